@@ -20,7 +20,7 @@ use mcp_proto::server::{Outcome, Registry, ServerEvent};
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
 use mcp_proto::{Bytes, ErrorData, Instant, Json};
 
-/// What is called for each request.
+/// Function that the host calls for each request.
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is of interest")]
 fn fetch(site: &Site, request: &Request) -> Response {
     let mut head = Head::new(request.method, request.path);

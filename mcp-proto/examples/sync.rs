@@ -67,8 +67,8 @@ fn serve(registry: &Registry<Handler>) -> io::Result<()> {
         match input.recv_timeout(wait.unwrap_or(time::Duration::MAX)) {
             Ok(chunk) => connection.handle_bytes(now(), chunk?),
             Err(RecvTimeoutError::Timeout) => connection.handle_timeout(now()),
-            // These handlers answer at once, so that the next action is `Close`. With slow ones a
-            // server waits here until `poll_timeout`.
+            // All requests are answered by now: `Close` comes next. With handlers that answer later,
+            // wait here for their answers, at most until `poll_timeout`.
             Err(RecvTimeoutError::Disconnected) => connection.handle_eof(now()),
         }
     }

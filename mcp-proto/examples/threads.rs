@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct Site {
     registry: Registry<Handler>,
     config: Arc<Config>,
@@ -65,12 +65,12 @@ struct Site {
 
 struct Shared {
     endpoint: Endpoint<u64>,
-    /// How a connection is told something, by its number.
+    /// Channel to each connection, by its number.
     connections: BTreeMap<u64, Sender<Input>>,
     stopping: bool,
 }
 
-/// What a connection waits for.
+/// Input of a connection.
 enum Input {
     Bytes(Bytes),
     End,
@@ -187,7 +187,7 @@ impl Site {
         }
     }
 
-    /// How long there is nothing to do but to wait.
+    /// Time until the next deadline.
     fn until(&self, due: Option<Instant>) -> Duration {
         let due = due.into_iter().chain(self.lock().endpoint.poll_timeout()).min();
         due.map_or(Duration::MAX, |at| at.duration_since(self.now()))
@@ -222,7 +222,7 @@ fn read_when_told(mut socket: &TcpStream, permits: &Receiver<()>, inputs: &Sende
     }
 }
 
-/// What the server does.
+/// Handler of a tool.
 type Handler = fn(&Site, &Json) -> Outcome;
 
 const NOTES: &str = "notes://all";

@@ -1,9 +1,9 @@
 //! The bytes that the parts of an endpoint hold together, against one bound,
 //! `Limits::max_endpoint_bytes`.
 //!
-//! In: what each owner holds. Out: whether more work may be taken on, and whether what is kept for
-//! resumption has to go. An owner has an [`Account`] or a [`Charge`], which gives back
-//! everything when it is dropped: so nothing is counted for longer than its owner lives.
+//! In: the bytes of each owner. Out: whether new work is accepted, and whether events kept for
+//! resumption must be dropped. An owner has an [`Account`] or a [`Charge`], which is credited
+//! completely when it is dropped. So nothing is charged for longer than its owner lives.
 //!
 //! | kind | what is charged | where the account is | refused |
 //! |---|---|---|---|
@@ -15,19 +15,19 @@
 //! | work | clients and subscriptions of sessions; events for a reader that is there | `http` (sessions) | never |
 //! | replay | events that are kept for a client that comes back | `http` (sessions) | goes, the oldest first, as work needs its room |
 //!
-//! The last quarter is for the answers to what was taken on. Small things of modern clients are not
-//! counted, and so cost nothing: there is one per connection of each.
+//! The last quarter is reserved for the answers to accepted work. Small requests and answers of
+//! modern clients are not charged, and so cost no time: each connection has one at a time.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Fewer bytes than this are not counted where there is one of the kind per connection.
+/// Smaller items are not charged, if there is at most one of their kind per connection.
 pub(crate) const SMALL: usize = 4 * 1024;
 
-/// Charges are rounded up to multiples of this, so that what grows by little is charged seldom.
+/// Charges are rounded up to multiples of this, so that small growth rarely changes them.
 const STEP: usize = 4 * 1024;
 
-/// Shared counters. Clones count together.
+/// Shared counters. Clones share one count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Budget(Arc<Counters>);
 
@@ -41,7 +41,7 @@ struct Counters {
 
 /// Treatment of bytes that exceed the budget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ChargeKind {
     /// Work: more of it is refused.
     Work,
     /// Events kept for resumption: the oldest are dropped.
@@ -52,18 +52,18 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
-/// The bytes that one owner holds, against `Limits::max_endpoint_bytes`.
+/// The bytes that one owner has charged against `Limits::max_endpoint_bytes`.
 ///
-/// Dropping the account gives all of them back.
+/// Dropping the account credits all of them.
 #[derive(Debug)]
 pub struct Account {
     counters: Arc<Counters>,
-    kind: Kind,
+    kind: ChargeKind,
     max: usize,
     charged: usize,
 }
 
-/// Bytes of the budget that one piece of work holds.
+/// The charged bytes of one piece of work.
 #[derive(Debug)]
 pub(crate) struct Charge {
     counters: Arc<Counters>,
@@ -71,24 +71,24 @@ pub(crate) struct Charge {
 }
 
 impl Budget {
-    /// An account of nothing yet; `max` is the bound of all accounts together.
-    pub(crate) fn account(&self, kind: Kind, max: usize) -> Account {
+    /// An account without charges; `max` is the limit of all accounts together.
+    pub(crate) fn account(&self, kind: ChargeKind, max: usize) -> Account {
         Account { counters: self.0.clone(), kind, max, charged: 0 }
     }
 
-    /// A charge for new work.
+    /// Charges new work.
     pub(crate) fn admit(&self, max: usize, bytes: usize) -> Result<Charge, Full> {
         let charged = rounded(bytes);
         self.0.admit(charged, max)?;
         Ok(Charge { counters: self.0.clone(), charged })
     }
 
-    /// Returns whether so much new work may be taken on.
+    /// Returns whether `bytes` bytes of new work would be accepted.
     pub(crate) fn has_room(&self, max: usize, bytes: usize) -> bool {
         self.0.work().saturating_add(bytes) <= for_new_work(max)
     }
 
-    /// Returns whether an answer to what was taken on may be kept.
+    /// Returns whether an answer of `bytes` bytes to accepted work may be kept.
     pub(crate) fn fits(&self, max: usize, bytes: usize) -> bool {
         self.0.work().saturating_add(bytes) <= max
     }
@@ -103,7 +103,7 @@ impl Budget {
         if self.0.has_refusals() { self.0.refusals.swap(0, Ordering::Relaxed) } else { 0 }
     }
 
-    /// Returns whether what is kept for resumption has to go.
+    /// Returns whether events kept for resumption must be dropped.
     #[cfg(test)]
     fn is_over(&self, max: usize) -> bool {
         self.0.is_over(max)
@@ -117,10 +117,10 @@ impl Budget {
 }
 
 impl Counters {
-    fn of(&self, kind: Kind) -> &AtomicUsize {
+    fn of(&self, kind: ChargeKind) -> &AtomicUsize {
         match kind {
-            Kind::Work => &self.work,
-            Kind::Replay => &self.replay,
+            ChargeKind::Work => &self.work,
+            ChargeKind::Replay => &self.replay,
         }
     }
 
@@ -134,8 +134,8 @@ impl Counters {
         Ok(())
     }
 
-    /// The charge of one owner changes.
-    fn change(&self, kind: Kind, before: usize, after: usize) {
+    /// Changes the charge of one owner.
+    fn change(&self, kind: ChargeKind, before: usize, after: usize) {
         if after > before {
             self.of(kind).fetch_add(after - before, Ordering::Relaxed);
         } else if after < before {
@@ -163,10 +163,10 @@ impl Counters {
 }
 
 impl Account {
-    /// The most bytes that need not be counted where there is one account per connection.
+    /// The most bytes that need not be charged, if there is one account per connection.
     pub const UNCOUNTED: usize = SMALL;
 
-    /// The owner wants to hold so many bytes of work from here on. On failure nothing changes.
+    /// Changes the charge of the account to `bytes` bytes of work. On failure nothing changes.
     pub(crate) fn admit(&mut self, bytes: usize) -> Result<(), Full> {
         if let Some(more) = rounded(bytes).checked_sub(self.charged).filter(|more| *more > 0) {
             self.counters.admit(more, self.max)?;
@@ -176,39 +176,40 @@ impl Account {
         Ok(())
     }
 
-    /// The owner holds so many bytes from here on, whether they fit or not.
+    /// Changes the charge of the account to `bytes` bytes, even above the limit.
     pub fn set(&mut self, bytes: usize) {
         let before = core::mem::replace(&mut self.charged, rounded(bytes));
         self.counters.change(self.kind, before, self.charged);
     }
 
-    /// Returns whether three quarters of the bound are taken, so that no new work is taken on.
+    /// Returns whether three quarters of the limit are charged, so that new work is refused.
     pub fn is_tight(&self) -> bool {
         self.counters.work() >= for_new_work(self.max)
     }
 
-    /// Returns whether the [`Endpoint`](crate::http::Endpoint) of the server is to be visited, to
-    /// forget what it keeps for resumption or to report refusals.
+    /// Returns whether a visit to the [`Endpoint`](crate::http::Endpoint) of the server is due, to
+    /// drop events kept for resumption or to report refusals.
     pub fn needs_endpoint(&self) -> bool {
         self.counters.needs_endpoint(self.max)
     }
 
-    /// Returns whether what is kept for resumption has to go.
+    /// Returns whether events kept for resumption must be dropped.
     pub(crate) fn is_over(&self) -> bool {
         self.counters.is_over(self.max)
     }
 
-    /// Returns whether so much is kept for resumption that more would go at once.
+    /// Returns whether new events for resumption would be dropped at once, because so many are
+    /// kept.
     pub(crate) fn is_nearly_over(&self) -> bool {
         self.counters.is_over(self.max - self.max / 8)
     }
 }
 
 impl Charge {
-    /// It holds so many bytes from here on, whether they fit or not.
+    /// Changes the charge to `bytes` bytes, even above the limit.
     pub(crate) fn set(&mut self, bytes: usize) {
         let before = core::mem::replace(&mut self.charged, rounded(bytes));
-        self.counters.change(Kind::Work, before, self.charged);
+        self.counters.change(ChargeKind::Work, before, self.charged);
     }
 }
 
@@ -224,7 +225,7 @@ impl Drop for Charge {
     }
 }
 
-/// The last quarter is for the answers to what was taken on.
+/// The limit for new work: the last quarter is reserved for answers to accepted work.
 fn for_new_work(max: usize) -> usize {
     max - max / 4
 }
@@ -245,7 +246,7 @@ mod tests {
     fn second_hour_19_new_work_leaves_a_quarter_to_answers() {
         let budget = Budget::default();
         let first = budget.admit(MAX, 250 * STEP);
-        let mut second = budget.account(Kind::Work, MAX);
+        let mut second = budget.account(ChargeKind::Work, MAX);
         assert_eq!(second.admit(50 * STEP), Ok(()), "300 steps are for new work");
         assert_eq!(budget.admit(MAX, 1).err(), Some(Full));
         assert!(second.is_tight() && budget.fits(MAX, 100 * STEP));
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn second_hour_19_replay_gives_way_to_work() {
         let budget = Budget::default();
-        let mut replay = budget.account(Kind::Replay, MAX);
+        let mut replay = budget.account(ChargeKind::Replay, MAX);
         replay.set(390 * STEP);
         assert!(replay.is_nearly_over() && !budget.is_over(MAX));
         let work = budget.admit(MAX, 20 * STEP).expect("what is kept for resumption goes first");
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn second_hour_19_nothing_outlives_its_owner() {
         let budget = Budget::default();
-        // A linear congruential generator: the order is as good as any.
+        // A linear congruential generator: any order will do.
         let mut seed = 42_usize;
         let mut next = move |below: usize| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
@@ -285,14 +286,14 @@ mod tests {
         let mut accounts: Vec<Account> = Vec::new();
         for _ in 0..20_000 {
             match next(5) {
-                0 => accounts.push(budget.account(Kind::Work, MAX)),
-                1 => accounts.push(budget.account(Kind::Replay, MAX)),
+                0 => accounts.push(budget.account(ChargeKind::Work, MAX)),
+                1 => accounts.push(budget.account(ChargeKind::Replay, MAX)),
                 2 if !accounts.is_empty() => drop(accounts.swap_remove(next(accounts.len()))),
                 at => {
                     let bytes = next(MAX / 4);
                     let len = accounts.len().max(1);
                     let Some(account) = accounts.get_mut(next(len)) else { continue };
-                    if at == 3 || account.kind == Kind::Replay {
+                    if at == 3 || account.kind == ChargeKind::Replay {
                         account.set(bytes);
                     } else {
                         let _ = account.admit(bytes);
@@ -303,7 +304,7 @@ mod tests {
                 let of_kind = accounts.iter().filter(|account| account.kind == kind);
                 of_kind.map(|account| account.charged).sum()
             };
-            assert_eq!(budget.charged(), (sum(Kind::Work), sum(Kind::Replay)));
+            assert_eq!(budget.charged(), (sum(ChargeKind::Work), sum(ChargeKind::Replay)));
         }
         accounts.clear();
         assert_eq!(budget.charged(), (0, 0));

@@ -1,9 +1,8 @@
-//! Every timer of a machine in one structure whose key is the reason.
+//! All timers of a machine, by reason.
 //!
-//! In: [`Deadlines::set`] and [`Deadlines::clear`]. Out: [`Deadlines::next`], which is what
-//! `poll_timeout` reads, and [`Deadlines::expire`], which `handle_timeout` drains. A machine mostly
-//! has few reasons at a time, so they stand in a row: the next is at hand, the others are passed
-//! over.
+//! In: [`Deadlines::set`] and [`Deadlines::clear`]. Out: [`Deadlines::next`] for `poll_timeout`,
+//! and [`Deadlines::expire`] for `handle_timeout`. A machine usually has few reasons at a time, so
+//! a sorted vector is enough.
 
 use alloc::vec::Vec;
 
@@ -12,7 +11,7 @@ use crate::time::Instant;
 /// Deadlines by reason `K`; each reason has at most one.
 #[derive(Debug)]
 pub struct Deadlines<K> {
-    /// The latest first.
+    /// The deadlines, the latest first.
     row: Vec<(Instant, K)>,
 }
 
@@ -28,7 +27,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         Self { row: Vec::new() }
     }
 
-    /// Sets the deadline of `reason`, in place of the one that it had. The end of time is none.
+    /// Sets the deadline of `reason`, in place of an earlier one. [`Instant::NEVER`] removes it.
     pub fn set(&mut self, reason: K, at: Instant) {
         self.clear(reason);
         if at != Instant::NEVER {
@@ -37,14 +36,14 @@ impl<K: Ord + Copy> Deadlines<K> {
         }
     }
 
-    /// Forgets the deadline of `reason`.
+    /// Removes the deadline of `reason`.
     pub fn clear(&mut self, reason: K) {
         if let Some(place) = self.row.iter().position(|(_, other)| *other == reason) {
             self.row.remove(place);
         }
     }
 
-    /// Gives back memory that is not needed.
+    /// Frees memory that is not needed.
     pub fn shrink(&mut self) {
         self.row.shrink_to_fit();
     }
@@ -69,7 +68,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.row.last().copied()
     }
 
-    /// Takes out the earliest reason that is due at `now`.
+    /// Takes the earliest reason that is due at `now`.
     pub fn expire(&mut self, now: Instant) -> Option<K> {
         self.row.pop_if(|(at, _)| *at <= now).map(|(_, reason)| reason)
     }

@@ -1,4 +1,4 @@
-//! Cells tables: sets of inputs, and what follows from them.
+//! Decision tables: sets of inputs, and the decision that follows from them.
 //!
 //! In: one value for each column. Out: the first [`Row`] whose sets contain all of them. A table is
 //! data: tests walk every combination ([`Table::cases`]), and `docs/tables.md` shows every row
@@ -30,7 +30,7 @@ pub struct Row<S, D> {
 pub type Set<T> = &'static [T];
 
 /// An input of a table.
-pub trait Input: Copy + PartialEq + Debug + 'static {
+pub trait Column: Copy + PartialEq + Debug + 'static {
     /// All values, in the order of the documentation.
     const ALL: Set<Self>;
 }
@@ -64,7 +64,7 @@ pub const fn row<S: Copy, D: Copy>(name: &'static str, when: S, then: D) -> Row<
 }
 
 impl<S: Sets, D: Cells> Table<S, D> {
-    /// A table with these heads: of the inputs, then of the decision.
+    /// A table with these column names: the inputs, then the decision.
     pub const fn new(heads: &'static [&'static str], rows: &'static [Row<S, D>]) -> Self {
         Self { heads, rows }
     }
@@ -79,7 +79,7 @@ impl<S: Sets, D: Cells> Table<S, D> {
         self.rows.iter().find(|row| row.when.contain(case))
     }
 
-    /// All combinations of inputs, with the rows that decide them.
+    /// All combinations of inputs, with the deciding rows.
     pub fn cases(&self) -> impl Iterator<Item = (S::Case, Option<&'static Row<S, D>>)> {
         S::cases().into_iter().map(|case| (case, self.find(case)))
     }
@@ -95,14 +95,14 @@ impl<S: Sets, D: Cells> Table<S, D> {
     }
 }
 
-impl Input for bool {
+impl Column for bool {
     const ALL: Set<Self> = &[true, false];
 }
 
 macro_rules! sets {
-    ($($input:ident $value:ident $values:ident),*) => {
-        impl<$($input: Input),*> Sets for ($(Set<$input>,)*) {
-            type Case = ($($input,)*);
+    ($($column:ident $value:ident $values:ident),*) => {
+        impl<$($column: Column),*> Sets for ($(Set<$column>,)*) {
+            type Case = ($($column,)*);
 
             fn contain(&self, ($($value,)*): Self::Case) -> bool {
                 let ($($values,)*) = self;
@@ -111,18 +111,18 @@ macro_rules! sets {
 
             fn cases() -> Vec<Self::Case> {
                 let mut cases = Vec::new();
-                sets!(@loop cases ($($value,)*) $($input $value,)*);
+                sets!(@loop cases ($($value,)*) $($column $value,)*);
                 cases
             }
 
             fn cells(&self) -> Vec<String> {
                 let ($($values,)*) = self;
-                Vec::from([$(cell($values, $input::ALL)),*])
+                Vec::from([$(cell($values, $column::ALL)),*])
             }
         }
     };
-    (@loop $cases:ident $case:tt $input:ident $value:ident, $($rest:tt)*) => {
-        for &$value in $input::ALL {
+    (@loop $cases:ident $case:tt $column:ident $value:ident, $($rest:tt)*) => {
+        for &$value in $column::ALL {
             sets!(@loop $cases $case $($rest)*);
         }
     };
@@ -150,7 +150,7 @@ pub(crate) fn draw<'a, R>(
     out
 }
 
-/// The values, or `any` if they are all there are.
+/// The values, or `any` if they are all possible values.
 fn cell<T: Debug>(values: &[T], all: &[T]) -> String {
     if values.len() == all.len() { "any".into() } else { names(values) }
 }

@@ -1,8 +1,8 @@
-//! Parts that the crate `mcp-service` uses as well, and nobody else.
+//! Parts for use by the crate `mcp-service` only.
 //!
-//! Handlers and clients as futures read and write JSON, keep timers and share out limits as the
-//! machines do. The types that do it say nothing about the protocol and are no API: they are public
-//! since crates cannot share otherwise, hidden, and may change in any release.
+//! Handlers and clients as futures read and write JSON, keep timers and share limits like the
+//! machines. These types are independent of the protocol and no API. They are public because crates
+//! cannot share code otherwise, hidden, and may change in any release.
 //!
 //! | part | `mcp-service` |
 //! |---|---|
@@ -25,13 +25,13 @@ pub fn raw(json: &Json) -> Raw<'_> {
     json.raw()
 }
 
-/// Text that is known to be one JSON value.
+/// Marks a text as one valid JSON value.
 #[inline]
 pub fn trusted(text: impl Into<bytes::Bytes>) -> Json {
     Json::trusted(text)
 }
 
-/// The places where a value is no `T`; `None` if they cannot be found out.
+/// The places at which a value does not match `T`; `None` if they cannot be found.
 #[cold]
 pub fn explain<T: serde::de::DeserializeOwned>(json: &Json) -> Option<DecodeError> {
     crate::json::explain::<T>(json.as_str())

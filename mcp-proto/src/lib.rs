@@ -1,11 +1,10 @@
 //! The Model Context Protocol as a pure state machine: bytes in, actions out.
 //!
 //! This crate is to MCP what `quinn-proto` is to QUIC. It owns no socket, no clock, no randomness
-//! and no thread: whoever drives it passes in what was read and what time it is, and takes out
-//! what to write and what happened. It serves both eras of the protocol from one declaration:
-//! *legacy* clients, which open with `initialize` (2024-11-05 to 2025-11-25), and *modern* ones,
-//! whose every request carries its version (2026-07-28). A client of it finds out which kind its
-//! server is.
+//! and no thread. A driver passes in the bytes that it read and the time, and takes out the bytes
+//! to write and the events. It serves both eras of the protocol from one declaration: *legacy*
+//! clients, which open with `initialize` (2024-11-05 to 2025-11-25), and *modern* ones, whose every
+//! request carries its version (2026-07-28). A client of it finds out which kind its server is.
 //!
 //! # A whole conversation
 //!
@@ -270,6 +269,7 @@
 //! | `std` | no API: the crate itself needs `core` and `alloc` only. Its dependencies use the standard library, so that they search text with the instructions that the CPU has |
 //! | `auth` | a client of OAuth: signs in to servers that want a token |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
+//! | `skills` | skills of servers, for servers and hosts: `ext::skills` |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -324,6 +324,6 @@ pub use json::{InvalidJson, Json};
 pub use limits::Limits;
 pub use machine::{Action, Binding, Machine};
 pub use message::{ErrorData, ProgressToken, RequestId};
-pub use time::{Duration, Instant};
+pub use time::{Duration, Instant, iso8601};
 pub use trace::TraceContext;
 pub use version::{Era, EraPolicy, ProtocolVersion};

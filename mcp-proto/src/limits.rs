@@ -1,8 +1,8 @@
-//! Bounds of a machine.
+//! Limits of a machine.
 
 use crate::time::Duration;
 
-/// The bounds of a machine; whatever a peer sends, memory and waits stay within them.
+/// The limits of a machine. Memory and waits stay within them, whatever a peer sends.
 ///
 /// ```
 /// let mut limits = mcp_proto::Limits::default();
@@ -62,38 +62,38 @@ pub struct Limits {
     pub max_unsent_bytes: usize,
     /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
     /// a longer one is answered with -32600.
-    pub max_token_bytes: usize,
+    pub max_id_bytes: usize,
     /// The most bytes of `clientInfo` and of `capabilities`, each, that a legacy session keeps;
     /// default 16 KiB. An `initialize` with more is answered with -32602.
     pub max_client_bytes: usize,
     /// The most open subscriptions of a connection on stdio, of a legacy session, and of a
-    /// `subscriptions/listen` over HTTP; default 1024. Each URI is one, and so is a
-    /// `subscriptions/listen` without URIs. Another one is answered with -32603. An HTTP endpoint as
-    /// a whole has room for 8 for each of `max_connections`; beyond that, the newest
-    /// `subscriptions/listen` of the holder that has most ends, or the one that asks is refused.
+    /// `subscriptions/listen` over HTTP; default 1024. Each URI counts as one, and so does a
+    /// `subscriptions/listen` without URIs. Another one is answered with -32603. An HTTP endpoint
+    /// as a whole has room for 8 for each of `max_connections`. Above that, the holder with the
+    /// most subscriptions loses its newest `subscriptions/listen`, or the new one is refused.
     pub max_subscriptions: usize,
     /// The most subscriptions of one holder in all its `subscriptions/listen` over HTTP; default
     /// 32,768. A URI counts once for each 128 bytes. For holders see `max_sessions_per_holder`.
     /// Another one is answered with -32603 and 503.
     pub max_subscriptions_per_holder: usize,
-    /// The most bytes of the URIs of what `max_subscriptions` counts; default 1 MiB. A subscription
-    /// that exceeds this is answered with -32603.
+    /// The most bytes of the URIs of all subscriptions that count for `max_subscriptions`; default
+    /// 1 MiB. A subscription that exceeds this is answered with -32603.
     pub max_subscription_bytes: usize,
     /// The most pages of a list that a client fetches; default 1024. A longer list is an error.
     pub max_pages: usize,
-    /// The most bytes of the items of a list that a client fetches, up to one page more; default
-    /// 64 MiB. A longer list is an error.
+    /// The most bytes of the items of a list that a client fetches; default 64 MiB. The last page
+    /// may exceed this. A longer list is an error.
     pub max_list_bytes: usize,
-    /// The most times that a request may ask for input; default 10. Then a server answers a legacy
-    /// one with
-    /// -32603, and a client ends the call.
+    /// The most times that a request may ask for input; default 10. After that a server answers a
+    /// legacy request with -32603, and a client ends the call.
     pub max_input_rounds: usize,
-    /// The longest time that a legacy client may take to give input, for all that is asked for at
-    /// once; default 5 minutes. Then the request is answered with -32603. `Duration::MAX` is never.
+    /// The longest time that a legacy client may take to give all inputs of one round; default 5
+    /// minutes. After that the request is answered with -32603. `Duration::MAX` disables the
+    /// timeout.
     pub input_timeout: Duration,
-    /// The longest time that a handler may take to answer; default 1 hour. Then the request is
-    /// answered with
-    /// -32603 and the handler is told that it was cancelled. `Duration::MAX` is never.
+    /// The longest time that a handler may take to answer; default 1 hour. After that the request
+    /// is answered with -32603, and the handler is notified of the cancellation. `Duration::MAX`
+    /// disables the timeout.
     pub handler_timeout: Duration,
     /// The longest time that requests in flight may go on after the end of input; default 2 s. Then
     /// they are cancelled and the connection closes.
@@ -110,51 +110,51 @@ pub struct Limits {
     /// The longest time that an HTTP connection may be open with nothing in flight; default 75 s.
     /// Then it is closed.
     pub connection_idle_timeout: Duration,
-    /// The longest time that an HTTP response may be silent; default 15 s. Then it becomes a stream
-    /// of events, if it was not one, and a comment shows that it is alive.
+    /// The longest time that an HTTP response may be silent; default 15 s. After that it becomes a
+    /// stream of events, if it was not one, and a comment is sent to keep the connection alive.
     pub keep_alive: Duration,
     /// The most HTTP connections that an adapter serves at a time; default 16,384. For another one,
-    /// a connection ends that has been idle for longest, of the holder that has most; see
-    /// `max_sessions_per_holder`. If none can end, the next one waits.
+    /// the adapter ends the connection that was idle for longest, of the holder with the most; see
+    /// `max_sessions_per_holder`. If none can end, the new one waits.
     pub max_connections: usize,
-    /// The most connections that a client over HTTP has open at a time; default 32, and 4 at least.
-    /// Requests beyond it wait in the client: answers and notifications first, which have a quarter
-    /// of the connections to themselves, then calls in order. Streams that stay open take half of
-    /// them at most; another `subscriptions/listen` fails.
+    /// The most connections that a client over HTTP has open at a time; default 32, at least 4.
+    /// Further requests wait in the client: answers and notifications first, which have a quarter
+    /// of the connections to themselves, then calls in order. Streams that stay open take at most
+    /// half of the connections; another `subscriptions/listen` fails.
     pub max_client_connections: usize,
-    /// The most sessions of legacy HTTP clients; default 10,000. For another one, the session ends
-    /// that has been idle for longest, of the holder that has most; see `max_sessions_per_holder`.
-    /// If none can end, `initialize` is answered with 503.
+    /// The most sessions of legacy HTTP clients; default 10,000. For another one, the endpoint ends
+    /// the session that was idle for longest, of the holder with the most; see
+    /// `max_sessions_per_holder`. If none can end, `initialize` is answered with 503.
     pub max_sessions: usize,
     /// The most sessions of one holder; default 2,500. A holder is a principal, or the address that
-    /// an adapter knows (of IPv6 its first 64 bits), unless `http::Config::behind_proxy` is set. For
-    /// another one, the session of the same holder ends that has been idle for longest; if none can
-    /// end, `initialize` is answered with 503.
+    /// an adapter knows (of IPv6 its first 64 bits), unless `http::Config::behind_proxy` is set.
+    /// For another one, the endpoint ends the session of the same holder that was idle for longest.
+    /// If none can end, `initialize` is answered with 503.
     pub max_sessions_per_holder: usize,
-    /// The most times that a holder may send `initialize` at once; default 1,000. After that it may
-    /// once for each `initialize_interval`. More often it is answered with 503.
+    /// The most `initialize` requests of a holder at once; default 1,000. After that one more is
+    /// allowed per `initialize_interval`. Other ones are answered with 503.
     pub max_initialize_burst: usize,
-    /// The time that a holder that has sent `max_initialize_burst` times `initialize` waits for the
-    /// next one; default 10 ms, which is 100 in a second.
+    /// The time after which a holder may send another `initialize`, once it has sent
+    /// `max_initialize_burst` of them; default 10 ms, which is 100 per second.
     pub initialize_interval: Duration,
-    /// The longest time that a session may be idle: no open stream, nothing in flight, no POST;
-    /// default 30 minutes. Then it ends.
+    /// The longest time that a session may be idle, without an open stream, a request in flight or
+    /// a POST; default 30 minutes. After that it ends.
     pub session_idle_timeout: Duration,
-    /// The longest time that a client may take from the answer to `initialize` to whatever it says
-    /// next; default 60 s. Then its session ends.
+    /// The longest time between the answer to `initialize` and the client's next request; default
+    /// 60 s. After that its session ends.
     pub session_init_timeout: Duration,
-    /// The most events of a stream that are kept for a client that is not connected, or that
-    /// comes back; default 256. Above it the oldest notifications are dropped, then the oldest
-    /// requests to the client, and no answer.
+    /// The most events of a stream that are kept for a client that is not connected or reconnects;
+    /// default 256. Above this the oldest notifications are dropped, then the oldest requests to
+    /// the client, but never an answer.
     pub max_replay_events: usize,
-    /// The most bytes of the events that are kept on all streams of a session; default 1 MiB.
-    /// Above it events are dropped in the same order. An answer that is longer than this goes to a
-    /// client that is there, and is not kept for one that comes back: that one gets -32603.
+    /// The most bytes of the events that are kept on all streams of a session; default 1 MiB. Above
+    /// this events are dropped in the same order. A longer answer is sent to a connected client,
+    /// but not kept for a client that reconnects: it gets -32603.
     pub max_replay_bytes: usize,
-    /// The time for which the events of a stream are kept once all is said; default 60 s.
+    /// The time for which the events of a complete stream are kept; default 60 s.
     pub replay_timeout: Duration,
-    /// The time that a legacy HTTP client should wait before it comes back for an answer whose
-    /// stream was closed meanwhile, by `http::Endpoint::close_stream` for one; default 1 s.
+    /// The time that a legacy HTTP client should wait before it reconnects for an answer whose
+    /// stream was closed, for example by `http::Endpoint::close_stream`; default 1 s.
     pub retry: Duration,
 }
 
@@ -172,7 +172,7 @@ impl Default for Limits {
             max_batch_bytes: 1024 * 1024,
             max_endpoint_bytes: 256 * 1024 * 1024,
             max_unsent_bytes: 16 * 1024 * 1024,
-            max_token_bytes: 1024,
+            max_id_bytes: 1024,
             max_client_bytes: 16 * 1024,
             max_subscriptions: 1024,
             max_subscriptions_per_holder: 32 * 1024,

@@ -1,19 +1,19 @@
-//! Verbs of the machines on a transport, for drivers, simulation and replay.
+//! Common interface of the machines on a transport, for drivers, simulation and replay.
 //!
-//! A machine of messages (`server::Server`, `client::Client`) has the verbs of its application. A
-//! binding carries its messages on a transport and gives access to those verbs by [`Binding`], so
-//! that a verb is written once, in the machine.
+//! A machine of messages (`server::Server`, `client::Client`) has the verbs for its application. A
+//! binding carries the messages on a transport, and gives access to these verbs by [`Binding`]. So
+//! each verb is written only once, in the machine.
 
 use bytes::Bytes;
 
 use crate::time::Instant;
 
-/// What a machine on a byte stream wants done.
+/// Output of a machine on a byte stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action<E> {
-    /// Write these bytes, after all that came before. Never empty; adjacent ones may be joined.
+    /// Write these bytes, after all earlier ones. Never empty; adjacent ones may be joined.
     Transmit(Bytes),
-    /// Tell the application.
+    /// Report an event to the application.
     Event(E),
     /// Close the stream once everything is written; nothing follows.
     Close,
@@ -21,30 +21,30 @@ pub enum Action<E> {
 
 /// A protocol machine on a byte stream.
 ///
-/// A driver passes in what it reads, the end of input, and the time when [`poll_timeout`] says
-/// so; after each of these, and after each command, it takes actions until there are none. It
-/// does not read while [`wants_read`] is false; one more chunk is accepted all the same. The
-/// `handle_*` never fail: what a peer does wrong is answered, or becomes an event.
+/// A driver passes in the bytes that it reads, the end of input, and the time at [`poll_timeout`].
+/// After each input, and after each command, it takes actions until there are none. It does not
+/// read while [`wants_read`] is false, but one more chunk is still accepted. The `handle_*` methods
+/// never fail: a fault of the peer is answered, or becomes an event.
 ///
 /// [`poll_timeout`]: Machine::poll_timeout
 /// [`wants_read`]: Machine::wants_read
 pub trait Machine {
-    /// What the application is told.
+    /// Events for the application.
     type Event;
 
-    /// The peer sent `data`; how a stream is split never matters.
+    /// Handles `data` from the peer; it may be split anywhere.
     fn handle_bytes(&mut self, now: Instant, data: Bytes);
 
-    /// The peer sends nothing more.
+    /// Handles the end of the peer's output.
     fn handle_eof(&mut self, now: Instant);
 
-    /// It is `now`; due deadlines take effect.
+    /// Handles the deadlines that are due at `now`.
     fn handle_timeout(&mut self, now: Instant);
 
     /// The next action.
     fn poll_action(&mut self) -> Option<Action<Self::Event>>;
 
-    /// When [`Machine::handle_timeout`] is to be called at the latest.
+    /// Time by which [`Machine::handle_timeout`] must be called.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// Returns whether the driver should read.
@@ -70,13 +70,13 @@ pub trait Binding {
     /// The machine: `server::Server` or `client::Client`.
     type Machine;
 
-    /// The machine, to look at.
+    /// Read access to the machine.
     fn machine(&self) -> &Self::Machine;
 
-    /// Gives commands to the machine, at `now`. The binding carries what comes of them; take its
-    /// actions afterwards, as after every input.
+    /// Runs a command on the machine, at `now`. The binding transports the resulting messages; take
+    /// its actions afterwards, as after every input.
     ///
-    /// `command` is for the verbs of an application. Inputs from the peer, and actions, are the
-    /// binding's to pass on.
+    /// `command` is for the verbs of an application. Only the binding passes inputs of the peer and
+    /// actions.
     fn with<T>(&mut self, now: Instant, command: impl FnOnce(&mut Self::Machine) -> T) -> T;
 }

@@ -1,4 +1,4 @@
-//! `_meta`: what every modern request says about itself.
+//! `_meta` of modern requests: version, client and capabilities.
 //!
 //! In: the [`Params`] of a request whose `_meta` claims a version. Out: a [`RequestMeta`], or
 //! the envelope error that names the key at fault.
@@ -17,7 +17,7 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The key of `_meta` under which a message names its subscription.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The per-request fields that modern clients alone send, beside the version.
+/// The per-request fields besides the version that only modern clients send.
 pub(crate) const PER_REQUEST: &[Member] =
     &[Member::MetaClientCapabilities, Member::MetaClientInfo, Member::MetaLogLevel];
 
@@ -31,7 +31,7 @@ pub(crate) struct RequestMeta {
 }
 
 impl RequestMeta {
-    /// Checks what a modern request must carry beside its version.
+    /// Checks the members that a modern request must have in addition to its version.
     pub(crate) fn read(params: &Params) -> Result<Self, ProtocolError> {
         let invalid =
             |member: Member, expected| ProtocolError::InvalidMeta { key: member.name(), expected };
@@ -74,7 +74,7 @@ pub(crate) fn missing(params: &Params) -> ProtocolError {
     }
 }
 
-/// Returns whether `params._meta` is there and is no object.
+/// Returns whether `params._meta` exists and is not an object.
 pub(crate) fn is_malformed(params: &Params) -> bool {
     params.raw(Member::Meta).is_some_and(|meta| !meta.is_object())
 }
@@ -85,8 +85,8 @@ pub(crate) fn progress_token(
     limits: &Limits,
 ) -> Result<Option<ProgressToken>, ProtocolError> {
     let Some(raw) = params.raw(Member::MetaProgressToken) else { return Ok(None) };
-    if raw.0.len() > limits.max_token_bytes {
-        return Err(ProtocolError::TokenTooLong { max_token_bytes: limits.max_token_bytes });
+    if raw.0.len() > limits.max_id_bytes {
+        return Err(ProtocolError::TokenTooLong { max_id_bytes: limits.max_id_bytes });
     }
     match ProgressToken::from_raw(raw) {
         Some(token) => Ok(Some(token)),

@@ -1,42 +1,42 @@
 //! Decision table for the era of a message to a server.
 //!
 //! In: how the connection was opened, the server's policy, the kind of the message, and the version
-//! that its `_meta` claims. A request of a modern client that forgot the version is told apart from
-//! one of a legacy client. Out: the [`Route`] of the message. `docs/tables.md` shows [`TABLE`]; a
-//! test walks every combination.
+//! that its `_meta` claims. Out: the [`Route`] of the message. A modern request without a version
+//! is distinguished from a legacy request. `docs/tables.md` shows [`TABLE`]; a test walks every
+//! combination.
 //!
-//! Its enums are exhaustive on purpose: whoever matches on them wants to hear of a new value.
+//! Its enums are exhaustive on purpose, so that a new value breaks code that matches on them.
 //!
-//! What pins a connection: an `initialize` that was answered with a result makes it legacy; a
-//! modern request that was served makes it modern. `server/discover` and whatever was refused
-//! pin nothing. Over HTTP every request decides for itself, and its header
-//! `MCP-Protocol-Version` has a say.
+//! Two messages fix the era of a connection: an `initialize` that was answered with a result makes
+//! it legacy, and a modern request that was served makes it modern. `server/discover` and refused
+//! messages do not. Over HTTP the era of every request is independent, and its header
+//! `MCP-Protocol-Version` counts too.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
 
-use crate::decision_table::{Cells, Input, Row, Set, Table, row};
+use crate::decision_table::{Cells, Column, Row, Set, Table, row};
 use crate::error::ProtocolError;
 use crate::version::{BOTH_ERAS, Era, EraPolicy, MODERN, ProtocolVersion};
 
 /// Era in which a connection was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opened {
-    /// Neither, so far.
+    /// Not opened yet.
     Undecided,
     /// With a modern request.
     Modern,
     /// With `initialize`.
     Legacy,
-    /// With `initialize`, at the one revision that has batches.
+    /// With `initialize`, at the only revision with batches.
     LegacyWithBatches,
-    /// It is one HTTP request, which says by itself what it is.
+    /// One HTTP request, which itself shows its era.
     Exchange,
     /// The same, with a header that names a modern revision.
     ModernExchange,
 }
 
-/// Kind of a message, as far as negotiation distinguishes them.
+/// Kind of a message, for negotiation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// An `initialize` request.
@@ -56,29 +56,29 @@ pub enum Kind {
 /// The per-request fields of the modern era in `params._meta`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Claim {
-    /// None of them.
+    /// None of these fields.
     Absent,
     /// `io.modelcontextprotocol/clientCapabilities`, `clientInfo` or `logLevel`, without
     /// `io.modelcontextprotocol/protocolVersion`.
     Incomplete,
-    /// `io.modelcontextprotocol/protocolVersion`, whatever its value.
+    /// `io.modelcontextprotocol/protocolVersion`, with any value.
     Present,
 }
 
 /// Decision about a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Route {
-    /// It goes on under the rules of the modern era.
+    /// The message is handled by the rules of the modern era.
     Modern,
-    /// It goes on under the rules of the legacy era.
+    /// The message is handled by the rules of the legacy era.
     Legacy,
-    /// It is dropped. A notification has no answer, and a response answers nothing here.
+    /// The message is dropped. A notification has no answer, and a response answers nothing here.
     Drop,
-    /// It is answered with an error.
+    /// The message is answered with an error.
     Reject(Refusal),
 }
 
-/// Why a message is refused by the table.
+/// Reason of a refusal by the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// -32600: an array outside of 2025-03-26.
@@ -91,20 +91,20 @@ pub enum Refusal {
     ModernOnLegacy,
     /// -32600: a modern request to a legacy server.
     ModernNotServed,
-    /// -32022: an `initialize` to a server, or on a connection, that is modern. It names the
-    /// versions that are served.
+    /// -32022: an `initialize` to a modern server or on a modern connection. The error lists the
+    /// versions that the server supports.
     LegacyNotServed,
     /// -32602: a request that lacks a required key of `_meta`. "The server MUST reject it with
     /// JSON-RPC error code -32602."
     MissingMeta,
-    /// -32600: a response to a modern server, which asks nothing.
+    /// -32600: a response to a modern server, which sends no requests.
     UnexpectedResponse,
 }
 
 /// The inputs of a row.
 type Sets = (Set<Opened>, Set<EraPolicy>, Set<Kind>, Set<Claim>);
 
-impl Input for Opened {
+impl Column for Opened {
     const ALL: Set<Self> = &[
         Self::Undecided,
         Self::Modern,
@@ -115,11 +115,11 @@ impl Input for Opened {
     ];
 }
 
-impl Input for EraPolicy {
+impl Column for EraPolicy {
     const ALL: Set<Self> = &[Self::Auto, Self::LegacyOnly, Self::ModernOnly];
 }
 
-impl Input for Kind {
+impl Column for Kind {
     const ALL: Set<Self> = &[
         Self::Initialize,
         Self::Ping,
@@ -130,7 +130,7 @@ impl Input for Kind {
     ];
 }
 
-impl Input for Claim {
+impl Column for Claim {
     const ALL: Set<Self> = &[Self::Absent, Self::Incomplete, Self::Present];
 }
 
@@ -196,17 +196,17 @@ pub const TABLE: Table<Sets, Route> = Table::new(&["opened as", "policy", "kind"
     row("http-response-to-modern-only", (&[Opened::Exchange], MODERN_ONLY, &[Kind::Response], ANY_CLAIM), Route::Reject(Refusal::UnexpectedResponse)),
 ]);
 
-/// All that the table is asked about.
+/// Number of all combinations of inputs.
 const CASES: usize =
     case(Opened::ModernExchange, EraPolicy::ModernOnly, Kind::Batch, Claim::Present) + 1;
 
-/// The number of a case.
+/// The index of a combination.
 const fn case(opened: Opened, policy: EraPolicy, kind: Kind, claim: Claim) -> usize {
     let opened_and_policy = opened as usize * EraPolicy::ALL.len() + policy as usize;
     (opened_and_policy * Kind::ALL.len() + kind as usize) * Claim::ALL.len() + claim as usize
 }
 
-/// The rows that decide, by the numbers of the cases; found when this is compiled.
+/// The deciding rows, by the indices of the combinations; computed at compile time.
 #[expect(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
@@ -216,7 +216,7 @@ const fn index() -> [u8; CASES] {
     assert!(TABLE.rows.len() < u8::MAX as usize);
     let mut index = [u8::MAX; CASES];
     let mut at = TABLE.rows.len();
-    // From the last row on, so that the first that matches stays.
+    // Backwards, so that the first matching row is stored last.
     while at > 0 {
         at -= 1;
         let (opened, policy, kind, claim) = TABLE.rows[at].when;
@@ -253,8 +253,8 @@ pub fn classify(
     TABLE.rows.get(usize::from(*INDEX.get(case(opened, policy, kind, claim))?))
 }
 
-/// The revision that answers an `initialize`: the requested one if it is legacy, else the newest
-/// legacy one. Never a modern one.
+/// The revision that answers an `initialize`: the requested one if it is legacy, otherwise the
+/// newest legacy one.
 pub fn legacy_version(requested: &str) -> ProtocolVersion {
     ProtocolVersion::from_name(requested)
         .filter(|version| version.era() == Era::Legacy)
@@ -273,9 +273,9 @@ pub fn modern_version(claim: &str, policy: EraPolicy) -> Result<ProtocolVersion,
 /// The revisions that a server with this policy lists to modern clients, newest first: in
 /// `supportedVersions` of `server/discover`, and in `supported` of error -32022.
 ///
-/// The legacy revisions are among them if they are served: "it MUST respond with an
-/// `UnsupportedProtocolVersionError` listing the versions it does support". A client that knows
-/// legacy revisions and a later modern one would find no version in common otherwise.
+/// The legacy revisions are included if the server supports them: "it MUST respond with an
+/// `UnsupportedProtocolVersionError` listing the versions it does support". Otherwise a client that
+/// knows legacy revisions and a later modern one would find no common version.
 pub(crate) fn listed(policy: EraPolicy) -> &'static [&'static str] {
     match policy {
         EraPolicy::Auto | EraPolicy::LegacyOnly => BOTH_ERAS,
@@ -283,10 +283,11 @@ pub(crate) fn listed(policy: EraPolicy) -> &'static [&'static str] {
     }
 }
 
-/// The -32022 that answers `requested`, of which it quotes what could be a version.
+/// The error -32022 for `requested`, which it quotes as far as that could be a version.
 ///
-/// A legacy revision that is served opens with `initialize`. To list it to a client that has
-/// claimed it in `_meta` would send the client round in a circle.
+/// A legacy revision that the server supports is opened with `initialize`. If a client has claimed
+/// a legacy revision in `_meta`, listing that revision would make the client repeat the same
+/// request.
 pub(crate) fn unsupported(requested: Option<&str>, policy: EraPolicy) -> ProtocolError {
     let supported = listed(policy);
     let needs_initialize = requested.is_some_and(|version| supported.contains(&version));

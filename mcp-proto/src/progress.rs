@@ -1,4 +1,4 @@
-//! How far a request has come: servers tell it, clients hear of it.
+//! Progress of a request: servers report it, clients receive it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::json::write::List;
 use crate::message::ProgressToken;
 
-/// How far a request has come.
+/// Progress of a request.
 ///
 /// [Specification: Progress](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress)
 #[derive(Clone, PartialEq, Debug)]

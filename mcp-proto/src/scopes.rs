@@ -1,4 +1,4 @@
-//! Scopes: the words that say what a token is good for.
+//! Scopes: the permissions of a token.
 //!
 //! In: text of a challenge, names of a metadata document, settings. Out: an ordered set, its unions
 //! and differences, and the value of the parameter `scope`.
@@ -12,14 +12,14 @@ use alloc::vec::Vec;
 #[cfg(feature = "auth")]
 pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
-/// The number and the length of scopes in a set. A server that names more has the first ones.
+/// The most scopes of a set, and the most bytes of a scope; the rest are ignored.
 const MAX_SCOPES: usize = 256;
 const MAX_SCOPE_BYTES: usize = 256;
 
 /// A set of scopes in the order in which they were added.
 ///
-/// A scope has the characters that RFC 6749 allows: visible ASCII without `"` and `\`. Others, such as
-/// line breaks, never get in. A set holds at most 256 scopes of at most 256 bytes.
+/// A scope consists of the characters that RFC 6749 allows: visible ASCII without `"` and `\`.
+/// Invalid scopes are never added. A set has at most 256 scopes of at most 256 bytes.
 ///
 /// ```
 /// use mcp_proto::resource_server::Scopes;
@@ -43,7 +43,7 @@ impl Scopes {
         text.split([' ', '\t', '\r', '\n']).collect()
     }
 
-    /// Adds a scope. Ignores one that is no scope, and one that is too many.
+    /// Adds a scope. Ignores an invalid scope, and one above the maximum.
     pub(crate) fn insert(&mut self, scope: &str) {
         let is_valid = !scope.is_empty()
             && scope.len() <= MAX_SCOPE_BYTES

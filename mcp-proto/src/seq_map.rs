@@ -1,5 +1,5 @@
-//! A map by numbers that mostly come in order, and go in order: a row, searched by halving, so
-//! that what comes and goes alone needs no memory of its own.
+//! A map by increasing numbers, stored as a sorted deque with binary search. A single entry needs
+//! no tree node.
 
 use alloc::collections::VecDeque;
 
@@ -16,7 +16,7 @@ impl<V> Default for SeqMap<V> {
 }
 
 impl<V> SeqMap<V> {
-    /// Puts `value` under `number`, in place of what was there.
+    /// Inserts `value` under `number`, in place of an earlier value.
     pub fn insert(&mut self, number: u64, value: V) {
         match self.find(number) {
             Ok(at) => {
@@ -44,28 +44,28 @@ impl<V> SeqMap<V> {
         self.entries.get(self.find(number).ok()?).map(|(_, value)| value)
     }
 
-    /// The value under `number`, to change.
+    /// Mutable access to the value under `number`.
     pub fn get_mut(&mut self, number: u64) -> Option<&mut V> {
         let at = self.find(number).ok()?;
         self.entries.get_mut(at).map(|(_, value)| value)
     }
 
-    /// All of it, by ascending numbers.
+    /// All entries, by ascending numbers.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &V)> {
         self.entries.iter().map(|(number, value)| (*number, value))
     }
 
-    /// The same, to change.
+    /// All entries, mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut V)> {
         self.entries.iter_mut().map(|(number, value)| (*number, value))
     }
 
-    /// The values by ascending numbers, to change.
+    /// The values by ascending numbers, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
-    /// Keeps what `keep` says, and no memory for what is gone, if all is.
+    /// Keeps the entries that `keep` selects. Frees the memory if none is left.
     pub fn retain(&mut self, mut keep: impl FnMut(u64, &V) -> bool) {
         self.entries.retain(|(number, value)| keep(*number, value));
         if self.entries.is_empty() {
@@ -73,7 +73,7 @@ impl<V> SeqMap<V> {
         }
     }
 
-    /// Keeps no memory for what is gone.
+    /// Frees unused memory.
     pub fn shrink(&mut self) {
         self.entries.shrink_to_fit();
     }
@@ -94,7 +94,7 @@ impl<V> SeqMap<V> {
         else {
             return Err(0);
         };
-        // Mostly it is the last one, or none.
+        // Usually the number is the last one, or missing.
         match number {
             _ if number > *last => Err(self.entries.len()),
             _ if number == *last => Ok(self.entries.len() - 1),

@@ -78,6 +78,10 @@ impl Framing for Lines {
         text(out);
         write_line(out, start);
     }
+
+    fn keeps(part: &[u8]) -> bool {
+        memchr::memchr2(b'\n', b'\r', part).is_none()
+    }
 }
 
 impl Lines {

@@ -1,4 +1,4 @@
-//! The binding to a byte stream, whatever marks the ends of messages in it.
+//! The binding to a byte stream, independent of its framing.
 //!
 //! In: bytes, split anywhere. Out: bytes to write, and events for the application. A [`Connection`]
 //! is a [`Framing`] around a server or a client (a [`Side`]); it has no queue of its own. The module
@@ -27,12 +27,13 @@ use crate::server::{self, Declaration, Server, ServerEvent};
 use crate::time::Instant;
 
 /// As many bytes make a `Transmit` worth handing on; what waits behind it stays shared with the
-/// declaration until its turn.
+/// declaration until its turn. A result of that length is transmitted without a copy. The copy
+/// would stay allocated, so that messages of 64 MB in a row peaked at four times their size.
 const TRANSMIT: usize = 64 * 1024;
 
-/// A way to mark in a stream of bytes where messages begin and end.
+/// A framing of messages in a stream of bytes.
 ///
-/// A framing buffers no more than one message, of a length that it bounds.
+/// A framing buffers at most one message, of limited length.
 pub trait Framing {
     /// A framing at the beginning of a stream.
     fn new(limits: &Limits) -> Self;
@@ -43,17 +44,25 @@ pub trait Framing {
     /// The JSON text of the next message; `None` if more bytes are needed.
     fn next_message(&mut self) -> Option<Result<Bytes, Unframed>>;
 
-    /// The stream has ended: what is left in it.
+    /// Handles the end of the stream; returns the rest of its input.
     fn finish(&mut self) -> Option<Result<Bytes, Unframed>>;
 
     /// Appends a message to `out`; `text` appends the JSON text of the message.
     fn write(out: &mut BytesMut, text: impl FnOnce(&mut BytesMut));
+
+    /// Returns whether [`Framing::write`] leaves `part` as it is, wherever in a text it stands, and
+    /// adds to the message only what does not depend on the text. Such a part is transmitted by
+    /// itself, without a copy, if it is long. False by default.
+    fn keeps(part: &[u8]) -> bool {
+        let _ = part;
+        false
+    }
 }
 
-/// A message that a [`Framing`] could not read to its end.
+/// A message that a [`Framing`] could not read completely.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unframed {
-    /// The beginning of its text, in which the id to answer is looked for; may be empty.
+    /// The beginning of its text, which may contain the id for the answer; may be empty.
     pub beginning: Bytes,
     /// The error, such as [`ProtocolError::InvalidFrame`].
     pub error: ProtocolError,
@@ -66,35 +75,35 @@ pub trait Side {
     /// Events for the application.
     type Event;
 
-    /// The bounds that messages are read by.
+    /// The limits for reading messages.
     fn limits(&self) -> &Limits;
 
-    /// The peer sent a message.
+    /// Handles a message of the peer.
     fn handle_message(&mut self, now: Instant, incoming: Incoming);
 
-    /// The peer sent something that is no message.
+    /// Handles input of the peer that is not a message.
     fn handle_malformed(&mut self, now: Instant, malformed: Malformed);
 
-    /// The peer sends nothing more.
+    /// Handles the end of the peer's output.
     fn handle_eof(&mut self, now: Instant);
 
-    /// It is `now`; due deadlines take effect.
+    /// Handles the deadlines that are due at `now`.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// The next action, if it is to send a message.
+    /// The next action, if it is a message.
     fn poll_send(&mut self) -> Option<Outgoing>;
 
-    /// The next action, if it is not to send a message.
+    /// The next action, if it is not a message.
     fn poll_event(&mut self) -> Option<Action<Self::Event>>;
 
-    /// When [`Side::handle_timeout`] is to be called at the latest.
+    /// Time by which [`Side::handle_timeout`] must be called.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// Returns whether more messages are wanted.
+    /// Returns whether the driver should read more messages.
     fn wants_read(&self) -> bool;
 }
 
-/// Makes a machine a [`Side`], by the methods of the same names that the machine has.
+/// Implements [`Side`] for a machine with methods of the same names.
 macro_rules! side {
     ($machine:ty, $event:ty) => {
         impl Side for $machine {
@@ -148,38 +157,40 @@ pub struct Connection<S, F> {
     side: S,
     framing: F,
     out: BytesMut,
-    /// How many bytes of answers have been encoded.
+    /// A part of the last message that is transmitted by itself, and its place in `out`.
+    long: Option<(usize, Bytes)>,
+    /// Bytes of answers that have been encoded.
     answered: usize,
 }
 
 impl<F: Framing> Connection<Client, F> {
-    /// A client of a server that is yet to be started: [`Connection::handle_opened`] comes first.
+    /// A client of a server that is not started yet; call [`Connection::handle_opened`] first.
     pub fn client(config: client::Config) -> Self {
         Self::new(Client::new(config))
     }
 
-    /// The server is there, for the first time or after [`ClientEvent::Reopen`]; see
-    /// [`Client::handle_opened`]. What came over a stream before is forgotten.
+    /// Handles the start of the server, the first time or after [`ClientEvent::Reopen`]; see
+    /// [`Client::handle_opened`]. Drops unprocessed input of an earlier stream.
     pub fn handle_opened(&mut self, now: Instant) {
         self.framing = F::new(self.side.limits());
         self.side.handle_opened(now);
     }
 
-    /// The number of bytes of answers to the server that have been transmitted in all; it wraps
-    /// around. The application bounds what it asks of a server; answers have no such bound.
+    /// The total number of transmitted bytes of answers to the server; it wraps around. The
+    /// application limits its own requests, but answers have no such limit.
     pub fn answered_bytes(&self) -> usize {
         self.answered
     }
 }
 
 impl<F: Framing> Connection<Server, F> {
-    /// A server for the peer at the other end of a stream that is yet to be read.
+    /// A server for the peer of a stream from which no bytes were read yet.
     pub fn server(declaration: Arc<Declaration>, config: server::Config) -> Self {
         Self::new(Server::new(declaration, config))
     }
 
-    /// The server is to stop: nothing more is read, the beginning of a message is dropped, and
-    /// requests in flight get `Limits::drain` to be answered.
+    /// Starts the shutdown of the server: no more input is read, an incomplete message is dropped,
+    /// and requests in flight get `Limits::drain` to be answered.
     pub fn shutdown(&mut self, now: Instant) {
         self.side.handle_eof(now);
     }
@@ -188,7 +199,7 @@ impl<F: Framing> Connection<Server, F> {
 impl<S: Side, F: Framing> Connection<S, F> {
     fn new(side: S) -> Self {
         let framing = F::new(side.limits());
-        Self { side, framing, out: BytesMut::new(), answered: 0 }
+        Self { side, framing, out: BytesMut::new(), long: None, answered: 0 }
     }
 
     fn handle_message(&mut self, now: Instant, message: Result<Bytes, Unframed>) {
@@ -207,14 +218,31 @@ impl<S: Side, F: Framing> Connection<S, F> {
 
     fn encode(&mut self, message: &Outgoing) {
         let start = self.out.len();
-        F::write(&mut self.out, |out| message.write(out));
+        let long = message.long_members(TRANSMIT).filter(|members| F::keeps(members));
+        if let Some(members) = long {
+            let mut at = 0;
+            F::write(&mut self.out, |out| at = message.write_around(&members, out));
+            self.answered = self.answered.wrapping_add(members.len());
+            self.long = Some((at, members));
+        } else {
+            F::write(&mut self.out, |out| message.write(out));
+        }
         if message.is_answer() {
             self.answered = self.answered.wrapping_add(self.out.len() - start);
         }
     }
+
+    /// The next bytes of what is encoded: up to a part that goes by itself, then this part.
+    fn transmit(&mut self) -> Bytes {
+        match &mut self.long {
+            Some((at @ 1.., _)) => self.out.split_to(core::mem::take(at)).freeze(),
+            Some(_) => self.long.take().map_or_else(Bytes::new, |(_, part)| part),
+            None => self.out.split().freeze(),
+        }
+    }
 }
 
-/// The machine keeps its actions until they are taken, so that there is nothing to carry at once.
+/// The machine keeps its actions until they are taken, so there is nothing to send at once.
 impl<S: Side, F: Framing> Binding for Connection<S, F> {
     type Machine = S;
 
@@ -249,7 +277,8 @@ impl<S: Side, F: Framing> Machine for Connection<S, F> {
     }
 
     fn poll_action(&mut self) -> Option<Action<S::Event>> {
-        while self.out.len() < TRANSMIT
+        while self.long.is_none()
+            && self.out.len() < TRANSMIT
             && let Some(message) = self.side.poll_send()
         {
             self.encode(&message);
@@ -257,7 +286,7 @@ impl<S: Side, F: Framing> Machine for Connection<S, F> {
         if self.out.is_empty() {
             return self.side.poll_event();
         }
-        Some(Action::Transmit(self.out.split().freeze()))
+        Some(Action::Transmit(self.transmit()))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

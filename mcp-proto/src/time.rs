@@ -1,8 +1,10 @@
 //! Time as an argument.
 //!
-//! The machines own no clock. Whoever drives them picks an epoch (usually the moment at which the
-//! driver started) and passes the time since then to every `handle_*` and command.
+//! The machines own no clock. The driver picks an epoch (usually its own start), and passes the
+//! time since then to every `handle_*` and command.
 
+use alloc::format;
+use alloc::string::String;
 use core::fmt;
 use core::ops::Add;
 pub use core::time::Duration;
@@ -17,7 +19,7 @@ impl Instant {
     /// The epoch itself.
     pub const ZERO: Self = Self(0);
 
-    /// The end of time: no deadline is ever due then.
+    /// The end of time: a deadline at this time is never due.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The instant `micros` microseconds after the epoch.
@@ -39,7 +41,7 @@ impl Instant {
 impl Add<Duration> for Instant {
     type Output = Self;
 
-    /// Adds a duration; what does not fit becomes [`Instant::NEVER`].
+    /// Adds a duration; an overflow becomes [`Instant::NEVER`].
     fn add(self, duration: Duration) -> Self {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(micros))
@@ -63,6 +65,36 @@ impl fmt::Display for Instant {
     }
 }
 
+/// A time since the Unix epoch in ISO 8601, in UTC with milliseconds: `2026-07-28T09:30:00.000Z`.
+///
+/// ```
+/// use mcp_proto::{Duration, iso8601};
+///
+/// assert_eq!(iso8601(Duration::from_millis(1_785_231_000_250)), "2026-07-28T09:30:00.250Z");
+/// ```
+pub fn iso8601(unix: Duration) -> String {
+    const DAY: u64 = 24 * 60 * 60;
+    let (days, seconds) = (unix.as_secs() / DAY, unix.as_secs() % DAY);
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let millis = unix.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// The year, month and day of the Gregorian calendar, `days` days after 1970-01-01. Years begin in
+/// March here, so that a leap day is the last one of its year, and 400 of them have 146,097 days.
+fn civil(days: u64) -> (u64, u64, u64) {
+    const CYCLE: u64 = 146_097;
+    let days = days + 719_468;
+    let (cycle, day) = (days / CYCLE, days % CYCLE);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (cycle * 400 + year + next, month, day)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +107,22 @@ mod tests {
         {
             assert_eq!(Instant::from_micros(micros).to_string(), text);
         }
+    }
+
+    #[test]
+    fn unix_times_are_dates() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399, "2000-02-28T23:59:59.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (951_868_800, "2000-03-01T00:00:00.000Z"),
+            (1_704_067_199, "2023-12-31T23:59:59.000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+            (253_402_300_799, "9999-12-31T23:59:59.000Z"),
+        ] {
+            assert_eq!(iso8601(Duration::from_secs(seconds)), text);
+        }
+        assert_eq!(iso8601(Duration::MAX).len(), "584554051223-11-09T07:00:15.999Z".len());
     }
 
     #[test]

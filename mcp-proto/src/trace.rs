@@ -1,8 +1,7 @@
-//! The trace that a request belongs to: what travels in its `_meta` for that, in both eras.
+//! The trace that a request belongs to, as members of `_meta` in both eras.
 //!
-//! In: the members of a request that arrived, or what an application gives. Out: a [`TraceContext`],
-//! or the members of one that is sent. They are passed on as they are: what they mean is the
-//! business of whoever traces.
+//! In: the members of a received request, or the values of an application. Out: a [`TraceContext`],
+//! or the members for a request to send. The values are forwarded unchanged and not interpreted.
 //!
 //! [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
 
@@ -20,12 +19,12 @@ use crate::message::{Member, Params};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct TraceContext {
-    /// The trace and the span of whoever asks, such as
+    /// The trace and the span of the sender, such as
     /// `00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01`.
     pub traceparent: Option<String>,
-    /// What vendors add to it.
+    /// Vendor-specific data of the trace.
     pub tracestate: Option<String>,
-    /// What an application sends along.
+    /// Application data of the trace.
     pub baggage: Option<String>,
 }
 
@@ -38,7 +37,7 @@ impl TraceContext {
         Self { traceparent: Some(traceparent.into()), ..Self::default() }
     }
 
-    /// The value under one of [`TraceContext::KEYS`]; what the `Extractor` of a propagator wants.
+    /// The value of one of [`TraceContext::KEYS`], for the `Extractor` of a propagator.
     pub fn get(&self, key: &str) -> Option<&str> {
         match key {
             "traceparent" => self.traceparent.as_deref(),
@@ -48,8 +47,8 @@ impl TraceContext {
         }
     }
 
-    /// Sets the value under one of [`TraceContext::KEYS`], and nothing under any other key; what the
-    /// `Injector` of a propagator wants.
+    /// Sets the value of one of [`TraceContext::KEYS`], and ignores other keys; for the `Injector`
+    /// of a propagator.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
         let place = match key {
             "traceparent" => &mut self.traceparent,
@@ -65,9 +64,9 @@ impl TraceContext {
         *self == Self::default()
     }
 
-    /// What a request says; what is no string is not there.
+    /// Reads the trace context of a request; members that are not strings are ignored.
     pub(crate) fn read(params: &Params) -> Option<Self> {
-        // Most say nothing.
+        // Most requests have no trace.
         if !params.has_any(&[Member::MetaTraceparent, Member::MetaTracestate, Member::MetaBaggage])
         {
             return None;

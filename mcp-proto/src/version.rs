@@ -1,7 +1,6 @@
 //! The revisions of the protocol, and the eras that they belong to.
 //!
-//! Versions are compared by this table, never as strings: a version that is not in it is unknown,
-//! whatever it looks like.
+//! Versions are compared by this table, never as strings: every other version is unknown.
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)
 
@@ -13,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A revision of the protocol.
 ///
-/// There is no order among versions by design: features are asked for by name.
+/// Versions are deliberately not ordered: code asks for a feature by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
     /// 2024-11-05, legacy.
     V2024_11_05,
-    /// 2025-03-26, legacy; the one revision with batches.
+    /// 2025-03-26, legacy; the only revision with batches.
     V2025_03_26,
     /// 2025-06-18, legacy.
     V2025_06_18,
@@ -29,24 +28,24 @@ pub enum ProtocolVersion {
     V2026_07_28,
 }
 
-/// Era of a revision: how it opens a conversation.
+/// Era of a revision, which defines how a conversation is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Era {
     /// With an `initialize` handshake; up to 2025-11-25.
     Legacy,
-    /// Not at all: every request carries its version in `_meta`; from 2026-07-28 on.
+    /// Without a handshake: every request has its version in `_meta`; from 2026-07-28 on.
     Modern,
 }
 
-/// Eras that a server serves.
+/// Eras that a server supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum EraPolicy {
-    /// Both; how the client opens decides.
+    /// Both eras; the client's first message decides.
     #[default]
     Auto,
-    /// Legacy revisions alone.
+    /// Only legacy revisions.
     LegacyOnly,
-    /// Modern revisions alone.
+    /// Only modern revisions.
     ModernOnly,
 }
 
@@ -71,7 +70,7 @@ impl ProtocolVersion {
     /// The newest modern revision.
     pub const LATEST_MODERN: Self = Self::V2026_07_28;
 
-    /// The name on the wire.
+    /// The name in messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -126,7 +125,7 @@ impl Serialize for ProtocolVersion {
     }
 }
 
-/// Fails for a version that is not known.
+/// Fails for an unknown version.
 impl<'de> Deserialize<'de> for ProtocolVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = Cow::<'de, str>::deserialize(deserializer)?;

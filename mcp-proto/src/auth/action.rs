@@ -1,7 +1,6 @@
-//! Actions of an authorizer, and the answers to questions about it.
+//! Actions of an authorizer, and its answers to callers.
 //!
-//! In: nothing. Out: what a driver is to do. No `Debug` of these types shows a secret, a body, or the
-//! query of a URL.
+//! The `Debug` of these types shows no secrets, bodies, or queries of URLs.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,31 +11,32 @@ use super::policy::FetchReach;
 use super::secret::Secret;
 use crate::url::Url;
 
-/// Something that a driver is to do.
+/// An action for the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AuthAction {
     /// Send a request. Answer with [`handle_fetched`](super::Authorizer::handle_fetched) or
     /// [`handle_unfetched`](super::Authorizer::handle_unfetched).
     Fetch(Fetch),
-    /// Read what is stored under a key. Answer with
-    /// [`handle_held`](super::Authorizer::handle_held).
-    Hold {
-        /// The number of the question.
-        id: HoldId,
+    /// Read the stored record of a key. Answer with
+    /// [`handle_loaded`](super::Authorizer::handle_loaded).
+    /// [`handle_loaded`](super::Authorizer::handle_loaded).
+    Load {
+        /// The number of the request.
+        id: RecordId,
         /// The key.
         key: String,
-        /// True to lock the key until [`AuthAction::Release`], against other processes too.
+        /// True to lock the key until [`AuthAction::Release`], also against other processes.
         locks: bool,
     },
     /// Store a record, and unlock its key if it is locked. Answer with
-    /// [`handle_kept`](super::Authorizer::handle_kept).
+    /// [`handle_released`](super::Authorizer::handle_released).
     Release {
-        /// The number of the question, or a new one if there was none.
-        id: HoldId,
+        /// The number of the load request, or a new one if there was none.
+        id: RecordId,
         /// The key.
         key: String,
-        /// The record; `None` leaves what is stored.
+        /// The record; `None` keeps the stored one.
         record: Option<Secret>,
     },
     /// Remove a record. There is no answer.
@@ -44,17 +44,19 @@ pub enum AuthAction {
         /// The key.
         key: String,
     },
-    /// Be ready for a redirect. Answer with
+    /// Listen for a redirect. Answer with
+    /// [`handle_listening`](super::Authorizer::handle_listening).
     /// [`handle_listening`](super::Authorizer::handle_listening).
     Listen {
         /// The configured redirect URI.
         redirect_uri: String,
-        /// The port of the last time, to be used if it is free.
+        /// The earlier port, to be used again if it is free.
         port: Option<u16>,
     },
-    /// No redirect is expected any more.
+    /// Stop listening for redirects.
     StopListening,
-    /// Show a page to a person. Answer with
+    /// Show a page to a person. Answer with [`handle_redirect`](super::Authorizer::handle_redirect)
+    /// or [`handle_refused_consent`](super::Authorizer::handle_refused_consent).
     /// [`handle_redirect`](super::Authorizer::handle_redirect) or
     /// [`handle_refused_consent`](super::Authorizer::handle_refused_consent).
     Consent(ConsentPage),
@@ -68,20 +70,21 @@ pub enum AuthAction {
         /// The bytes to sign, which are ASCII.
         input: Secret,
     },
-    /// Give the token of a workload, or of the person who has signed in at the identity provider.
+    /// Return the token of a workload, or of the person who has signed in at the identity provider.
     /// Answer with [`handle_subject`](super::Authorizer::handle_subject).
     Subject {
-        /// The number of the question.
+        /// The number of the request.
         id: SubjectId,
     },
-    /// Requests that wait ask for [`access`](super::Authorizer::access) again. Nothing else has changed.
+    /// Waiting requests must ask for [`access`](super::Authorizer::access) again. The state is
+    /// unchanged.
     Resume,
-    /// The state has changed. Requests that wait ask for
-    /// [`access`](super::Authorizer::access) again, or fail.
+    /// The state has changed. Waiting requests must ask for [`access`](super::Authorizer::access)
+    /// again, or fail.
     Changed(AuthState),
 }
 
-/// A request of HTTP. The driver follows no redirects.
+/// An HTTP request. The driver must not follow redirects.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fetch {
@@ -95,7 +98,7 @@ pub struct Fetch {
     pub fields: Vec<(&'static str, Secret)>,
     /// The body; empty for a GET.
     pub body: Secret,
-    /// The addresses that the request may go to.
+    /// The addresses to which the request may connect.
     pub reach: FetchReach,
 }
 
@@ -103,24 +106,24 @@ pub struct Fetch {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConsentPage {
-    /// The URL. Hand it to a browser as one argument, never to a shell.
+    /// The URL. Pass it to a browser as one argument, never to a shell.
     pub url: Url,
     /// The redirect URI at which the redirect arrives.
     pub redirect_uri: String,
-    /// The `state` of the redirect. A listener ignores redirects with another one.
+    /// The `state` of the redirect. A listener ignores redirects with another `state`.
     pub state: Secret,
 }
 
-/// The state of an authorizer, for those who wait.
+/// The state of an authorizer, for waiting requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AuthState {
-    /// There are tokens, or it is known that there are none.
+    /// There are tokens, or the authorizer knows that it has none.
     Ready {
-        /// The reason why the tokens could not be stored, if they could not.
+        /// The reason why the tokens could not be stored, if storing failed.
         unsaved: Option<String>,
     },
-    /// A person is asked.
+    /// A person is being asked.
     Asking,
     /// There are no tokens.
     Failed(AuthError),
@@ -137,48 +140,49 @@ pub enum Access {
     None,
 }
 
-/// A token, as it is sent.
+/// A token in the form in which it is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Credentials {
     /// The number of the token, for [`SentRequest`].
     pub token: TokenId,
-    /// The value of the field `Authorization`. It is for the origin of the server only.
+    /// The value of the field `Authorization`. Send it to the origin of the server only.
     pub authorization: Secret,
-    /// The value of the field `DPoP`, for a token that is bound to a key. It is good for one request.
+    /// The value of the field `DPoP`, for a token that is bound to a key. It is valid for one
+    /// request.
     pub proof: Option<Secret>,
 }
 
 /// The role of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyRole {
-    /// It authenticates the client at the token endpoint: `private_key_jwt`.
+    /// Authentication of the client at the token endpoint: `private_key_jwt`.
     Client,
-    /// It proves the possession of tokens that are bound to it: `DPoP`.
+    /// Proof of possession for tokens that are bound to the key: `DPoP`.
     Proof,
 }
 
 /// A request that a server refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SentRequest<'a> {
-    /// The token that it had.
+    /// The token that the request was sent with.
     pub token: Option<TokenId>,
-    /// Its operation, such as a method and a name: step-ups are counted for each.
+    /// The operation, such as a method and a name; step-ups are counted per operation.
     pub operation: &'a str,
     /// The number of earlier attempts, each of them refused.
     pub tries: u8,
-    /// The number of those that were refused for want of a nonce.
+    /// The number of attempts that were refused for lack of a nonce.
     pub nonces: u8,
 }
 
 /// The advice for a request that a server refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RefusalAdvice {
-    /// Send it again at once.
+    /// Send the request again at once.
     Repeat,
-    /// Wait for [`AuthAction::Changed`], then send it again.
+    /// Wait for [`AuthAction::Changed`], then send the request again.
     Wait,
-    /// Fail it.
+    /// Fail the request.
     Fail(AuthError),
 }
 
@@ -201,7 +205,7 @@ pub struct FetchId(pub(super) u64);
 
 /// The number of a question to the store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct HoldId(pub(super) u64);
+pub struct RecordId(pub(super) u64);
 
 /// The number of a signature.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,24 +1,24 @@
-//! The flow of an authorizer: what it waits for, and what it has.
+//! The flow of an authorizer: its state, and its tokens.
 //!
-//! In: events, and wishes for tokens. Out: actions in the [`AuthOutbox`], and at the end of each flow a
-//! report.
+//! In: events, and requests for tokens. Out: actions in the [`AuthOutbox`], and a report at the end
+//! of each flow.
 //!
 //! | state | waits for | next |
 //! |---|---|---|
 //! | `Idle` | a wish | `Reading`, `Refreshing`, `SigningIn` |
 //! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they are of no use |
 //! | `Discovering` | metadata, 10 s for each document | `Refreshing` or `SigningIn` |
-//! | `Refreshing` | the states of [`TokenRefresh`] | `Keeping`; `SigningIn` or `Discovering` if refused |
-//! | `SigningIn` | the states of [`SignIn`] | `Keeping` |
-//! | `Granting` | the states of [`ServiceGrant`] | `Keeping` |
-//! | `Keeping` | tokens that are stored, at most 10 s | `Idle` |
+//! | `Refreshing` | the states of [`TokenRefresh`] | `Storing`; `SigningIn` or `Discovering` if refused |
+//! | `SigningIn` | the states of [`SignIn`] | `Storing` |
+//! | `Granting` | the states of [`ServiceGrant`] | `Storing` |
+//! | `Storing` | tokens that are stored, at most 10 s | `Idle` |
 //!
 //! A failure in any state leads to `Idle`.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use super::action::{AuthState, FetchAnswer, FetchId, HoldId, TokenId};
+use super::action::{AuthState, FetchAnswer, FetchId, RecordId, TokenId};
 use super::binding::{self, BindingStep, ChallengeSchemes};
 use super::config::Config;
 use super::discovery::{Discovered, Discovery, Site};
@@ -32,35 +32,35 @@ use super::record::ServerRecord;
 use super::refresh::{RefreshOutcome, TokenRefresh};
 use super::scopes::Scopes;
 use super::secret::Secret;
-use super::service_grant::ServiceGrant;
+use super::service_grant::{ServiceGrant, ServiceOutcome};
 use super::sign_in::{SignIn, SignedIn, Visit};
 use crate::time::{Duration, Instant};
 
-/// The flow, its settings, and the tokens of the last one.
+/// The flow, its settings, and the tokens of the last flow.
 #[derive(Debug)]
 pub(super) struct AuthFlow {
     pub(super) config: Config,
     pub(super) outbox: AuthOutbox,
     step: AuthStep,
     pub(super) tokens: Option<HeldTokens>,
-    /// The server as it was discovered last.
+    /// The server from the last discovery.
     pub(super) site: Option<Site>,
-    /// The text of the stored tokens, for its unknown members; `None` until it was read.
+    /// The last known text in the store; `None` until the store was read.
     stored: Option<Secret>,
     clock: Clock,
     pub(super) nonces: Nonces,
 }
 
-/// The step that waits.
+/// The current step.
 #[derive(Debug)]
 enum AuthStep {
     Idle,
-    Reading { hold: HoldId, goal: Option<AuthGoal> },
+    Reading { reading: RecordId, goal: Option<AuthGoal> },
     Discovering { fetch: FetchId, discovery: Discovery, goal: AuthGoal },
     Refreshing { refresh: TokenRefresh, goal: AuthGoal, site: Option<Site> },
     SigningIn(SignIn),
     Granting(ServiceGrant),
-    Keeping { hold: HoldId },
+    Storing { write: RecordId, text: Secret },
 }
 
 /// The aim of a flow.
@@ -68,17 +68,17 @@ enum AuthStep {
 pub(super) struct AuthGoal {
     /// The scopes of the challenge, if it has any.
     pub(super) challenged: Option<Scopes>,
-    /// The URL of metadata in the challenge.
+    /// The URL of metadata that the challenge names.
     pub(super) named: Option<String>,
-    /// The schemes of the challenge.
-    pub(super) schemes: ChallengeSchemes,
-    /// True if other tokens in the store, or a refresh, may do.
+    /// The schemes of the challenge, if there is one.
+    pub(super) schemes: Option<ChallengeSchemes>,
+    /// True if newer tokens in the store, or a refresh, may be sufficient.
     pub(super) renews: bool,
-    /// True if the stored registration is of no use.
+    /// True if the stored registration is invalid.
     pub(super) reregisters: bool,
 }
 
-/// A time since the Unix epoch, and when it was.
+/// A time since the Unix epoch, and the instant at which it was set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     unix: Duration,
@@ -104,7 +104,7 @@ impl AuthFlow {
         matches!(self.step, AuthStep::Idle)
     }
 
-    /// True if a server or a person is asked, which may take minutes.
+    /// True if a server or a person is being asked, which may take minutes.
     pub(super) fn is_asking(&self) -> bool {
         matches!(self.step, AuthStep::Discovering { .. } | AuthStep::SigningIn(_))
     }
@@ -119,28 +119,28 @@ impl AuthFlow {
         self.clock = Clock { unix, at: now };
     }
 
-    /// The server has refused the access token.
+    /// Records that the server has refused the access token.
     pub(super) fn refuse_token(&mut self) {
         if let Some(tokens) = &mut self.tokens {
             tokens.refuse();
         }
     }
 
-    /// Begins a flow with a look into the store.
+    /// Begins a flow by reading the store.
     pub(super) fn read(&mut self, now: Instant, goal: Option<AuthGoal>) {
         self.outbox.begin_flow();
-        let hold = self.outbox.hold(now, self.config.server_key(), false);
-        self.step = AuthStep::Reading { hold, goal };
+        let reading = self.outbox.load(now, self.config.server_key(), false);
+        self.step = AuthStep::Reading { reading, goal };
     }
 
-    /// Begins a flow with a refresh, where nothing was discovered yet.
+    /// Begins a flow with a refresh, before any discovery.
     pub(super) fn refresh(&mut self, now: Instant) {
         self.outbox.begin_flow();
         let refresh = TokenRefresh::start(&mut self.around(now).0);
         self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::default(), site: None };
     }
 
-    /// Begins a flow for more scopes at the server that is known.
+    /// Begins a flow for more scopes at the known server.
     pub(super) fn step_up(&mut self, now: Instant, goal: AuthGoal) {
         self.outbox.begin_flow();
         let started = match self.site.clone() {
@@ -150,7 +150,7 @@ impl AuthFlow {
         self.settle(started);
     }
 
-    /// Goes on with an event.
+    /// Continues with an event.
     pub(super) fn handle(&mut self, now: Instant, event: AuthEvent<'_>) {
         let step = core::mem::replace(&mut self.step, AuthStep::Idle);
         let next = self.advance(now, step, event);
@@ -183,7 +183,9 @@ impl AuthFlow {
         event: AuthEvent<'_>,
     ) -> Result<AuthStep, AuthError> {
         match (step, event) {
-            (AuthStep::Reading { hold, goal }, AuthEvent::Held(id, record)) if id == hold => {
+            (AuthStep::Reading { reading, goal }, AuthEvent::Loaded(id, record))
+                if id == reading =>
+            {
                 self.handle_record(now, goal, record)
             }
             (AuthStep::Reading { goal, .. }, AuthEvent::TimedOut) => {
@@ -216,29 +218,33 @@ impl AuthFlow {
             (AuthStep::Granting(grant), event) => {
                 match grant.handle(event, &mut self.around(now).0)? {
                     StepProgress::Wait(grant) => Ok(AuthStep::Granting(grant)),
-                    StepProgress::Done(signed_in) => Ok(self.handle_signed_in(now, signed_in)),
+                    StepProgress::Done(outcome) => Ok(self.handle_granted(now, outcome)),
                 }
             }
-            (AuthStep::Keeping { hold }, AuthEvent::Kept(id, kept)) if id == hold => {
+            (AuthStep::Storing { write, text }, AuthEvent::Stored(id, kept)) if id == write => {
+                // If storing fails, older tokens in the store must not count as newer.
+                if kept.is_ok() {
+                    self.stored = Some(text);
+                }
                 Ok(self.finish(kept.err()))
             }
-            (AuthStep::Keeping { .. }, AuthEvent::TimedOut) => {
+            (AuthStep::Storing { .. }, AuthEvent::TimedOut) => {
                 Ok(self.finish(Some("the store did not answer".into())))
             }
             (step, _) => Ok(step),
         }
     }
 
-    /// Uses what is stored, if it is other than what was refused.
+    /// Uses the stored tokens, if they differ from the refused ones.
     fn handle_record(
         &mut self,
         now: Instant,
         goal: Option<AuthGoal>,
         text: Option<&str>,
     ) -> Result<AuthStep, AuthError> {
+        let record = self.around(now).0.read_newer(text);
         self.stored = Some(Secret::new(text.unwrap_or_default()));
         let own = self.tokens.as_ref().map(|tokens| &tokens.record.access_token);
-        let record = text.and_then(|text| self.config.read_record(text));
         let other = record.filter(|record| Some(&record.access_token) != own);
         let may_adopt = goal.as_ref().is_none_or(|goal| goal.renews);
         match (other.filter(|_| may_adopt), goal) {
@@ -275,7 +281,7 @@ impl AuthFlow {
         }
     }
 
-    /// Refreshes at the same issuer; what belongs to another issuer is not used any more.
+    /// Refreshes the tokens if the issuer is the same; tokens of another issuer are dropped.
     fn handle_site(
         &mut self,
         now: Instant,
@@ -298,9 +304,13 @@ impl AuthFlow {
         self.get_tokens(now, site, goal)
     }
 
-    /// Whether tokens are to be bound to a key, by the table.
+    /// Decides by the table whether tokens must be bound to a key; records the row.
     fn binds(&mut self, site: &Site, goal: &AuthGoal) -> Result<bool, AuthError> {
-        let case = (goal.schemes, site.binds, self.config.proof_key.is_some());
+        // Without a challenge, the earlier tokens show the scheme that the server has asked for.
+        let is_bound = self.tokens.as_ref().is_some_and(|it| it.record.proof_key.is_some());
+        let own = if is_bound { ChallengeSchemes::ProofOnly } else { ChallengeSchemes::Bearer };
+        let has_key = self.config.proof_key.is_some();
+        let case = (goal.schemes.unwrap_or(own), site.binds, has_key);
         let row = binding::TABLE.find(case);
         self.outbox.decisions.record("binding", row.map_or("gap", |row| row.name));
         match row.map(|row| row.then) {
@@ -312,18 +322,19 @@ impl AuthFlow {
         }
     }
 
-    /// Asks a person, or whoever the configured grant asks.
+    /// Gets tokens from a person, or by the configured grant.
     fn get_tokens(
         &mut self,
         now: Instant,
         site: Site,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
-        let asked = self.tokens.as_ref().map(|tokens| tokens.record.asked.clone());
+        let held = self.tokens.as_ref().map(|tokens| &tokens.record);
         let visit = Visit {
             site,
             challenged: goal.challenged,
-            asked: asked.unwrap_or_default(),
+            asked: held.map(|record| record.asked.clone()).unwrap_or_default(),
+            held: held.map(|record| record.access_token.clone()),
             reregisters: goal.reregisters,
             omits_offline: false,
         };
@@ -375,6 +386,16 @@ impl AuthFlow {
         }
     }
 
+    fn handle_granted(&mut self, now: Instant, outcome: ServiceOutcome) -> AuthStep {
+        match outcome {
+            ServiceOutcome::SignedIn(signed_in) => self.handle_signed_in(now, *signed_in),
+            ServiceOutcome::Adopt(record) => {
+                self.hold_tokens(now, TokenSource::Store, *record);
+                self.finish(None)
+            }
+        }
+    }
+
     fn handle_signed_in(&mut self, now: Instant, signed_in: SignedIn) -> AuthStep {
         let SignedIn { site, client, origin, asked, token } = signed_in;
         let record = ServerRecord {
@@ -392,12 +413,12 @@ impl AuthFlow {
         self.keep_tokens(now, TokenSource::Authorization, record)
     }
 
-    /// Stores tokens before anything else.
+    /// Stores the tokens before their first use.
     fn keep_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) -> AuthStep {
         let text = record.write(self.stored.as_ref().map(Secret::expose));
         self.hold_tokens(now, source, record);
-        self.stored = Some(text.clone());
-        AuthStep::Keeping { hold: self.outbox.keep(now, self.config.server_key(), text) }
+        let write = self.outbox.keep(now, self.config.server_key(), text.clone());
+        AuthStep::Storing { write, text }
     }
 
     fn hold_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) {
@@ -405,15 +426,16 @@ impl AuthFlow {
         self.tokens = Some(HeldTokens::new(id, source, record, now, unix));
     }
 
-    /// The time since the Unix epoch, as it was said last and as it has passed since.
+    /// The current time since the Unix epoch, extrapolated from the last setting.
     fn unix(&self, now: Instant) -> Duration {
         self.clock.unix.saturating_add(now.duration_since(self.clock.at))
     }
 
-    /// The surroundings of a step, and the tokens beside them.
+    /// The surroundings of a step, and the current tokens.
     pub(super) fn around(&mut self, now: Instant) -> (Surroundings<'_>, Option<&HeldTokens>) {
         let unix = self.unix(now);
-        let Self { config, outbox, tokens, nonces, .. } = self;
-        (Surroundings { now, unix, config, outbox, nonces }, tokens.as_ref())
+        let Self { config, outbox, tokens, nonces, stored, .. } = self;
+        let stored = stored.as_ref();
+        (Surroundings { now, unix, config, outbox, nonces, stored }, tokens.as_ref())
     }
 }

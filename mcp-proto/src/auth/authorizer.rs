@@ -1,13 +1,13 @@
-//! The authorizer: its verbs, and the judgement of refusals.
+//! The authorizer: its verbs, and its reaction to refusals.
 //!
-//! In: inputs of the driver, refusals of the server. Out: actions, and the credentials of a request.
-//! [`AuthFlow`] has the states; one flow at a time serves all requests that need a token.
+//! In: inputs of the driver, refusals of the server. Out: actions, and the credentials of a
+//! request. [`AuthFlow`] has the states; one flow at a time serves all requests that need a token.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::action::{
-    Access, AuthAction, Credentials, FetchAnswer, FetchId, HoldId, RefusalAdvice, SentRequest,
+    Access, AuthAction, Credentials, FetchAnswer, FetchId, RecordId, RefusalAdvice, SentRequest,
     SignId, SubjectId,
 };
 use super::auth_flow::{AuthFlow, AuthGoal};
@@ -24,11 +24,12 @@ use super::secret::Secret;
 use super::step_ups::StepUps;
 use crate::challenge::Unauthorized;
 use crate::time::{Duration, Instant};
+use crate::url::Url;
 
-/// The attempts of one request, with the first.
+/// The most attempts of one request, including the first.
 const MAX_TRIES: u8 = 4;
 
-/// A client of OAuth for one server. See the [module](super).
+/// An OAuth client for one server. See the [module](super).
 #[derive(Debug)]
 pub struct Authorizer {
     flow: AuthFlow,
@@ -46,44 +47,51 @@ impl Authorizer {
         }
     }
 
-    /// An answer to [`AuthAction::Fetch`].
+    /// Handles an answer to [`AuthAction::Fetch`].
     pub fn handle_fetched(&mut self, now: Instant, id: FetchId, answer: FetchAnswer<'_>) {
         self.flow.handle(now, AuthEvent::Fetched(id, Some(answer)));
     }
 
-    /// A request that was not answered.
+    /// Handles a request that got no answer.
     pub fn handle_unfetched(&mut self, now: Instant, id: FetchId) {
         self.flow.handle(now, AuthEvent::Fetched(id, None));
     }
 
-    /// The answer to [`AuthAction::Hold`]: the time since the Unix epoch, and the record.
-    pub fn handle_held(&mut self, now: Instant, id: HoldId, unix: Duration, record: Option<&str>) {
+    /// Handles the answer to [`AuthAction::Load`]: the time since the Unix epoch, and the record.
+    pub fn handle_loaded(
+        &mut self,
+        now: Instant,
+        id: RecordId,
+        unix: Duration,
+        record: Option<&str>,
+    ) {
         self.flow.set_clock(now, unix);
-        self.flow.handle(now, AuthEvent::Held(id, record));
+        self.flow.handle(now, AuthEvent::Loaded(id, record));
     }
 
-    /// The answer to [`AuthAction::Release`] with a record: whether it is stored.
-    pub fn handle_kept(&mut self, now: Instant, id: HoldId, kept: Result<(), String>) {
-        self.flow.handle(now, AuthEvent::Kept(id, kept));
+    /// Handles the answer to [`AuthAction::Release`] with a record: the result of storing the
+    /// record.
+    pub fn handle_released(&mut self, now: Instant, id: RecordId, kept: Result<(), String>) {
+        self.flow.handle(now, AuthEvent::Stored(id, kept));
     }
 
-    /// The answer to [`AuthAction::Listen`]: the redirect URI with its port, or the reason why nothing
-    /// listens.
+    /// Handles the answer to [`AuthAction::Listen`]: the redirect URI with its port, or the reason
+    /// why listening failed.
     pub fn handle_listening(&mut self, now: Instant, listening: Result<String, String>) {
         self.flow.handle(now, AuthEvent::Listening(listening));
     }
 
-    /// A redirect, as a URL or as its query. One with another `state` is ignored.
+    /// Handles a redirect, as a URL or as its query. A redirect with another `state` is ignored.
     pub fn handle_redirect(&mut self, now: Instant, redirect: &str) {
         self.flow.handle(now, AuthEvent::Redirect(redirect));
     }
 
-    /// The person has said no, or there is none.
+    /// Handles a refusal by the person, or the absence of a person.
     pub fn handle_refused_consent(&mut self, now: Instant, reason: String) {
         self.flow.handle(now, AuthEvent::RefusedConsent(reason));
     }
 
-    /// The answer to [`AuthAction::Sign`]: 64 bytes, or the reason why there are none.
+    /// Handles the answer to [`AuthAction::Sign`]: 64 bytes, or the reason why signing failed.
     pub fn handle_signed(&mut self, now: Instant, id: SignId, signature: Result<&[u8], String>) {
         match self.proofs.handle_signed(id, signature.clone()) {
             Ok(ProofProgress::Other) => self.flow.handle(now, AuthEvent::Signed(id, signature)),
@@ -93,18 +101,18 @@ impl Authorizer {
         }
     }
 
-    /// The answer to [`AuthAction::Subject`]: the token, or the reason why there is none.
+    /// Handles the answer to [`AuthAction::Subject`]: the token, or the reason why there is none.
     pub fn handle_subject(&mut self, now: Instant, id: SubjectId, token: Result<Secret, String>) {
         self.flow.handle(now, AuthEvent::Subject(id, token));
     }
 
-    /// The value of `DPoP-Nonce` in an answer of the server, whatever its status.
+    /// Handles the value of `DPoP-Nonce` in an answer of the server, with any status.
     pub fn handle_nonce(&mut self, nonce: &str) {
         let server = self.flow.config.server.clone();
         self.flow.nonces.set(&server, nonce);
     }
 
-    /// Time has passed.
+    /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.flow.outbox.deadline().is_some_and(|deadline| deadline <= now) {
             self.flow.handle(now, AuthEvent::TimedOut);
@@ -114,14 +122,14 @@ impl Authorizer {
         }
     }
 
-    /// The server has accepted a request: its operation may step up again.
+    /// Handles a request that the server has accepted: its operation may step up again.
     pub fn handle_accepted(&mut self, operation: &str) {
         self.step_ups.clear(operation);
     }
 
-    /// The server has refused a request. Returns what becomes of the request.
+    /// Handles a refused request. Returns what to do with the request.
     ///
-    /// While a flow is under way a refused request waits for its end, and is sent again.
+    /// During a flow a refused request waits for the end of the flow, and is sent again.
     pub fn handle_refusal(
         &mut self,
         now: Instant,
@@ -142,7 +150,7 @@ impl Authorizer {
         self.flow.outbox.decisions.record("refusal", row.map_or("gap", |row| row.name));
         let named = challenge.and_then(|challenge| challenge.resource_metadata());
         let named = named.map(String::from);
-        let schemes = ChallengeSchemes::of(unauthorized);
+        let schemes = Some(ChallengeSchemes::of(unauthorized));
         let goal = AuthGoal { challenged, named, schemes, ..AuthGoal::default() };
         match row.map(|row| row.then) {
             Some(RefusalStep::Repeat) => RefusalAdvice::Repeat,
@@ -169,10 +177,14 @@ impl Authorizer {
         }
     }
 
-    /// The credentials of the next request, which has this method. Asks the store the first time,
-    /// refreshes a token that is about to expire, and gets a signature for a token that is bound to a
-    /// key.
-    pub fn access(&mut self, now: Instant, method: &str) -> Access {
+    /// The credentials of the next request, with this method and URL. The URL is that of the
+    /// server, or one to which the server redirects. Another origin gets no credentials. Reads the
+    /// store the first time, refreshes a token that is about to expire, and requests a signature
+    /// for a token that is bound to a key.
+    pub fn access(&mut self, now: Instant, method: &str, url: &Url) -> Access {
+        if !url.same_origin(&self.flow.config.server) {
+            return Access::None;
+        }
         let is_idle = self.flow.is_idle();
         if is_idle && !self.flow.has_read() {
             self.flow.read(now, None);
@@ -191,17 +203,17 @@ impl Authorizer {
             self.flow.read(now, Some(AuthGoal { renews: true, ..AuthGoal::default() }));
             return Access::Wait;
         }
-        // A person may take minutes to widen a grant; other requests go on with the present token.
+        // A person may take minutes to widen a grant; meanwhile other requests use the current
+        // token.
         let may_go_on = is_idle || (self.flow.is_asking() && tokens.is_valid(now));
         if !may_go_on {
             return Access::Wait;
         }
-        self.credentials(now, method)
+        self.credentials(now, method, url)
     }
 
-    /// The present token, with a proof if it is bound to a key.
-    fn credentials(&mut self, now: Instant, method: &str) -> Access {
-        let server = self.flow.config.server.clone();
+    /// The current token, with a proof if it is bound to a key.
+    fn credentials(&mut self, now: Instant, method: &str, url: &Url) -> Access {
         let (mut around, tokens) = self.flow.around(now);
         let Some(HeldTokens { id, record, .. }) = tokens else { return Access::None };
         let (token, access_token) = (*id, &record.access_token);
@@ -210,7 +222,7 @@ impl Authorizer {
         let value = alloc::format!("{scheme} {}", access_token.expose());
         let mut proof = None;
         if is_bound {
-            proof = self.proofs.take(method, &server, (token, access_token), &mut around);
+            proof = self.proofs.take(method, url, (token, access_token), &mut around);
             if proof.is_none() {
                 return Access::Wait;
             }
@@ -221,7 +233,7 @@ impl Authorizer {
         Access::Ready(Credentials { token, authorization: Secret::new(value), proof })
     }
 
-    /// Asks a person for tokens before a server refuses anything. Joins a flow that is under way.
+    /// Asks a person for tokens before any refusal by a server. Joins a running flow.
     pub fn authorize(&mut self, now: Instant, scopes: &Scopes) {
         if self.flow.is_idle() {
             let challenged = Some(scopes.clone()).filter(|scopes| !scopes.is_empty());
@@ -229,13 +241,13 @@ impl Authorizer {
         }
     }
 
-    /// Sets the client that a person has registered at an issuer.
+    /// Sets a client that was registered by hand at an issuer.
     pub fn set_client(&mut self, issuer: &str, id: &str, secret: Option<&str>) {
         self.flow.config.add_client(Some(issuer), id, secret, None);
     }
 
-    /// Drops the tokens and the registration of the client, here and in the store. Ends a flow that is
-    /// under way.
+    /// Drops the tokens and the registration of the client, here and in the store. Ends a running
+    /// flow.
     pub fn forget(&mut self) {
         if !self.flow.is_idle() {
             self.flow.fail(AuthError::Consent { reason: "the authorization was forgotten".into() });
@@ -253,12 +265,12 @@ impl Authorizer {
         self.flow.outbox.pop()
     }
 
-    /// The time for [`handle_timeout`](Self::handle_timeout).
+    /// The next time at which to call [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.flow.outbox.deadline().into_iter().chain(self.proofs.deadline()).min()
     }
 
-    /// The rows of tables that were taken, the last 64.
+    /// The last 64 rows of tables that were taken.
     pub fn decisions(&self) -> impl Iterator<Item = AuthDecision> {
         self.flow.outbox.decisions.iter()
     }
@@ -282,8 +294,9 @@ impl Authorizer {
             }
             _ => RefusalChallenge::Other,
         };
-        // An answer that only wants a nonce says nothing about the token.
-        let was_refused = sent.tries > sent.nonces;
+        // A refusal that only requires a nonce does not concern the token. This holds once per
+        // request: a server that requires another nonce refuses the request.
+        let was_refused = sent.tries > sent.nonces.min(1);
         let token = match (sent.token, &self.flow.tokens) {
             (_, None) => SentToken::Absent,
             (Some(id), Some(tokens)) if id == tokens.id => match tokens.source {
@@ -299,7 +312,7 @@ impl Authorizer {
         let asked = self.flow.tokens.as_ref().map(|tokens| &tokens.record.asked);
         let names_new = match (wanted, asked) {
             (Some(wanted), Some(asked)) => !asked.contains_all(wanted),
-            // Nothing is known of the scopes: an authorization shows them.
+            // The required scopes are unknown; an authorization shows them.
             _ => wanted.is_none_or(|wanted| !wanted.is_empty()),
         };
         let status =
@@ -308,7 +321,7 @@ impl Authorizer {
     }
 }
 
-/// The error of a server that refuses.
+/// The error for a refusal by the server.
 fn refused(unauthorized: &Unauthorized) -> AuthError {
     let challenge = unauthorized.token_challenge().or(unauthorized.challenges.first());
     let error = challenge.and_then(|challenge| challenge.error()).map(visible);

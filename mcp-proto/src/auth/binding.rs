@@ -3,19 +3,19 @@
 //! In: the challenge, the metadata of the server, and whether there is a key. Out: a [`BindingStep`].
 //! `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
-//! A server that takes a token of any bearer as well gets one, unless its metadata asks for more.
+//! A server that also accepts bearer tokens gets one, unless its metadata requires bound tokens.
 //!
 //! [RFC 9449, section 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1)
 
 use crate::challenge::Unauthorized;
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 
 /// The schemes of the challenges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ChallengeSchemes {
-    /// `DPoP` alone.
+    /// Only `DPoP`.
     ProofOnly,
-    /// `Bearer`, or neither, or there was no challenge.
+    /// `Bearer`, neither scheme, or no challenge.
     #[default]
     Bearer,
 }
@@ -25,13 +25,13 @@ pub enum ChallengeSchemes {
 pub enum BindingStep {
     /// Tokens that are bound to the key.
     Bind,
-    /// Tokens of whoever bears them.
+    /// Bearer tokens.
     Bear,
-    /// None: there is no key.
+    /// Failure: there is no key.
     FailNoKey,
 }
 
-impl Input for ChallengeSchemes {
+impl Column for ChallengeSchemes {
     const ALL: Set<Self> = &[Self::ProofOnly, Self::Bearer];
 }
 

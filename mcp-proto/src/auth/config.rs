@@ -1,7 +1,7 @@
 //! Settings of an authorizer.
 //!
-//! In: the URL of the server, clients, and exceptions that an application allows. Out: answers for the
-//! machines, by issuer.
+//! In: the URL of the server, clients, and exceptions that an application allows. Out: the settings
+//! for each issuer.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -60,7 +60,7 @@ pub(super) struct ClientKey {
 /// A client that was registered by hand.
 #[derive(Clone, Debug)]
 struct PresetClient {
-    /// `None` for whichever issuer the server names.
+    /// The issuer; `None` for the issuer that the server names.
     issuer: Option<String>,
     id: String,
     secret: Option<Secret>,
@@ -98,8 +98,8 @@ impl Config {
         }
     }
 
-    /// Sets the redirect URI. A loopback one has no port: the listener chooses it. Some authorization
-    /// servers take only `http://localhost/…`, others only `http://127.0.0.1/…`.
+    /// Sets the redirect URI. A loopback URI has no port, because the listener chooses it. Some
+    /// authorization servers only accept `http://localhost/…`, others only `http://127.0.0.1/…`.
     pub fn redirect_uri(mut self, uri: &str) -> Self {
         self.redirect_uri = uri.into();
         self
@@ -117,14 +117,15 @@ impl Config {
         self
     }
 
-    /// Adds a client that was registered by hand, at whichever issuer the server names. Only for a
-    /// server that is trusted with the secret: prefer [`client`](Self::client).
+    /// Adds a client that was registered by hand, for any issuer that the server names. Only for a
+    /// server that you trust with the secret; prefer [`client`](Self::client).
     pub fn client_of_server(mut self, id: &str, secret: Option<&str>) -> Self {
         self.add_client(None, id, secret, None);
         self
     }
 
-    /// The same as [`client`](Self::client), with the method of authentication at the token endpoint.
+    /// Does the same as [`client`](Self::client), with a method of authentication at the token
+    /// endpoint.
     pub fn client_with_method(
         mut self,
         issuer: &str,
@@ -136,8 +137,8 @@ impl Config {
         self
     }
 
-    /// Sets the URL of a client metadata document and the redirect URIs in it. Ports of loopback
-    /// redirect URIs do not count.
+    /// Sets the URL of a client metadata document and its redirect URIs. Ports of loopback redirect
+    /// URIs are ignored.
     ///
     /// [Specification: Client ID Metadata
     /// Documents](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#client-id-metadata-documents)
@@ -151,7 +152,7 @@ impl Config {
         self
     }
 
-    /// Sets scopes to ask for in any case, with blanks between them.
+    /// Sets scopes that are always requested, separated by blanks.
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);
         self
@@ -169,8 +170,8 @@ impl Config {
         self
     }
 
-    /// Accepts metadata that states another issuer than the one that was asked for, such as one
-    /// without a trailing slash.
+    /// Accepts metadata with another issuer than the requested one, for example without a trailing
+    /// slash.
     pub fn accepts_issuer(mut self, expected: &str, stated: &str) -> Self {
         self.accepted_issuers.push((expected.into(), stated.into()));
         self
@@ -183,22 +184,23 @@ impl Config {
         self
     }
 
-    /// Takes `/authorize`, `/token` and `/register` at a server without any metadata, as clients of
-    /// 2025-03-26 do.
+    /// Uses `/authorize`, `/token` and `/register` at a server without metadata, like clients of
+    /// 2025-03-26.
     pub fn guesses_endpoints(mut self) -> Self {
         self.guesses_endpoints = true;
         self
     }
 
-    /// Says that there is no person: an authorization that needs one fails at once.
+    /// Declares that there is no person: an authorization that needs one fails at once.
     pub fn unattended(mut self) -> Self {
         self.unattended = true;
         self
     }
 
-    /// Says that the client may get tokens for itself, with its own credentials: if there is no person
-    /// ([`unattended`](Self::unattended)), or the authorization server gives no codes. It needs
-    /// [`client`](Self::client), with a secret or with [`signs_assertions`](Self::signs_assertions).
+    /// Lets the client get tokens with its own credentials. It does so if there is no person
+    /// ([`unattended`](Self::unattended)), or if the authorization server issues no codes. This
+    /// needs [`client`](Self::client), with a secret or with
+    /// [`signs_assertions`](Self::signs_assertions).
     ///
     /// [Specification: OAuth Client
     /// Credentials](https://modelcontextprotocol.io/extensions/auth/oauth-client-credentials)
@@ -207,10 +209,10 @@ impl Config {
         self
     }
 
-    /// Says that a person has signed in at the identity provider of a company, and asks nobody else.
-    /// The application gives the ID token ([`AuthAction::Subject`](super::AuthAction::Subject)). The
-    /// provider gives an assertion for it, and the authorization server a token for that. It needs
-    /// [`client`](Self::client) for the authorization server.
+    /// Uses a person's sign-in at the identity provider of a company; no person is asked again. The
+    /// application supplies the ID token ([`AuthAction::Subject`](super::AuthAction::Subject)). The
+    /// provider exchanges it for an assertion, and the authorization server exchanges the assertion
+    /// for a token. This needs [`client`](Self::client) for the authorization server.
     ///
     /// [Specification: Enterprise-Managed
     /// Authorization](https://modelcontextprotocol.io/extensions/auth/enterprise-managed-authorization)
@@ -220,8 +222,8 @@ impl Config {
         self
     }
 
-    /// Says that the token of a workload ([`AuthAction::Subject`](super::AuthAction::Subject)) is
-    /// exchanged for a token of the server, without a client. The extension is a draft, and may change.
+    /// Exchanges the token of a workload ([`AuthAction::Subject`](super::AuthAction::Subject)) for
+    /// a token of the server, without a client. The extension is a draft, and may change.
     ///
     /// [RFC 7523, section 2.1](https://www.rfc-editor.org/rfc/rfc7523#section-2.1)
     pub fn workload(mut self) -> Self {
@@ -229,15 +231,15 @@ impl Config {
         self
     }
 
-    /// Says that there is a key for the client, and its name if it has one: a client without a secret
+    /// Declares that the client has a key, with an optional name. A client without a secret then
     /// authenticates by `private_key_jwt` ([`AuthAction::Sign`](super::AuthAction::Sign)).
     pub fn signs_assertions(mut self, key_id: Option<&str>) -> Self {
         self.client_key = Some(ClientKey { id: key_id.map(String::from) });
         self
     }
 
-    /// Sets the key to which tokens are bound if the server asks for it. The extension is a draft, and
-    /// may change.
+    /// Sets the key for bound tokens, which is used if the server requires them. The extension is a
+    /// draft, and may change.
     ///
     /// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
     pub fn proof_key(mut self, key: ProofKey) -> Self {
@@ -245,7 +247,7 @@ impl Config {
         self
     }
 
-    /// Sets a name that keeps the tokens of this authorizer apart from others for the same server.
+    /// Sets a name that separates the tokens of this authorizer from others for the same server.
     pub fn profile(mut self, name: &str) -> Self {
         self.profile = Some(name.into());
         self
@@ -279,7 +281,7 @@ impl Config {
         alloc::format!("client:{issuer} {}", self.redirect_uri)
     }
 
-    /// True if clients are configured, for this issuer or for others.
+    /// Finds out whether clients are configured, for this issuer or for others.
     pub(super) fn preset(&self, issuer: &str) -> Preset {
         if self.clients.is_empty() {
             Preset::Absent
@@ -310,7 +312,7 @@ impl Config {
         client.secret.clone()
     }
 
-    /// The client of the metadata document, if the issuer takes it with this redirect URI.
+    /// The client of the metadata document, if the issuer accepts it with this redirect URI.
     pub(super) fn document_client(
         &self,
         issuer: &IssuerMetadata,
@@ -330,7 +332,7 @@ impl Config {
         })
     }
 
-    /// The record of a text, if its tokens can be used with the key that there is.
+    /// Reads a record, if its tokens can be used with the configured key.
     pub(super) fn read_record(&self, text: &str) -> Option<ServerRecord> {
         ServerRecord::read_for(text, self.thumbprint().as_deref())
     }
@@ -363,7 +365,7 @@ impl PresetClient {
     }
 }
 
-/// True if two redirect URIs are equal but for the port of a loopback host.
+/// True if two redirect URIs are equal, apart from the port of a loopback host.
 fn same_redirect(own: &str, other: &str) -> bool {
     let is_loopback = |url: &Url| {
         super::host_kind::HostKind::of(url.host()) == super::host_kind::HostKind::Loopback

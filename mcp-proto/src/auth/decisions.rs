@@ -1,6 +1,6 @@
-//! Rows of tables that were taken.
+//! Log of the table rows that were taken.
 //!
-//! In: the name of a table and of a row. Out: the last 64 of them, for tests and for people who ask why.
+//! In: the name of a table and of a row. Out: the last 64 rows, for tests and for diagnosis.
 
 use alloc::collections::VecDeque;
 

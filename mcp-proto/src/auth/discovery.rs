@@ -1,14 +1,15 @@
 //! Discovery: from the URL of a server to the metadata of its authorization server.
 //!
-//! In: answers to one question after the other. Out: the next URL to ask, a [`Site`], or an error.
-//! [`flow::TABLE`] decides what follows an answer.
+//! In: answers to requests for metadata, one after the other. Out: the next URL to request, a
+//! [`Site`], or an error. [`flow::TABLE`] decides about the next step.
 //!
 //! | state | data | left by |
 //! |---|---|---|
 //! | a question about the server | the place, the places to come | its answer |
 //! | a question about the issuer | the same, and the [`IssuerTarget`] that the server has named | its answer |
 //!
-//! Up to three redirects of a question are followed, each checked, and none from `https` to `http`.
+//! Up to three redirects of a request are followed. Each is checked, and none leads from `https` to
+//! `http`.
 //!
 //! [Specification: Authorization Server
 //! Discovery](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-server-discovery)
@@ -30,7 +31,7 @@ use super::metadata::{
 use super::scopes::Scopes;
 use crate::url::{Scheme, Url};
 
-/// The number of redirects of one question that are followed.
+/// The most redirects that are followed for one request.
 const MAX_REDIRECTS: u8 = 3;
 
 /// A discovered server.
@@ -38,22 +39,22 @@ const MAX_REDIRECTS: u8 = 3;
 pub(super) struct Site {
     /// The identifier of the server, as its metadata states it.
     pub(super) resource: String,
-    /// The scopes that the server knows.
+    /// The scopes that the server lists.
     pub(super) scopes: Scopes,
     pub(super) issuer: IssuerMetadata,
-    /// True if the tokens are to be bound to a key.
+    /// True if the tokens must be bound to a key.
     pub(super) binds: bool,
     pub(super) grant: GrantKind,
 }
 
-/// A discovery under way.
+/// A discovery in progress.
 #[derive(Debug)]
 pub(super) struct Discovery {
     question: MetadataQuestion,
-    /// The URL that is asked.
+    /// The requested URL.
     url: Url,
     redirects: u8,
-    /// The places that may be asked next.
+    /// The URLs that may be requested next.
     places: VecDeque<Url>,
     target: Option<IssuerTarget>,
     /// True if an earlier place was unavailable.
@@ -73,9 +74,9 @@ struct IssuerTarget {
 
 /// The result of an answer.
 pub(super) enum Discovered {
-    /// Another URL is to be asked.
+    /// Another URL must be requested.
     Ask(Discovery),
-    /// All is known.
+    /// The discovery is complete.
     Site(Site),
 }
 
@@ -83,7 +84,7 @@ pub(super) enum Discovered {
 type Classified<T> = (MetadataAnswer, Option<T>);
 
 impl Discovery {
-    /// A discovery that begins with the URL of a challenge, or with the well-known places.
+    /// Starts a discovery with the URL of a challenge, or with the well-known places.
     pub(super) fn start(config: &Config, named: Option<&str>) -> Result<Self, AuthError> {
         let mut places = resource_places(&config.server);
         let (question, url) = if let Some(named) = named {
@@ -108,12 +109,13 @@ impl Discovery {
         })
     }
 
-    /// The URL to ask.
+    /// The URL to request.
     pub(super) fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Goes on with an answer; `None` if nothing came. `held` is the issuer of the present tokens.
+    /// Continues with an answer; `None` if there is no answer. `held` is the issuer of the current
+    /// tokens.
     pub(super) fn handle_answer(
         mut self,
         config: &Config,
@@ -305,7 +307,7 @@ impl Discovery {
     }
 }
 
-/// The class of an answer; `read` judges a body behind a status from 200 to 299.
+/// The class of an answer; `read` checks the body of a status from 200 to 299.
 fn classify<T>(
     answer: Option<&FetchAnswer<'_>>,
     read: impl FnOnce(&[u8]) -> Classified<T>,

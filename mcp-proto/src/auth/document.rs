@@ -1,4 +1,4 @@
-//! A JSON object of somebody else, read member by member.
+//! A JSON object of a peer, read member by member.
 //!
 //! In: the body of an answer, or stored text. Out: members that have the expected type. A member of
 //! another type counts as absent, so that one bad member does not cost the document.
@@ -13,7 +13,7 @@ use crate::json::Json;
 /// The longest body that is read: 256 KiB.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// The number of elements of an array that are read.
+/// The most elements of an array that are decoded; the rest are ignored.
 const MAX_ELEMENTS: usize = 256;
 
 /// A JSON object.

@@ -1,7 +1,7 @@
 //! Reasons why an authorization fails.
 //!
-//! In: the row of a table that decided, and the texts that it looked at. Out: an [`AuthError`] that
-//! says what is wrong, where, and what to do. Texts of peers are cut, and URLs lose their queries.
+//! In: the row of a table that decided, and its texts. Out: an [`AuthError`] that says what is
+//! wrong, where, and what to do. Texts of peers are shortened, and URLs lose their queries.
 
 use alloc::string::String;
 use core::fmt;
@@ -21,7 +21,7 @@ pub enum AuthError {
         /// The URL of the server.
         server: String,
     },
-    /// The metadata that a challenge names could not be had.
+    /// The metadata that a challenge names could not be fetched.
     ResourceMetadata {
         /// Its URL, without the query.
         url: String,
@@ -31,24 +31,24 @@ pub enum AuthError {
         /// The issuer that was asked for.
         issuer: String,
     },
-    /// The metadata is of another issuer.
+    /// The metadata belongs to another issuer.
     Issuer {
         /// The issuer that was asked for.
         expected: String,
         /// The `issuer` of the metadata.
         stated: String,
     },
-    /// The authorization server does not say that it supports PKCE with `S256`.
+    /// The authorization server does not declare support of PKCE with `S256`.
     NoPkce {
         /// The issuer.
         issuer: String,
     },
-    /// There is no client for the authorization server, and no way to get one.
+    /// There is no client for the authorization server, and no way to register one.
     NoClient {
         /// The issuer.
         issuer: String,
     },
-    /// The configured clients are those of other authorization servers.
+    /// All configured clients belong to other authorization servers.
     ClientOfAnotherIssuer {
         /// The issuer that the server names.
         issuer: String,
@@ -60,19 +60,19 @@ pub enum AuthError {
         /// The error of the answer, if it has one.
         reason: Option<String>,
     },
-    /// Nobody has consented: the person said no, or the time was over.
+    /// Consent was refused, or the time for it is over.
     Consent {
         /// The reason.
         reason: String,
     },
-    /// A person has to consent, and the configuration says that there is none.
+    /// A person must consent, but the configuration declares that there is none.
     ConsentNeeded {
         /// The issuer.
         issuer: String,
     },
-    /// The redirect does not come from the authorization server that was asked, or is ambiguous.
+    /// The redirect does not come from the expected authorization server, or is ambiguous.
     Redirect {
-        /// The issuer that was asked.
+        /// The expected issuer.
         issuer: String,
     },
     /// The authorization server, or the server with a fresh token, refused.
@@ -82,34 +82,34 @@ pub enum AuthError {
         /// The description of the peer.
         description: Option<String>,
     },
-    /// The server wants scopes that a further authorization does not get.
+    /// The server requires scopes that a further authorization does not grant.
     Scopes {
         /// The scopes of the challenge.
         scopes: Scopes,
     },
-    /// A peer or a record names a URL that a client must not go to.
+    /// A peer or a record names a URL that the client must not use.
     Url {
         /// The URL, without its query.
         url: String,
         /// The reason.
         reason: UrlRefusal,
     },
-    /// A peer was not reached, or had an error of its own.
+    /// A peer could not be reached, or failed.
     Unavailable {
         /// The URL, without its query.
         url: String,
     },
-    /// The application, or its key, did not sign what is to be signed.
+    /// The application, or its key, did not provide a signature.
     Signature {
         /// The reason.
         reason: String,
     },
-    /// The server takes only tokens that are bound to a key, and none is configured.
+    /// The server only accepts tokens that are bound to a key, and no key is configured.
     NoProofKey {
         /// The URL of the server.
         server: String,
     },
-    /// The application did not give the token of its workload, or of the person.
+    /// The application did not supply the token of its workload, or of the person.
     Subject {
         /// The reason.
         reason: String,
@@ -126,7 +126,7 @@ pub enum UrlRefusal {
     Invalid(UrlError),
     /// Its scheme is `http`.
     NotHttps,
-    /// Its host is of a kind that the server is not.
+    /// Its host has a kind that is not allowed.
     Host(HostKind),
 }
 

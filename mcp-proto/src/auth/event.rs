@@ -2,10 +2,11 @@
 
 use alloc::string::String;
 
-use super::action::{FetchAnswer, FetchId, HoldId, SignId, SubjectId};
+use super::action::{FetchAnswer, FetchId, RecordId, SignId, SubjectId};
 use super::config::Config;
 use super::nonces::Nonces;
 use super::outbox::AuthOutbox;
+use super::record::ServerRecord;
 use super::secret::Secret;
 use crate::time::{Duration, Instant};
 
@@ -14,9 +15,9 @@ pub(super) enum AuthEvent<'a> {
     /// An answer to a request; `None` if there is none.
     Fetched(FetchId, Option<FetchAnswer<'a>>),
     /// A record; `None` if there is none.
-    Held(HoldId, Option<&'a str>),
+    Loaded(RecordId, Option<&'a str>),
     /// The result of storing a record.
-    Kept(HoldId, Result<(), String>),
+    Stored(RecordId, Result<(), String>),
     /// The redirect URI, or the reason why nothing listens.
     Listening(Result<String, String>),
     /// A redirect.
@@ -39,6 +40,17 @@ pub(super) struct Surroundings<'a> {
     pub(super) config: &'a Config,
     pub(super) outbox: &'a mut AuthOutbox,
     pub(super) nonces: &'a mut Nonces,
+    /// The text in the store, as it was read or written last.
+    pub(super) stored: Option<&'a Secret>,
+}
+
+impl Surroundings<'_> {
+    /// The record of a text, if it is not the one that was read or written last.
+    pub(super) fn read_newer(&self, text: Option<&str>) -> Option<ServerRecord> {
+        let text = text?;
+        let is_known = self.stored.is_some_and(|stored| stored.expose() == text);
+        self.config.read_record(text).filter(|_| !is_known)
+    }
 }
 
 /// A step after an input.

@@ -1,12 +1,13 @@
 //! Decision table for the steps of discovery: the next step after the answer to a question.
 //!
-//! In: the [`MetadataQuestion`], what was [`MetadataAnswer`], and whether an earlier place was unavailable. Out: an
-//! [`Answered`]. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
+//! In: the [`MetadataQuestion`], the [`MetadataAnswer`], and whether an earlier place was
+//! unavailable. Out: an [`Answered`]. `docs/tables.md` shows [`TABLE`]; a test walks every
+//! combination.
 //!
-//! Metadata that a challenge names and that is bad is a failure, and no reason to look elsewhere: a
-//! peer that can make it fail would choose the authorization server.
+//! Invalid metadata at the URL of a challenge is a failure; no other place is tried. Otherwise a
+//! peer that can make the request fail could choose the authorization server.
 
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 
 /// A question of discovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,15 +29,15 @@ pub enum MetadataQuestion {
 /// An answer to a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetadataAnswer {
-    /// 200 and a document with what is needed, whatever its media type.
+    /// 200 and a document with the required members, with any media type.
     Document,
-    /// A status from 400 to 499, also 401 and 403, but for 429.
+    /// A status from 400 to 499 except 429; also 401 and 403.
     Missing,
     /// A status from 200 to 299 without such a document.
     Unusable,
-    /// A redirect that may not be followed.
+    /// A redirect that must not be followed.
     Elsewhere,
-    /// A status from 500 on, 429, no answer in time, no connection.
+    /// A status from 500 on, 429, no answer in time, or no connection.
     Unavailable,
     /// The document of another resource or issuer.
     Contradicts,
@@ -55,11 +56,12 @@ pub enum Answered {
     AskNext,
     /// Choose a client.
     ChooseClient,
-    /// Take `/authorize`, `/token` and `/register`, if the configuration guesses endpoints; else fail.
+    /// Use `/authorize`, `/token` and `/register`, if the configuration guesses endpoints;
+    /// otherwise fail.
     Guess,
     /// The resource is another.
     FailResource,
-    /// The metadata that the challenge names could not be had.
+    /// The metadata that the challenge names could not be fetched.
     FailNamed,
     /// The issuer is another.
     FailIssuer,
@@ -69,7 +71,7 @@ pub enum Answered {
     FailUnavailable,
 }
 
-impl Input for MetadataQuestion {
+impl Column for MetadataQuestion {
     const ALL: Set<Self> = &[
         Self::NamedResource,
         Self::PathResource,
@@ -80,7 +82,7 @@ impl Input for MetadataQuestion {
     ];
 }
 
-impl Input for MetadataAnswer {
+impl Column for MetadataAnswer {
     const ALL: Set<Self> = &[
         Self::Document,
         Self::Missing,

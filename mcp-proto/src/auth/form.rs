@@ -8,7 +8,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The number of parameters that are read.
+/// The most parameters that are decoded; the rest are ignored.
 const MAX_PARAMS: usize = 64;
 
 /// Encodes parameters.

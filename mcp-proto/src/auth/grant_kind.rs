@@ -10,7 +10,7 @@
 //! | `Enterprise` | the application for an ID token, and the identity provider for an assertion |
 //! | `Workload` | the application for the token of its workload |
 
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 
 /// A kind of grant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +42,7 @@ pub const TABLE: Table<KindCase, GrantKind> = Table::new(
     ],
 );
 
-impl Input for GrantKind {
+impl Column for GrantKind {
     const ALL: Set<Self> = &[Self::Code, Self::ClientCredentials, Self::Enterprise, Self::Workload];
 }
 

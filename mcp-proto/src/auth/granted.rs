@@ -1,12 +1,13 @@
 //! Decision table for the answers of a token endpoint.
 //!
-//! In: the request, its answer, where the client comes from, what the store has, and whether the
-//! access token is still good. Out: a [`GrantStep`]. `docs/tables.md` shows [`TABLE`]; a test walks
-//! every combination.
+//! In: the request, its answer, the origin of the client, the stored tokens, and whether the access
+//! token is still valid. Out: a [`GrantStep`]. `docs/tables.md` shows [`TABLE`]; a test walks every
+//! combination.
 //!
-//! A member `error` decides also behind 200. No lifetime is invented, and no token is looked into:
-//! without `expires_in` a token is used until it is refused. Nothing is deleted before its replacement
-//! is there, so that one failed refresh does not cost what another program can use.
+//! A member `error` counts even with status 200. The lifetime comes only from `expires_in`, and
+//! tokens are not decoded: without that member a token is used until it is refused. Nothing is
+//! deleted before its replacement exists, so that one failed refresh does not destroy tokens that
+//! another program can use.
 //!
 //! [RFC 6749, section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)
 
@@ -15,7 +16,7 @@ use alloc::string::String;
 use super::document::Document;
 use super::error::visible;
 use super::secret::Secret;
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 
 /// The type of an assertion of an identity provider.
 pub(super) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -27,7 +28,7 @@ pub enum GrantRequest {
     Redeem,
     /// A token is refreshed.
     Refresh,
-    /// A client, a workload or a company's assertion asks for a token.
+    /// A client, a workload, or the holder of a company's assertion requests a token.
     Grant,
     /// The identity provider of a company is asked for an assertion.
     Exchange,
@@ -48,7 +49,7 @@ pub enum GrantAnswer {
     Other,
     /// Neither a token nor an error.
     Unusable,
-    /// A status from 500 on, 429, no answer in time, no connection.
+    /// A status from 500 on, 429, no answer in time, or no connection.
     Unavailable,
 }
 
@@ -64,18 +65,18 @@ pub enum ClientOrigin {
 /// The stored tokens, read once more after a refresh failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoredTokens {
-    /// Somebody else has refreshed them.
+    /// Another program has refreshed them.
     Newer,
-    /// They are those that were sent.
+    /// They are the tokens that were sent.
     Same,
 }
 
-/// The access token that there is.
+/// State of the current access token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeldAccess {
-    /// It has not expired, and nobody has refused it.
+    /// It has not expired, and no server has refused it.
     Valid,
-    /// It has expired, or was refused, or there is none.
+    /// It has expired, was refused, or does not exist.
     Over,
 }
 
@@ -84,15 +85,15 @@ pub enum HeldAccess {
 pub enum GrantStep {
     /// Store the tokens and use them.
     Ready,
-    /// Ask once more, with the nonce.
+    /// Send the request again, with the nonce.
     Repeat,
-    /// Use what is stored.
+    /// Use the stored tokens.
     Adopt,
     /// Keep the tokens; do not refresh before the access token has expired.
     Keep,
     /// Drop the tokens, keep the client, and ask a person.
     Reauthorize,
-    /// Register another client, once for a flow, and ask a person.
+    /// Register another client, once per flow, and ask a person.
     Reregister,
     /// Keep everything; try again after 1, 2, 4 … 60 s.
     Later,
@@ -102,11 +103,11 @@ pub enum GrantStep {
     FailRefused,
 }
 
-impl Input for GrantRequest {
+impl Column for GrantRequest {
     const ALL: Set<Self> = &[Self::Redeem, Self::Refresh, Self::Grant, Self::Exchange];
 }
 
-impl Input for GrantAnswer {
+impl Column for GrantAnswer {
     const ALL: Set<Self> = &[
         Self::Token,
         Self::InvalidGrant,
@@ -118,15 +119,15 @@ impl Input for GrantAnswer {
     ];
 }
 
-impl Input for ClientOrigin {
+impl Column for ClientOrigin {
     const ALL: Set<Self> = &[Self::Dynamic, Self::Given];
 }
 
-impl Input for StoredTokens {
+impl Column for StoredTokens {
     const ALL: Set<Self> = &[Self::Newer, Self::Same];
 }
 
-impl Input for HeldAccess {
+impl Column for HeldAccess {
     const ALL: Set<Self> = &[Self::Valid, Self::Over];
 }
 
@@ -199,7 +200,7 @@ pub const TABLE: Table<GrantCase, GrantStep> = Table::new(
 pub(super) enum ExpectedToken {
     /// A token of the type `Bearer`.
     Bearer,
-    /// A token of the type `DPoP`. One for any bearer would be of no use.
+    /// A token of the type `DPoP`. A bearer token is not accepted in its place.
     Bound,
     /// An assertion of the identity provider of a company.
     Assertion,
@@ -225,7 +226,7 @@ pub(super) enum TokenAnswer {
 }
 
 impl TokenAnswer {
-    /// Reads an answer; there is none if nothing came.
+    /// Reads an answer; `None` if there is no answer.
     pub(super) fn read(answer: Option<(u16, &[u8])>, expected: ExpectedToken) -> Self {
         let Some((status, body)) = answer else { return Self::Unavailable };
         if status >= 500 || status == 429 {
@@ -255,12 +256,12 @@ impl TokenAnswer {
         }
     }
 
-    /// True if the endpoint asks for a nonce.
+    /// True if the endpoint requires a nonce.
     pub(super) fn wants_nonce(&self) -> bool {
         matches!(self, Self::Error(code, _) if code == "use_dpop_nonce")
     }
 
-    /// The kind, for the table. A wish for a nonce that was met before is an error like others.
+    /// The kind, for the table. A second request for a nonce counts as another error.
     pub(super) fn kind(&self) -> GrantAnswer {
         match self {
             Self::Token(_) => Token,

@@ -1,8 +1,8 @@
 //! The tokens that an authorizer has.
 //!
-//! In: a record, and what happens to its tokens. Out: whether they are good, and when to refresh them.
-//! A refresh comes before the end, by a tenth of the lifetime or a minute, whichever is less. An
-//! unknown lifetime has no end.
+//! In: a record, and events of its tokens. Out: the validity of the tokens, and the time to refresh
+//! them. A refresh comes a tenth of the lifetime or a minute before the end, whichever is less. A
+//! token of unknown lifetime does not expire.
 
 use super::action::TokenId;
 use super::granted::GrantedToken;
@@ -32,9 +32,9 @@ pub(super) struct HeldTokens {
     over_at: Instant,
     refresh_at: Instant,
     is_refused: bool,
-    /// True if a request has had the access token, or it comes from the store.
+    /// True if a request has used the access token, or the token comes from the store.
     was_given: bool,
-    /// The number of refreshes in a row that were not answered.
+    /// The number of unanswered refreshes in a row.
     unanswered: u32,
 }
 
@@ -63,13 +63,13 @@ impl HeldTokens {
         }
     }
 
-    /// True if the access token has not expired, and nobody has refused it.
+    /// True if the access token has not expired and was not refused.
     pub(super) fn is_valid(&self, now: Instant) -> bool {
         now < self.over_at && !self.is_refused
     }
 
-    /// True if the next request is to wait for a refresh. A token is given out once before, so that a
-    /// lifetime of nothing does not ask for tokens without end.
+    /// True if the next request must wait for a refresh. A token is used at least once first, so
+    /// that a lifetime of zero does not cause endless refreshes.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.record.refresh_token.is_some() && self.refresh_at <= now && self.was_given
     }
@@ -79,28 +79,28 @@ impl HeldTokens {
         self.record.refresh_token.is_none() && self.over_at <= now && self.was_given
     }
 
-    /// A request gets the access token.
+    /// Records that a request uses the access token.
     pub(super) fn give(&mut self) {
         self.was_given = true;
     }
 
-    /// The server has refused the access token.
+    /// Records that the server has refused the access token.
     pub(super) fn refuse(&mut self) {
         self.is_refused = true;
     }
 
-    /// The refresh token is of no use any more.
+    /// Drops the refresh token, and counts the access token as refused.
     pub(super) fn drop_refresh_token(&mut self) {
         self.is_refused = true;
         self.record.refresh_token = None;
     }
 
-    /// No refresh before the access token has expired.
+    /// Prevents refreshes until the access token has expired.
     pub(super) fn keep_until_over(&mut self) {
         self.refresh_at = self.over_at;
     }
 
-    /// The next refresh comes after 1, 2, 4 … 60 s.
+    /// Schedules the next refresh after 1, 2, 4 … 60 s.
     pub(super) fn rest(&mut self, now: Instant) {
         let seconds = 1_u64.checked_shl(self.unanswered).unwrap_or(u64::MAX);
         self.unanswered = (self.unanswered + 1).min(6);

@@ -8,12 +8,12 @@
 //! |---|---|
 //! | [`access`](Authorizer::access) | the credentials of a request that is about to be sent |
 //! | [`handle_refusal`](Authorizer::handle_refusal) | a 401 or 403 of the server; says whether to repeat the request, to wait, or to fail |
-//! | [`handle_fetched`](Authorizer::handle_fetched), [`handle_held`](Authorizer::handle_held), … | answers to actions |
+//! | [`handle_fetched`](Authorizer::handle_fetched), [`handle_loaded`](Authorizer::handle_loaded), … | answers to actions |
 //!
 //! | out | |
 //! |---|---|
 //! | [`AuthAction::Fetch`] | a request to an authorization server, or for metadata |
-//! | [`AuthAction::Hold`], [`AuthAction::Release`] | reading, locking and writing of the store |
+//! | [`AuthAction::Load`], [`AuthAction::Release`] | reading, locking and writing of the store |
 //! | [`AuthAction::Sign`], [`AuthAction::Subject`] | a signature, and the token of a workload or a person |
 //! | [`AuthAction::Listen`], [`AuthAction::Consent`] | a page for a person, and the redirect at its end |
 //! | [`AuthAction::Changed`] | the end of the wait |
@@ -46,16 +46,17 @@
 //! use mcp_proto::{Duration, Instant};
 //!
 //! let now = Instant::ZERO;
-//! let config = Config::new(Url::parse("https://mcp.example.com/mcp")?)
+//! let server = Url::parse("https://mcp.example.com/mcp")?;
+//! let config = Config::new(server.clone())
 //!     .client("https://auth.example.com", "editor", None);
 //! let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
 //!
 //! // The store is empty, so the first request goes out without a token. The server refuses it.
-//! assert_eq!(authorizer.access(now, "POST"), Access::Wait);
-//! let Some(AuthAction::Hold { id, .. }) = authorizer.poll_action() else { panic!() };
-//! authorizer.handle_held(now, id, Duration::from_secs(1_800_000_000), None);
+//! assert_eq!(authorizer.access(now, "POST", &server), Access::Wait);
+//! let Some(AuthAction::Load { id, .. }) = authorizer.poll_action() else { panic!() };
+//! authorizer.handle_loaded(now, id, Duration::from_secs(1_800_000_000), None);
 //! assert!(matches!(authorizer.poll_action(), Some(AuthAction::Changed(_))));
-//! assert_eq!(authorizer.access(now, "POST"), Access::None);
+//! assert_eq!(authorizer.access(now, "POST", &server), Access::None);
 //! let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
 //! let sent = SentRequest { token: None, operation: "tools/list", tries: 0, nonces: 0 };
 //! assert_eq!(authorizer.handle_refusal(now, &refusal, &sent), RefusalAdvice::Wait);
@@ -64,10 +65,10 @@
 //! let mut log = Vec::new();
 //! while let Some(action) = authorizer.poll_action() {
 //!     match action {
-//!         AuthAction::Hold { id, .. } => {
-//!             authorizer.handle_held(now, id, Duration::from_secs(1_800_000_000), None);
+//!         AuthAction::Load { id, .. } => {
+//!             authorizer.handle_loaded(now, id, Duration::from_secs(1_800_000_000), None);
 //!         }
-//!         AuthAction::Release { id, .. } => authorizer.handle_kept(now, id, Ok(())),
+//!         AuthAction::Release { id, .. } => authorizer.handle_released(now, id, Ok(())),
 //!         AuthAction::Fetch(fetch) => {
 //!             log.push(fetch.url.to_string());
 //!             let body = match fetch.url.target() {
@@ -106,7 +107,7 @@
 //! ]);
 //!
 //! // The request is sent again.
-//! let Access::Ready(credentials) = authorizer.access(now, "POST") else { panic!() };
+//! let Access::Ready(credentials) = authorizer.access(now, "POST", &server) else { panic!() };
 //! assert_eq!(credentials.authorization.expose(), "Bearer secret");
 //! # Ok::<(), mcp_proto::http::UrlError>(())
 //! ```
@@ -160,8 +161,8 @@ use crate::scopes;
 
 pub use crate::scopes::Scopes;
 pub use action::{
-    Access, AuthAction, AuthState, ConsentPage, Credentials, Fetch, FetchAnswer, FetchId, HoldId,
-    KeyRole, RefusalAdvice, SentRequest, SignId, SubjectId, TokenId,
+    Access, AuthAction, AuthState, ConsentPage, Credentials, Fetch, FetchAnswer, FetchId, KeyRole,
+    RecordId, RefusalAdvice, SentRequest, SignId, SubjectId, TokenId,
 };
 pub use authorizer::Authorizer;
 pub use config::Config;

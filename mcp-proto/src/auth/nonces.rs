@@ -1,7 +1,8 @@
-//! Nonces of servers, which proofs have to repeat.
+//! Nonces of servers, for use in proofs.
 //!
-//! In: values of `DPoP-Nonce`, by origin. Out: the last one of an origin. At most 8 origins are
-//! remembered, and no nonce that is longer than 512 bytes or no text of a JSON string without escapes.
+//! In: values of `DPoP-Nonce`, by origin. Out: the last nonce of an origin. At most 8 origins are
+//! remembered. A nonce is ignored if it is longer than 512 bytes, or would need escapes in a JSON
+//! string.
 //!
 //! [RFC 9449, sections 8 and 9](https://www.rfc-editor.org/rfc/rfc9449#section-8)
 

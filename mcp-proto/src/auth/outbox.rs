@@ -1,7 +1,7 @@
-//! The way out of an authorizer: its actions, and what is outstanding.
+//! Output of an authorizer: its actions, and its open requests.
 //!
-//! In: wishes of the machines. Out: actions with numbers, and one deadline for the step that waits.
-//! A failed flow gives back here what it holds: a lock, a listener.
+//! In: requests of the machines. Out: numbered actions, and one deadline for the current step. At
+//! the end of a failed flow the outbox releases its lock and its listener.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::action::{
-    AuthAction, AuthState, ConsentPage, Fetch, FetchId, HoldId, KeyRole, SignId, SubjectId,
+    AuthAction, AuthState, ConsentPage, Fetch, FetchId, KeyRole, RecordId, SignId, SubjectId,
 };
 use super::decisions::Decisions;
 use super::error::AuthError;
@@ -29,15 +29,15 @@ const SIGN_TIME: Duration = Duration::from_secs(30);
 const STORE_TIME: Duration = Duration::from_secs(10);
 const CONSENT_TIME: Duration = Duration::from_secs(5 * 60);
 
-/// Actions that were not taken yet, and what is outstanding.
+/// Actions that the driver has not taken yet, and open requests.
 pub(super) struct AuthOutbox {
     actions: VecDeque<AuthAction>,
     last_id: u64,
     fetches: u8,
     /// The lock that is held.
-    lock: Option<(HoldId, String)>,
+    lock: Option<(RecordId, String)>,
     is_listening: bool,
-    /// The end of the wait for the present step.
+    /// The deadline of the current step.
     deadline: Option<Instant>,
     random: Box<dyn FnMut() -> [u8; 16] + Send>,
     pub(super) decisions: Decisions,
@@ -65,12 +65,12 @@ impl AuthOutbox {
         self.deadline
     }
 
-    /// Begins to count the requests of a flow.
+    /// Resets the count of requests for a new flow.
     pub(super) fn begin_flow(&mut self) {
         self.fetches = 0;
     }
 
-    /// Ends a flow: unlocks, stops to listen, and reports the state.
+    /// Ends a flow: unlocks, stops listening, and reports the state.
     pub(super) fn end_flow(&mut self, state: AuthState) {
         self.unlock();
         self.stop_listening();
@@ -121,22 +121,22 @@ impl AuthOutbox {
         self.fetch("POST", url, fields, request.body, policy)
     }
 
-    /// Reads what is stored under a key.
-    pub(super) fn hold(&mut self, now: Instant, key: String, locks: bool) -> HoldId {
-        let id = HoldId(self.next_id());
+    /// Reads the stored record of a key.
+    pub(super) fn load(&mut self, now: Instant, key: String, locks: bool) -> RecordId {
+        let id = RecordId(self.next_id());
         if locks {
             self.lock = Some((id, key.clone()));
         }
         self.deadline = Some(now + STORE_TIME);
-        self.actions.push_back(AuthAction::Hold { id, key, locks });
+        self.actions.push_back(AuthAction::Load { id, key, locks });
         id
     }
 
     /// Stores a record; the lock of its key is released with it.
-    pub(super) fn keep(&mut self, now: Instant, key: String, record: Secret) -> HoldId {
+    pub(super) fn keep(&mut self, now: Instant, key: String, record: Secret) -> RecordId {
         let id = match self.lock.take_if(|(_, locked)| *locked == key) {
             Some((id, _)) => id,
-            None => HoldId(self.next_id()),
+            None => RecordId(self.next_id()),
         };
         self.deadline = Some(now + STORE_TIME);
         self.actions.push_back(AuthAction::Release { id, key, record: Some(record) });
@@ -179,7 +179,7 @@ impl AuthOutbox {
         self.sign_aside(key, input)
     }
 
-    /// Asks for a signature that no flow waits for.
+    /// Asks for a signature outside of a flow.
     pub(super) fn sign_aside(&mut self, key: KeyRole, input: Secret) -> SignId {
         let id = SignId(self.next_id());
         self.actions.push_back(AuthAction::Sign { id, key, input });
@@ -194,7 +194,7 @@ impl AuthOutbox {
         id
     }
 
-    /// Has those who wait ask again.
+    /// Asks waiting requests to try again.
     pub(super) fn resume(&mut self) {
         self.actions.push_back(AuthAction::Resume);
     }
@@ -204,7 +204,7 @@ impl AuthOutbox {
         (self.random)()
     }
 
-    /// A number that was not given before.
+    /// An unused number.
     pub(super) fn next_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id

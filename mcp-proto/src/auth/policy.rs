@@ -1,7 +1,7 @@
-//! Rules for URLs that others name.
+//! Rules for URLs from peers.
 //!
-//! In: any URL of a challenge, a metadata document, a redirect or a record, before a request or a
-//! page goes there. Out: a [`Url`] and how far its host may be resolved, or an error.
+//! In: any URL of a challenge, a metadata document, a redirect or a record, before it is requested
+//! or shown. Out: a [`Url`] and the addresses that its host may resolve to, or an error.
 //!
 //! | | rule |
 //! |---|---|
@@ -53,8 +53,8 @@ impl UrlPolicy {
         Self { server, allowed: Vec::new() }
     }
 
-    /// Allows a host whatever its kind, such as an identity provider inside of a network. Requests
-    /// to it must be `https` all the same.
+    /// Allows a host of any kind, such as an identity provider inside of a network. Requests to the
+    /// host must still use `https`.
     pub fn allow_host(mut self, host: &str) -> Self {
         self.allowed.push(host.to_ascii_lowercase());
         self
@@ -74,7 +74,7 @@ impl UrlPolicy {
         }
     }
 
-    /// The addresses that a request to this URL may go to.
+    /// The addresses to which a request to this URL may connect.
     pub fn reach(&self, url: &Url) -> FetchReach {
         let is_public = HostKind::of(url.host()) == HostKind::Public && !self.allows(url);
         if is_public { FetchReach::Public } else { FetchReach::Any }

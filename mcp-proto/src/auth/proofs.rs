@@ -1,13 +1,14 @@
-//! Proofs for requests to the server: each request with a token that is bound to a key has its own.
+//! Proofs for requests to the server: each request with a bound token has a proof of its own.
 //!
-//! In: requests that are about to be sent, and signatures. Out: proofs, each for one request.
+//! In: requests to send, and signatures. Out: proofs, each for one request.
 //!
 //! | state of a proof | leaves by |
 //! |---|---|
 //! | pending | its signature, within 30 s |
-//! | ready | a request of its method, within a minute; another token or nonce |
+//! | ready | a request of its method to its URL, within a minute; another token or nonce |
 //!
-//! Requests wait while any proof is pending, then all of them ask again: at most 64 are pending.
+//! Requests wait while any proof is pending, then all of them try again. At most 64 proofs are
+//! pending.
 //!
 //! [RFC 9449, section 7](https://www.rfc-editor.org/rfc/rfc9449#section-7)
 
@@ -27,17 +28,18 @@ const MAX_PENDING: usize = 64;
 const SIGN_TIME: Duration = Duration::from_secs(30);
 const MAX_AGE: Duration = Duration::from_secs(60);
 
-/// Proofs that are being signed, and those that are signed.
+/// Proofs that are being signed, and signed ones.
 #[derive(Debug, Default)]
 pub(super) struct Proofs {
     pending: Vec<PendingProof>,
     ready: Vec<ReadyProof>,
 }
 
-/// A proof for a method, a token and a nonce.
+/// A proof for a method, a URL, a token and a nonce.
 #[derive(Debug)]
 struct ProofDraft {
     method: String,
+    url: String,
     token: TokenId,
     nonce: Option<Secret>,
     made_at: Instant,
@@ -56,13 +58,13 @@ struct ReadyProof {
     draft: ProofDraft,
 }
 
-/// The end of a signature.
+/// Effect of a signature.
 pub(super) enum ProofProgress {
-    /// It is of something else.
+    /// The signature belongs to something else.
     Other,
-    /// Others are pending.
+    /// Other signatures are pending.
     Wait,
-    /// None is pending.
+    /// No signature is pending.
     Resume,
 }
 
@@ -72,7 +74,7 @@ impl Proofs {
         self.pending.iter().map(|proof| proof.draft.made_at + SIGN_TIME).min()
     }
 
-    /// A proof for a request; else one is asked for, and there is none yet.
+    /// Takes the proof for a request; otherwise asks for its signature and returns `None`.
     pub(super) fn take(
         &mut self,
         method: &str,
@@ -88,7 +90,8 @@ impl Proofs {
                 && now.duration_since(draft.made_at) < MAX_AGE
         };
         self.ready.retain(|proof| is_good(&proof.draft));
-        let place = self.ready.iter().position(|proof| proof.draft.method == method);
+        let is_for = |draft: &ProofDraft| draft.method == method && draft.url == url.as_str();
+        let place = self.ready.iter().position(|proof| is_for(&proof.draft));
         if let Some(place) = place {
             return Some(self.ready.remove(place).text);
         }
@@ -98,14 +101,14 @@ impl Proofs {
             let target = ProofTarget { method, url, token: Some(token.1), nonce };
             let input = key.proof(&target, around.unix, around.outbox.random());
             let sign = around.outbox.sign_aside(KeyRole::Proof, input.clone());
-            let (method, nonce) = (method.into(), nonce.cloned());
-            let draft = ProofDraft { method, token: token.0, nonce, made_at: now };
+            let (method, url, nonce) = (method.into(), url.as_str().into(), nonce.cloned());
+            let draft = ProofDraft { method, url, token: token.0, nonce, made_at: now };
             self.pending.push(PendingProof { sign, input, draft });
         }
         None
     }
 
-    /// A signature.
+    /// Handles a signature.
     pub(super) fn handle_signed(
         &mut self,
         id: SignId,
@@ -125,7 +128,7 @@ impl Proofs {
         Ok(if self.pending.is_empty() { ProofProgress::Resume } else { ProofProgress::Wait })
     }
 
-    /// Time has passed: a signature that has not come does not come.
+    /// Fails the pending signatures after their deadline.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<(), AuthError> {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Records in the store: tokens of a server, and registrations of a client.
 //!
-//! In: text that was stored, or what is to be stored. Out: the other one. A record is a JSON object
-//! with `v`; one with another version counts as nothing, and unknown members are kept.
+//! In: stored text, or a record to store. Out: a record, or its text. A record is a JSON object
+//! with `v`. An object with another version is ignored, and unknown members are kept.
 //!
 //! | key | members |
 //! |---|---|
@@ -31,7 +31,7 @@ pub(super) struct ServerRecord {
     /// Time since the Unix epoch; `None` if it is unknown.
     pub(super) expires_at: Option<Duration>,
     pub(super) refresh_token: Option<Secret>,
-    /// The thumbprint of the key that the tokens are bound to, if they are.
+    /// The thumbprint of the key that the tokens are bound to, if any.
     pub(super) proof_key: Option<String>,
     pub(super) token_endpoint: String,
     pub(super) client: RegisteredClient,
@@ -48,7 +48,7 @@ pub(super) struct ClientRecord {
 }
 
 impl ServerRecord {
-    /// Reads a record whose tokens can be used: they are bound to no key, or to this one.
+    /// Reads a record with usable tokens: they are bound to this key, or to no key.
     pub(super) fn read_for(text: &str, proof_key: Option<&str>) -> Option<Self> {
         Self::read(text).filter(|it| it.proof_key.is_none() || it.proof_key.as_deref() == proof_key)
     }
@@ -70,7 +70,7 @@ impl ServerRecord {
         })
     }
 
-    /// The record as text, with the unknown members of what is stored.
+    /// The record as text, with the unknown members of the stored record.
     pub(super) fn write(&self, stored: Option<&str>) -> Secret {
         let mut map = stored.and_then(read).unwrap_or_default();
         let secret = |it: &Option<Secret>| it.as_ref().map(|it| it.expose().into());
@@ -113,7 +113,7 @@ impl ClientRecord {
     }
 }
 
-/// An object of this version.
+/// Reads an object of this version.
 fn read(text: &str) -> Option<Map<String, Value>> {
     let map: Map<String, Value> = serde_json::from_str(text).ok()?;
     (map.get("v").and_then(Value::as_u64) == Some(VERSION)).then_some(map)

@@ -1,9 +1,9 @@
-//! Decision table for the redirect that ends the visit of a person, and the redirect itself.
+//! Decision table for the redirect that ends a person's sign-in, and the parser of the redirect.
 //!
-//! In: the URL that a browser was sent to, or its query. Out: a code, an error, or nothing. A redirect
-//! is read in this order: path, `state`, repeated parameters, `iss`, `error`, `code`. One with another
-//! path or state is ignored, and the wait goes on: anybody can make a browser open a URL.
-//! `docs/tables.md` shows [`TABLE`]; a test walks every combination.
+//! In: the URL of a redirect, or its query. Out: a code, an error, or nothing. A redirect is
+//! checked in this order: path, `state`, repeated parameters, `iss`, `error`, `code`. A redirect
+//! with another path or state is ignored, and the sign-in keeps waiting, because anybody can make a
+//! browser open a URL. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! [RFC 9207](https://www.rfc-editor.org/rfc/rfc9207),
 //! [Specification: Authorization Code Protection](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
@@ -15,7 +15,7 @@ use super::decisions::Decisions;
 use super::error::visible;
 use super::form;
 use super::secret::Secret;
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 
 /// The longest redirect that is read: 16 KiB.
 const MAX_REDIRECT_BYTES: usize = 16 * 1024;
@@ -23,7 +23,7 @@ const MAX_REDIRECT_BYTES: usize = 16 * 1024;
 /// The parameter `iss` of a redirect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Iss {
-    /// It is not there.
+    /// The parameter is missing.
     Absent,
     /// The recorded issuer, byte for byte.
     Equal,
@@ -34,13 +34,13 @@ pub enum Iss {
 /// The trust in a redirect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IssVerdict {
-    /// It comes from the authorization server that was asked.
+    /// The redirect comes from the expected authorization server.
     Proceed,
-    /// It may come from another one. Nothing of it is used or shown.
+    /// The redirect may come from another server. None of its contents is used or shown.
     Reject,
 }
 
-impl Input for Iss {
+impl Column for Iss {
     const ALL: Set<Self> = &[Self::Absent, Self::Equal, Self::Other];
 }
 
@@ -59,22 +59,22 @@ pub const TABLE: Table<IssCase, IssVerdict> = Table::new(
     ],
 );
 
-/// The expectations that were recorded before a page was shown.
+/// The expected values, recorded before a page was shown.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) redirect_uri: String,
     pub(super) state: Secret,
     pub(super) issuer: String,
-    /// True if metadata says that each redirect has `iss`.
+    /// True if metadata declares that each redirect has `iss`.
     pub(super) promises_iss: bool,
 }
 
-/// A redirect, read.
+/// A parsed redirect.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Redirect {
-    /// It is of nothing that was asked.
+    /// The redirect belongs to no request.
     Ignored,
-    /// Its parameter `iss`, or a repeated one, forbids to use it.
+    /// Its parameter `iss`, or a repeated one, makes it invalid.
     Rejected,
     /// The code and the description of an error.
     Error(String, Option<String>),

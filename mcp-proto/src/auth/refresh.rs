@@ -1,12 +1,13 @@
 //! Refresh of tokens.
 //!
-//! In: events of the driver. Out: actions, and at the end a [`RefreshOutcome`]. Several programs may share
-//! one store: the key is locked, read again, and a newer record is used in place of a refresh. Where
-//! the store cannot lock, a refused refresh reads once more.
+//! In: events of the driver. Out: actions, and at the end a [`RefreshOutcome`]. Several programs
+//! may share one store. So the key is locked, the record is read again, and a newer record is used
+//! in place of a refresh. If the store cannot lock, the record is read once more after a refused
+//! refresh.
 //!
 //! | state | waits for | at most |
 //! |---|---|---|
-//! | `Holding` | the record, whose key is locked | 10 s, as if there were none |
+//! | `Loading` | the record, whose key is locked | 10 s, as if there were none |
 //! | `Sent` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //! | `Rereading` | the record, after a refusal | 10 s, as if there were none |
 //!
@@ -15,8 +16,7 @@
 
 use alloc::string::String;
 
-use super::action::HoldId;
-use super::config::Config;
+use super::action::RecordId;
 use super::error::AuthError;
 use super::event::{AuthEvent, StepProgress, Surroundings};
 use super::granted::{
@@ -29,12 +29,12 @@ use super::registration::RegisteredClient;
 use super::token_call::TokenCall;
 use super::token_request::{Grant, TokenDraft};
 
-/// A refresh under way.
+/// A refresh in progress.
 #[derive(Debug)]
 pub(super) enum TokenRefresh {
-    Holding { hold: HoldId },
+    Loading { reading: RecordId },
     Sent { call: TokenCall },
-    Rereading { hold: HoldId, refusal: RefusedRefresh },
+    Rereading { reading: RecordId, refusal: RefusedRefresh },
 }
 
 /// A refusal of the token endpoint.
@@ -45,33 +45,33 @@ pub(super) struct RefusedRefresh {
     description: Option<String>,
 }
 
-/// The end of a refresh.
+/// Result of a refresh.
 #[derive(Debug)]
 pub(super) enum RefreshOutcome {
-    /// Tokens, which are to be stored.
+    /// New tokens, which must be stored.
     Token(GrantedToken),
-    /// Tokens that somebody else has stored.
+    /// Tokens that another program has stored.
     Adopt(ServerRecord),
-    /// No refresh before the access token has expired.
+    /// Do not refresh before the access token has expired.
     Keep,
-    /// The refresh token is of no use.
+    /// The refresh token is not valid any more.
     Reauthorize,
-    /// The client is of no use either.
+    /// The client is not valid any more either.
     Reregister,
-    /// Nobody answered.
+    /// There was no answer.
     Later,
 }
 
 type RefreshStep = Result<StepProgress<TokenRefresh, RefreshOutcome>, AuthError>;
 
 impl TokenRefresh {
-    /// Starts with the lock of the record.
+    /// Starts by locking the record.
     pub(super) fn start(around: &mut Surroundings<'_>) -> Self {
         let key = around.config.server_key();
-        Self::Holding { hold: around.outbox.hold(around.now, key, true) }
+        Self::Loading { reading: around.outbox.load(around.now, key, true) }
     }
 
-    /// Goes on with an event; one of another step changes nothing.
+    /// Continues with an event; an event of another step changes nothing.
     pub(super) fn handle(
         self,
         event: AuthEvent<'_>,
@@ -79,13 +79,13 @@ impl TokenRefresh {
         around: &mut Surroundings<'_>,
     ) -> RefreshStep {
         match (self, event) {
-            (Self::Holding { hold }, AuthEvent::Held(id, record)) if id == hold => {
-                match newer(record, tokens, around.config) {
+            (Self::Loading { reading }, AuthEvent::Loaded(id, record)) if id == reading => {
+                match newer(record, tokens, around) {
                     Some(record) => Ok(StepProgress::Done(RefreshOutcome::Adopt(record))),
                     None => send(tokens, around),
                 }
             }
-            (Self::Holding { .. }, AuthEvent::TimedOut) => {
+            (Self::Loading { .. }, AuthEvent::TimedOut) => {
                 around.outbox.unlock();
                 send(tokens, around)
             }
@@ -93,8 +93,10 @@ impl TokenRefresh {
                 StepProgress::Wait(call) => Ok(StepProgress::Wait(Self::Sent { call })),
                 StepProgress::Done(answer) => Ok(handle_answer(answer, around)),
             },
-            (Self::Rereading { hold, refusal }, AuthEvent::Held(id, record)) if id == hold => {
-                refusal.decide(newer(record, tokens, around.config), tokens, around)
+            (Self::Rereading { reading, refusal }, AuthEvent::Loaded(id, record))
+                if id == reading =>
+            {
+                refusal.decide(newer(record, tokens, around), tokens, around)
             }
             (Self::Rereading { refusal, .. }, AuthEvent::TimedOut) => {
                 refusal.decide(None, tokens, around)
@@ -104,9 +106,13 @@ impl TokenRefresh {
     }
 }
 
-/// A record with other tokens than those that are held.
-fn newer(record: Option<&str>, tokens: &HeldTokens, config: &Config) -> Option<ServerRecord> {
-    let record = config.read_record(record?)?;
+/// A record with other tokens than the current ones.
+fn newer(
+    record: Option<&str>,
+    tokens: &HeldTokens,
+    around: &Surroundings<'_>,
+) -> Option<ServerRecord> {
+    let record = around.read_newer(record)?;
     let own = &tokens.record;
     let is_other =
         record.access_token != own.access_token || record.refresh_token != own.refresh_token;
@@ -129,11 +135,13 @@ fn send(tokens: &HeldTokens, around: &mut Surroundings<'_>) -> RefreshStep {
     };
     let target = (&endpoint, record.issuer.as_str());
     let binds = record.proof_key.is_some();
-    let draft = TokenDraft::new(&Grant::Refresh(token), resource, Some(client), target, binds);
+    let client = Some(client).filter(|client| !client.is_nobody());
+    let draft = TokenDraft::new(&Grant::Refresh(token), resource, client, target, binds);
     Ok(StepProgress::Wait(TokenRefresh::Sent { call: TokenCall::start(draft, around)? }))
 }
 
-/// A token ends the refresh, under the lock. No answer ends it as well; a refusal reads once more.
+/// Handles the answer. A token ends the refresh, under the lock. A missing answer also ends it;
+/// after a refusal the record is read once more.
 fn handle_answer(
     answer: TokenAnswer,
     around: &mut Surroundings<'_>,
@@ -153,9 +161,9 @@ fn handle_answer(
         TokenAnswer::Unusable => ("no token".into(), None),
     };
     around.outbox.unlock();
-    let hold = around.outbox.hold(around.now, around.config.server_key(), false);
+    let reading = around.outbox.load(around.now, around.config.server_key(), false);
     StepProgress::Wait(TokenRefresh::Rereading {
-        hold,
+        reading,
         refusal: RefusedRefresh { kind, error, description },
     })
 }

@@ -4,14 +4,14 @@
 //! authorization can help. Out: a [`RefusalStep`]. `docs/tables.md` shows [`TABLE`]; a test walks
 //! every combination.
 //!
-//! Discovery always asks for the metadata of the server again: a change of the authorization server is
-//! seen there. A step-up keeps what was discovered, never refreshes, and asks for the union of the
-//! scopes.
+//! Discovery always requests the metadata of the server again, to detect a change of the
+//! authorization server. A step-up keeps the discovered data, never refreshes, and requests the
+//! union of the scopes.
 //!
 //! [Specification: Scope Challenge
 //! Handling](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling)
 
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 
 /// The status of the refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,33 +27,33 @@ pub enum RefusalStatus {
 pub enum RefusalChallenge {
     /// Its `error` is `insufficient_scope`.
     InsufficientScope,
-    /// Its `error` is `use_dpop_nonce`, for the first time, and the nonce is known.
+    /// Its `error` is `use_dpop_nonce`, for the first time, with a known nonce.
     Nonce,
     /// It names metadata.
     Metadata,
-    /// Another one, or none.
+    /// Another challenge, or none.
     Other,
 }
 
-/// The token of the request that was refused.
+/// The token of the refused request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SentToken {
-    /// It had none, and there is none.
+    /// The request had no token, and there is none.
     Absent,
-    /// There is a newer one by now.
+    /// There is a newer token now.
     Older,
-    /// The present one, got for this request by an authorization.
+    /// The current token, from an authorization for this request.
     Fresh,
-    /// The present one, got for this request by a refresh.
+    /// The current token, from a refresh for this request.
     Refreshed,
-    /// The present one, which was there before.
+    /// The current token, which is older than the request.
     Held,
 }
 
 /// The next step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RefusalStep {
-    /// Send the request again, with the present token.
+    /// Send the request again, with the current token.
     Repeat,
     /// Authorize for more scopes.
     StepUp,
@@ -61,21 +61,21 @@ pub enum RefusalStep {
     Authorize,
     /// Ask for the metadata of the server, then refresh or authorize.
     Discover,
-    /// Fail: the server wants scopes that an authorization does not get.
+    /// Fail: the server requires scopes that an authorization does not grant.
     FailScopes,
     /// Fail: the server refuses.
     FailRefused,
 }
 
-impl Input for RefusalStatus {
+impl Column for RefusalStatus {
     const ALL: Set<Self> = &[Self::Unauthorized, Self::Forbidden];
 }
 
-impl Input for RefusalChallenge {
+impl Column for RefusalChallenge {
     const ALL: Set<Self> = &[Self::InsufficientScope, Self::Nonce, Self::Metadata, Self::Other];
 }
 
-impl Input for SentToken {
+impl Column for SentToken {
     const ALL: Set<Self> = &[Self::Absent, Self::Older, Self::Fresh, Self::Refreshed, Self::Held];
 }
 

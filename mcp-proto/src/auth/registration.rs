@@ -1,7 +1,7 @@
-//! Decision table for the client: which `client_id` an authorization server gets, and registration.
+//! Decision table for the client: the choice of a `client_id` for an authorization server.
 //!
-//! In: what is configured, stored and offered. Out: a [`ClientChoice`]; the body of a registration, and
-//! the client that its answer names. `docs/tables.md` shows [`TABLE`]; a test walks every
+//! In: the configured, stored and offered clients. Out: a [`ClientChoice`]; the body of a
+//! registration, and the client in its answer. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
 //! The answer to a registration decides how the client authenticates, not the request. A secret
@@ -17,12 +17,13 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use super::decisions::Decisions;
 use super::document::Document;
 use super::error::{AuthError, visible};
 use super::grant_kind::GrantKind;
 use super::metadata::IssuerMetadata;
 use super::secret::Secret;
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 
 /// A client at one authorization server.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,15 +73,15 @@ pub enum ClientChoice {
     UseStored,
     /// A new one.
     Register,
-    /// None: the assertion says who asks.
+    /// No client: the assertion identifies the sender.
     UseNone,
-    /// None: the configured one is of another issuer.
+    /// No client: the configured one belongs to another issuer.
     FailElsewhere,
-    /// None: a person has to register one.
+    /// No client: a person must register one.
     FailNoClient,
 }
 
-impl Input for Preset {
+impl Column for Preset {
     const ALL: Set<Self> = &[Self::Own, Self::Elsewhere, Self::Absent];
 }
 
@@ -152,22 +153,31 @@ impl AuthMethod {
 }
 
 impl RegisteredClient {
-    /// The client of a workload, whose assertion says who asks.
+    /// The client of a workload, which its assertion identifies.
     pub(super) fn nobody() -> Self {
         Self { id: String::new(), secret: None, method: AuthMethod::None }
     }
+
+    /// True for the client of a workload.
+    pub(super) fn is_nobody(&self) -> bool {
+        self.id.is_empty()
+    }
 }
 
-/// Chooses a client by the table; fails if there is none.
+/// Chooses a client by the table; fails if there is none, and records the row then.
 pub(super) fn choose(
     issuer: &IssuerMetadata,
     grant: GrantKind,
     preset: Preset,
-    document: bool,
-    stored: bool,
+    (document, stored): (bool, bool),
+    decisions: &mut Decisions,
 ) -> Result<(ClientChoice, &'static str), AuthError> {
     let registers = issuer.registration_endpoint.is_some();
     let row = TABLE.find((grant, preset, document, stored, registers));
+    let fails = |choice| matches!(choice, ClientChoice::FailElsewhere | ClientChoice::FailNoClient);
+    if row.is_none_or(|row| fails(row.then)) {
+        decisions.record("registration", row.map_or("gap", |row| row.name));
+    }
     let issuer = || issuer.issuer.clone();
     match row.map(|row| (row.then, row.name)) {
         Some((ClientChoice::FailElsewhere, _)) => {
@@ -213,7 +223,7 @@ pub(super) fn request(client_name: &str, redirect_uri: &str, issuer: &IssuerMeta
 /// A client and the end of its secret, in seconds since the Unix epoch.
 pub(super) type NewClient = (RegisteredClient, Option<u64>);
 
-/// The client that the answer to a registration names; else the error that the answer has.
+/// The client in the answer to a registration, or the error in the answer.
 pub(super) fn read_answer(
     status: u16,
     body: &[u8],
@@ -240,7 +250,7 @@ pub(super) fn read_answer(
     if method != AuthMethod::None && secret.is_none() {
         return Err(Some("no client_secret".into()));
     }
-    // 0 is never.
+    // 0 means never.
     let expires = document.number("client_secret_expires_at").filter(|at| *at > 0);
     Ok((RegisteredClient { id, secret, method }, expires))
 }

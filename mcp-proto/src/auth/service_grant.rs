@@ -4,24 +4,30 @@
 //!
 //! | state | of | waits for | at most |
 //! |---|---|---|---|
+//! | `Loading` | all | the stored tokens, whose key is locked | 10 s, as if there were none |
 //! | `AskingSubject` | enterprise, workload | the token of the person or the workload | 30 s |
 //! | `Exchanging` | enterprise | the identity provider, which gives an assertion | 30 s, and 30 s for each signature |
 //! | `Granting` | all | the token endpoint of the authorization server | the same |
+//!
+//! Several programs may share one store, and some assertions can be used only once. So one program
+//! requests tokens, and the others use its tokens.
 //!
 //! [Specification: OAuth Client
 //! Credentials](https://modelcontextprotocol.io/extensions/auth/oauth-client-credentials),
 //! [Specification: Enterprise-Managed
 //! Authorization](https://modelcontextprotocol.io/extensions/auth/enterprise-managed-authorization)
 
+use alloc::boxed::Box;
 use alloc::string::ToString;
 
-use super::action::SubjectId;
+use super::action::{RecordId, SubjectId};
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepProgress, Surroundings};
 use super::grant_kind::GrantKind;
 use super::granted::{
     self, ClientOrigin, GrantRequest, GrantStep, HeldAccess, StoredTokens, TokenAnswer,
 };
+use super::record::ServerRecord;
 use super::registration::{self, ClientChoice, RegisteredClient};
 use super::scopes::Scopes;
 use super::secret::Secret;
@@ -29,7 +35,7 @@ use super::sign_in::{SignedIn, Visit};
 use super::token_call::TokenCall;
 use super::token_request::{Grant, TokenDraft};
 
-/// A grant under way.
+/// A grant in progress.
 #[derive(Debug)]
 pub(super) struct ServiceGrant {
     visit: Visit,
@@ -41,20 +47,30 @@ pub(super) struct ServiceGrant {
 
 #[derive(Debug)]
 enum GrantState {
+    Loading(RecordId),
     AskingSubject(SubjectId),
     Exchanging(TokenCall),
     Granting(TokenCall),
 }
 
-type ServiceStep = Result<StepProgress<ServiceGrant, SignedIn>, AuthError>;
+/// Result of a grant.
+pub(super) enum ServiceOutcome {
+    /// Another program has got these tokens.
+    Adopt(Box<ServerRecord>),
+    /// There are new tokens.
+    SignedIn(Box<SignedIn>),
+}
+
+type ServiceStep = Result<StepProgress<ServiceGrant, ServiceOutcome>, AuthError>;
 
 impl ServiceGrant {
-    /// Starts with the choice of a client.
+    /// Starts with the choice of a client, and the lock of the record.
     pub(super) fn start(visit: Visit, around: &mut Surroundings<'_>) -> Result<Self, AuthError> {
         let (config, issuer) = (around.config, &visit.site.issuer);
         let preset = config.preset(&issuer.issuer);
-        let (choice, row) = registration::choose(issuer, visit.site.grant, preset, false, false)?;
-        around.outbox.decisions.record("registration", row);
+        let (grant, decisions) = (visit.site.grant, &mut around.outbox.decisions);
+        let (choice, row) = registration::choose(issuer, grant, preset, (false, false), decisions)?;
+        decisions.record("registration", row);
         let client = match choice {
             ClientChoice::UsePreset => config.preset_client(issuer),
             ClientChoice::UseNone
@@ -66,19 +82,56 @@ impl ServiceGrant {
         };
         let wanted = visit.challenged.as_ref().unwrap_or(&visit.site.scopes);
         let scopes = config.scopes.union(&visit.asked).union(wanted);
-        let state = if visit.site.grant == GrantKind::ClientCredentials {
-            let scope = scopes.to_param();
+        let reading = around.outbox.load(around.now, config.server_key(), true);
+        Ok(Self { visit, client, scopes, state: GrantState::Loading(reading) })
+    }
+
+    /// Requests tokens, or first the token that is exchanged for them.
+    fn ask(self, around: &mut Surroundings<'_>) -> ServiceStep {
+        let state = if self.visit.site.grant == GrantKind::ClientCredentials {
+            let scope = self.scopes.to_param();
             let grant = Grant::ClientCredentials { scope: &scope };
-            let draft = draft(&grant, true, &visit, client.clone(), around);
+            let draft = draft(&grant, true, &self.visit, self.client.clone(), around);
             GrantState::Granting(TokenCall::start(draft, around)?)
         } else {
             GrantState::AskingSubject(around.outbox.subject(around.now))
         };
-        Ok(Self { visit, client, scopes, state })
+        Ok(StepProgress::Wait(Self { state, ..self }))
     }
 
-    /// Goes on with an event; one of another step changes nothing.
+    /// The stored tokens, if they are equivalent to requested ones.
+    fn adopt(&self, record: Option<&str>, around: &Surroundings<'_>) -> Option<ServerRecord> {
+        let record = around.read_newer(record)?;
+        let site = &self.visit.site;
+        let is_good = record.issuer == site.issuer.issuer
+            && record.proof_key.is_some() == site.binds
+            && record.expires_at.is_none_or(|at| at > around.unix)
+            && record.asked.contains_all(&self.scopes)
+            && Some(&record.access_token) != self.visit.held.as_ref();
+        is_good.then_some(record)
+    }
+
+    /// Continues with an event; an event of another step changes nothing.
     pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> ServiceStep {
+        let GrantState::Loading(reading) = self.state else {
+            return self.handle_answer(event, around);
+        };
+        if matches!(event, AuthEvent::TimedOut) {
+            around.outbox.unlock();
+            return self.ask(around);
+        }
+        let AuthEvent::Loaded(id, record) = event else { return Ok(StepProgress::Wait(self)) };
+        if id != reading {
+            return Ok(StepProgress::Wait(self));
+        }
+        match self.adopt(record, around) {
+            Some(record) => Ok(StepProgress::Done(ServiceOutcome::Adopt(Box::new(record)))),
+            None => self.ask(around),
+        }
+    }
+
+    /// Continues with the answer to a request.
+    fn handle_answer(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> ServiceStep {
         let Self { visit, client, scopes, state } = self;
         let wait = |visit, client, scopes, state| {
             Ok(StepProgress::Wait(Self { visit, client, scopes, state }))
@@ -113,7 +166,8 @@ impl ServiceGrant {
                     let token = token(GrantRequest::Grant, answer, &visit, around)?;
                     let (site, origin) = (visit.site, ClientOrigin::Given);
                     let client = client.unwrap_or_else(RegisteredClient::nobody);
-                    Ok(StepProgress::Done(SignedIn { site, client, origin, asked: scopes, token }))
+                    let signed_in = SignedIn { site, client, origin, asked: scopes, token };
+                    Ok(StepProgress::Done(ServiceOutcome::SignedIn(Box::new(signed_in))))
                 }
             },
             (state, _) => wait(visit, client, scopes, state),
@@ -146,8 +200,8 @@ fn exchange(
     Ok(GrantState::Exchanging(TokenCall::start(draft, around)?))
 }
 
-/// Gives an assertion to the authorization server. That of a company's provider names the resource
-/// and the scopes itself.
+/// Sends an assertion to the authorization server. The assertion of a company's provider contains
+/// the resource and the scopes itself.
 fn assert(
     assertion: &Secret,
     visit: &Visit,

@@ -4,14 +4,14 @@
 //!
 //! | state | waits for | at most |
 //! |---|---|---|
-//! | `HoldingClient` | the stored registration, whose key is locked | 10 s, as if there were none |
+//! | `LoadingClient` | the stored registration, whose key is locked | 10 s, as if there were none |
 //! | `Listening` | the redirect URI | 10 s |
 //! | `Registering` | the answer to a registration | 10 s |
 //! | `Consenting` | a redirect, or a person who says no | 5 min |
 //! | `Redeeming` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //!
 //! The issuer, the verifier and the state are recorded before a page is shown. Each is used once: a
-//! sign-in that starts over makes others.
+//! restarted sign-in creates new ones.
 //!
 //! [Specification: Authorization
 //! Flow](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-flow-steps)
@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::action::{ConsentPage, FetchAnswer, FetchId, HoldId};
+use super::action::{ConsentPage, FetchAnswer, FetchId, RecordId};
 use super::discovery::Site;
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepProgress, Surroundings};
@@ -43,31 +43,33 @@ use super::token_call::TokenCall;
 use super::token_request::{Grant, TokenDraft};
 use crate::url::Url;
 
-/// A sign-in under way.
+/// A sign-in in progress.
 #[derive(Debug)]
 pub(super) enum SignIn {
-    HoldingClient { hold: HoldId, visit: Visit },
+    LoadingClient { reading: RecordId, visit: Visit },
     Listening { visit: Visit, stored: Option<ClientRecord> },
     Registering { fetch: FetchId, visit: Visit, redirect_uri: String },
     Consenting(Consenting),
     Redeeming { call: TokenCall, consented: Consenting },
 }
 
-/// A wish for tokens of a discovered server.
+/// A request for tokens of a discovered server.
 #[derive(Debug)]
 pub(super) struct Visit {
     pub(super) site: Site,
     /// The scopes of the challenge, if it has any.
     pub(super) challenged: Option<Scopes>,
-    /// The scopes that were asked for before at this issuer.
+    /// The scopes that were requested earlier at this issuer.
     pub(super) asked: Scopes,
-    /// True if the stored registration is of no use.
+    /// The access token that is no longer valid, if there is one.
+    pub(super) held: Option<Secret>,
+    /// True if the stored registration is invalid.
     pub(super) reregisters: bool,
     /// True if `offline_access` was refused.
     pub(super) omits_offline: bool,
 }
 
-/// A page that is shown, and what its redirect is held against.
+/// A page that is shown, and the values that its redirect must match.
 #[derive(Debug)]
 pub(super) struct Consenting {
     visit: Visit,
@@ -76,11 +78,11 @@ pub(super) struct Consenting {
     expected: Expected,
     verifier: Secret,
     scopes: Scopes,
-    /// True if `offline_access` is there because the authorization server lists it.
+    /// True if `offline_access` was added because the authorization server lists it.
     adds_offline: bool,
 }
 
-/// Tokens, and what they were asked with.
+/// Tokens, and the data of their request.
 #[derive(Debug)]
 pub(super) struct SignedIn {
     pub(super) site: Site,
@@ -104,21 +106,25 @@ impl SignIn {
         let document = around.config.document_client(issuer, redirect_uri);
         if preset == Preset::Absent && document.is_none() {
             let key = around.config.client_key(&issuer.issuer);
-            let hold = around.outbox.hold(around.now, key, true);
-            return Ok(Self::HoldingClient { hold, visit });
+            let reading = around.outbox.load(around.now, key, true);
+            return Ok(Self::LoadingClient { reading, visit });
         }
-        registration::choose(issuer, GrantKind::Code, preset, document.is_some(), false)?;
+        let found = (document.is_some(), false);
+        let decisions = &mut around.outbox.decisions;
+        registration::choose(issuer, GrantKind::Code, preset, found, decisions)?;
         around.outbox.listen(around.now, redirect_uri, None);
         Ok(Self::Listening { visit, stored: None })
     }
 
-    /// Goes on with an event; one of another step changes nothing.
+    /// Continues with an event; an event of another step changes nothing.
     pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> SignInStep {
         match (self, event) {
-            (Self::HoldingClient { hold, visit }, AuthEvent::Held(id, record)) if id == hold => {
+            (Self::LoadingClient { reading, visit }, AuthEvent::Loaded(id, record))
+                if id == reading =>
+            {
                 listen(visit, record, around)
             }
-            (Self::HoldingClient { visit, .. }, AuthEvent::TimedOut) => {
+            (Self::LoadingClient { visit, .. }, AuthEvent::TimedOut) => {
                 around.outbox.unlock();
                 listen(visit, None, around)
             }
@@ -157,12 +163,13 @@ impl SignIn {
     }
 }
 
-/// Listens at the port of the stored registration, if that is free.
+/// Listens at the port of the stored registration, if the port is free.
 fn listen(visit: Visit, record: Option<&str>, around: &mut Surroundings<'_>) -> SignInStep {
     let record = record.filter(|_| !visit.reregisters).and_then(ClientRecord::read);
     let issuer = &visit.site.issuer;
     let (grant, preset) = (GrantKind::Code, Preset::Absent);
-    registration::choose(issuer, grant, preset, false, record.is_some())?;
+    let decisions = &mut around.outbox.decisions;
+    registration::choose(issuer, grant, preset, (false, record.is_some()), decisions)?;
     let stored_uri = record.as_ref().and_then(|record| Url::parse(&record.redirect_uri).ok());
     let port = stored_uri.map(|url| url.port());
     around.outbox.listen(around.now, &around.config.redirect_uri, port);
@@ -180,10 +187,10 @@ fn find_client(
     let preset = around.config.preset(&issuer.issuer);
     let document = around.config.document_client(issuer, &redirect_uri);
     let stored = stored.filter(|record| record.is_good(&redirect_uri, around.unix));
-    let (has_document, is_stored) = (document.is_some(), stored.is_some());
-    let (choice, row) =
-        registration::choose(issuer, GrantKind::Code, preset, has_document, is_stored)?;
-    around.outbox.decisions.record("registration", row);
+    let found = (document.is_some(), stored.is_some());
+    let decisions = &mut around.outbox.decisions;
+    let (choice, row) = registration::choose(issuer, GrantKind::Code, preset, found, decisions)?;
+    decisions.record("registration", row);
     let client = match choice {
         ClientChoice::UsePreset => around.config.preset_client(issuer),
         ClientChoice::UseDocument => document,
@@ -270,7 +277,7 @@ fn show_page(
 }
 
 impl Consenting {
-    /// The page. A query that the endpoint has stays.
+    /// The URL of the page. Keeps the endpoint's own query.
     fn page(&self, around: &Surroundings<'_>) -> Result<ConsentPage, AuthError> {
         let challenge = pkce::challenge(&self.verifier);
         let scope = self.scopes.to_param();
@@ -289,6 +296,11 @@ impl Consenting {
         let issuer = &self.visit.site.issuer;
         let no_page = || AuthError::NoIssuer { issuer: issuer.issuer.clone() };
         let endpoint = issuer.authorization_endpoint.as_ref().ok_or_else(no_page)?.as_str();
+        // OpenID Connect Core, section 11: "a prompt parameter value of consent MUST be used". Without
+        // it some authorization servers drop `offline_access`, and issue no refresh token.
+        if self.scopes.contains(OFFLINE_ACCESS) && !endpoint.contains("prompt=") {
+            params.push(("prompt", "consent"));
+        }
         let mark = if endpoint.contains('?') { '&' } else { '?' };
         let url = format!("{endpoint}{mark}{}", form::encode(params));
         Ok(ConsentPage {
@@ -359,8 +371,8 @@ impl Consenting {
         }
     }
 
-    /// An error of the authorization server. Scopes that hold an `offline_access` of this client are
-    /// asked for once more without it.
+    /// Handles an error of the authorization server. After `invalid_scope`, if this client has
+    /// added `offline_access` to the scopes, requests the others once more without it.
     fn refused(
         self,
         error: String,

@@ -1,7 +1,7 @@
-//! Numbers of step-ups, by operation.
+//! Counts of step-ups, by operation.
 //!
-//! In: operations that were refused for their scopes, or accepted. Out: whether another step-up is
-//! left. At most 64 operations are remembered; the one that was counted longest ago is forgotten.
+//! In: operations that were refused for their scopes, or accepted. Out: true if another step-up is
+//! allowed. At most 64 operations are remembered; the one with the oldest count is forgotten.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;

@@ -8,7 +8,7 @@
 //! | `Proving` | the signature of the proof, if the token is to be bound to a key | 30 s |
 //! | `Sent` | the answer | 30 s |
 //!
-//! An endpoint that asks for a nonce is called once more, with other signatures.
+//! An endpoint that requires a nonce is called once more, with new signatures.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -23,11 +23,11 @@ use super::jwt::{self, ProofTarget};
 use super::secret::Secret;
 use super::token_request::TokenDraft;
 
-/// A call under way.
+/// A call in progress.
 #[derive(Debug)]
 pub(super) struct TokenCall {
     draft: Box<TokenDraft>,
-    /// True if the endpoint has asked for a nonce.
+    /// True if the endpoint has required a nonce.
     is_repeated: bool,
     state: CallState,
 }
@@ -50,7 +50,7 @@ impl TokenCall {
         Self::sign(Box::new(draft), false, around)
     }
 
-    /// Goes on with an event; one of another step changes nothing.
+    /// Continues with an event; an event of another step changes nothing.
     pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> CallStep {
         let Self { draft, is_repeated, state } = self;
         match (state, event) {

@@ -1,6 +1,6 @@
 //! Requests to token endpoints.
 //!
-//! In: a client, and what it exchanges for a token. Out: a form and the fields beside it.
+//! In: a client, and the grant that it exchanges for a token. Out: a form and its header fields.
 //!
 //! | method | `client_id` | the proof of the client |
 //! |---|---|---|
@@ -33,13 +33,13 @@ const CLIENT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-
 
 /// A grant that is exchanged for a token.
 pub(super) enum Grant<'a> {
-    /// A code of a redirect.
+    /// A code from a redirect.
     Code { code: &'a Secret, redirect_uri: &'a str, verifier: &'a Secret },
     /// A refresh token.
     Refresh(&'a Secret),
     /// The credentials of the client.
     ClientCredentials { scope: &'a str },
-    /// The token of a person, for an assertion that is good at this issuer.
+    /// The token of a person, to be exchanged for an assertion that is valid at this issuer.
     Exchange { subject: &'a Secret, subject_type: &'static str, audience: &'a str, scope: &'a str },
     /// An assertion.
     Assertion { assertion: &'a Secret, scope: &'a str },
@@ -52,14 +52,14 @@ pub(super) struct TokenDraft {
     pub(super) endpoint: Url,
     /// The issuer of the endpoint.
     pub(super) audience: String,
-    /// The client; `None` if the assertion says who asks.
+    /// The client; `None` if the assertion identifies the sender.
     pub(super) client: Option<RegisteredClient>,
-    /// True if the token is to be bound to a key.
+    /// True if the token must be bound to a key.
     pub(super) binds: bool,
     params: Vec<(&'static str, Secret)>,
 }
 
-/// A form, and the fields beside it.
+/// A form and its header fields.
 pub(super) struct TokenRequest {
     pub(super) body: Secret,
     /// The value of `Authorization`, if the client authenticates there.
@@ -110,7 +110,7 @@ impl Grant<'_> {
 }
 
 impl TokenDraft {
-    /// The request for a token that is good for `resource`. Empty scopes are left out.
+    /// The request for a token that is valid for `resource`. Empty scopes are left out.
     pub(super) fn new(
         grant: &Grant<'_>,
         resource: Option<&str>,
@@ -132,7 +132,7 @@ impl TokenDraft {
         }
     }
 
-    /// The client that authenticates with a signature.
+    /// The client, if it authenticates with a signature.
     pub(super) fn signing_client(&self) -> Option<&RegisteredClient> {
         self.client.as_ref().filter(|client| client.method == AuthMethod::PrivateKeyJwt)
     }
@@ -150,7 +150,7 @@ impl TokenDraft {
         }
     }
 
-    /// The request, with what was signed for it.
+    /// The request with its signatures.
     pub(super) fn request(
         &self,
         assertion: Option<&Secret>,

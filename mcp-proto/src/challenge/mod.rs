@@ -1,8 +1,8 @@
-//! What a server wants of a client that it does not let in.
+//! Authorization challenges: the requirements of a server that refuses a request with 401 or 403.
 //!
 //! In: the status 401 or 403 and the values of all `WWW-Authenticate`. Out: [`Unauthorized`], which
-//! says where tokens are to be had and for which scopes. Called by whoever reads responses; getting
-//! a token is the application's.
+//! says where tokens are issued and for which scopes. Readers of responses call this; getting a
+//! token is up to the application.
 //!
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization),
 //! [RFC 9110, section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1)
@@ -15,7 +15,7 @@ use core::fmt;
 
 use crate::error::excerpt;
 
-/// The server refuses a request for want of credentials, or of better ones.
+/// Refusal of a request that lacks credentials or sufficient ones.
 ///
 /// ```
 /// use mcp_proto::http::Unauthorized;
@@ -34,24 +34,24 @@ use crate::error::excerpt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Unauthorized {
-    /// 401: there are no credentials, or none that are valid; or 403: they do not suffice.
+    /// 401: there are no valid credentials; or 403: the credentials are not sufficient.
     pub status: u16,
-    /// What would be accepted, in the order of the fields; at most 16. Empty if the server does not
-    /// say: its metadata may be at a well-known address then.
+    /// Accepted ways to authenticate, in the order of the header fields; at most 16. Empty if the
+    /// server names none: its metadata may then be at a well-known address.
     pub challenges: Vec<Challenge>,
-    /// What the server says about it in a JSON-RPC error, if it does.
+    /// Text of the JSON-RPC error in the body, if the body has one.
     pub message: Option<String>,
     /// The reason why a sign-in has failed, if the client has tried one.
     pub sign_in: Option<String>,
 }
 
-/// One way to get in.
+/// One way to authenticate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Challenge {
     /// The authentication scheme as it was sent, such as `Bearer`; its case does not matter.
     pub scheme: String,
-    /// What some schemes, such as `Negotiate`, have in place of parameters.
+    /// Token that some schemes, such as `Negotiate`, have in place of parameters.
     pub token: Option<String>,
     /// The parameters as they were sent, without quotes and escapes; at most 32.
     pub params: Vec<(String, String)>,
@@ -60,8 +60,8 @@ pub struct Challenge {
 impl Unauthorized {
     /// Reads the values of all `WWW-Authenticate` of a response with this status.
     ///
-    /// What cannot be read is skipped, and so is what is beyond 16 challenges, 32 parameters each,
-    /// and 8 KiB of text in all: a client gets as far as it can with what a server says.
+    /// Skips unreadable parts, and all beyond 16 challenges, 32 parameters each, and 8 KiB of text.
+    /// A client therefore uses as much of the header as it can.
     pub fn new<'a>(status: u16, values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         Self { status, challenges: parse::challenges(values), message: None, sign_in: None }
     }
@@ -78,8 +78,7 @@ impl Unauthorized {
         self.challenges.iter().find(|challenge| challenge.scheme.eq_ignore_ascii_case("DPoP"))
     }
 
-    /// The challenge that says which token is wanted: [`bearer`](Self::bearer), else
-    /// [`dpop`](Self::dpop).
+    /// The challenge for tokens: [`bearer`](Self::bearer), otherwise [`dpop`](Self::dpop).
     pub fn token_challenge(&self) -> Option<&Challenge> {
         self.bearer().or_else(|| self.dpop())
     }
@@ -99,8 +98,7 @@ impl Challenge {
         params.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// Where the metadata of the server is, which names its authorization servers: a URL, by the
-    /// server's word.
+    /// URL of the server's protected resource metadata, which names its authorization servers.
     ///
     /// [RFC 9728, section 5.1](https://www.rfc-editor.org/rfc/rfc9728#section-5.1)
     pub fn resource_metadata(&self) -> Option<&str> {
@@ -114,7 +112,7 @@ impl Challenge {
         self.param("scope")
     }
 
-    /// What is wrong with the token that was sent, such as `invalid_token` or
+    /// Error code of the server for the token that was sent, such as `invalid_token` or
     /// `insufficient_scope`.
     ///
     /// [RFC 6750, section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1)
@@ -122,13 +120,13 @@ impl Challenge {
         self.param("error")
     }
 
-    /// The same for people.
+    /// The description of that error, for people.
     pub fn error_description(&self) -> Option<&str> {
         self.param("error_description")
     }
 }
 
-/// Tells of the challenge that a client would take: the first for `Bearer`, else the first.
+/// Shows the challenge that a client would use: the first for `Bearer`, otherwise the first.
 impl fmt::Display for Unauthorized {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.status == 403 {
@@ -155,7 +153,7 @@ impl fmt::Display for Unauthorized {
     }
 }
 
-/// The scheme, and what the specification gives a meaning.
+/// Shows the scheme and the parameters that the specification defines.
 impl fmt::Display for Challenge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "scheme {:?}", excerpt(&self.scheme))?;
@@ -233,7 +231,7 @@ mod tests {
         assert!(said(401, "").starts_with(
             "401: the server wants credentials that it accepts, and does not say which; send"
         ));
-        // A server's words stay on their line, and few.
+        // A server's text is shown on one line, and shortened.
         let hostile =
             said(401, &alloc::format!("Bearer error=\"a\nb\", scope=\"{}\"", "s".repeat(5000)));
         assert!(hostile.contains("error \"a\\nb\"") && hostile.len() < 500, "{hostile}");

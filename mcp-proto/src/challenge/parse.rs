@@ -1,9 +1,10 @@
-//! Challenges out of fields, in one pass.
+//! Parser for challenges, in one pass.
 //!
-//! In: the values of `WWW-Authenticate`. Out: challenges, within bounds.
+//! In: the values of `WWW-Authenticate`. Out: challenges, within limits.
 //!
-//! Commas separate challenges, and the parameters of one challenge too: a word before `=` is a
-//! parameter of the challenge before it, any other word behind a comma the scheme of another one.
+//! Commas separate challenges, and also the parameters of one challenge. A word before `=` is a
+//! parameter of the current challenge. Any other word after a comma is the scheme of the next
+//! challenge.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -16,7 +17,7 @@ const MAX_CHALLENGES: usize = 16;
 const MAX_PARAMS: usize = 32;
 const MAX_BYTES: usize = 8 * 1024;
 
-/// What the values say, as far as it can be read and kept.
+/// Reads the challenges in these values, as far as they are readable and fit.
 pub(super) fn challenges<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<Challenge> {
     let mut kept = ChallengeReader { challenges: Vec::new(), room: MAX_BYTES };
     for value in values {
@@ -27,7 +28,7 @@ pub(super) fn challenges<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<
 
 struct ChallengeReader {
     challenges: Vec<Challenge>,
-    /// How many bytes of text may yet be kept.
+    /// Bytes of text that may still be kept.
     room: usize,
 }
 
@@ -60,7 +61,7 @@ impl ChallengeReader {
         }
     }
 
-    /// Returns whether there was room.
+    /// Adds a challenge. Returns false if there is no room.
     fn challenge(&mut self, scheme: &[u8], token: Option<&[u8]>) -> bool {
         if self.challenges.len() >= MAX_CHALLENGES {
             return false;
@@ -88,13 +89,13 @@ impl ChallengeReader {
     }
 }
 
-/// What is left of a value.
+/// The unread rest of a value.
 struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    /// Goes over blanks and commas; whether there was a comma.
+    /// Skips blanks and commas; returns whether there was a comma.
     fn separators(&mut self) -> bool {
         self.take(is_separator).contains(&b',')
     }
@@ -107,7 +108,7 @@ impl<'a> Cursor<'a> {
         self.rest.first().is_none_or(|byte| is_separator(*byte))
     }
 
-    /// Goes over `=` and the blanks around it; nothing if it is not there.
+    /// Skips `=` and the blanks around it; returns false if there is none.
     fn equals(&mut self) -> bool {
         let mut ahead = Self { rest: self.rest };
         ahead.take(is_blank);
@@ -117,8 +118,8 @@ impl<'a> Cursor<'a> {
         true
     }
 
-    /// The value of a parameter: a quoted string; or a token, which may have what should be in
-    /// quotes, such as the slashes of a URL.
+    /// The value of a parameter: a quoted string, or a token. The token may contain characters that
+    /// need quotes, such as the slashes of a URL.
     fn value(&mut self) -> Option<Cow<'a, [u8]>> {
         if let Some((b'"', rest)) = self.rest.split_first() {
             self.rest = rest;
@@ -132,7 +133,7 @@ impl<'a> Cursor<'a> {
         (!value.is_empty()).then_some(Cow::Borrowed(value))
     }
 
-    /// What is in quotes, behind the first; `None` if the last is missing.
+    /// Reads a quoted string after its first quote; `None` if the last quote is missing.
     fn quoted(&mut self) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         let mut escaped = false;
@@ -150,7 +151,8 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// What stands in place of parameters, up to a comma or the end; nothing if parameters do.
+    /// Reads a `token68`, which stands in place of parameters, up to a comma or the end; `None` if
+    /// parameters follow.
     fn token68(&mut self) -> Option<&'a [u8]> {
         let mut ahead = Self { rest: self.rest };
         ahead.take(is_blank);
@@ -165,7 +167,7 @@ impl<'a> Cursor<'a> {
         whole.get(..letters + padding)
     }
 
-    /// Goes to the next comma that is not in quotes.
+    /// Skips to the next comma that is not in quotes.
     fn junk(&mut self) {
         loop {
             self.take(|byte| !matches!(byte, b',' | b'"'));
@@ -183,7 +185,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Line ends stand where a server has folded a field.
+/// Line ends occur where a server has folded a field.
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
@@ -279,7 +281,7 @@ mod tests {
             assert_eq!(drawn(&[value.as_bytes()]), expected, "{value}");
         }
         assert_eq!(drawn(&[b"Bearer a=\"\xff\", \xff=b, c=d"]), "Bearer a=[\u{fffd}] c=[d]");
-        // What one field leaves open does not reach into the next.
+        // An unterminated quote in one field does not affect the next field.
         assert_eq!(drawn(&[b"Bearer a=\"b", b"c=d", b"Basic e=f"]), "Bearer | Basic e=[f]");
     }
 
@@ -297,7 +299,7 @@ mod tests {
             challenges([value.as_bytes()]).iter().map(|c| c.params.len()).collect::<Vec<_>>();
         assert_eq!(counts, [MAX_PARAMS, MAX_PARAMS]);
 
-        // Too much for the room that is left is skipped, and what fits is not.
+        // A parameter that does not fit is skipped; a later one that fits is kept.
         let value =
             format!("A a={}, b={}, c={}", "x".repeat(5000), "y".repeat(5000), "z".repeat(3000));
         assert_eq!(
@@ -313,7 +315,7 @@ mod tests {
         assert_eq!(drawn(&[&value]), "A");
     }
 
-    /// Whatever is repeated takes time in proportion: what is square would take hours.
+    /// The time is linear in the repetitions; quadratic time would take hours.
     #[test]
     fn it_is_linear() {
         for part in

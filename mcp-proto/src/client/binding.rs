@@ -1,26 +1,26 @@
-//! Values that the binding to HTTP and the client share.
+//! Values shared by the binding to HTTP and the client.
 
 use super::event::CallId;
 
-/// The way that a client's messages travel.
+/// Transport of a client's messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TransportKind {
-    /// One stream of them.
+    /// One stream of messages.
     Stream,
     /// Each request, and each notification, on an HTTP request of its own.
     Http,
 }
 
-/// Origin of a message, as far as it is known.
+/// Known source of a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MessageSource {
-    /// The batch that it is part of.
+    /// The batch that contains the message.
     pub(super) batch: Option<u64>,
-    /// The call whose HTTP response it came on.
+    /// The call whose HTTP response contains the message.
     pub(super) call: Option<CallId>,
-    /// The status of the HTTP response that it came on.
+    /// The status of the HTTP response that contains the message.
     pub(super) status: Option<u16>,
-    /// True if that is the response to a GET for the rest of an answer: the call had been accepted
-    /// before.
+    /// True if that response answers a GET for the rest of an answer. The server had accepted the
+    /// call before.
     pub(super) is_resumed: bool,
 }

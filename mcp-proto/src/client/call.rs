@@ -1,23 +1,28 @@
-//! Call that has had no response yet.
+//! Call without a response so far.
 //!
 //! | state | leaves by |
 //! |---|---|
 //! | `Waiting` for the era to be known, or held by the `Outbox` | being sent; cancellation, its time |
 //! | `Sent` | a response, cancellation, its time |
 //! | `AwaitingInput` for input | the last input, which sends it again; cancellation, its time |
+//! | `BetweenPolls` of the task that it follows | the time of the next poll, the last input; cancellation |
 //! | `Parked`: refused, and may be repeated once the server is known | the end of the negotiation |
 //!
 //! A call that the server may have dispatched to a handler is parked only if its method is
 //! idempotent; see `recovery`.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 
+use super::cache::CacheTicket;
+use super::cache::access::CacheableRequest;
 use super::call_error::CallError;
 use super::compose::{self, Envelope, Extras};
 use super::event::{CallId, CallOptions, SubscriptionId};
 use super::pages::Pages;
+use super::task::Following;
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
 use crate::limits::Limits;
@@ -26,42 +31,47 @@ use crate::time::Instant;
 use crate::types::{InputResponse, InputResponses, LoggingLevel};
 use crate::version::Era;
 
-/// A call that has had no response yet.
+/// A call without a response so far.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) id: CallId,
     pub(super) method: Cow<'static, str>,
-    /// As the application has given them.
+    /// The parameters, as the application has given them.
     pub(super) params: Json,
     pub(super) options: CallOptions,
     pub(super) goal: Goal,
     pub(super) state: State,
-    /// When its time is over.
+    /// Time of the next timeout; progress postpones it.
     pub(super) due: Instant,
-    /// When its time is over at the latest.
+    /// Time of the last timeout; nothing postpones it.
     pub(super) ends: Instant,
-    /// How often the server has refused it before it was repeated.
+    /// Number of times that the server has refused the call before it was repeated.
     pub(super) refusals: u8,
-    /// How often it has brought input.
+    /// Number of rounds of input so far.
     pub(super) rounds: usize,
     /// The last progress.
     pub(super) progress: Option<f64>,
+    /// For the result of the request that is in flight, if it may be kept.
+    pub(super) ticket: Option<Box<CacheTicket>>,
 }
 
-/// Who waits for the response.
+/// Recipient of the response.
 #[derive(Debug)]
 pub(super) enum Goal {
-    /// The application.
-    Answer,
+    /// The application. With `takes_task` a task counts as the response; otherwise the task is
+    /// followed.
+    Answer { takes_task: bool },
     /// The application, for all pages at once.
     Pages(Pages),
+    /// The application, after the end of the task.
+    Task(Box<Following>),
     /// A subscription of a modern server, which the response ends.
     Listen { subscription: SubscriptionId },
     /// A subscription to one resource of a legacy server.
     Subscribe { subscription: SubscriptionId, uri: String },
-    /// Nobody; it is a request that is not worth an event.
+    /// No recipient: the result of this request needs no event.
     Nobody,
-    /// Nobody; it is a notification.
+    /// No recipient: this is a notification.
     Notification,
 }
 
@@ -69,52 +79,66 @@ pub(super) enum Goal {
 pub(super) enum State {
     Waiting,
     Sent {
-        /// The era in which it was sent.
+        /// The era in which the call was sent.
         era: Era,
     },
     AwaitingInput(AwaitingInput),
+    BetweenPolls,
     Parked {
         error: CallError,
-        /// The era in which it was sent.
+        /// The era in which the call was sent.
         refused_as: Era,
     },
 }
 
-/// What a modern server wants before it answers.
+/// Outcome of an attempt to send a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sending {
+    /// The call is in flight.
+    Sent,
+    /// The call needs no request, or waits for room.
+    Settled,
+    /// The call waits for a connection.
+    Unconnected,
+    /// The call must not be sent twice, so it waits until the server has shown its era.
+    Unproven,
+}
+
+/// Input that a modern server requires before it answers.
 #[derive(Debug)]
 pub(super) struct AwaitingInput {
-    /// What is not there yet.
+    /// Keys of the requests that the application has not answered yet.
     pub(super) missing: BTreeSet<String>,
     pub(super) responses: InputResponses,
-    /// What it wants back, as it came.
+    /// `requestState` of the server, which is returned unchanged.
     pub(super) request_state: Option<Json>,
 }
 
-/// The way of a call once the era is known.
+/// Handling of a waiting call once the era is known.
 #[derive(Debug)]
 pub(super) enum Resumption {
-    /// It is sent.
+    /// Send the call.
     Send,
-    /// It is sent under another number.
+    /// Send the call under another number.
     SendAnew,
-    /// The same; a response to the first one is of no interest any more.
+    /// Send the call under another number, and ignore the response to the first request.
     Recall,
-    /// It stays as it is.
+    /// Leave the call unchanged.
     Stay,
     Fail(CallError),
 }
 
-/// The way of a call whose response is complete.
+/// Handling of a call whose response is complete.
 #[derive(Debug)]
 pub(super) enum Completed {
-    /// There is another page, which is asked for.
+    /// Request the next page.
     NextPage,
-    /// This came of it.
+    /// The call is over, with this result.
     Over(Result<Json, CallError>),
 }
 
 impl Call {
-    /// A call with a number that none has had.
+    /// A call with an unused number.
     pub(super) fn new(
         now: Instant,
         number: u64,
@@ -136,7 +160,29 @@ impl Call {
             refusals: 0,
             rounds: 0,
             progress: None,
+            ticket: None,
         }
+    }
+
+    /// The request, as far as its result may be kept: it depends on no input.
+    pub(super) fn cacheable(&self) -> Option<CacheableRequest<'_>> {
+        let listing = match &self.goal {
+            Goal::Answer { .. } => None,
+            Goal::Pages(pages) => Some(pages.listing()),
+            Goal::Task(_)
+            | Goal::Listen { .. }
+            | Goal::Subscribe { .. }
+            | Goal::Nobody
+            | Goal::Notification => return None,
+        };
+        let request = CacheableRequest { method: &self.method, params: &self.params, listing };
+        (self.rounds == 0).then_some(request)
+    }
+
+    /// Returns whether the application wants what is in the cache, and no page has come yet.
+    pub(super) fn may_be_found(&self) -> bool {
+        let is_first = !matches!(&self.goal, Goal::Pages(pages) if pages.has_some());
+        is_first && !self.options.refresh
     }
 
     /// The request, in this era, under this number.
@@ -155,7 +201,9 @@ impl Call {
             State::AwaitingInput(asking) => {
                 compose::with_input(&params, &asking.responses, asking.request_state.as_ref())
             }
-            State::Waiting | State::Sent { .. } | State::Parked { .. } => params,
+            State::Waiting | State::Sent { .. } | State::BetweenPolls | State::Parked { .. } => {
+                params
+            }
         };
         let log_level = self.options.log_level.or(log_level).filter(|_| era == Era::Modern);
         let trace = self.options.trace.as_deref();
@@ -164,20 +212,20 @@ impl Call {
         Outgoing::Request { id: compose::id(number), method, stamp, params }
     }
 
-    /// The way of the call with a server of this era. A server that serves without a handshake has
-    /// `begun` with what it was sent.
+    /// Decides how the call continues with a server of this era. `begun` is true if the server
+    /// serves without a handshake, and so may already execute the requests that it was sent.
     pub(super) fn resumption(&self, era: Era, begun: bool) -> Resumption {
         match &self.state {
             State::Waiting => Resumption::Send,
             State::AwaitingInput(asking) if asking.missing.is_empty() && era == Era::Modern => {
                 Resumption::Send
             }
-            // Its handler has begun, at a server that is another one by now.
+            // The call has reached a handler at the earlier server, so it may have been executed.
             State::AwaitingInput(_) if era == Era::Legacy && !self.is_idempotent() => {
                 Resumption::Fail(CallError::Interrupted)
             }
             State::AwaitingInput(asking) if asking.missing.is_empty() => Resumption::SendAnew,
-            // The same server would refuse it again.
+            // The same server would refuse the call again.
             State::Parked { error, refused_as: Era::Modern }
                 if era == Era::Modern && !is_of_version(error) =>
             {
@@ -187,11 +235,11 @@ impl Call {
             State::Sent { .. } if era == Era::Legacy && !begun && self.is_idempotent() => {
                 Resumption::Recall
             }
-            State::Sent { .. } | State::AwaitingInput(_) => Resumption::Stay,
+            State::Sent { .. } | State::AwaitingInput(_) | State::BetweenPolls => Resumption::Stay,
         }
     }
 
-    /// The way of the call after a result; the parameters are those of the next page then.
+    /// Handles a result; for the next page it changes the parameters.
     pub(super) fn complete(&mut self, result: Json, limits: &Limits) -> Completed {
         let Goal::Pages(pages) = &mut self.goal else { return Completed::Over(Ok(result)) };
         let fail = |error| Completed::Over(Err(CallError::Protocol(error)));
@@ -208,12 +256,13 @@ impl Call {
         Completed::NextPage
     }
 
-    /// Its time starts anew.
+    /// Restarts the timeout.
     pub(super) fn restart(&mut self, now: Instant) {
         self.due = (now + self.options.timeout).min(self.ends);
     }
 
-    /// Its request is sent. Its time starts, or rests for as long as a legacy server waits for input.
+    /// Records that the request is sent. Starts the timeout, or pauses it while a legacy server
+    /// waits for input.
     pub(super) fn sent(&mut self, now: Instant, era: Era, rests: bool) {
         self.state = State::Sent { era };
         self.progress = None;
@@ -224,7 +273,7 @@ impl Call {
         }
     }
 
-    /// Its time rests.
+    /// Pauses the timeout.
     pub(super) fn rest(&mut self) {
         self.due = self.ends;
     }
@@ -233,26 +282,27 @@ impl Call {
         self.due == self.ends
     }
 
-    /// It is a subscription whose server has as long to begin as to answer a call.
+    /// Gives a subscription the timeout of a call for its beginning.
     pub(super) fn begin_anew(&mut self) {
         if let Goal::Listen { .. } = self.goal {
             self.options.timeout = CallOptions::default().timeout;
         }
     }
 
-    /// It is to be sent once there is a connection, and room; its time rests.
+    /// Queues the call until there are a connection and room; pauses the timeout.
     pub(super) fn wait(&mut self) {
         self.state = State::Waiting;
         self.rest();
     }
 
-    /// The server, of this era, has refused or lost it; it may be repeated.
+    /// Parks a call that the server, of this era, has refused or lost; the call may be repeated.
     pub(super) fn park(&mut self, error: CallError, refused_as: Era) {
         self.state = State::Parked { error, refused_as };
         self.rest();
     }
 
-    /// The server needs input first; returns whether all of it is there. The time of the call rests.
+    /// Records the input that the server needs first; returns whether it is already complete.
+    /// Pauses the timeout.
     pub(super) fn ask(&mut self, asking: AwaitingInput) -> bool {
         let is_complete = asking.missing.is_empty();
         self.rounds += 1;
@@ -263,7 +313,7 @@ impl Call {
         is_complete
     }
 
-    /// One of the inputs that it asks for is there; returns whether it is the last.
+    /// Records an input; returns whether it was the last missing one.
     pub(super) fn give(&mut self, key: String, answer: Json) -> bool {
         let State::AwaitingInput(asking) = &mut self.state else { return false };
         asking.missing.remove(&key);
@@ -271,58 +321,102 @@ impl Call {
         asking.missing.is_empty()
     }
 
-    /// Returns whether the server may see it twice.
+    /// Begins to follow the task that the server has made of the call.
+    pub(super) fn follow(&mut self, following: Following) {
+        // Requests about tasks support neither.
+        (self.options.progress, self.options.log_level) = (false, None);
+        self.goal = Goal::Task(Box::new(following));
+        self.ask_about_task(false);
+    }
+
+    /// Turns the call into a request for its task, or one that gives the task input.
+    pub(super) fn ask_about_task(&mut self, updates: bool) {
+        let Goal::Task(following) = &self.goal else { return };
+        (self.method, self.params) = if updates {
+            ("tasks/update".into(), following.update_params())
+        } else {
+            ("tasks/get".into(), following.params())
+        };
+        (self.state, self.refusals) = (State::Waiting, 0);
+    }
+
+    /// Pauses until the next poll of the task.
+    pub(super) fn rest_until(&mut self, next: Instant) {
+        self.state = State::BetweenPolls;
+        self.due = next.min(self.ends);
+    }
+
+    /// The task that the call follows.
+    pub(super) fn following(&self) -> Option<&Following> {
+        if let Goal::Task(following) = &self.goal { Some(following) } else { None }
+    }
+
+    pub(super) fn following_mut(&mut self) -> Option<&mut Following> {
+        if let Goal::Task(following) = &mut self.goal { Some(following) } else { None }
+    }
+
+    pub(super) fn is_between_polls(&self) -> bool {
+        matches!(self.state, State::BetweenPolls)
+    }
+
+    /// Returns whether the server may receive the call twice.
     pub(super) fn is_idempotent(&self) -> bool {
         is_idempotent(&self.method)
     }
 
-    /// Returns whether it is to be sent when there is a connection.
+    /// Returns whether the call will be sent once there is a connection.
     pub(super) fn waits(&self) -> bool {
         matches!(self.state, State::Waiting | State::Parked { .. })
     }
 
-    /// Returns whether its time is over before then, without a connection.
+    /// Returns whether the timeout of the call ends before `then`, so that it cannot wait for a
+    /// connection.
     pub(super) fn is_late(&self, now: Instant, then: Instant) -> bool {
         (now + self.options.timeout).min(self.ends) < then
     }
 
-    /// Why it has no response when the connection ends, for this cause.
+    /// The error of the call when the connection ends with this cause.
     pub(super) fn interruption(&self, cause: CallError) -> CallError {
+        if let Some(following) = self.following() {
+            return CallError::TaskLeft { task_id: following.task_id().into() };
+        }
         if self.is_sent() && !self.is_idempotent() { CallError::Interrupted } else { cause }
     }
 
-    /// Returns whether it waits to be sent, or to be sent again with its input.
+    /// Returns whether the call waits to be sent, or to be sent again with its input.
     pub(super) fn is_held(&self) -> bool {
         match &self.state {
             State::Waiting => true,
             State::AwaitingInput(asking) => asking.missing.is_empty(),
-            State::Sent { .. } | State::Parked { .. } => false,
+            State::Sent { .. } | State::BetweenPolls | State::Parked { .. } => false,
         }
     }
 
-    /// The subscription to one resource of a legacy server that it asks for.
+    /// The subscription of which this call is a request to a legacy server for one resource.
     pub(super) fn subscribes(&self) -> Option<SubscriptionId> {
         match self.goal {
             Goal::Subscribe { subscription, .. } => Some(subscription),
-            Goal::Answer
+            Goal::Answer { .. }
             | Goal::Pages(_)
+            | Goal::Task(_)
             | Goal::Listen { .. }
             | Goal::Nobody
             | Goal::Notification => None,
         }
     }
 
-    /// Returns whether it is a request for a subscription, the client's or one that is passed on.
+    /// Returns whether the call requests a subscription, for the client itself or for a forwarder.
     pub(super) fn is_subscription(&self) -> bool {
         self.listens().is_some() || self.method == "subscriptions/listen"
     }
 
-    /// The subscription that it is.
+    /// The subscription that the call requests.
     pub(super) fn listens(&self) -> Option<SubscriptionId> {
         match self.goal {
             Goal::Listen { subscription } => Some(subscription),
-            Goal::Answer
+            Goal::Answer { .. }
             | Goal::Pages(_)
+            | Goal::Task(_)
             | Goal::Subscribe { .. }
             | Goal::Nobody
             | Goal::Notification => None,

@@ -1,4 +1,4 @@
-//! `CallError`: the reason that a call has no result.
+//! `CallError`: the reason why a call has no result.
 
 use alloc::string::String;
 use core::fmt;
@@ -8,7 +8,7 @@ use crate::challenge::Unauthorized;
 use crate::error::{EmitError, ProtocolError, UsageError};
 use crate::message::ErrorData;
 
-/// The reason that a call has no result.
+/// The reason why a call has no result.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CallError {
@@ -16,39 +16,52 @@ pub enum CallError {
     Error {
         /// The error.
         error: ErrorData,
-        /// Over HTTP, the status that it came with.
+        /// Over HTTP, the status of the response with the error.
         status: Option<u16>,
     },
     /// The server's answer cannot be used.
     Protocol(ProtocolError),
-    /// There was no answer in time; a server that was asked is told that none is wanted.
+    /// There was no answer in time. If the request was sent, the server gets a cancellation.
     TimedOut,
-    /// The application has cancelled it.
+    /// The application has cancelled the call, or the server has cancelled its task.
     Cancelled,
     /// The application has refused to give input.
     InputRefused(ErrorData),
-    /// There was no connection; the server has not executed the call.
+    /// There was no connection, so the server has not executed the call.
     Connect(ConnectError),
     /// The connection has ended. The call was not sent, or its method is idempotent.
     Closed,
-    /// The connection ended, or whoever drove the client stopped, after the call was sent and before
-    /// the response. The server may have executed the call, so it is not sent again.
+    /// The connection or the driver of the client ended after the call was sent and before the
+    /// response. The server may have executed the call, so it is not sent again.
     Interrupted,
-    /// Over HTTP: the server wants to know who asks.
+    /// The server does not know the task of the call: the task has expired, or never existed.
+    TaskGone {
+        /// The id of the task.
+        task_id: String,
+    },
+    /// The call no longer follows its task: the connection has ended, or the application has
+    /// detached the task. The task continues at the server; see [`Client::follow_task`].
+    ///
+    /// [`Client::follow_task`]: super::Client::follow_task
+    TaskLeft {
+        /// The id of the task.
+        task_id: String,
+    },
+    /// Over HTTP: the server requires authentication.
     Unauthorized(Unauthorized),
-    /// Over HTTP: the server has answered with this status, and with nothing that says more.
+    /// Over HTTP: the server has answered with this status, without further details.
     Http {
         /// The status.
         status: u16,
     },
-    /// Over HTTP: there was no connection, or it broke before the answer, for this reason.
+    /// Over HTTP: there was no connection, or it broke before the answer. Holds the reason.
     Connection(String),
     /// Over HTTP: a legacy server has forgotten the session in which the call was in flight. It may
-    /// have executed the call. Another session is opened.
+    /// have executed the call. The client opens another session.
     SessionExpired,
-    /// Over HTTP: an argument cannot be repeated in a header; nothing was sent.
+    /// Over HTTP: an argument cannot be mirrored in a header; nothing was sent.
     Header(EmitError),
-    /// It could not be made.
+    /// The request could not be made.
     Usage(UsageError),
 }
 
@@ -65,6 +78,8 @@ impl CallError {
             | Self::Http { .. }
             | Self::Connection(_)
             | Self::Interrupted
+            | Self::TaskGone { .. }
+            | Self::TaskLeft { .. }
             | Self::SessionExpired => true,
             Self::Connect(_)
             | Self::Closed
@@ -74,20 +89,22 @@ impl CallError {
         }
     }
 
-    /// The same as the reason that there is no connection.
+    /// The same reason as a `ConnectError`.
     pub(super) fn into_connect_error(self) -> Option<ConnectError> {
         match self {
             Self::Unauthorized(unauthorized) => Some(ConnectError::Unauthorized(unauthorized)),
             Self::Http { status } => Some(ConnectError::Http { status }),
             Self::Connection(failure) => Some(ConnectError::Connection(failure)),
             Self::Error { error, .. } => Some(ConnectError::Refused(error)),
+            Self::Connect(error) => Some(error),
             Self::Protocol(_)
             | Self::TimedOut
             | Self::Cancelled
             | Self::InputRefused(_)
-            | Self::Connect(_)
             | Self::Closed
             | Self::Interrupted
+            | Self::TaskGone { .. }
+            | Self::TaskLeft { .. }
             | Self::SessionExpired
             | Self::Header(_)
             | Self::Usage(_) => None,
@@ -108,6 +125,12 @@ impl fmt::Display for CallError {
             Self::Interrupted => f.write_str(
                 "the connection has ended before the response; the server may have executed the call",
             ),
+            Self::TaskGone { task_id } => {
+                write!(f, "the server has no task {}", Shortened(task_id))
+            }
+            Self::TaskLeft { task_id } => {
+                write!(f, "task {} is not followed any more; it goes on", Shortened(task_id))
+            }
             Self::Unauthorized(unauthorized) => fmt::Display::fmt(unauthorized, f),
             Self::Http { status } => write!(f, "the server has answered with HTTP status {status}"),
             Self::Connection(failure) => write!(f, "the connection has failed: {failure}"),
@@ -120,7 +143,19 @@ impl fmt::Display for CallError {
     }
 }
 
-/// The same text: it is what `main` prints of an error that it returns.
+/// The shortened id of a task: without principals, anybody who knows the id can access the task.
+struct Shortened<'a>(&'a str);
+
+impl fmt::Display for Shortened<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(8).and_then(|(end, _)| self.0.get(..end)) {
+            Some(start) => write!(f, "`{start}…`"),
+            None => write!(f, "`{}`", self.0),
+        }
+    }
+}
+
+/// Shows the text of `Display`, because `main` prints a returned error with `Debug`.
 impl fmt::Debug for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -140,6 +175,8 @@ impl core::error::Error for CallError {
             | Self::Cancelled
             | Self::Closed
             | Self::Interrupted
+            | Self::TaskGone { .. }
+            | Self::TaskLeft { .. }
             | Self::Http { .. }
             | Self::Connection(_)
             | Self::SessionExpired => None,

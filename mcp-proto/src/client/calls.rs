@@ -1,8 +1,7 @@
-//! The calls that have had no response yet.
+//! The calls without a response so far.
 //!
-//! In: a call, under the id that its request has on the wire; it comes out again, and goes in under
-//! another id, when it is asked again. Out: the call that a response or progress belongs to, and
-//! those whose time is over.
+//! In: a call, under the id of its request. A repeated call gets another id. Out: the call for a
+//! response or for progress, and the calls whose timeout has passed.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -20,29 +19,29 @@ use crate::types::ProgressNotificationParams;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// By the number that their request has on the wire.
+    /// The calls by the numbers of their requests.
     table: SeqMap<Call>,
-    /// The numbers of requests whose response is of no interest any more.
+    /// The numbers of requests whose responses will be ignored.
     abandoned: BTreeSet<u64>,
-    /// When the next call may be due. It is looked up then, and not whenever a call is over, so
-    /// that whoever drives the client need not set a timer for every call.
+    /// Time at which the next call may be due. It is recomputed at that time, not at the end of
+    /// each call, so that drivers need not set a timer for every call.
     next_due: Option<Instant>,
     numbers: u64,
 }
 
-/// Progress that is less than before.
+/// Error of progress below the earlier value.
 #[derive(Debug)]
 pub(super) struct Decreased;
 
 impl Calls {
-    /// A number that no request has had.
+    /// An unused request number.
     pub(super) fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
 
-    /// Whether there is room for a call with this many bytes of parameters; `may_wait` if it is not
-    /// sent at once.
+    /// Checks that there is room for a call with this many bytes of parameters; `may_wait` is true
+    /// if the call is not sent at once.
     ///
     /// Fails with [`UsageError::TooManyCalls`] and [`UsageError::TooManyUnsentBytes`].
     pub(super) fn admit(
@@ -65,7 +64,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Keeps a call that cannot be sent yet, with its time running.
+    /// Holds a call that cannot be sent yet; its timeout runs.
     pub(super) fn hold(&mut self, now: Instant, number: u64, mut call: Call) {
         if let State::Sent { .. } = call.state {
             call.state = State::Waiting;
@@ -83,7 +82,7 @@ impl Calls {
         self.table.remove(number)
     }
 
-    /// Takes out a call whose response will be of no interest when it comes.
+    /// Takes a call whose response will be ignored.
     pub(super) fn abandon(&mut self, number: u64, max: usize) -> Option<Call> {
         let call = self.remove(number)?;
         if call.is_sent() {
@@ -95,17 +94,17 @@ impl Calls {
         Some(call)
     }
 
-    /// The response with this number will be of no interest when it comes.
+    /// Marks the response with this number as ignored.
     pub(super) fn ignore(&mut self, number: u64) {
         self.abandoned.insert(number);
     }
 
-    /// Returns whether the response with this number is of no interest any more, and has not come.
+    /// Returns whether the response with this number will be ignored, and has not arrived yet.
     pub(super) fn is_abandoned(&self, number: u64) -> bool {
         self.abandoned.contains(&number)
     }
 
-    /// A response has come that belongs to no call; whether it is of one that was abandoned.
+    /// Handles a response that belongs to no call; returns whether its call was abandoned.
     pub(super) fn take_abandoned(&mut self, number: u64) -> bool {
         self.abandoned.remove(&number)
     }
@@ -123,14 +122,14 @@ impl Calls {
         number(id).filter(|number| self.get(*number).is_some_and(Call::is_sent))
     }
 
-    /// The subscription that the request with this number is.
+    /// The subscription of the request with this number.
     pub(super) fn subscription(&self, number: u64) -> Option<SubscriptionId> {
         self.get(number).and_then(Call::listens)
     }
 
-    /// The number that a call has on the wire.
+    /// The request number of a call.
     pub(super) fn find(&self, id: CallId) -> Option<u64> {
-        // It keeps its first one until it is asked again.
+        // A call keeps its first id until it is sent again.
         let is_it = |call: &Call| call.id == id;
         let first = self.table.get(id.0).filter(|call| is_it(call)).map(|_| id.0);
         first.or_else(|| self.first_of(is_it))
@@ -140,57 +139,57 @@ impl Calls {
         self.first_of(|call| call.listens() == Some(wanted))
     }
 
-    /// The numbers of some calls, oldest first.
+    /// The numbers of matching calls, oldest first.
     pub(super) fn numbers_of(&self, wanted: impl Fn(&Call) -> bool) -> Vec<u64> {
         let found = self.table.iter().filter(|(_, call)| wanted(call));
         found.map(|(number, _)| number).collect()
     }
 
-    /// The number of the oldest of some calls.
+    /// The number of the oldest matching call.
     fn first_of(&self, wanted: impl Fn(&Call) -> bool) -> Option<u64> {
         self.table.iter().find(|(_, call)| wanted(call)).map(|(number, _)| number)
     }
 
-    /// Returns whether there are some calls.
+    /// Returns whether any call matches.
     pub(super) fn any(&self, wanted: impl Fn(&Call) -> bool) -> bool {
         self.first_of(wanted).is_some()
     }
 
-    /// Keeps a call until there is a connection, under a number that no server has seen.
+    /// Queues a call until there is a connection, under an unused number.
     pub(super) fn wait(&mut self, mut call: Call) {
         call.wait();
         let number = self.number();
         self.insert(number, call);
     }
 
-    /// The time of the calls that a legacy server waits with rests.
+    /// Pauses the timeouts of calls for which a legacy server waits for input.
     pub(super) fn rest(&mut self, inputs: &Inputs) {
         self.table.values_mut().filter(|call| inputs.rests(call.id)).for_each(Call::rest);
     }
 
-    /// The time of calls in flight goes on if a legacy server does not wait with them any more.
+    /// Restarts the paused timeouts of calls for which a legacy server no longer waits.
     pub(super) fn resume(&mut self, now: Instant, inputs: &Inputs) {
         let rested = |call: &&mut Call| call.is_sent() && call.rests() && !inputs.rests(call.id);
         for call in self.table.values_mut().filter(rested) {
             call.restart(now);
         }
-        // Some calls are due at another time than before.
+        // Some deadlines have changed.
         self.watch_after(Instant::ZERO);
     }
 
-    /// The time for the response to a request starts again, unless a legacy server waits with it.
+    /// Restarts the timeout of a request, unless a legacy server waits for its input.
     pub(super) fn restart(&mut self, now: Instant, number: u64, inputs: &Inputs) {
         if let Some(call) = self.table.get_mut(number)
             && !inputs.rests(call.id)
         {
             call.restart(now);
-            // A long time may become a shorter one.
+            // The deadline may now be earlier.
             let due = call.due;
             self.watch(due);
         }
     }
 
-    /// A server tells of progress; returns the call, unless it is over.
+    /// Handles progress; returns the call, unless it is over.
     ///
     /// Fails if the progress is less than before.
     pub(super) fn progressed(
@@ -201,14 +200,14 @@ impl Calls {
     ) -> Result<Option<(CallId, Progress)>, Decreased> {
         let ProgressNotificationParams { progress_token, progress, total, message, .. } = params;
         let Some(number) = number(&progress_token) else { return Ok(None) };
-        // What comes after the response is of no interest, and may have been under way.
+        // Progress that arrives after the response may have been sent before it, so it is ignored.
         let is_told = |call: &&mut Call| call.is_sent() && call.options.progress;
         let Some(call) = self.table.get_mut(number).filter(is_told) else { return Ok(None) };
         // "The progress value MUST increase with each notification".
         if call.progress.is_some_and(|before| progress < before) {
             return Err(Decreased);
         }
-        // A server that does not get any further does not get more time either.
+        // Progress without an increase does not postpone the timeout.
         let increases = call.progress.is_none_or(|before| progress > before);
         if increases {
             call.progress = Some(progress);
@@ -220,7 +219,7 @@ impl Calls {
         Ok(Some((id, Progress { progress, total, message })))
     }
 
-    /// A call may be due then.
+    /// Records that a call may be due at this time.
     fn watch(&mut self, due: Instant) {
         if due != Instant::NEVER {
             self.next_due = Some(self.next_due.map_or(due, |next| next.min(due)));
@@ -231,22 +230,22 @@ impl Calls {
         self.next_due
     }
 
-    /// The numbers of the calls whose time is over.
+    /// The numbers of the calls whose timeout has passed.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<u64> {
         let due = self.numbers_of(|call| call.due <= now);
         self.watch_after(now);
         due
     }
 
-    /// Looks up which call is due next after `then`.
+    /// Finds the call that is due next after `then`.
     fn watch_after(&mut self, then: Instant) {
         let rest = self.table.iter().map(|(_, call)| call.due).filter(|due| *due > then);
         self.next_due = rest.min().filter(|due| *due != Instant::NEVER);
     }
 }
 
-/// The number of a request of ours, from its id: a number, or the same number as a string, since
-/// no id of ours is one.
+/// The number of a client's request, from its id: a number, or the same number as a string, since
+/// the client's ids are never strings.
 pub(super) fn number(id: &RequestId) -> Option<u64> {
     let token = id.canonical_str();
     let digits = token.strip_prefix('"').map_or(token, |text| text.trim_end_matches('"'));

@@ -1,9 +1,9 @@
-//! From a call to its request: what the era adds to the parameters.
+//! Encoding of a call as a request: adds the members that the era requires.
 //!
-//! A modern request carries the version, the client and its capabilities in `_meta`, and the least
-//! severe log messages that are wanted; a request of either era a progress token, and the trace that
-//! it belongs to. The parameters go out as they are, with the stamp in front, unless they bring some
-//! of that themselves.
+//! A modern request has in `_meta` the version, the client, its capabilities, and the least severe
+//! log messages that the client wants. A request of either era has a progress token and its trace
+//! context. The parameters are sent unchanged, with these members in front, unless they already
+//! contain some of them.
 //!
 //! [Specification: `_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
 
@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::config::Config;
+use crate::ext::TASKS;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::RequestId;
@@ -19,11 +20,11 @@ use crate::trace::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, InputResponses, LoggingLevel};
 use crate::version::ProtocolVersion;
 
-/// The members that all modern requests of a client have in `_meta`, without braces.
+/// The members of `_meta` in all modern requests of a client, without braces.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope {
     members: Bytes,
-    /// The same as a stamp that needs nothing else.
+    /// The same as a complete prefix, for requests without other members.
     stamp: Bytes,
 }
 
@@ -34,7 +35,7 @@ impl Envelope {
         object.text("io.modelcontextprotocol/protocolVersion", version.as_str());
         let info = client_info(&config.client_info);
         object.member("io.modelcontextprotocol/clientInfo", info.as_bytes());
-        let capabilities = capabilities(&config.capabilities);
+        let capabilities = modern_capabilities(config);
         object.member("io.modelcontextprotocol/clientCapabilities", capabilities.as_bytes());
         object.end();
         let stamp = [b"\"_meta\":", &*members].concat().into();
@@ -43,13 +44,18 @@ impl Envelope {
         Self { members, stamp }
     }
 
+    /// The version, the client and its capabilities: results may depend on them.
+    pub(super) fn members(&self) -> Bytes {
+        self.members.clone()
+    }
+
     /// `_meta` with nothing else in it.
     pub(super) fn stamp(&self) -> Bytes {
         self.stamp.clone()
     }
 }
 
-/// The version that a stamp of ours claims; none if the message is a legacy one.
+/// The version in a prefix of this client; `None` if the message is a legacy one.
 pub(crate) fn version_of(stamp: &[u8]) -> Option<&str> {
     const BEFORE: &[u8] = b"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"";
     let rest = stamp.strip_prefix(BEFORE)?;
@@ -57,21 +63,21 @@ pub(crate) fn version_of(stamp: &[u8]) -> Option<&str> {
     core::str::from_utf8(rest.get(..end)?).ok()
 }
 
-/// The id of our request with this number.
+/// The id of the client's request with this number.
 pub(super) fn id(number: u64) -> RequestId {
     RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// What a request has in `_meta` beside the envelope.
+/// Members of a request's `_meta` in addition to the envelope.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extras<'a> {
-    /// The number of the request, if progress is wanted: it is the token too.
+    /// The number of the request, which is also the progress token, if progress is wanted.
     pub(super) token: Option<u64>,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) trace: Option<&'a TraceContext>,
 }
 
-/// The stamp and the rest of the parameters of a request.
+/// The prefix and the rest of the parameters of a request.
 pub(super) fn compose(
     envelope: Option<&Envelope>,
     extras: Extras<'_>,
@@ -106,7 +112,7 @@ pub(super) fn compose(
                 object.copy(key, value);
             }
         });
-        // Of an envelope that a request has brought along nothing is left.
+        // The parameters may have consisted of an envelope only.
         if object.is_empty() && meta.as_bytes() != b"{}" {
             return (Bytes::new(), rest);
         }
@@ -115,14 +121,14 @@ pub(super) fn compose(
     (out.into(), rest)
 }
 
-/// Returns whether there may be a member `_meta`; a key can be spelled with escapes.
+/// Returns whether the text may have a member `_meta`; its key may contain escapes.
 fn may_have_meta(text: &[u8]) -> bool {
     memchr::memchr2_iter(b'_', b'\\', text)
         .filter_map(|at| text.get(at..))
         .any(|rest| rest.starts_with(b"_meta\"") || rest.starts_with(b"\\"))
 }
 
-/// Returns whether a member of `_meta` is the machine's to write.
+/// Returns whether the machine itself writes this member of `_meta`.
 fn is_ours(key: Raw<'_>, trace: Option<&TraceContext>) -> bool {
     let key = key.string().unwrap_or_default();
     let is_of_machine = matches!(
@@ -136,7 +142,7 @@ fn is_ours(key: Raw<'_>, trace: Option<&TraceContext>) -> bool {
     is_of_machine || trace.is_some_and(|trace| trace.get(&key).is_some())
 }
 
-/// `_meta`, and the parameters without it.
+/// Splits the parameters into `_meta` and the rest.
 fn split(params: &Json) -> (Option<Json>, Json) {
     let mut meta = None;
     let keep = |key: Raw<'_>, value: Raw<'_>| {
@@ -150,7 +156,7 @@ fn split(params: &Json) -> (Option<Json>, Json) {
     (meta, rest)
 }
 
-/// The parameters of a request that is asked again, with the input that was missing.
+/// The parameters of a request that is repeated with its missing input.
 pub(super) fn with_input(
     params: &Json,
     given: &InputResponses,
@@ -183,7 +189,7 @@ pub(super) fn with_cursor(params: &Json, cursor: Raw<'_>) -> Json {
     rewritten(params, |key, _| !is_cursor(key), |object| object.member("cursor", cursor.0))
 }
 
-/// The members that `keep` wants, and those that `add` writes after them.
+/// Copies the members that `keep` selects, followed by those that `add` writes.
 fn rewritten(
     object: &Json,
     mut keep: impl FnMut(Raw<'_>, Raw<'_>) -> bool,
@@ -212,9 +218,18 @@ pub(super) fn initialize(version: ProtocolVersion, config: &Config) -> Json {
     Json::trusted(out)
 }
 
-// Both are plain values, which always can be written.
+// This is a plain value, which always encodes.
 fn client_info(info: &Implementation) -> Json {
     Json::encode(info).unwrap_or(Json::EMPTY_OBJECT)
+}
+
+fn modern_capabilities(config: &Config) -> Json {
+    if !config.follow_tasks {
+        return capabilities(&config.capabilities);
+    }
+    let mut declared = config.capabilities.clone();
+    declared.extensions.entry(TASKS.into()).or_insert(Json::EMPTY_OBJECT);
+    capabilities(&declared)
 }
 
 fn capabilities(capabilities: &ClientCapabilities) -> Json {

@@ -1,5 +1,6 @@
 //! Settings of a client.
 
+use super::cache::settings::CacheConfig;
 use super::{Negotiation, Restart, Verdict};
 use crate::limits::Limits;
 use crate::time::Duration;
@@ -13,37 +14,44 @@ pub struct Config {
     pub client_info: Implementation,
     /// The capabilities; see [`Client::set_capabilities`](super::Client::set_capabilities).
     pub capabilities: ClientCapabilities,
-    /// The way to find a version that the server speaks; default [`Negotiation::Auto`].
+    /// The strategy for finding a version that the server supports; default [`Negotiation::Auto`].
     pub negotiation: Negotiation,
     /// The verdict of an earlier client of the same server; default none.
     pub verdict: Option<Verdict>,
-    /// The longest time that a server may be silent to `server/discover`, in the beginning, until
-    /// it is taken for a legacy one, or given up if only a modern one will do; default 5 s.
+    /// The longest time to wait for the first `server/discover`; default 5 s. After that the client
+    /// assumes a legacy server, or gives up if it only accepts a modern one.
     pub probe_timeout: Duration,
     /// The longest time that a server may take to answer `initialize`, and `server/discover` after
     /// that; default 60 s.
     pub initialize_timeout: Duration,
     /// The policy of restarts of a server over a byte stream that has ended; default never.
     pub restart: Restart,
-    /// True if the application passes on what the server sends, and reads it itself; default false.
+    /// True if the application forwards the server's messages and reads them itself; default false.
     ///
-    /// Then every request of a legacy server but `ping` is a [`ClientEvent::Input`] with an
-    /// [`InputRequest::Forwarded`], whatever is declared. Every notification but
-    /// `notifications/cancelled` is a [`ClientEvent::Forwarded`]. A result that asks for input is a
-    /// [`ClientEvent::Response`] like any other. The application may call `server/discover` and
-    /// `subscriptions/listen`.
+    /// Every request of a legacy server except `ping` then becomes a [`ClientEvent::Input`] with an
+    /// [`InputRequest::Forwarded`], whatever is declared. Every notification except
+    /// `notifications/cancelled` becomes a [`ClientEvent::Forwarded`]. A result that asks for input
+    /// becomes a [`ClientEvent::Response`] like any other. The application may call
+    /// `server/discover` and `subscriptions/listen`.
     ///
     /// [`ClientEvent::Input`]: super::ClientEvent::Input
     /// [`ClientEvent::Forwarded`]: super::ClientEvent::Forwarded
     /// [`ClientEvent::Response`]: super::ClientEvent::Response
     /// [`InputRequest::Forwarded`]: crate::types::InputRequest::Forwarded
     pub forwards: bool,
+    /// True if the client follows a task that the server makes of a tool call, until the task has
+    /// ended; default false. Requests to modern servers then declare the extension
+    /// [`TASKS`](crate::ext::TASKS).
+    pub follow_tasks: bool,
+    /// The cache of results; default `None`, so that the server is asked each time. A client that
+    /// [forwards](Config::forwards) uses none.
+    pub cache: Option<CacheConfig>,
     /// Its bounds.
     pub limits: Limits,
 }
 
 impl Config {
-    /// The default settings of a client with this name.
+    /// The default settings of a client with this implementation.
     pub fn new(client_info: Implementation) -> Self {
         Self {
             client_info,
@@ -54,19 +62,35 @@ impl Config {
             initialize_timeout: Duration::from_secs(60),
             restart: Restart::Never,
             forwards: false,
+            follow_tasks: false,
+            cache: None,
             limits: Limits::default(),
         }
     }
 
-    /// Sets how it finds a version.
+    /// Sets the strategy for finding a version.
     pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
         self.negotiation = negotiation;
         self
     }
 
-    /// Sets that the application passes on what the server sends: see [`Config::forwards`].
+    /// Makes the application forward the server's messages: see [`Config::forwards`].
     pub fn forwarding(mut self) -> Self {
         self.forwards = true;
+        self
+    }
+
+    /// Makes calls of tools follow the tasks that servers make of them: see
+    /// [`Config::follow_tasks`].
+    /// [`Config::follow_tasks`].
+    pub fn follow_tasks(mut self) -> Self {
+        self.follow_tasks = true;
+        self
+    }
+
+    /// Sets that results are kept for as long as the server allows: see [`CacheConfig`].
+    pub fn cache(mut self, cache: CacheConfig) -> Self {
+        self.cache = Some(cache);
         self
     }
 
@@ -76,7 +100,7 @@ impl Config {
         self
     }
 
-    /// Sets what an earlier client of the same server has found.
+    /// Sets the verdict of an earlier client of the same server.
     pub fn verdict(mut self, verdict: Option<Verdict>) -> Self {
         self.verdict = verdict;
         self

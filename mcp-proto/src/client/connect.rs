@@ -1,8 +1,8 @@
-//! Changes of the [`Life`]: what `probe::TABLE` and `recovery::TABLE` say, done.
+//! Changes of the [`Life`], as `probe::TABLE` and `recovery::TABLE` define them.
 //!
-//! In: the opening, what came of `server/discover` and `initialize`, refused requests, lost sessions,
-//! the end of a stream. Out: those requests, and a client that is connected as modern or as legacy,
-//! or unconnected. Calls wait meanwhile, and what the server sends is kept.
+//! In: the opening, the outcomes of `server/discover` and `initialize`, refused requests, lost
+//! sessions, the end of a stream. Out: these requests, and a client that is connected as modern or
+//! as legacy, or is unconnected. Meanwhile calls wait, and the server's messages are kept.
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
@@ -21,14 +21,14 @@ use super::negotiation::{
 };
 use super::recovery::{self, Known, Recovery, Refusal, Repeats, Then};
 use super::unconnected::{Restart, Unconnected};
-use super::{CallError, Client, ClientEvent, Reason};
+use super::{CallError, Client, ClientEvent, ClientTimer};
 use crate::json::Json;
 use crate::message::Outgoing;
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
 
 impl Client {
-    /// Begins at `step`, on a stream that was just opened.
+    /// Begins a negotiation at `step`, on a newly opened stream.
     pub(super) fn begin(&mut self, now: Instant, step: Step) {
         match (step, self.work.config.verdict.clone()) {
             (Step::Unconfirmed, Some(verdict)) => self.connect_modern(now, verdict, None, false),
@@ -37,7 +37,7 @@ impl Client {
         }
     }
 
-    /// Begins at `step`, with a server that was taken for something else.
+    /// Begins a negotiation at `step`, with a server whose era was assumed wrongly.
     pub(super) fn enter_after(&mut self, now: Instant, step: Step, before: Before) {
         self.enter(now, step);
         if let Some(negotiating) = self.life.negotiating_mut() {
@@ -45,11 +45,11 @@ impl Client {
         }
     }
 
-    /// The server has answered a call, as a modern one does.
+    /// Handles the answer to a call that shows a modern server.
     pub(super) fn served_typed(&mut self, now: Instant) {
         let found = match self.life.step() {
             Some(Step::Unconfirmed) => ProbeResult::default(),
-            // It was slow, and it will not like the `initialize` that is out.
+            // The server was slow, and will not accept the `initialize` in flight.
             Some(Step::Silent | Step::Held) => {
                 let Some(verdict) = self.work.config.verdict.clone() else { return };
                 let version = Some(verdict.version);
@@ -61,7 +61,7 @@ impl Client {
         self.decide_with(now, Outcome::Modern, found);
     }
 
-    /// The server has answered a call, and not as a modern one does.
+    /// Handles the answer to a call that does not show a modern server.
     pub(super) fn served_untyped(&mut self, now: Instant) {
         self.decide(now, Outcome::Untyped);
         if let Some(negotiating) = self.life.negotiating_mut() {
@@ -69,19 +69,19 @@ impl Client {
         }
     }
 
-    /// Sends what `step` has out.
+    /// Sends the request of `step`.
     fn enter(&mut self, now: Instant, step: Step) {
         let mut negotiating =
             self.life.take_negotiating().unwrap_or_else(|| Negotiating::new(step));
         let number = self.work.calls.number();
         let (request, timeout) =
             negotiating.request(step, number, &self.work.config, self.work.binding);
-        self.deadlines.set(Reason::Negotiation, now + timeout);
+        self.deadlines.set(ClientTimer::Negotiation, now + timeout);
         self.life = Life::Negotiating(negotiating);
         self.work.outbox.send(request);
     }
 
-    /// Nothing came of what is out, in its time.
+    /// Handles the timeout of the request in flight.
     pub(super) fn judge_silence(&mut self, now: Instant) {
         match self.work.binding {
             TransportKind::Http => self.decide(now, Outcome::NoAnswer),
@@ -89,7 +89,7 @@ impl Client {
         }
     }
 
-    /// Something came of what is out, or nothing.
+    /// Decides about the outcome of the request in flight.
     pub(super) fn decide(&mut self, now: Instant, outcome: Outcome) {
         self.decide_with(now, outcome, ProbeResult::default());
     }
@@ -101,7 +101,7 @@ impl Client {
         self.decisions.extend(Decision::new(now, step, outcome, row));
         let before = self.life.before();
         match row.then {
-            Move::Stay => {}
+            Move::Stay | Move::HttpSseTransport => {}
             Move::Send(step) => self.enter(now, step),
             Move::Await(step) => {
                 if let Some(negotiating) = self.life.negotiating_mut() {
@@ -133,7 +133,7 @@ impl Client {
         }
     }
 
-    /// Nobody waits for what is out any more.
+    /// Aborts the request in flight, which is no longer needed.
     fn abort_probe(&mut self) {
         if let (Some(negotiating), TransportKind::Http) =
             (self.life.negotiating(), self.work.binding)
@@ -142,9 +142,9 @@ impl Client {
         }
     }
 
-    /// Has the stream opened again.
+    /// Requests that the stream is opened again.
     fn reopen(&mut self, now: Instant, step: Step, before: Before) {
-        self.deadlines.clear(Reason::Negotiation);
+        self.deadlines.clear(ClientTimer::Negotiation);
         self.work.recall(now, &mut self.life);
         self.life = Life::Reopening { step, before };
         self.work.outbox.event(ClientEvent::Reopen);
@@ -154,16 +154,16 @@ impl Client {
         if let Life::Modern(modern) = &mut self.life {
             modern.confirmed = true;
             self.pace.connected(now);
-            self.deadlines.clear(Reason::Negotiation);
+            self.deadlines.clear(ClientTimer::Negotiation);
             return;
         }
         let chosen = self.work.config.negotiation;
         let version = found.version.unwrap_or_else(|| chosen.modern_version());
-        let verdict = Verdict { version, discover: found.discover };
+        let verdict = Verdict { discover: found.discover, ..Verdict::new(version) };
         self.connect_modern(now, verdict, found.server, true);
     }
 
-    /// `server` is what else is known of it.
+    /// Connects to a modern server; `server` has further facts about the server.
     fn connect_modern(
         &mut self,
         now: Instant,
@@ -200,8 +200,8 @@ impl Client {
         server: ServerInfo,
         negotiating: Option<Negotiating>,
     ) {
-        self.deadlines.clear(Reason::Negotiation);
-        // A stored verdict that nothing has confirmed is no connection yet.
+        self.deadlines.clear(ClientTimer::Negotiation);
+        // Without a confirmation a stored verdict is not yet a connection.
         if !life.is_unconfirmed() {
             self.pace.connected(now);
         }
@@ -213,38 +213,38 @@ impl Client {
         }
     }
 
-    /// Capabilities have changed.
+    /// Rebuilds the envelope after a change of the capabilities.
     pub(super) fn rebuild_envelope(&mut self) {
         if let Life::Modern(modern) = &mut self.life {
             modern.envelope = Envelope::new(modern.server.version, &self.work.config);
         }
     }
 
-    /// A server that gets further has more time to show that it is modern.
+    /// Gives a server that shows progress more time to confirm that it is modern.
     pub(super) fn restart_confirmation_timer(&mut self, now: Instant) {
         if self.is_in_doubt() && self.work.binding == TransportKind::Stream {
-            self.deadlines.set(Reason::Negotiation, now + self.work.config.probe_timeout);
+            self.deadlines.set(ClientTimer::Negotiation, now + self.work.config.probe_timeout);
         }
     }
 
-    /// A server that was modern once has time to show that it is. Over HTTP its answer shows it, and
-    /// silence shows nothing.
+    /// Starts the timer for a server that was modern once to confirm that it is. Over HTTP there is
+    /// no timer: an answer confirms the era, and silence has no meaning.
     pub(super) fn start_confirmation_timer(&mut self, now: Instant) {
         if self.life.is_unconfirmed()
             && self.work.binding == TransportKind::Stream
-            && !self.deadlines.has(Reason::Negotiation)
+            && !self.deadlines.has(ClientTimer::Negotiation)
         {
-            self.deadlines.set(Reason::Negotiation, now + self.work.config.probe_timeout);
+            self.deadlines.set(ClientTimer::Negotiation, now + self.work.config.probe_timeout);
         }
     }
 
-    /// Returns whether something was asked on the strength of a stored verdict, and nothing has
-    /// shown yet that it is right.
+    /// Returns whether a request was sent because of a stored verdict that no answer has confirmed
+    /// yet.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.life.is_unconfirmed() && self.work.calls.any(Call::is_sent)
     }
 
-    /// The server has refused a call.
+    /// Handles a call that the server has refused.
     pub(super) fn refuse_call(
         &mut self,
         now: Instant,
@@ -262,7 +262,7 @@ impl Client {
             return self.refuse_late(now, number, may_repeat && is_answered, error);
         }
         let Some(known) = self.life.known() else {
-            // What an error means is known when the era is.
+            // The meaning of an error depends on the era.
             let may_wait = may_repeat && is_answered && self.life.negotiating().is_some();
             return self.park_or_fail(now, number, may_wait, error);
         };
@@ -271,7 +271,7 @@ impl Client {
         let is_recovered =
             then != Then::Deliver && (known == Known::Unconfirmed || self.may_recover(now));
         let is_of_session = matches!(call.goal, Goal::Subscribe { .. } | Goal::Nobody);
-        // What is of the session ends with it, and the next one has another.
+        // Requests of the session end with it; the next session gets requests of its own.
         if !(is_recovered && known == Known::Legacy && is_of_session) {
             let is_repeated = is_recovered && may_repeat && repeats != Repeats::Nothing;
             self.park_or_fail(now, number, is_repeated, error.clone());
@@ -287,11 +287,11 @@ impl Client {
         }
     }
 
-    /// The server has refused a call that was sent before it changed its era. That says nothing of the
-    /// connection that there is by now.
+    /// Handles a refusal of a call that was sent before the server changed its era. The refusal has
+    /// no meaning for the current connection.
     fn refuse_late(&mut self, now: Instant, number: u64, may_repeat: bool, error: CallError) {
         if !may_repeat {
-            return self.work.fail(now, &mut self.life, number, error);
+            return self.fail_call(now, number, error);
         }
         if let Some(mut call) = self.work.calls.remove(number) {
             call.refusals += 1;
@@ -301,7 +301,7 @@ impl Client {
 
     fn park_or_fail(&mut self, now: Instant, number: u64, is_parked: bool, error: CallError) {
         if !is_parked {
-            return self.work.fail(now, &mut self.life, number, error);
+            return self.fail_call(now, number, error);
         }
         if let Some(call) = self.work.calls.get_mut(number) {
             call.refusals += 1;
@@ -309,12 +309,12 @@ impl Client {
         }
     }
 
-    /// The server has forgotten the session, as something else than a call shows.
+    /// Handles a lost session that something else than a call has shown.
     pub(crate) fn handle_session_lost(&mut self, now: Instant) {
         self.recover(now, Era::Legacy, ConnectError::Http { status: 404 });
     }
 
-    /// The next attempt need not wait: what made the last one fail may be mended.
+    /// Allows the next attempt at once, since the cause of the last failure may be removed.
     pub(crate) fn retry_at_once(&mut self, now: Instant) {
         if let Life::Unconnected(_) = &self.life {
             self.pace.reset();
@@ -322,29 +322,28 @@ impl Client {
         }
     }
 
-    /// Where a negotiation begins with a server that belonged to this era. One that was modern is
-    /// asked what it is before anything else is.
+    /// First step of a negotiation with a server that belonged to this era. A modern server first
+    /// gets `server/discover`.
     fn first_step(&self, era: Era) -> Step {
         let verdict = Verdict::new(ProtocolVersion::LATEST_LEGACY);
         let legacy = Some(&verdict).filter(|_| era == Era::Legacy);
         Step::first(self.work.config.negotiation, legacy)
     }
 
-    /// Returns whether there is a way to another connection, or another attempt on this one.
+    /// Returns whether the client can open another connection, or try again on this one.
     fn may_recover(&self, now: Instant) -> bool {
-        // A stream that goes on cannot be waited for: what was refused is delivered.
+        // The client cannot pause on an open stream, so the refusal is delivered.
         self.work.binding == TransportKind::Http || self.pace.next(now) <= now
     }
 
-    /// Returns whether the loss of the connection leaves the client unconnected, and does not close
-    /// it.
+    /// Returns whether a lost connection leaves the client unconnected instead of closing it.
     pub(super) fn recovers(&self) -> bool {
         let restarts = self.work.config.restart != Restart::Never;
         (self.work.binding == TransportKind::Http || restarts) && self.pace.has_connected()
     }
 
-    /// The era or the session is not what it was: negotiates again, at once or when it may, from
-    /// where a server of the era `next` is expected.
+    /// Negotiates again after a change of the era or the loss of the session, at once or when the
+    /// next attempt is allowed. Expects a server of the era `next`.
     fn recover(&mut self, now: Instant, next: Era, reason: ConnectError) {
         let Some(era) = self.era() else { return };
         let subscriptions = match era {
@@ -368,46 +367,45 @@ impl Client {
         }
     }
 
-    /// An attempt has failed: calls that wait fail with its reason.
+    /// Handles a failed attempt: waiting calls fail with its reason.
     pub(super) fn attempt_failed(&mut self, now: Instant, era: Era, error: ConnectError) {
         let not_before = self.pace.failed(now);
         let cause = CallError::Connect(error.clone());
         self.disconnect(now, Unconnected { not_before, error, era });
-        let fails = |call: &Call| call.waits() && !self.work.lives_on(call);
+        let fails = |call: &Call| call.waits() && !self.work.subscriptions.lives_on(call);
         for number in self.work.calls.numbers_of(fails) {
-            self.work.fail(now, &mut self.life, number, cause.clone());
+            self.fail_call(now, number, cause.clone());
         }
         self.schedule(now);
     }
 
-    /// A byte stream has ended, or could not be opened.
-    pub(super) fn stream_ended(&mut self, now: Instant, era: Era) {
+    /// Handles the end of a byte stream, or a failure to open it.
+    pub(super) fn stream_ended(&mut self, now: Instant, era: Era, error: ConnectError) {
         let subscriptions = self.work.leave_stream(now, &mut self.life, era);
-        let error = ConnectError::Closed;
-        // The server was of use if it lasted; else it is started again later and later.
+        // A server that ran long enough is restarted at once; otherwise the delay grows.
         let not_before = self.pace.lost(now);
         self.disconnect(now, Unconnected { not_before, error, era });
         self.listen_all(now, subscriptions);
     }
 
     fn disconnect(&mut self, now: Instant, unconnected: Unconnected) {
-        self.deadlines.clear(Reason::Negotiation);
+        self.deadlines.clear(ClientTimer::Negotiation);
         let error = unconnected.error.clone();
         self.life = Life::Unconnected(unconnected);
         self.work.outbox.event(ClientEvent::Disconnected(error));
         self.schedule(now);
     }
 
-    /// Sees to the next attempt, if something wants a connection; calls that cannot wait for it fail.
+    /// Plans the next attempt, if anything needs a connection; calls that cannot wait for it fail.
     fn schedule(&mut self, now: Instant) {
         let Life::Unconnected(Unconnected { not_before, error, .. }) = &self.life else { return };
         let not_before = *not_before;
         let error = error.clone();
         let is_late = |call: &Call| {
-            call.waits() && !self.work.lives_on(call) && call.is_late(now, not_before)
+            call.waits() && !self.work.subscriptions.lives_on(call) && call.is_late(now, not_before)
         };
         for number in self.work.calls.numbers_of(is_late) {
-            self.work.fail(now, &mut self.life, number, CallError::Connect(error.clone()));
+            self.fail_call(now, number, CallError::Connect(error.clone()));
         }
         // The same credentials would be refused again.
         let is_refused = matches!(error, ConnectError::Unauthorized(_));
@@ -416,13 +414,13 @@ impl Client {
         let is_stream = self.work.binding == TransportKind::Stream;
         let restarts = is_stream && self.work.config.restart == Restart::Always;
         if restarts || self.work.calls.any(wants) {
-            self.deadlines.set(Reason::Recovery, not_before);
+            self.deadlines.set(ClientTimer::Recovery, not_before);
         } else {
-            self.deadlines.clear(Reason::Recovery);
+            self.deadlines.clear(ClientTimer::Recovery);
         }
     }
 
-    /// A call was asked for, and there is no connection.
+    /// Handles a call while there is no connection.
     pub(super) fn call_unconnected(&mut self, now: Instant) {
         self.schedule(now);
         if matches!(&self.life, Life::Unconnected(it) if it.not_before <= now) {
@@ -430,10 +428,10 @@ impl Client {
         }
     }
 
-    /// The next attempt begins.
+    /// Begins the next attempt.
     pub(super) fn reconnect(&mut self, now: Instant) {
         let Life::Unconnected(Unconnected { era, .. }) = self.life else { return };
-        self.deadlines.clear(Reason::Recovery);
+        self.deadlines.clear(ClientTimer::Recovery);
         self.pace.begin(now);
         self.decisions.clear();
         let step = self.first_step(era);

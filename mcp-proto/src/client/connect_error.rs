@@ -1,6 +1,6 @@
-//! `ConnectError`: the reason that a client has no connection.
+//! `ConnectError`: the reason why a client has no connection.
 //!
-//! Its text says what to do.
+//! The text of each error says what to do.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,14 +9,14 @@ use core::fmt;
 use crate::challenge::Unauthorized;
 use crate::message::ErrorData;
 
-/// The reason that there is no connection.
+/// The reason why there is no connection.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The server speaks these versions, and the client none of them.
+    /// The server supports these versions, and the client supports none of them.
     NoCommonVersion {
-        /// As the server has named them, the first 16, and 64 characters of each; none if it has
-        /// named none.
+        /// The versions that the server has named: the first 16, and 64 characters of each. Empty
+        /// if the server has named none.
         supported: Vec<String>,
     },
     /// The server has answered with an error.
@@ -27,15 +27,25 @@ pub enum ConnectError {
     TimedOut,
     /// The stream has ended.
     Closed,
-    /// Over HTTP: the server wants to know who asks.
+    /// Over HTTP: the server requires authentication.
     Unauthorized(Unauthorized),
-    /// Over HTTP: the server has answered with this status, and with nothing that says more.
+    /// Over HTTP: the server has answered with this status, without further details.
     Http {
         /// The status.
         status: u16,
     },
-    /// Over HTTP: there is no connection to the server, for this reason.
+    /// Over HTTP: there is no connection to the server. Holds the reason.
     Connection(String),
+    /// Over HTTP+SSE: the server names an endpoint of another origin, which must not get
+    /// credentials; see [`http::client::Config::trusts_endpoint_origin`].
+    ///
+    /// [`http::client::Config::trusts_endpoint_origin`]: crate::http::client::Config::trusts_endpoint_origin
+    ForeignEndpoint {
+        /// The origin of the endpoint.
+        endpoint: String,
+        /// The origin of the server.
+        server: String,
+    },
 }
 
 impl fmt::Display for ConnectError {
@@ -55,11 +65,18 @@ impl fmt::Display for ConnectError {
             Self::Unauthorized(unauthorized) => fmt::Display::fmt(unauthorized, f),
             Self::Http { status } => write!(f, "the server has answered with HTTP status {status}"),
             Self::Connection(failure) => write!(f, "no connection to the server: {failure}"),
+            Self::ForeignEndpoint { endpoint, server } => {
+                write!(
+                    f,
+                    "the endpoint of the server is of the origin {endpoint}, and not of {server}; "
+                )?;
+                f.write_str("if both are the same server, set `trusts_endpoint_origin`")
+            }
         }
     }
 }
 
-/// The same text: it is what `main` prints of an error that it returns.
+/// Shows the text of `Display`, because `main` prints a returned error with `Debug`.
 impl fmt::Debug for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -76,7 +93,8 @@ impl core::error::Error for ConnectError {
             | Self::TimedOut
             | Self::Closed
             | Self::Http { .. }
-            | Self::Connection(_) => None,
+            | Self::Connection(_)
+            | Self::ForeignEndpoint { .. } => None,
         }
     }
 }

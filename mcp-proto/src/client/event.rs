@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::time::Duration;
 use crate::trace::TraceContext;
 use crate::types::{
-    InputRequest, LoggingLevel, LoggingMessageNotificationParams, SubscriptionFilter,
+    InputRequest, LoggingLevel, LoggingMessageNotificationParams, SubscriptionFilter, Task,
 };
 
 /// An action of a [`Client`](super::Client).
@@ -24,10 +24,10 @@ use crate::types::{
 pub enum ClientAction {
     /// Send this message.
     Send(Outgoing),
-    /// Close the stream of the request with this id, whose response is of no interest any more;
-    /// over HTTP alone.
+    /// Close the stream of the request with this id, whose response is no longer needed; only over
+    /// HTTP.
     Abort(RequestId),
-    /// Tell the application.
+    /// Report an event to the application.
     Event(ClientEvent),
     /// Close the connection; nothing follows.
     Close,
@@ -37,23 +37,23 @@ pub enum ClientAction {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientEvent {
-    /// The server's era and version are known; what waited is sent next. It comes again if it was
-    /// in doubt later on, and after each [`ClientEvent::Disconnected`].
+    /// The server's era and version are known; waiting calls are sent next. The event is repeated
+    /// if the era was in doubt later on, and after each [`ClientEvent::Disconnected`].
     Connected(ServerInfo),
-    /// There is no connection any more, for this reason: the session or the era was lost and could
-    /// not be negotiated again, or a byte stream has ended under a [`Restart`](super::Restart)
-    /// policy. Subscriptions stay wanted. The next call tries again, limited in rate.
+    /// The connection is lost, for this reason. The session or the era was lost and could not be
+    /// negotiated again, or a byte stream has ended under a [`Restart`](super::Restart) policy.
+    /// Subscriptions stay requested. The next call tries again, at a limited rate.
     Disconnected(ConnectError),
-    /// The server has ended at the first message, as some legacy ones do, or is to be started again
-    /// by the [`Restart`](super::Restart) policy: start it, then call
-    /// [`Client::handle_opened`](super::Client::handle_opened). If it cannot be started, call
+    /// Start the server, then call [`Client::handle_opened`](super::Client::handle_opened). The
+    /// server has ended at the first message, as some legacy ones do, or the
+    /// [`Restart`](super::Restart) policy requires a start. If it cannot be started, call
     /// [`Client::handle_eof`](super::Client::handle_eof).
     Reopen,
     /// The outcome of a call. Each call has exactly one.
     Response {
         /// The call.
         call: CallId,
-        /// Its result, as it came; or why there is none.
+        /// Its result, unchanged, or the reason why it has none.
         result: Result<Json, CallError>,
     },
     /// Progress of a call.
@@ -63,27 +63,35 @@ pub enum ClientEvent {
         /// The progress.
         progress: Progress,
     },
+    /// The task of a call has changed its status or its message.
+    Task {
+        /// The call.
+        call: CallId,
+        /// The task.
+        task: Task,
+    },
     /// The server needs input; give its [`InputReply`] back with `answer`.
     Input(Input),
-    /// A [`ClientEvent::Input`] is no longer of interest; its reply is void.
+    /// The server does not need the input of a [`ClientEvent::Input`] any more; its reply is void.
     InputCancelled {
         /// The input.
         input: InputId,
     },
-    /// Something worth a log.
+    /// A log message.
     Log(LoggingMessageNotificationParams),
-    /// A subscription has begun; or has begun again after its stream broke, or its session was
-    /// lost. In that case [`ClientEvent::Changed`] follows for everything that is honoured, as the
-    /// server may have changed it meanwhile.
+    /// A subscription has begun, or has begun again after its stream broke or its session was lost.
+    /// In the second case [`ClientEvent::Changed`] follows for everything that the server honours,
+    /// because it may have changed meanwhile.
     Subscribed {
         /// The subscription.
         subscription: SubscriptionId,
         /// The part that the server honours.
         honoured: SubscriptionFilter,
     },
-    /// Something is not what it was.
+    /// A list or a resource has changed.
     Changed {
-        /// The subscription that it belongs to. A legacy server tells of its lists without one.
+        /// The subscription that the change belongs to. A legacy server reports its lists without
+        /// one.
         subscription: Option<SubscriptionId>,
         /// The change.
         change: Change,
@@ -92,66 +100,66 @@ pub enum ClientEvent {
     SubscriptionEnded {
         /// The subscription.
         subscription: SubscriptionId,
-        /// `Ok` if the server has ended it with a result; else why it has ended.
+        /// `Ok` if the server has ended the subscription with a result; otherwise the cause.
         cause: Result<(), CallError>,
     },
-    /// The user is done with what a URL asked for; 2025-11-25 alone tells so.
+    /// The user has finished the task behind a URL; only servers of 2025-11-25 report this.
     ElicitationComplete {
         /// The `elicitationId` of the request with the URL.
         elicitation_id: String,
     },
-    /// Over HTTP: a tool of a modern server was left out of the list, because its schema has headers
-    /// that must not be; it cannot be called as the specification wants it.
+    /// Over HTTP: a tool of a modern server was left out of the list. Its schema has invalid
+    /// `x-mcp-header` annotations, so that it cannot be called as the specification requires.
     ToolRejected {
         /// Its name.
         tool: String,
         /// The reason why its schema is refused.
         reason: PlanError,
     },
-    /// Over HTTP: the server wants to know who asks, and not for a call: it refuses the GET stream of
-    /// a legacy session, the stream of a subscription, or an answer to one of its requests. All are
-    /// attempted again at once when the application sets a field, and once a minute.
+    /// Over HTTP: the server requires credentials, outside of a call. It has refused the GET stream
+    /// of a legacy session, the stream of a subscription, or an answer to one of its requests. All
+    /// are attempted again at once when the application sets a field, and once a minute.
     Unauthorized {
         /// The subscription, if there is one.
         subscription: Option<SubscriptionId>,
         /// The challenges of the server.
         unauthorized: Unauthorized,
     },
-    /// Over HTTP: a legacy server has no stream for what it sends outside of calls, status 405 or
-    /// 501. Every subscription ends with the same error, those to come as well.
+    /// Over HTTP: a legacy server has no stream for messages outside of calls, status 405 or 501.
+    /// Every subscription ends with the same error, also later ones.
     NoStream {
         /// The refusal.
         error: CallError,
     },
     /// Over HTTP: the server has not accepted a message that has no response. An answer was sent
-    /// again before, for as long as its request lived.
+    /// again before this event, as long as its request was open.
     Undelivered {
         /// The message.
         message: Undelivered,
-        /// Why the last attempt has failed.
+        /// The reason why the last attempt failed.
         error: CallError,
     },
-    /// A notification that the specification does not have.
+    /// A notification that the specification does not define.
     Notification {
         /// Its method.
         method: String,
-        /// Its parameters, as they came.
+        /// Its parameters, unchanged.
         params: Json,
     },
     /// A notification of the server, under [`Config::forwards`](super::Config::forwards).
     Forwarded {
-        /// The call that it is about: whose progress token or subscription it names, or on whose HTTP
-        /// response it came; `None` if nothing says so.
+        /// The call that the notification is about: the one whose progress token or subscription it
+        /// names, or whose HTTP response contains it. `None` if there is no such call.
         call: Option<CallId>,
         /// Its method.
         method: String,
-        /// Its parameters, as they came.
+        /// Its parameters, unchanged.
         params: Json,
     },
-    /// The peer sent something that was dropped.
+    /// The peer sent an invalid message, which was dropped.
     PeerFault(ProtocolError),
-    /// The connection has closed; every call has had its response. With an error if there has not
-    /// been a connection.
+    /// The connection has closed; every call has had its response. Holds an error if there was
+    /// never a connection.
     Closed(Option<ConnectError>),
 }
 
@@ -161,8 +169,8 @@ pub enum ClientEvent {
 pub enum Undelivered {
     /// An answer to a request of the server.
     Answer {
-        /// The id of the input, as [`InputReply::id`] gives it; `None` if the client has
-        /// answered by itself, or in a batch.
+        /// The id of the input, as in [`InputReply::id`]; `None` if the client has answered by
+        /// itself, or in a batch.
         input: Option<InputId>,
     },
     /// A notification.
@@ -172,13 +180,13 @@ pub enum Undelivered {
     },
 }
 
-/// Something that a server needs.
+/// Input that a server needs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Input {
-    /// The handle to answer with. Linear: answering twice does not compile.
+    /// The handle to answer with. It can be used only once: answering twice does not compile.
     pub reply: InputReply,
-    /// The call that needs it; a legacy server on a byte stream does not say.
+    /// The call that needs the input; unknown for a legacy server on a byte stream.
     pub call: Option<CallId>,
     /// The content.
     pub request: InputRequest,
@@ -198,45 +206,48 @@ impl InputReply {
     }
 }
 
-/// Names a call; never used twice by one client.
+/// Identifier of a call; never used twice by one client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CallId(pub(crate) u64);
 
 impl CallId {
-    /// The number of calls and subscriptions that the client had made before.
+    /// The number of earlier calls and subscriptions of the client.
     #[inline]
     pub fn number(self) -> u64 {
         self.0
     }
 }
 
-/// Names an input; never used twice by one client.
+/// Identifier of an input; never used twice by one client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InputId(pub(super) u64);
 
-/// Names a subscription; never used twice by one client.
+/// Identifier of a subscription; never used twice by one client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SubscriptionId(pub(super) u64);
 
-/// The longest time that a call may take, and what it wants to hear meanwhile.
+/// Timeouts of a call, and the notifications that it asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// The longest time that the response may take, from when the request is sent; default 60 s.
-    /// This time rests while the server waits for input, and starts anew after that.
-    /// `Duration::MAX` is for ever.
+    /// The longest time for the response, counted from when the request is sent; default 60 s. The
+    /// timeout is paused while the server waits for input, and restarts after that. `Duration::MAX`
+    /// disables it.
     pub timeout: Duration,
-    /// True if progress starts it anew; default true.
+    /// True if progress restarts the timeout; default true.
     pub reset_on_progress: bool,
-    /// The longest time that the call may take whatever happens; default 1 hour. `Duration::MAX` is
-    /// for ever.
+    /// The longest total time of the call, with its task; default 1 hour. `Duration::MAX` disables
+    /// it.
     pub max_total: Duration,
-    /// True if the server is asked to tell of progress; default false.
+    /// True if the call asks for progress notifications; default false.
     pub progress: bool,
-    /// The least severe log messages that are wanted about this call, in place of those of
-    /// [`Client::set_log_level`](super::Client::set_log_level); default `None`. A legacy server
-    /// has one level for all.
+    /// The least severe log messages that the call asks for, in place of those of
+    /// [`Client::set_log_level`](super::Client::set_log_level); default `None`. A legacy server has
+    /// one level for all calls.
     pub log_level: Option<LoggingLevel>,
+    /// True if the server is asked even if its result is in the cache; default false. What it
+    /// answers is kept. See [`Config::cache`](super::Config::cache).
+    pub refresh: bool,
     /// The trace that the call belongs to; default `None`. It goes before what the parameters have
     /// in their `_meta` under the same keys.
     pub trace: Option<Box<TraceContext>>,
@@ -250,39 +261,46 @@ impl Default for CallOptions {
             max_total: Duration::from_secs(60 * 60),
             progress: false,
             log_level: None,
+            refresh: false,
             trace: None,
         }
     }
 }
 
 impl CallOptions {
-    /// Sets how long the response may take.
+    /// Sets the timeout for the response.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets how long the call may take whatever happens.
+    /// Sets the longest total time of the call.
     pub fn max_total(mut self, max_total: Duration) -> Self {
         self.max_total = max_total;
         self
     }
 
-    /// Sets whether progress starts the time for the response anew.
+    /// Sets the effect of progress on the timeout: true restarts it.
     pub fn reset_on_progress(mut self, resets: bool) -> Self {
         self.reset_on_progress = resets;
         self
     }
 
-    /// Asks the server to tell of progress.
+    /// Asks the server for progress notifications.
     pub fn progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// Sets the least severe log messages that are wanted about this call.
+    /// Sets the least severe log messages that the call asks for.
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = Some(level);
+        self
+    }
+
+    /// Asks the server even if its result is in the cache.
+    pub fn refresh(mut self) -> Self {
+        self.refresh = true;
         self
     }
 
@@ -293,7 +311,7 @@ impl CallOptions {
     }
 }
 
-/// A list of a server, to be fetched whole.
+/// A list of a server that the client fetches completely.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Listing {
@@ -305,16 +323,19 @@ pub enum Listing {
     Resources,
     /// `resources/templates/list`.
     ResourceTemplates,
+    /// `skills/list`, of the extension for skills.
+    Skills,
 }
 
 impl Listing {
-    /// The method that asks for a page.
+    /// The method that requests a page.
     pub fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
             Self::Prompts => "prompts/list",
             Self::Resources => "resources/list",
             Self::ResourceTemplates => "resources/templates/list",
+            Self::Skills => "skills/list",
         }
     }
 
@@ -325,6 +346,7 @@ impl Listing {
             Self::Prompts => "prompts",
             Self::Resources => "resources",
             Self::ResourceTemplates => "resourceTemplates",
+            Self::Skills => "skills",
         }
     }
 }

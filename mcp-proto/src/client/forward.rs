@@ -1,7 +1,7 @@
-//! Notifications of a server for an application that passes them on.
+//! Notifications of a server for an application that forwards them.
 //!
-//! In: a notification, and the call on whose HTTP response it came. Out: the same as an event, with
-//! the call that it is about. Progress starts the time of its call anew, as it does elsewhere.
+//! In: a notification, and the call whose HTTP response contains it. Out: an event with the
+//! notification and the call that it is about. Progress restarts the timeout of its call, as usual.
 
 use super::calls::{self, Calls};
 use super::event::{CallId, ClientEvent};
@@ -14,7 +14,7 @@ use crate::meta::SUBSCRIPTION_ID;
 use crate::time::Instant;
 use crate::types::ProgressNotificationParams;
 
-/// Passes a notification on; returns whether a call has got further.
+/// Forwards a notification; returns whether a call has progressed.
 pub(super) fn notification(
     now: Instant,
     calls: &mut Calls,
@@ -29,7 +29,7 @@ pub(super) fn notification(
         let read = params.json().decode::<ProgressNotificationParams>().ok();
         match read.map(|read| calls.progressed(now, read, inputs)) {
             Some(Ok(Some((call, _)))) => Some(call),
-            // It comes after the response.
+            // The notification arrived after the response.
             Some(Ok(None)) => return false,
             Some(Err(_)) | None => {
                 let method = method.name().into();

@@ -1,8 +1,8 @@
-//! Inputs that a server needs of the client before it answers, in both eras.
+//! Inputs that a server requires from the client, in both eras.
 //!
 //! In: the requests of a legacy server; the `input_required` results of a modern one; the roots of
-//! the application. Out: an [`Input`] for each, and who waits for it once it is given. Roots are
-//! given here.
+//! the application. Out: an [`Input`] for each, and the call or request that waits for it. The
+//! client itself answers requests for roots.
 //!
 //! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 
@@ -15,7 +15,7 @@ use super::config::Config;
 use super::event::{CallId, ClientEvent, Input, InputId, InputReply};
 use super::outbox::Outbox;
 use crate::error::ProtocolError;
-use crate::json::Json;
+use crate::json::{Json, Raw};
 use crate::limits::Limits;
 use crate::message::{MethodRow, RequestId};
 use crate::types::{
@@ -23,15 +23,14 @@ use crate::types::{
     ListRootsResult, Root,
 };
 
-/// The inputs that the application has been asked for, and the roots.
+/// The inputs that the application was asked for, and the roots.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    /// With the bytes that each was asked for with.
+    /// The pending inputs, with the bytes of their requests.
     pending: BTreeMap<InputId, (Requester, usize)>,
     serials: u64,
     bytes: usize,
-    /// For the binding to HTTP, the requests that were answered and whose answers it may not have
-    /// taken.
+    /// The answered requests whose answers the binding to HTTP may not have taken yet.
     answered: Vec<(RequestId, InputId)>,
     roots: Option<Vec<Root>>,
 }
@@ -39,9 +38,9 @@ pub(super) struct Inputs {
 /// The call or request that waits for an input.
 #[derive(Debug)]
 pub(super) enum Requester {
-    /// A call of a modern server, under this key.
+    /// A call of a modern server; the input has this key.
     Call { call: CallId, key: String },
-    /// A request of a legacy server, of a batch perhaps; it is for the sake of this call, or of
+    /// A request of a legacy server, perhaps in a batch. It belongs to this call, or possibly to
     /// any call.
     Request { id: RequestId, batch: Option<u64>, call: Option<CallId> },
 }
@@ -55,16 +54,16 @@ impl Requester {
     }
 }
 
-/// An input that is not wanted any more.
+/// An input that is no longer needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DroppedInput {
     pub(super) id: InputId,
-    /// The batch of the request that waited for it.
+    /// The batch of the request that waited for the input.
     pub(super) batch: Option<u64>,
 }
 
 impl Inputs {
-    /// Whether so many more inputs, of so many bytes in all, may be asked for.
+    /// Checks that `count` more inputs, with this many bytes in all, may be requested.
     pub(super) fn admit(
         &self,
         count: usize,
@@ -81,7 +80,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Asks the application; the input was asked for with so many bytes.
+    /// Asks the application for an input, whose request had this many bytes.
     pub(super) fn ask(
         &mut self,
         requester: Requester,
@@ -97,10 +96,10 @@ impl Inputs {
         outbox.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
     }
 
-    /// Asks for what a modern server needs before it answers a call, which is not in flight any
-    /// more.
+    /// Asks for the inputs of a modern server before its answer to a call, which is not in flight
+    /// any more.
     ///
-    /// Fails if the result cannot be read, asks for what is not declared, or for too much.
+    /// Fails if the result cannot be read, or asks for undeclared or too many inputs.
     pub(super) fn require(
         &mut self,
         call: &Call,
@@ -108,21 +107,36 @@ impl Inputs {
         config: &Config,
         outbox: &mut Outbox,
     ) -> Result<AwaitingInput, ProtocolError> {
+        let Required { requests, request_state } = Required::read(&call.method, result)?;
+        let asking = self.ask_all(call, requests, result.as_bytes().len(), config, outbox)?;
+        Ok(AwaitingInput { request_state, ..asking })
+    }
+
+    /// Asks for all of these inputs for a call that is not in flight; they arrived in so many
+    /// bytes.
+    ///
+    /// Fails if there are too many inputs or rounds, or if the client does not declare an input.
+    pub(super) fn ask_all(
+        &mut self,
+        call: &Call,
+        requests: Vec<(String, InputRequest)>,
+        bytes: usize,
+        config: &Config,
+        outbox: &mut Outbox,
+    ) -> Result<AwaitingInput, ProtocolError> {
         let max_input_rounds = config.limits.max_input_rounds;
         if call.rounds >= max_input_rounds {
             return Err(ProtocolError::TooManyInputRounds { max_input_rounds });
         }
-        let Required { requests, request_state } = Required::read(&call.method, result)?;
         let mut lacking = requests.iter().map(|(_, request)| lacks(&config.capabilities, request));
         if let Some(capability) = lacking.find_map(|capability| capability) {
             return Err(ProtocolError::UndeclaredInput { capability });
         }
-        let bytes = result.as_bytes().len();
         self.admit(requests.len(), bytes, &config.limits)?;
         let mut responses = InputResponses::new();
         let mut missing = BTreeSet::new();
         let is_asked = |request: &InputRequest| !matches!(request, InputRequest::ListRoots(_));
-        // The last one that is asked for stands for the bytes of all.
+        // The last input that the application is asked for is charged with the bytes of all inputs.
         let last = requests.iter().rposition(|(_, request)| is_asked(request));
         for (at, (key, request)) in requests.into_iter().enumerate() {
             if let InputRequest::ListRoots(_) = request {
@@ -134,17 +148,17 @@ impl Inputs {
                 self.ask(requester, bytes, request, outbox);
             }
         }
-        Ok(AwaitingInput { missing, responses, request_state })
+        Ok(AwaitingInput { missing, responses, request_state: None })
     }
 
-    /// The application has answered; returns who waits for that, unless nobody does any more.
+    /// Takes an answered input; returns the call or request that waits for it, if one still does.
     pub(super) fn take(&mut self, input: InputId) -> Option<Requester> {
         let (requester, bytes) = self.pending.remove(&input)?;
         self.bytes = self.bytes.saturating_sub(bytes);
         Some(requester)
     }
 
-    /// Records that a request is answered by an input, until the binding has taken the answer.
+    /// Records that an input has answered a request, until the binding has taken the answer.
     pub(super) fn record_answer(&mut self, request: RequestId, input: InputId) {
         self.answered.push((request, input));
     }
@@ -162,7 +176,8 @@ impl Inputs {
         self.pending.values().any(|(requester, _)| requester.is_request(id))
     }
 
-    /// Returns whether a legacy server waits for input for the sake of this call, or of any call.
+    /// Returns whether a legacy server waits for input that belongs to this call, or possibly to
+    /// any call.
     pub(super) fn rests(&self, id: CallId) -> bool {
         self.pending.values().any(|(requester, _)| match requester {
             Requester::Request { call, .. } => call.is_none_or(|call| call == id),
@@ -170,14 +185,26 @@ impl Inputs {
         })
     }
 
-    /// Takes the input that a request of a legacy server asks for.
+    /// Takes the input of a request of a legacy server.
     pub(super) fn drop_request(&mut self, id: &RequestId) -> Option<DroppedInput> {
         self.drop_first(|requester| requester.is_request(id))
     }
 
-    /// Takes an input that a call asks for, or a legacy server for the sake of the call.
+    /// Takes an input that a call, or a legacy server on behalf of the call, has asked for.
     pub(super) fn drop_of_call(&mut self, call: CallId) -> Option<DroppedInput> {
         self.drop_first(|requester| requester.call() == Some(call))
+    }
+
+    /// Takes an input of a call whose key is not listed.
+    pub(super) fn drop_unlisted(
+        &mut self,
+        call: CallId,
+        is_listed: impl Fn(&str) -> bool,
+    ) -> Option<DroppedInput> {
+        self.drop_first(|requester| match requester {
+            Requester::Call { call: other, key } => *other == call && !is_listed(key),
+            Requester::Request { .. } => false,
+        })
     }
 
     fn drop_first(&mut self, is_it: impl Fn(&Requester) -> bool) -> Option<DroppedInput> {
@@ -201,7 +228,7 @@ impl Inputs {
         self.roots.is_some()
     }
 
-    /// Sets the roots; returns whether they are others than before.
+    /// Sets the roots; returns whether they have changed.
     pub(super) fn set_roots(&mut self, roots: Vec<Root>) -> bool {
         let roots = Some(roots);
         let is_news = self.roots != roots;
@@ -212,7 +239,7 @@ impl Inputs {
     /// The result of `roots/list`.
     pub(super) fn list_roots(&self) -> Json {
         let roots = self.roots.clone().unwrap_or_default();
-        // They are plain values, which always can be written.
+        // These are plain values, which always encode.
         Json::encode(&ListRootsResult::new(roots)).unwrap_or(Json::EMPTY_OBJECT)
     }
 }
@@ -223,7 +250,7 @@ impl Requester {
     }
 }
 
-/// The capability that a request needs and that the client does not have.
+/// The capability that a request needs and the client lacks.
 pub(super) fn lacks(has: &ClientCapabilities, request: &InputRequest) -> Option<&'static str> {
     let elicits = has.elicitation.as_ref();
     match request {
@@ -246,10 +273,10 @@ pub(super) fn lacks(has: &ClientCapabilities, request: &InputRequest) -> Option<
     }
 }
 
-/// An `input_required` result, checked.
+/// An `input_required` result that was checked.
 struct Required {
     requests: Vec<(String, InputRequest)>,
-    /// A JSON string, as it came.
+    /// A JSON string, unchanged.
     request_state: Option<Json>,
 }
 
@@ -265,23 +292,10 @@ impl Required {
         let mut requests = None;
         let mut state = None;
         let mut readable = true;
-        let mut keys = BTreeSet::new();
         result.raw().members(|key, value| match key.string().as_deref() {
             Some("inputRequests") => {
-                readable &= value.is_object();
-                let mut all = Vec::new();
-                value.members(|key, value| {
-                    // `serde` would take an array for a struct.
-                    let object = Some(value).filter(|value| value.is_object());
-                    let request = object.and_then(|value| serde_json::from_slice(value.0).ok());
-                    match (key.string(), request) {
-                        (Some(key), Some(request)) if keys.insert(key.clone().into_owned()) => {
-                            all.push((key.into_owned(), request));
-                        }
-                        _ => readable = false,
-                    }
-                });
-                requests = Some(all);
+                requests = self::requests(value);
+                readable &= requests.is_some();
             }
             Some("requestState") => {
                 readable &= value.is_string();
@@ -295,4 +309,23 @@ impl Required {
         }
         Ok(Self { requests, request_state: state })
     }
+}
+
+/// The requests in `inputRequests`, by key; `None` if the value violates the schema.
+pub(super) fn requests(value: Raw<'_>) -> Option<Vec<(String, InputRequest)>> {
+    let mut requests = Vec::new();
+    let mut keys = BTreeSet::new();
+    let mut readable = value.is_object();
+    value.members(|key, value| {
+        // `serde` would also read a struct from an array.
+        let object = Some(value).filter(|value| value.is_object());
+        let request = object.and_then(|value| serde_json::from_slice(value.0).ok());
+        match (key.string(), request) {
+            (Some(key), Some(request)) if keys.insert(key.clone().into_owned()) => {
+                requests.push((key.into_owned(), request));
+            }
+            _ => readable = false,
+        }
+    });
+    readable.then_some(requests)
 }

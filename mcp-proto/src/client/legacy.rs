@@ -1,7 +1,7 @@
 //! Session with a legacy server: its requests, and batches.
 //!
-//! In: requests of the server, of a batch perhaps. Out: answers, or inputs for the application. A
-//! batch is several messages in one array, whose answers are one array; revision 2025-03-26 alone
+//! In: requests of the server, perhaps in a batch. Out: answers, or inputs for the application. A
+//! batch is several messages in one array, whose answers form one array; only revision 2025-03-26
 //! has batches.
 //!
 //! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
@@ -22,11 +22,11 @@ use crate::message::batches::Batches;
 use crate::message::{Batch, ErrorData, Method, Outgoing, Request, RequestId};
 use crate::types::{CreateMessageRequestParams, ElicitRequestParams, InputRequest};
 
-/// What `initialize` established.
+/// Session that `initialize` established.
 #[derive(Debug)]
 pub(super) struct Session {
     server: ServerInfo,
-    /// True if the server was told that it will hear of changes of the roots.
+    /// True if `initialize` declared notifications about changes of the roots.
     tells_roots: bool,
     batches: Batches,
 }
@@ -66,7 +66,8 @@ impl Session {
         Ok((self.batches.begin(0, texts.len(), None), texts))
     }
 
-    /// A message of a batch, if there is one, is answered; the last one sends the answers.
+    /// Records that a message of a batch, if there is one, is answered; the last one sends the
+    /// answers.
     pub(super) fn leave_batch(&mut self, batch: Option<u64>, outbox: &mut Outbox) {
         let answers = batch.and_then(|id| self.batches.leave(id));
         if let Some(answers) = answers.filter(|answers| !answers.is_empty()) {
@@ -102,7 +103,7 @@ impl Session {
         let version = self.server.version;
         let refusal = |error| ErrorData::in_revision(&error, version);
         if inputs.has_request(&request.id) {
-            // Its id belongs to a request that is not answered yet, so the refusal names none.
+            // The id belongs to a request that is not answered yet, so the refusal has no id.
             let error = refusal(ProtocolError::DuplicateId { id: request.id.as_str().into() });
             self.respond(batch, Outgoing::Error { id: None, error }, outbox);
             return false;
@@ -153,7 +154,7 @@ pub(super) fn answer(id: RequestId, answer: Result<Json, ErrorData>) -> Outgoing
     }
 }
 
-/// The input that a request asks for, if the client has declared that it gives such input.
+/// The input that a request asks for, if the client has declared such input.
 fn read(method: &Method, params: &Json, config: &Config) -> Result<InputRequest, ProtocolError> {
     let request = if matches!(method, Method::Elicit) {
         params.decode().map(|params: ElicitRequestParams| params.into())
@@ -165,7 +166,7 @@ fn read(method: &Method, params: &Json, config: &Config) -> Result<InputRequest,
     let request = request.map_err(invalid)?;
     match lacks(&config.capabilities, &request) {
         None => Ok(request),
-        // It lacks the mode, not the method.
+        // The client lacks the mode, not the method.
         Some(capability) if capability.contains('.') => {
             Err(ProtocolError::UndeclaredInput { capability })
         }

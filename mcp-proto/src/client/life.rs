@@ -1,4 +1,4 @@
-//! State of a connection, and what is known of the server in it.
+//! State of a connection, with the known facts about the server.
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
@@ -35,10 +35,10 @@ pub(super) enum Life {
 #[derive(Debug)]
 pub(super) struct Modern {
     pub(super) server: ServerInfo,
-    /// To be stored.
+    /// The verdict to store.
     pub(super) verdict: Verdict,
     pub(super) envelope: Envelope,
-    /// True if it has answered as one.
+    /// True if an answer has confirmed that the server is modern.
     pub(super) confirmed: bool,
 }
 
@@ -82,13 +82,13 @@ impl Life {
         if let Self::Negotiating(negotiating) = self { Some(negotiating) } else { None }
     }
 
-    /// The negotiation, which is over.
+    /// Takes the negotiation, which is over.
     pub(super) fn take_negotiating(&mut self) -> Option<Negotiating> {
         let before = core::mem::replace(self, Self::Unopened);
         if let Self::Negotiating(negotiating) = before { Some(negotiating) } else { None }
     }
 
-    /// Returns whether messages of a server may come.
+    /// Returns whether messages of a server may arrive.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self, Self::Unopened | Self::Reopening { .. } | Self::Closed)
     }
@@ -97,7 +97,7 @@ impl Life {
         matches!(self, Self::Closed)
     }
 
-    /// Returns whether a stored verdict is all that is known of the server.
+    /// Returns whether a stored verdict is the only fact about the server.
     pub(super) fn is_unconfirmed(&self) -> bool {
         self.modern().is_some_and(|modern| !modern.confirmed)
     }
@@ -108,7 +108,7 @@ impl Life {
         self.negotiating().map(Negotiating::step).or(unconfirmed)
     }
 
-    /// The server before the negotiation that is under way.
+    /// The server before the current negotiation.
     pub(super) fn before(&self) -> Before {
         self.negotiating().map_or(Before::Nothing, Negotiating::before)
     }
@@ -122,18 +122,18 @@ impl Life {
         }
     }
 
-    /// The era in which the requests that are in flight were sent.
+    /// The era in which the requests in flight were sent.
     pub(super) fn era_of_sent(&self) -> Era {
         if self.is_legacy() { Era::Legacy } else { self.before().era() }
     }
 
-    /// Returns whether the server has understood the requests that are in flight. One that turns
-    /// out to be a legacy server has not.
+    /// Returns whether the server has understood the requests in flight. A server that turns out to
+    /// be legacy has not.
     pub(super) fn understands(&self) -> bool {
         self.server().is_some() || matches!(self.before(), Before::Here(_))
     }
 
-    /// A message of a batch of a legacy server, if there is one, is answered.
+    /// Records that a message of a legacy server's batch, if there is one, is answered.
     pub(super) fn leave_batch(&mut self, batch: Option<u64>, outbox: &mut Outbox) {
         if let Self::Legacy(session) = self {
             session.leave_batch(batch, outbox);

@@ -1,8 +1,8 @@
 //! The client: messages in, messages out, for servers of both eras.
 //!
-//! A [`Client`] is the protocol state of one connection to a server; on a byte stream that is the
-//! stream, and [`stdio::Connection`](crate::stdio::Connection) is its binding. It finds out which
-//! era the server belongs to ([`probe`]), and from then on an application need not know.
+//! A [`Client`] is the protocol state of one connection to a server. On a byte stream the
+//! connection is that stream, and [`stdio::Connection`](crate::stdio::Connection) is the binding.
+//! The client finds out the era of the server ([`probe`]), so that applications need not know it.
 //!
 //! | input | output |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! | their answers, silence, or the end of the stream | what `probe::TABLE` says; in the end `Connected`, or `Closed` with a reason |
 //! | `call`, `list`, `ping`, `set_log_level` | a request, once the era is known; then exactly one `Response` |
 //! | a response | `Response`; or, if the server needs input first, an `Input` for each; or the next page |
+//! | a response that is a task, under [`Config::follow_tasks`] | a `Task` for each status, polls, in the end the `Response`, by [`task::TABLE`] |
 //! | `answer` | legacy: a response; modern: the request again, with the input, once all of it is there |
 //! | a legacy request | `Input`, or an answer: to `ping`, to `roots/list`, to what is not declared |
 //! | `subscribe`, `unsubscribe` | modern: `subscriptions/listen` and its cancellation; legacy: `resources/subscribe` and `resources/unsubscribe` |
@@ -35,6 +36,7 @@ mod config;
 mod connect;
 mod connect_error;
 mod event;
+mod follow;
 mod forward;
 mod inputs;
 mod legacy;
@@ -47,6 +49,7 @@ mod receive;
 pub mod recovery;
 mod result;
 mod subscriptions;
+pub mod task;
 mod unconnected;
 mod verbs;
 mod work;
@@ -60,11 +63,12 @@ use crate::time::Instant;
 use crate::types::ClientCapabilities;
 use crate::version::Era;
 
-pub use crate::change::{Change, List};
+pub use crate::change::{Change, List, TaskUpdate};
 pub use crate::progress::Progress;
 pub(crate) use binding::MessageSource;
 use binding::TransportKind;
-pub use cache::{Cache, CacheLimits, CacheTicket, Cached};
+pub use cache::settings::{CacheConfig, CachePlace, SharedCache};
+pub use cache::{Cache, CacheContext, CacheLimits, CacheTicket, Cached};
 pub use call_error::CallError;
 pub(crate) use compose::version_of;
 pub use config::Config;
@@ -76,7 +80,7 @@ pub use event::{
 use life::Life;
 use negotiation::Before;
 use negotiation::probe::Step;
-pub use negotiation::{Decision, Negotiation, ServerInfo, Verdict, probe};
+pub use negotiation::{Decision, Negotiation, ServerInfo, Transport, Verdict, probe};
 pub(crate) use receive::{is_modern_error, is_same_request};
 use recovery::Pace;
 pub use unconnected::Restart;
@@ -88,25 +92,27 @@ pub struct Client {
     life: Life,
     pace: Pace,
     decisions: Vec<Decision>,
-    deadlines: Deadlines<Reason>,
+    deadlines: Deadlines<ClientTimer>,
+    /// The transport that the binding to HTTP has found.
+    transport: Transport,
     work: Work,
 }
 
 /// Reason of a deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Reason {
+enum ClientTimer {
     /// The server's answer to `server/discover` or `initialize`.
     Negotiation,
-    /// The call that is due first.
+    /// The call with the earliest deadline.
     Call,
-    /// Calls that are held although the driver can write.
+    /// Held calls, although the driver can write.
     Held,
     /// The next attempt to connect again.
     Recovery,
 }
 
 impl Client {
-    /// A client of a server that is yet to be connected.
+    /// A client without a connection so far.
     pub fn new(config: Config) -> Self {
         Self::over(config, TransportKind::Stream)
     }
@@ -122,11 +128,12 @@ impl Client {
             pace: Pace::default(),
             decisions: Vec::new(),
             deadlines: Deadlines::new(),
+            transport: Transport::default(),
             work: Work::new(config, binding),
         }
     }
 
-    /// The server is there, for the first time or after [`ClientEvent::Reopen`].
+    /// Handles the opening of the stream, the first time or after [`ClientEvent::Reopen`].
     pub fn handle_opened(&mut self, now: Instant) {
         if let Life::Unopened = self.life {
             let Config { negotiation, verdict, .. } = &self.work.config;
@@ -136,12 +143,12 @@ impl Client {
         }
     }
 
-    /// The server sent a message.
+    /// Handles a message of the server.
     pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
         self.handle_message_of(now, incoming, MessageSource::default());
     }
 
-    /// The server sends nothing more, or is not listened to any more.
+    /// Handles the end of the server's output, or stops reading.
     pub fn handle_eof(&mut self, now: Instant) {
         match &self.life {
             Life::Reopening { before, .. } if self.recovers() => {
@@ -149,7 +156,8 @@ impl Client {
             }
             Life::Unopened | Life::Reopening { .. } => self.end(now, Some(ConnectError::Closed)),
             Life::Negotiating(negotiating) => match negotiating.before() {
-                // It has been a server of this era, and may have begun with what it was asked.
+                // This connection had a server of this era, which may already execute the earlier
+                // requests.
                 Before::Here(era) => self.end_of_stream(now, era),
                 Before::Nothing | Before::Earlier(_) => self.decide(now, probe::Outcome::Eof),
             },
@@ -160,27 +168,27 @@ impl Client {
         }
     }
 
-    /// It is `now`; due deadlines take effect.
+    /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((_, reason)) = self.next_deadline().filter(|(at, _)| *at <= now) {
             self.deadlines.clear(reason);
             match reason {
-                Reason::Negotiation => self.judge_silence(now),
-                Reason::Recovery => self.reconnect(now),
-                Reason::Held => {
+                ClientTimer::Negotiation => self.judge_silence(now),
+                ClientTimer::Recovery => self.reconnect(now),
+                ClientTimer::Held => {
                     self.work.outbox.expire();
                     self.send_held(now);
                 }
-                Reason::Call => {
+                ClientTimer::Call => {
                     for number in self.work.calls.expire(now) {
-                        self.work.stop(now, &mut self.life, number, CallError::TimedOut);
+                        self.expire_call(now, number);
                     }
                 }
             }
         }
     }
 
-    /// The application is done: each call and each subscription ends, and the connection closes.
+    /// Closes the connection: each call and each subscription ends.
     pub fn close(&mut self, now: Instant) {
         match &self.life {
             Life::Closed => {}
@@ -192,9 +200,8 @@ impl Client {
         }
     }
 
-    /// What the client supports, from the next message on: a modern server reads it in every
-    /// request, a legacy one in `initialize` alone. Roots are declared by [`Client::set_roots`]
-    /// too.
+    /// Sets the declared capabilities, from the next message on: a modern server reads them in
+    /// every request, a legacy one only in `initialize`. [`Client::set_roots`] also declares roots.
     pub fn set_capabilities(&mut self, capabilities: ClientCapabilities) {
         let declared = &mut self.work.config.capabilities;
         let roots = declared.roots;
@@ -215,34 +222,38 @@ impl Client {
         self.life.era()
     }
 
-    /// What has been found out about the server, to be stored; once it is known.
+    /// Verdict about the server, for storage; `None` until it is known.
     pub fn verdict(&self) -> Option<Verdict> {
-        match self.life.modern() {
-            Some(modern) => Some(modern.verdict.clone()),
-            None => self.life.version().map(Verdict::new),
+        if let Some(modern) = self.life.modern() {
+            return Some(modern.verdict.clone());
         }
+        let verdict = self.life.version().map(Verdict::new)?;
+        Some(Verdict { transport: self.transport, ..verdict })
     }
 
-    /// How the negotiation went, or the last one if there was another: which rows of
-    /// [`probe::TABLE`] were taken, in order, also after it has failed. What changed nothing is not
-    /// among them; so there are as many as there are [steps](probe::Step), at most.
+    /// Rows of [`probe::TABLE`] that the last negotiation has taken, in order, also after a
+    /// failure. Rows without a change are left out, so there are at most as many as
+    /// [steps](probe::Step). Over HTTP a row of
+    /// [`answer::TABLE`](crate::http::client::answer::TABLE) may follow each: the client then tries
+    /// HTTP+SSE.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }
 
-    /// For drivers: the server does not read, and enough waits to be written. Calls are held until
-    /// [`Client::handle_unblocked`], with their time running; answers and cancellations are not.
+    /// For drivers: the server does not read, and enough output is buffered. Calls are held until
+    /// [`Client::handle_unblocked`], while their timeouts run; answers and cancellations are not
+    /// held.
     pub fn handle_blocked(&mut self) {
         self.work.outbox.set_blocked(true);
     }
 
-    /// For drivers: there is room for more messages. Sends the calls that were held.
+    /// For drivers: there is room for more messages. Sends the held calls.
     pub fn handle_unblocked(&mut self, now: Instant) {
         self.work.outbox.set_blocked(false);
         self.send_held(now);
     }
 
-    /// Returns whether the driver has said that the server does not read.
+    /// Returns whether the driver has reported that the server does not read.
     pub fn is_blocked(&self) -> bool {
         self.work.outbox.is_blocked()
     }
@@ -262,28 +273,32 @@ impl Client {
         self.work.outbox.poll_event()
     }
 
-    /// When [`Client::handle_timeout`] is to be called at the latest.
+    /// Time by which [`Client::handle_timeout`] must be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.next_deadline().map(|(at, _)| at)
     }
 
-    /// Returns whether more messages are wanted: a client reads whatever comes, but takes its
-    /// actions first, and nothing after the end.
+    /// Returns whether the driver should read more messages: after all actions are taken, and not
+    /// after the end.
     pub fn wants_read(&self) -> bool {
         let is_connected = self.life.is_open() && !matches!(self.life, Life::Unconnected(_));
         is_connected && self.work.outbox.is_empty()
     }
 
-    /// The stream of a server that was known has ended.
+    /// Handles the end of the stream of a known server.
     fn end_of_stream(&mut self, now: Instant, era: Era) {
-        if self.recovers() { self.stream_ended(now, era) } else { self.end(now, None) }
+        if self.recovers() {
+            self.stream_ended(now, era, ConnectError::Closed);
+        } else {
+            self.end(now, None);
+        }
     }
 
-    /// Ends every call and every subscription, and closes.
+    /// Ends every call and every subscription, and closes the client.
     fn end(&mut self, now: Instant, error: Option<ConnectError>) {
         self.life = Life::Closed;
-        self.deadlines.clear(Reason::Negotiation);
-        self.deadlines.clear(Reason::Recovery);
+        self.deadlines.clear(ClientTimer::Negotiation);
+        self.deadlines.clear(ClientTimer::Recovery);
         let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
         self.work.end(now, &mut self.life, &cause);
         self.work.outbox.event(ClientEvent::Closed(error));
@@ -291,9 +306,9 @@ impl Client {
     }
 
     /// The earliest deadline of the client and of its parts.
-    fn next_deadline(&self) -> Option<(Instant, Reason)> {
-        let call = self.work.calls.next_due().map(|at| (at, Reason::Call));
-        let held = self.work.outbox.next_due().map(|at| (at, Reason::Held));
+    fn next_deadline(&self) -> Option<(Instant, ClientTimer)> {
+        let call = self.work.calls.next_due().map(|at| (at, ClientTimer::Call));
+        let held = self.work.outbox.next_due().map(|at| (at, ClientTimer::Held));
         self.deadlines.first().into_iter().chain(call).chain(held).min()
     }
 }

@@ -1,12 +1,12 @@
 //! Meaning of the notifications of a server.
 //!
-//! In: a notification. Out: [`Notice`], unless it cannot be read.
+//! In: a notification. Out: a [`Notice`], unless the notification is unreadable.
 
 use alloc::borrow::Cow;
 
 use super::calls;
 use super::event::ClientEvent;
-use crate::change::{Change, List};
+use crate::change::{Change, List, TaskUpdate};
 use crate::json::{Json, Raw};
 use crate::message::{Member, Method, Notification, Params, RequestId};
 use crate::meta::SUBSCRIPTION_ID;
@@ -20,24 +20,24 @@ pub(super) enum Notice {
     Progress(ProgressNotificationParams),
     Changed {
         change: Change,
-        /// The number of the request of the subscription that it belongs to; a legacy server does
-        /// not say.
+        /// The request number of the subscription that the change belongs to; a legacy server does
+        /// not name one.
         listen: Option<u64>,
     },
     /// The request of a subscription is acknowledged.
     Acknowledged {
-        /// Its number.
+        /// The number of the request.
         listen: u64,
-        /// The part that the server honours, if that can be read.
+        /// The part that the server honours, if it is readable.
         honoured: Option<SubscriptionFilter>,
     },
     Cancelled(RequestId),
-    /// It is the application's to know.
+    /// An event for the application.
     Event(ClientEvent),
 }
 
 impl Notice {
-    /// Fails if the parameters are not those of the method.
+    /// Fails if the parameters do not match the method.
     pub(super) fn read(notification: &Notification) -> Option<Self> {
         let Notification { method, params, .. } = notification;
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others are an extension's")]
@@ -53,6 +53,9 @@ impl Notice {
             Method::ResourceUpdated => {
                 let uri = params.raw(Member::Uri).and_then(Raw::string);
                 Change::ResourceUpdated(uri.map(Cow::into_owned)?)
+            }
+            Method::TaskUpdated => {
+                Change::TaskUpdated(TaskUpdate::new(params.json().detach(), 0, None)?.into())
             }
             Method::SubscriptionsAcknowledged => {
                 let listen = listen_number(params)?;
@@ -77,7 +80,7 @@ impl Notice {
     }
 }
 
-/// The number of the request of the subscription that a notification says it belongs to.
+/// The request number of the subscription that a notification names.
 fn listen_number(params: &Params) -> Option<u64> {
     let id = params.raw(Member::Meta)?.member(SUBSCRIPTION_ID)?;
     RequestId::from_raw(id).and_then(|id| calls::number(&id))
@@ -90,6 +93,6 @@ fn honoured(params: &Params) -> Option<SubscriptionFilter> {
         notifications: Json,
     }
     let Acknowledged { notifications } = params.json().decode().ok()?;
-    // `serde` would take an array for a struct.
+    // `serde` would also read a struct from an array.
     notifications.raw().is_object().then(|| notifications.decode().ok())?
 }

@@ -1,10 +1,10 @@
 //! Queue of a client's actions, and the flow of its messages to the server.
 //!
-//! In: messages and events, as the machine makes them; whether the driver can write. Out: the
-//! actions, in their order; whether a call is sent or held. A server that does not read must not
-//! make the client grow: its driver says so by `handle_blocked`, and from then on calls are held, in
-//! order, with their time running. A call that is held has not reached the server; to cancel it
-//! sends nothing.
+//! In: messages and events of the machine; the driver's reports that it can or cannot write. Out:
+//! the actions, in order; for each call, whether it is sent or held. A server that does not read
+//! must not make the client's memory grow, so its driver calls `handle_blocked`. From then on calls
+//! are held, in order, while their timeouts run. A held call has not reached the server, so its
+//! cancellation sends nothing.
 //!
 //! | state | a call | leaves by |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | blocked | is held | `handle_unblocked` sends what is held, up to [`MAX_QUEUED`] bytes at a time |
 //!
 //! At most `Limits::max_unsent_bytes` of calls are held; another one is an error. Answers to the
-//! server and cancellations of calls that were sent are never held; what makes a client answer is
-//! bounded by its driver, which reads no more.
+//! server, and cancellations of calls that were sent, are never held. Their number is limited
+//! because a blocked driver reads no more requests.
 
 use alloc::collections::VecDeque;
 
@@ -24,22 +24,22 @@ use crate::machine::Action;
 use crate::message::{Outgoing, RequestId};
 use crate::time::{Duration, Instant};
 
-/// With more bytes of requests and notifications than this in the queue, calls are held.
+/// The most bytes of requests and notifications in the queue; above that, calls are held.
 const MAX_QUEUED: usize = 1024 * 1024;
 
-/// Delay before the next look at a queue that should have been taken and was not.
+/// Delay before the next check of a queue that the driver has not taken.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The actions that the driver has not taken.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     actions: VecDeque<ClientAction>,
-    /// The bytes of requests and notifications among them.
+    /// The bytes of requests and notifications in the queue.
     queued: usize,
     is_blocked: bool,
     /// Over HTTP, the messages without a response that the server has not accepted.
     unaccepted: usize,
-    /// Deadline for sending calls that are held although the driver can write.
+    /// Deadline for sending held calls although the driver can write.
     resumes: Option<Instant>,
 }
 
@@ -61,7 +61,7 @@ impl Outbox {
         self.actions.push_back(ClientAction::Abort(request));
     }
 
-    /// Closes the connection; nothing follows, and nothing is held any more.
+    /// Closes the connection; nothing follows, and the held calls are dropped.
     pub(super) fn close(&mut self) {
         self.resumes = None;
         self.actions.push_back(ClientAction::Close);
@@ -79,7 +79,7 @@ impl Outbox {
         Some(action)
     }
 
-    /// The next action if it is to send a message.
+    /// The next action if it is a message.
     pub(super) fn poll_send(&mut self) -> Option<Outgoing> {
         match self.actions.pop_front()? {
             ClientAction::Send(message) => {
@@ -110,7 +110,7 @@ impl Outbox {
         self.unaccepted = unaccepted;
     }
 
-    /// Counts another message that the server is to accept.
+    /// Counts another message that the server must accept.
     ///
     /// Fails with [`UsageError::TooManyCalls`] at `max_in_flight`.
     pub(super) fn admit(&mut self, max_in_flight: usize) -> Result<(), UsageError> {
@@ -134,32 +134,32 @@ impl Outbox {
         self.is_blocked || self.queued > MAX_QUEUED
     }
 
-    /// A call is held: the queue is looked at once the driver has had its turn.
+    /// Schedules a check of the queue after the driver's next turn, because a call is held.
     pub(super) fn look_soon(&mut self, now: Instant) {
         if !self.is_blocked && self.resumes.is_none() {
             self.resumes = Some(now);
         }
     }
 
-    /// Calls are still held: the queue is looked at again after a pause.
+    /// Schedules another check of the queue after a pause, because calls are still held.
     pub(super) fn look_later(&mut self, now: Instant) {
         if !self.is_blocked {
             self.resumes = Some(now + PAUSE);
         }
     }
 
-    /// When calls that are held are to be sent, as far as there is room.
+    /// Time at which held calls are sent, as far as there is room.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.resumes
     }
 
-    /// The deadline takes effect.
+    /// Handles the deadline.
     pub(super) fn expire(&mut self) {
         self.resumes = None;
     }
 }
 
-/// The bytes of a message that the application asked for.
+/// The bytes of a request or notification; other messages count as 0.
 fn size(message: &Outgoing) -> usize {
     match message {
         Outgoing::Request { params, .. } | Outgoing::Notification { params, .. } => {

@@ -1,7 +1,7 @@
-//! Pages of a list, put together.
+//! Merging of the pages of a list.
 //!
-//! In: the results of one list request, page by page. Out: the cursor of the next page; in the end
-//! one result with all items.
+//! In: the results of one list request, page by page. Out: the cursor of the next page; finally one
+//! result with all items.
 //!
 //! | member of the whole | taken from |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `cacheScope` | `public` if every page says so, else `private` |
 //! | `_meta` | the first page: it describes a response, and that one is the application's |
 //!
-//! Where no page has `ttlMs` or `cacheScope`, as with legacy servers, the whole has none either.
+//! If no page has `ttlMs` or `cacheScope`, as with legacy servers, the whole list has none either.
 //!
 //! [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 
@@ -22,7 +22,7 @@ use crate::json::write::List as Writer;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
 
-/// The pages of a list that are there.
+/// The received pages of a list.
 #[derive(Debug)]
 pub(super) struct Pages {
     listing: Listing,
@@ -30,22 +30,22 @@ pub(super) struct Pages {
     /// The items, with commas between them.
     items: Vec<u8>,
     ttl: Hint<f64>,
-    /// Whether it is public.
+    /// True for public, false for private.
     scope: Hint<bool>,
     meta: Option<Json>,
 }
 
-/// What the pages say of one hint.
+/// Combined value of one caching hint over the pages so far.
 #[derive(Clone, Copy, Debug)]
 enum Hint<T> {
-    /// No page has it.
+    /// No page has the hint.
     Absent,
     /// The strictest value.
     Is(T),
 }
 
 impl<T> Hint<T> {
-    /// Takes what the page after `count` others says of it; `worst` stands for nothing.
+    /// Adds the hint of the page after `count` others; `worst` stands for a missing hint.
     fn add(self, said: Option<T>, count: usize, worst: T, stricter: impl Fn(T, T) -> T) -> Self {
         match (self, said) {
             (Self::Absent, None) => Self::Absent,
@@ -58,9 +58,9 @@ impl<T> Hint<T> {
 
 /// One page of a list.
 struct Page<'a> {
-    /// What stands between the brackets.
+    /// Items without the brackets of their array.
     items: &'a [u8],
-    /// The cursor of the next one, a JSON string.
+    /// The cursor of the next page, a JSON string.
     next: Option<Raw<'a>>,
     ttl: Option<f64>,
     scope: Option<bool>,
@@ -72,6 +72,15 @@ impl Pages {
         let ttl = Hint::Absent;
         let scope = Hint::Absent;
         Self { listing, count: 0, items: Vec::new(), ttl, scope, meta: None }
+    }
+
+    pub(super) fn listing(&self) -> Listing {
+        self.listing
+    }
+
+    /// Returns whether there is a page.
+    pub(super) fn has_some(&self) -> bool {
+        self.count > 0
     }
 
     /// Takes a page, and returns the cursor of the next one if there is one. Fails if the result is
@@ -92,7 +101,7 @@ impl Pages {
         Ok(page.next)
     }
 
-    /// Returns whether no further page may be fetched.
+    /// Returns whether the limit of pages or bytes is reached.
     pub(super) fn is_full(&self, limits: &Limits) -> bool {
         self.count >= limits.max_pages || self.items.len() > limits.max_list_bytes
     }
@@ -103,7 +112,7 @@ impl Pages {
         let mut object = Writer::object(&mut text);
         object.member(self.listing.member(), &[b"[", &*self.items, b"]"].concat());
         if let Hint::Is(ttl) = self.ttl {
-            // It is finite, and not negative.
+            // The value is finite and not negative.
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
@@ -144,7 +153,7 @@ impl<'a> Page<'a> {
             }
             _ => {}
         });
-        // A cursor that is no string cannot be given back.
+        // A cursor that is not a string cannot be sent back.
         let next_is_string = next.is_none_or(|next: Raw<'_>| next.is_string());
         let items = items.filter(|_| next_is_string)?;
         Some(Self { items, next, ttl, scope, meta })

@@ -1,10 +1,12 @@
-//! Way of a message in, and what the binding to HTTP knows beside it.
+//! Handling of messages from the server, and of reports by the binding to HTTP.
 //!
-//! In: messages with the HTTP response that they came on, requests that no response will come to.
-//! Out: what [`Work`] makes of them; what the tables of `probe` and `recovery` make of refusals.
+//! In: messages with their HTTP responses, requests that will get no response. Out: the results of
+//! [`Work`]; for refusals, the moves of the tables of `probe` and `recovery`.
 //!
 //! [`Work`]: super::work::Work
 //! [Specification: Responses](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses)
+
+use alloc::vec::Vec;
 
 use bytes::Bytes;
 
@@ -19,7 +21,10 @@ use super::negotiation::{self, ProbeResult, ResponseMeaning};
 use super::recovery::Refusal;
 use super::result::ResultType;
 use super::work::Work;
-use super::{CallError, CallOptions, Client, ClientEvent, Reason};
+use super::{
+    CallError, CallOptions, Client, ClientEvent, ClientTimer, ConnectError, Decision, Negotiation,
+    Transport,
+};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
 use crate::limits::Limits;
@@ -71,6 +76,7 @@ impl Client {
                 if has_advanced {
                     self.restart_confirmation_timer(now);
                 }
+                self.poll_told_tasks(now);
             }
             Message::Request(_) | Message::Response(_) => {}
         }
@@ -93,7 +99,7 @@ impl Client {
         self.life.leave_batch(Some(id), &mut self.work.outbox);
     }
 
-    /// The server sent something that is no message.
+    /// Handles input of the server that is not a message.
     pub fn handle_malformed(&mut self, now: Instant, malformed: Malformed) {
         if !self.life.is_open() {
             return;
@@ -101,7 +107,7 @@ impl Client {
         let Malformed { error, id, answerable } = malformed;
         self.work.outbox.fault(error.clone());
         let Some(id) = id.filter(|_| !answerable) else { return };
-        // It is a response.
+        // The input is a response.
         if let Some(outcome) = self.life.negotiating().and_then(|it| it.unreadable(&id)) {
             self.decide(now, outcome);
         } else if let Some(number) = self.work.calls.awaited(&id) {
@@ -125,24 +131,29 @@ impl Client {
         let Some(id) = id else {
             return self.work.outbox.fault(ProtocolError::UnexpectedResponse);
         };
-        let Some(number) = self.work.calls.awaited(&id) else { return self.stray(&id) };
+        let Some(number) = self.work.calls.awaited(&id) else {
+            return self.stray(now, &id, body.as_ref().ok());
+        };
         match body {
             Err(error) => self.refused(now, number, error, origin),
             Ok(result) => self.answered(now, number, result),
         }
     }
 
-    /// A response to no call.
-    fn stray(&mut self, id: &RequestId) {
+    /// Handles a response that belongs to no call.
+    fn stray(&mut self, now: Instant, id: &RequestId, result: Option<&Json>) {
         let number = calls::number(id);
         let abandoned = number.is_some_and(|number| self.work.calls.take_abandoned(number));
-        // The ids of probes are strings like this one, and an answer may come late.
+        if let Some(result) = result.filter(|_| abandoned) {
+            self.drop_task(now, result);
+        }
+        // The ids of probes are strings of this form, and an answer may be late.
         if !abandoned && !id.canonical_str().starts_with("\"discover-") {
             self.work.outbox.fault(ProtocolError::UnexpectedResponse);
         }
     }
 
-    /// The server has answered with an error.
+    /// Handles an error in response to a call.
     fn refused(&mut self, now: Instant, number: u64, error: ErrorData, origin: MessageSource) {
         let MessageSource { status, is_resumed, .. } = origin;
         if negotiation::is_modern(error.code) && self.life.is_unconfirmed() {
@@ -156,24 +167,30 @@ impl Client {
         self.refuse_call(now, number, refusal, CallError::Error { error, status });
     }
 
-    /// The server has answered with a result.
+    /// Handles a result in response to a call.
     fn answered(&mut self, now: Instant, number: u64, result: Json) {
         let mut kind =
             if self.life.is_legacy() { ResultType::Complete } else { ResultType::of(&result) };
         match kind {
             ResultType::Complete | ResultType::InputRequired => self.served_typed(now),
             ResultType::Untyped => self.served_untyped(now),
+            ResultType::Unknown(_) if kind.is_task() && self.work.config.follow_tasks => {
+                self.served_typed(now);
+            }
             ResultType::Unknown(_) => {}
         }
         if self.work.config.forwards {
             kind = ResultType::Complete;
+        }
+        if self.is_of_task(number, &kind) {
+            return self.task_answered(now, number, &kind, result);
         }
         if let Some(call) = self.work.answered(now, &mut self.life, number, kind, result) {
             self.send_anew(now, call);
         }
     }
 
-    /// No response will come to the request with this id, for this reason.
+    /// Handles a request that will get no response, for this reason.
     pub(crate) fn handle_lost(
         &mut self,
         now: Instant,
@@ -190,17 +207,49 @@ impl Client {
         }
     }
 
-    /// A request did not leave the client: it waits for the next session.
+    /// Handles the end of the stream of an HTTP+SSE server. Calls in flight fail; the next call
+    /// begins another negotiation.
+    pub(crate) fn handle_stream_lost(&mut self, now: Instant, reason: &str) {
+        let Some(era) = self.era() else { return };
+        let fails = |call: &Call| {
+            call.is_sent() && matches!(call.goal, Goal::Answer { .. } | Goal::Pages(_))
+        };
+        for number in self.work.calls.numbers_of(fails) {
+            self.work.fail(now, &mut self.life, number, CallError::Connection(reason.into()));
+        }
+        self.stream_ended(now, era, ConnectError::Connection(reason.into()));
+    }
+
+    /// Records that the binding tries HTTP+SSE, because of this row of `answer::TABLE`.
+    pub(crate) fn handle_old_transport(&mut self, now: Instant, row: &'static str) {
+        let step = self.life.step();
+        self.decisions.extend(step.map(|step| Decision::old_transport(now, step, row)));
+    }
+
+    /// Records the transport that the binding has found.
+    pub(crate) fn set_transport(&mut self, transport: Transport) {
+        self.transport = transport;
+    }
+
+    /// Returns whether the client may speak this legacy revision.
+    pub(crate) fn may_speak(&self, version: ProtocolVersion) -> bool {
+        match self.work.config.negotiation {
+            Negotiation::Auto | Negotiation::Legacy => true,
+            Negotiation::Pinned(pinned) => pinned == version,
+        }
+    }
+
+    /// Handles a request that was not sent: it waits for the next session.
     pub(crate) fn handle_unsent(&mut self, id: &RequestId) {
         let number = self.work.calls.awaited(id);
         if let Some(call) = number.and_then(|number| self.work.calls.get_mut(number))
-            && let Goal::Answer | Goal::Pages(_) = call.goal
+            && let Goal::Answer { .. } | Goal::Pages(_) | Goal::Task(_) = call.goal
         {
             call.wait();
         }
     }
 
-    /// The request of a subscription broke; it is sent again, under another id.
+    /// Sends a broken subscription again, under another id.
     pub(crate) fn listen_again(&mut self, now: Instant, id: &RequestId) {
         let number = calls::number(id);
         if let Some(mut call) = number.and_then(|number| self.work.calls.remove(number)) {
@@ -209,16 +258,16 @@ impl Client {
         }
     }
 
-    /// Asks a legacy server with `ping` whether it knows the session. The binding sees the answer.
+    /// Sends `ping` to check that a legacy server knows the session. The binding reads the answer.
     pub(crate) fn check_session(&mut self, now: Instant) {
         let params = Json::EMPTY_OBJECT;
         let options = CallOptions::default();
-        // If there is no room for it, there are requests in flight that ask the same.
+        // If there is no room for it, requests in flight show the same.
         let _ = self.start(now, "ping".into(), params, options, Goal::Nobody);
     }
 
-    /// A legacy server has no stream for what it sends outside of calls: subscriptions end, those
-    /// that are yet to come as well, until the server is another one.
+    /// Ends subscriptions, also later ones: a legacy server has no stream for messages outside of
+    /// calls. Another server may have one.
     pub(crate) fn handle_no_stream(&mut self, now: Instant, cause: CallError) {
         if self.life.is_legacy() {
             self.work.subscriptions.end_without_stream(cause, &mut self.work.outbox);
@@ -226,17 +275,17 @@ impl Client {
         }
     }
 
-    /// The stream of a legacy session has a gap: whatever is subscribed to may have changed.
+    /// Handles a gap in the stream of a legacy session: every subscribed item may have changed.
     pub(crate) fn changes_missed(&mut self) {
         self.work.subscriptions.changes_missed(&mut self.work.outbox);
     }
 
-    /// So many messages without a response have not been accepted by the server.
+    /// Sets the number of messages without a response that the server has not accepted.
     pub(crate) fn set_unaccepted(&mut self, unaccepted: usize) {
         self.work.outbox.set_unaccepted(unaccepted);
     }
 
-    /// The origin of what came on the HTTP response to the request with this id.
+    /// The source of a message in the HTTP response to the request with this id.
     pub(crate) fn origin(
         &self,
         id: Option<&RequestId>,
@@ -251,48 +300,48 @@ impl Client {
         calls::number(id).and_then(|number| self.work.calls.get(number))
     }
 
-    /// Returns whether a response to the request with this id is waited for.
+    /// Returns whether the client waits for a response to the request with this id.
     pub(crate) fn awaits(&self, id: &RequestId) -> bool {
         self.is_probe(id) || self.work.calls.awaited(id).is_some()
     }
 
-    /// Returns whether the request with this id asks what the server is.
+    /// Returns whether the request with this id belongs to a negotiation.
     pub(crate) fn is_probe(&self, id: &RequestId) -> bool {
         self.life.negotiating().is_some_and(|negotiating| negotiating.has_in_flight(id))
     }
 
-    /// The subscription that the request with this id is.
+    /// The subscription of the request with this id.
     pub(crate) fn subscription_of(&self, id: &RequestId) -> Option<SubscriptionId> {
         self.work.calls.subscription(calls::number(id)?)
     }
 
-    /// Returns whether the server has honoured the subscription that the request with this id is.
+    /// Returns whether the server has honoured the subscription of the request with this id.
     pub(crate) fn has_begun(&self, id: &RequestId) -> bool {
         self.subscription_of(id).is_some_and(|id| self.work.subscriptions.has_begun(id))
     }
 
     /// Returns whether the request with this id subscribes to a resource of a legacy server, and a
-    /// subscription of the application still wants that.
+    /// subscription of the application still needs it.
     pub(crate) fn subscribes(&self, id: &RequestId) -> bool {
         let subscription = self.call_of(id).and_then(Call::subscribes);
         subscription.is_some_and(|id| self.work.subscriptions.contains(id))
     }
 
     /// The requests of a legacy server that were answered since
-    /// [`forget_answered_inputs`](Self::forget_answered_inputs), and the inputs that they asked for.
+    /// [`forget_answered_inputs`](Self::forget_answered_inputs), and their inputs.
     pub(crate) fn answered_inputs(&self) -> &[(RequestId, InputId)] {
         self.work.inputs.answered()
     }
 
-    /// The binding has taken the answers.
+    /// Forgets the answers that the binding has taken.
     pub(crate) fn forget_answered_inputs(&mut self) {
         self.work.inputs.forget_answered();
     }
 
-    /// A request waits in the binding: the time for its response rests meanwhile.
+    /// Pauses the timeout of a request that waits in the binding.
     pub(crate) fn rest_request(&mut self, id: &RequestId) {
         if self.is_probe(id) {
-            self.deadlines.clear(Reason::Negotiation);
+            self.deadlines.clear(ClientTimer::Negotiation);
         }
         let number = calls::number(id);
         if let Some(call) = number.and_then(|number| self.work.calls.get_mut(number)) {
@@ -300,27 +349,36 @@ impl Client {
         }
     }
 
-    /// A request that has waited in the binding goes out.
+    /// Restarts the timeout of a request that has waited in the binding and is sent now.
     pub(crate) fn restart_request(&mut self, now: Instant, id: &RequestId) {
         if self.is_probe(id) {
             let timeout = self.work.config.initialize_timeout;
-            self.deadlines.set(Reason::Negotiation, now + timeout);
+            self.deadlines.set(ClientTimer::Negotiation, now + timeout);
         }
         if let Some(number) = calls::number(id) {
             self.work.calls.restart(now, number, &self.work.inputs);
         }
     }
 
-    /// The version that is spoken with the server, once it is known. A request that goes out before
-    /// has its version in its parameters.
+    /// The negotiated version, once it is known. A request that is sent before has its version in
+    /// its parameters.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.life.version()
     }
 
-    /// The first members of the parameters of a request of the binding's own, if the server is
-    /// modern.
+    /// The first members of the parameters of the binding's own requests, if the server is modern.
     pub(crate) fn stamp(&self) -> Option<Bytes> {
         self.life.modern().map(|modern| modern.envelope.stamp())
+    }
+
+    /// The credentials of later requests may be others.
+    pub(crate) fn credentials_changed(&mut self) {
+        self.work.cache.credentials_changed();
+    }
+
+    /// Lists of tools that the binding has not seen: they were in the cache.
+    pub(crate) fn take_found_tools(&mut self) -> Vec<Json> {
+        self.work.cache.take_tools()
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -336,13 +394,13 @@ impl Client {
     }
 }
 
-/// Returns whether two ids are those of the same request of ours, however a server has spelled one
-/// of them.
+/// Returns whether two ids belong to the same request of this client, even if the server spells one
+/// of them differently.
 pub(crate) fn is_same_request(one: &RequestId, other: &RequestId) -> bool {
     one == other || calls::number(one).is_some_and(|number| calls::number(other) == Some(number))
 }
 
-/// Returns whether only a modern server answers with this code; -32022 is one of these.
+/// Returns whether only modern servers answer with this code; -32022 is such a code.
 pub(crate) fn is_modern_error(code: ErrorCode) -> bool {
     negotiation::is_modern(code) || code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
 }

@@ -1,9 +1,8 @@
-//! Decision table for a connection whose server has changed, and the rate of attempts.
+//! Decision table for a server that has changed, and the rate of attempts to reconnect.
 //!
-//! In: what is [known](Known) of the server, and the [`Refusal`] that a request came back with.
-//! Out: a [`Recovery`]: the refusal is delivered, another session is opened, or the era is
-//! negotiated again; and whether the refused call may be repeated. `docs/tables.md` shows
-//! [`TABLE`]; a test walks every combination.
+//! In: what is [known](Known) of the server, and the [`Refusal`] of a request. Out: a [`Recovery`]:
+//! deliver the refusal, open another session, or negotiate the era again; and which calls may be
+//! repeated. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! A call may be repeated in two cases. Its method is idempotent; or the refusal was made before
 //! the server dispatched the call to a handler. Handlers answer with results and errors inside of
@@ -21,7 +20,8 @@
 //! | all, legacy | 400 `Bad Request: Unsupported protocol version` | `UnsupportedVersion` |
 //! | all, modern | 400, -32022; -32602 that names `_meta` | `UnsupportedVersion`, `MissingMeta` |
 //!
-//! A refused call is repeated once. Attempts are limited in rate and not in number: see `Pace`.
+//! A refused call is repeated once. The rate of attempts is limited, but not their number: see
+//! `Pace`.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
@@ -30,24 +30,24 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::negotiation;
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 use crate::error::ErrorCode;
 use crate::message::ErrorData;
 use crate::time::{Duration, Instant};
 use crate::version::ProtocolVersion;
 
-/// What is known of the server that refused a request.
+/// Knowledge about the server that refused a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
-    /// A stored verdict says modern, and no answer has confirmed it.
+    /// A stored verdict says modern, but no answer has confirmed this.
     Unconfirmed,
-    /// It has answered as a modern server.
+    /// The server has answered as a modern server.
     Modern,
-    /// It has answered `initialize`, with a session or without.
+    /// The server has answered `initialize`, with a session or without.
     Legacy,
 }
 
-/// How a request was refused.
+/// Reason of a refused request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// -32022, or a status of 400 whose text names the protocol version.
@@ -64,14 +64,14 @@ pub enum Refusal {
     BadRequest,
     /// Status 404, 405, 406 or 415 without a JSON-RPC error.
     NoEndpoint,
-    /// 3xx, 401, 403, 408, 425, 429 or 5xx without a JSON-RPC error, or no answer. It says nothing
-    /// of the era.
+    /// 3xx, 401, 403, 408, 425, 429 or 5xx without a JSON-RPC error, or no answer. The era stays
+    /// unknown.
     Unavailable,
     /// Any other error or answer; a handler may have given it.
     Other,
 }
 
-/// What happens.
+/// Reaction to a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Then {
     /// The call fails with the refusal.
@@ -85,18 +85,18 @@ pub enum Then {
 /// The calls that are repeated once the server is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Repeats {
-    /// None.
+    /// No calls.
     Nothing,
     /// The refused call, if its method is idempotent.
     Idempotent,
-    /// The refused call: the server has not dispatched it.
+    /// The refused call, because the server has not dispatched it.
     Refused,
 }
 
 /// The decision about a refused call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {
-    /// What happens to the connection.
+    /// Reaction of the client.
     pub then: Then,
     /// The calls that are repeated.
     pub repeats: Repeats,
@@ -105,11 +105,11 @@ pub struct Recovery {
 /// The inputs of a row.
 type Sets = (Set<Known>, Set<Refusal>);
 
-impl Input for Known {
+impl Column for Known {
     const ALL: Set<Self> = &[Self::Unconfirmed, Self::Modern, Self::Legacy];
 }
 
-impl Input for Refusal {
+impl Column for Refusal {
     const ALL: Set<Self> = &[
         Self::UnsupportedVersion,
         Self::UnknownSession,
@@ -151,8 +151,8 @@ pub const TABLE: Table<Sets, Recovery> = Table::new(&["known", "refusal", "then"
 ]);
 
 impl Refusal {
-    /// The class of a JSON-RPC error that came with this HTTP status, or on a byte stream, in answer
-    /// to a request of the version that is `spoken`.
+    /// The class of a JSON-RPC error with this HTTP status, or on a byte stream. `spoken` is the
+    /// version of the refused request.
     pub fn of_error(
         error: &ErrorData,
         status: Option<u16>,
@@ -160,7 +160,7 @@ impl Refusal {
     ) -> Self {
         let is_refused = status.is_some_and(|status| matches!(status, 400..=499));
         if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
-            // A handler may have passed on the error of another server, which lists other versions.
+            // A handler may have forwarded the error of another server, which lists other versions.
             let supported = negotiation::listed(error);
             let lists =
                 |version: ProtocolVersion| supported.iter().any(|it| it == version.as_str());
@@ -174,7 +174,7 @@ impl Refusal {
             ErrorCode::INVALID_PARAMS | ErrorCode::INVALID_REQUEST if says(ENVELOPE) => {
                 Self::MissingMeta
             }
-            // Codes that SDKs give to what is wrong with the transport.
+            // SDKs use these codes for faults of the transport.
             ErrorCode::INVALID_REQUEST | ErrorCode(-32003..=-32000) => {
                 Self::of_text(status, error.message.as_bytes()).unwrap_or(Self::Other)
             }
@@ -182,17 +182,17 @@ impl Refusal {
         }
     }
 
-    /// The class of an HTTP status without a JSON-RPC error, and with this text.
+    /// The class of an HTTP status with this text and without a JSON-RPC error.
     pub fn of_status(status: u16, text: &[u8]) -> Self {
         if let Some(refusal) = Self::of_text(status, text) {
             return refusal;
         }
         match status {
-            // A message, though not one that may come with this status.
+            // A message, but not one that belongs to this status.
             400..=499 if mentions(text, &["\"jsonrpc\""]) => Self::Other,
             400 | 422 => Self::BadRequest,
             404 | 405 | 406 | 415 => Self::NoEndpoint,
-            // Something has been answered, and it is no response.
+            // An answer, but not a response.
             200..=299 | 402 | 407 | 409..=424 | 426..=428 | 430..=499 => Self::Other,
             _ => Self::Unavailable,
         }
@@ -225,10 +225,10 @@ const VERSION: &[&str] = &["protocol version", "protocol-version"];
 const SESSION: &[&str] = &["session", "initializ"];
 const ENVELOPE: &[&str] = &["_meta", "io.modelcontextprotocol/"];
 
-/// The longest beginning of a text that is searched.
+/// The length of the beginning of a text that is searched.
 const MAX_TEXT: usize = 512;
 
-/// Returns whether the beginning of a text has one of these words, in small letters or capitals.
+/// Returns whether the beginning of a text contains one of these words, in any case.
 fn mentions(text: &[u8], words: &[&str]) -> bool {
     let text = text.get(..MAX_TEXT).unwrap_or(text);
     words.iter().any(|word| {
@@ -242,19 +242,19 @@ const FIRST: Duration = Duration::from_secs(1);
 /// The longest delay between two attempts.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The rate of attempts to recover: the first begins at once, the next ones 1 s later, 2 s, and so
-/// on up to 30 s. A connection that lasted longer than the delay before it starts this anew.
+/// The rate of attempts to recover. The first begins at once, the next ones after 1 s, 2 s, and so
+/// on up to 30 s. A connection that lasts longer than the last delay resets the delays.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     delay: Duration,
-    /// When the next attempt may begin.
+    /// Earliest time of the next attempt.
     next: Instant,
-    last: Connection,
+    last: LastConnection,
 }
 
-/// The last connection.
+/// State of the last connection.
 #[derive(Clone, Copy, Debug, Default)]
-enum Connection {
+enum LastConnection {
     #[default]
     Never,
     Since(Instant),
@@ -262,49 +262,49 @@ enum Connection {
 }
 
 impl Pace {
-    /// There is a connection.
+    /// Records a new connection.
     pub(super) fn connected(&mut self, now: Instant) {
-        self.last = Connection::Since(now);
+        self.last = LastConnection::Since(now);
     }
 
     /// Returns whether there ever was a connection.
     pub(super) fn has_connected(&self) -> bool {
-        !matches!(self.last, Connection::Never)
+        !matches!(self.last, LastConnection::Never)
     }
 
-    /// When an attempt may begin, if the connection is lost now.
+    /// Earliest time of the next attempt, if the connection is lost now.
     pub(super) fn next(&self, now: Instant) -> Instant {
         match self.last {
-            Connection::Since(since) if now >= since + self.delay.max(FIRST) => now,
-            Connection::Since(_) | Connection::Never | Connection::Lost => self.next,
+            LastConnection::Since(since) if now >= since + self.delay.max(FIRST) => now,
+            LastConnection::Since(_) | LastConnection::Never | LastConnection::Lost => self.next,
         }
     }
 
-    /// The connection is of no use any more; returns when an attempt may begin.
+    /// Records the loss of the connection; returns the earliest time of the next attempt.
     pub(super) fn lost(&mut self, now: Instant) -> Instant {
-        if let Connection::Since(since) = self.last {
+        if let LastConnection::Since(since) = self.last {
             if now >= since + self.delay.max(FIRST) {
                 (self.delay, self.next) = (Duration::ZERO, now);
             }
-            self.last = Connection::Lost;
+            self.last = LastConnection::Lost;
         }
         self.next
     }
 
-    /// An attempt begins.
+    /// Records the start of an attempt.
     pub(super) fn begin(&mut self, now: Instant) {
         self.delay = self.delay.saturating_mul(2).clamp(FIRST, LONGEST);
         self.next = now + self.delay;
     }
 
-    /// An attempt has failed; returns when the next one may begin.
+    /// Records a failed attempt; returns the earliest time of the next one.
     pub(super) fn failed(&mut self, now: Instant) -> Instant {
         self.lost(now);
         self.next = now + self.delay.max(FIRST);
         self.next
     }
 
-    /// Something has changed: the delays start again from the first.
+    /// Resets the delays after a change, such as other credentials.
     pub(super) fn reset(&mut self) {
         self.delay = Duration::ZERO;
     }

@@ -6,12 +6,12 @@ use alloc::string::String;
 
 use crate::json::Json;
 
-/// The type of a result, as its `resultType` names it.
+/// The type of a result, from its `resultType`.
 #[derive(Debug)]
 pub(super) enum ResultType {
     Complete,
     InputRequired,
-    /// It names none; it is complete.
+    /// Without a type; the result counts as complete.
     Untyped,
     Unknown(String),
 }
@@ -29,5 +29,10 @@ impl ResultType {
             Some(other) => Self::Unknown(other.chars().take(100).collect()),
             None => Self::Unknown(String::new()),
         }
+    }
+
+    /// Returns whether the result is a task; only tool calls that follow tasks get one.
+    pub(super) fn is_task(&self) -> bool {
+        matches!(self, Self::Unknown(name) if name == "task")
     }
 }

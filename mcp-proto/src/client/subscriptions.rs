@@ -1,7 +1,7 @@
 //! Subscriptions of the application, in both eras.
 //!
-//! In: filters; what a server honours, and what it says has changed. Out: `Subscribed`, `Changed`
-//! and `SubscriptionEnded`, to the outbox; the resources to ask a legacy server for.
+//! In: filters; the parts that a server honours, and its reports of changes. Out: `Subscribed`,
+//! `Changed` and `SubscriptionEnded`, in the outbox; requests to a legacy server.
 //!
 //! | stage of a subscription | holds | leaves by |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | `Open` | the filter that the server honours | a request that replaces its own: the stream broke, or the session was lost |
 //! | `Reopening` | | the acknowledgement: `Subscribed`, then `Changed` for everything that is honoured |
 //!
-//! A subscription leaves every stage when it ends. What changes between two streams is not sent on
-//! either of them, so the application is told that all of it may have changed.
+//! A subscription leaves every stage when it ends. Changes between two streams are not sent on
+//! either of them, so the application is notified that everything may have changed.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
@@ -18,6 +18,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::call::Call;
 use super::call_error::CallError;
 use super::event::{ClientEvent, SubscriptionId};
 use super::outbox::Outbox;
@@ -30,16 +31,20 @@ use crate::types::{ServerCapabilities, SubscriptionFilter};
 pub(super) struct Subscriptions {
     open: BTreeMap<SubscriptionId, Subscription>,
     serials: u64,
+    /// Number of the states of tasks that it was told of.
+    task_updates: u64,
+    /// The tasks that may have another state, and nobody has looked yet.
+    told_tasks: BTreeSet<String>,
     /// Requests that a legacy server is to be sent.
     asks: VecDeque<Ask>,
-    /// Why the legacy server cannot send anything outside of calls, if it cannot.
+    /// Reason why the legacy server cannot send messages outside of calls, if it cannot.
     no_stream: Option<CallError>,
 }
 
 /// Request to a legacy server about one resource.
 #[derive(Debug)]
 pub(super) struct Ask {
-    /// The subscription that the server is asked for; none if it is to end one.
+    /// The subscription that needs the resource; `None` for a request to unsubscribe.
     pub(super) subscription: Option<SubscriptionId>,
     pub(super) uri: String,
 }
@@ -57,11 +62,11 @@ impl Ask {
 
 #[derive(Debug)]
 struct Subscription {
-    /// What is wanted; of a legacy server, once it is known, no more than it offers.
+    /// The wanted notifications. For a legacy server, once it is known, only those that it offers.
     filter: SubscriptionFilter,
-    /// The URIs that a legacy server tells of.
+    /// The URIs for which a legacy server reports updates.
     told: Vec<String>,
-    /// The URIs that a legacy server has not answered yet.
+    /// The URIs for which a legacy server has not answered yet.
     asked: BTreeSet<String>,
     stage: Stage,
 }
@@ -84,13 +89,13 @@ impl Subscriptions {
         id
     }
 
-    /// Takes back the last one that was added, whose id nobody knows.
+    /// Removes the last subscription, whose id the application does not know yet.
     pub(super) fn withdraw(&mut self, id: SubscriptionId) {
         self.open.remove(&id);
         self.serials = id.0.saturating_sub(1);
     }
 
-    /// Takes out a subscription; returns the URIs that a legacy server tells of for it.
+    /// Removes a subscription; returns the URIs for which a legacy server reports updates to it.
     pub(super) fn remove(&mut self, id: SubscriptionId) -> Option<Vec<String>> {
         self.open.remove(&id).map(|open| open.told)
     }
@@ -106,47 +111,57 @@ impl Subscriptions {
         };
         let mut params = Vec::new();
         let mut object = Writer::object(&mut params);
-        // It is a plain value, which always can be written.
+        // This is a plain value, which always encodes.
         let filter = Json::encode(filter).unwrap_or(Json::EMPTY_OBJECT);
         object.member("notifications", filter.as_bytes());
         object.end();
         Json::trusted(params)
     }
 
-    /// A request goes out that replaces the one of this subscription, if there was one.
+    /// Records that a request replaces an earlier one of this subscription, if there was one.
     pub(super) fn reopen(&mut self, id: SubscriptionId) {
         if let Some(Subscription { stage: stage @ Stage::Open(_), .. }) = self.open.get_mut(&id) {
             *stage = Stage::Reopening;
         }
     }
 
-    /// Returns whether the server has honoured a subscription, this one or an earlier one.
+    /// Returns whether the server, this one or an earlier one, has honoured a subscription.
     pub(super) fn has_begun(&self, id: SubscriptionId) -> bool {
         self.open.get(&id).is_some_and(|open| !matches!(open.stage, Stage::Asked))
     }
 
-    /// The server honours this of a subscription.
+    /// Returns whether a request outlives the attempts that fail: that of a subscription that has
+    /// begun. One that the server has never honoured fails like a call.
+    pub(super) fn lives_on(&self, call: &Call) -> bool {
+        call.listens().is_some_and(|id| self.has_begun(id))
+    }
+
+    /// The server honours this of a subscription. Returns the changes that may have been missed.
     pub(super) fn honoured(
         &mut self,
         id: SubscriptionId,
         honoured: SubscriptionFilter,
         outbox: &mut Outbox,
-    ) {
-        let Some(Subscription { stage, .. }) = self.open.get_mut(&id) else { return };
+    ) -> Vec<Change> {
+        let Some(Subscription { stage, .. }) = self.open.get_mut(&id) else { return Vec::new() };
         let changes = match stage {
             Stage::Asked => Vec::new(),
-            Stage::Reopening => changes(&honoured),
-            Stage::Open(_) => return,
+            Stage::Reopening => {
+                self.told_tasks.extend(honoured.task_ids.iter().cloned());
+                changes(&honoured)
+            }
+            Stage::Open(_) => return Vec::new(),
         };
         *stage = Stage::Open(honoured.clone());
         outbox.event(ClientEvent::Subscribed { subscription: id, honoured });
-        for change in changes {
-            outbox.event(ClientEvent::Changed { subscription: Some(id), change });
+        for change in &changes {
+            outbox.event(ClientEvent::Changed { subscription: Some(id), change: change.clone() });
         }
+        changes
     }
 
-    /// A modern server says that something has changed; returns `None` if it was not to say so: it
-    /// has not acknowledged the subscription, or that does not ask for such changes.
+    /// A modern server reports a change. Returns `None` if the report is not allowed: the server
+    /// has not acknowledged the subscription, or the subscription does not include such changes.
     pub(super) fn changed_modern(
         &mut self,
         id: SubscriptionId,
@@ -156,9 +171,24 @@ impl Subscriptions {
         let Subscription { filter, stage: Stage::Open(_), .. } = self.open.get(&id)? else {
             return None;
         };
+        let change = match change {
+            Change::TaskUpdated(update) => {
+                self.task_updates += 1;
+                Change::TaskUpdated(update.numbered(self.task_updates).into())
+            }
+            change @ (Change::ListChanged(_) | Change::ResourceUpdated(_)) => change,
+        };
         is_among(&change, filter, &filter.resource_subscriptions).then(|| {
+            if let Change::TaskUpdated(update) = &change {
+                self.told_tasks.insert(update.task_id().into());
+            }
             outbox.event(ClientEvent::Changed { subscription: Some(id), change });
         })
+    }
+
+    /// The next task that may have another state.
+    pub(super) fn next_told_task(&mut self) -> Option<String> {
+        self.told_tasks.pop_first()
     }
 
     /// A legacy server says that something has changed.
@@ -173,7 +203,7 @@ impl Subscriptions {
         }
     }
 
-    /// Whatever is honoured may have changed.
+    /// Reports everything that is honoured as changed.
     pub(super) fn changes_missed(&self, outbox: &mut Outbox) {
         for (id, subscription) in &self.open {
             if let Stage::Open(honoured) = &subscription.stage {
@@ -202,8 +232,8 @@ impl Subscriptions {
         }
     }
 
-    /// A legacy server has forgotten all subscriptions: those of the application are wanted as in the
-    /// beginning.
+    /// Resets the subscriptions after a legacy server has forgotten them. Returns those that must
+    /// be requested again.
     pub(super) fn forget_session(&mut self) -> Vec<SubscriptionId> {
         self.no_stream = None;
         for open in self.open.values_mut() {
@@ -214,7 +244,7 @@ impl Subscriptions {
         self.open.keys().copied().collect()
     }
 
-    /// Begins a subscription with a legacy server, which offers this.
+    /// Begins a subscription with a legacy server that has these capabilities.
     pub(super) fn begin_legacy(
         &mut self,
         id: SubscriptionId,
@@ -245,12 +275,12 @@ impl Subscriptions {
         self.check_begun(id, outbox);
     }
 
-    /// The next request that a legacy server is to be sent.
+    /// The next request for a legacy server.
     pub(super) fn next_ask(&mut self) -> Option<Ask> {
         self.asks.pop_front()
     }
 
-    /// A legacy server has answered whether it tells of updates of `uri`.
+    /// Handles the answer of a legacy server to a subscription to `uri`.
     pub(super) fn answered(
         &mut self,
         id: SubscriptionId,
@@ -271,22 +301,26 @@ impl Subscriptions {
         }
     }
 
-    /// A legacy subscription has begun if all is answered.
+    /// Begins a legacy subscription if all its requests are answered.
     fn check_begun(&mut self, id: SubscriptionId, outbox: &mut Outbox) {
         let Some(subscription) = self.open.get(&id) else { return };
         if subscription.asked.is_empty() {
             let resource_subscriptions = subscription.told.clone();
-            let honoured = SubscriptionFilter { resource_subscriptions, ..subscription.filter };
+            // Legacy servers have no tasks.
+            let task_ids = Vec::new();
+            let honoured =
+                SubscriptionFilter { resource_subscriptions, task_ids, ..subscription.filter };
             let nothing = honoured == SubscriptionFilter::default();
             self.honoured(id, honoured, outbox);
             if nothing {
-                // As a modern server does.
+                // A modern server does the same.
                 self.end(id, Ok(()), outbox);
             }
         }
     }
 
-    /// A subscription to `uri` is over: a legacy server is told, if no other one wants that.
+    /// Removes a subscription to `uri`; unsubscribes at a legacy server if no other subscription
+    /// needs it.
     pub(super) fn unsubscribe(&mut self, uri: &str) {
         let is_asked = self.open.values().any(|open| open.asked.contains(uri));
         if !is_asked && !self.is_told(uri) {
@@ -298,8 +332,8 @@ impl Subscriptions {
         self.open.values().flat_map(|open| &open.told).any(|told| told == uri)
     }
 
-    /// A legacy server has no stream for what it sends outside of calls: every subscription ends,
-    /// and so do those to come in this session.
+    /// Ends every subscription, also later ones in this session, because a legacy server has no
+    /// stream for messages outside of calls.
     pub(super) fn end_without_stream(&mut self, cause: CallError, outbox: &mut Outbox) {
         let told = self.open.values().flat_map(|open| open.told.iter().cloned());
         let told: BTreeSet<String> = told.collect();
@@ -319,13 +353,14 @@ impl Subscription {
     }
 }
 
-/// Returns whether a change is of a kind in `filter`, or of one of these resources.
+/// Returns whether a change is of a kind in `filter`, or concerns one of these resources.
 fn is_among(change: &Change, filter: &SubscriptionFilter, uris: &[String]) -> bool {
     match change {
         Change::ListChanged(List::Tools) => filter.tools_list_changed,
         Change::ListChanged(List::Prompts) => filter.prompts_list_changed,
         Change::ListChanged(List::Resources) => filter.resources_list_changed,
         Change::ResourceUpdated(uri) => uris.iter().any(|whole| is_part(uri, whole)),
+        Change::TaskUpdated(update) => filter.task_ids.iter().any(|id| id == update.task_id()),
     }
 }
 

@@ -1,8 +1,9 @@
-//! A client that was connected and is not: from a lost session, era or stream to the next attempt.
+//! A client without its earlier connection: from a lost session, era or stream to the next attempt.
 //!
 //! In: refused requests, lost sessions, failed negotiations, the end of a byte stream under a
-//! [`Restart`] policy. Out: what `recovery::TABLE` says: another negotiation at the rate of its
-//! [`Pace`](super::recovery::Pace); `Disconnected` if that fails, or may not begin yet.
+//! [`Restart`] policy. Out: the moves of `recovery::TABLE`. Another negotiation begins at the rate
+//! of its [`Pace`](super::recovery::Pace). `Disconnected` follows if that fails, or may not begin
+//! yet.
 //!
 //! | state | input | then |
 //! |---|---|---|
@@ -14,32 +15,32 @@
 //! | unconnected | a call whose time ends before the next attempt may begin | the call fails with the last reason |
 //! | unconnected | `retry_at_once`: another field, such as a token | the next attempt begins |
 //!
-//! Subscriptions stay wanted throughout: each is a call that waits, whose time never ends.
+//! Subscriptions stay requested throughout: each is a waiting call without a timeout.
 
 use super::connect_error::ConnectError;
 use crate::time::Instant;
 use crate::version::Era;
 
-/// When a server over a byte stream, such as a child process, is started again after it has ended.
-/// Over HTTP there is nothing to start: a client over HTTP always connects again.
+/// Restart policy for a server over a byte stream that has ended, such as a child process. Over
+/// HTTP there is nothing to start: a client over HTTP always connects again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Restart {
     /// Never: the end of the stream closes the client.
     #[default]
     Never,
-    /// With the next call, or at once if subscriptions are wanted.
+    /// With the next call, or at once if there are subscriptions.
     OnCall,
     /// At once.
     Always,
 }
 
-/// A connection that is lost.
+/// A lost connection.
 #[derive(Clone, Debug)]
 pub(super) struct Unconnected {
-    /// When the next attempt may begin.
+    /// Earliest time of the next attempt.
     pub(super) not_before: Instant,
-    /// Why the connection was lost, or why the last attempt has failed.
+    /// The reason of the lost connection, or of the last failed attempt.
     pub(super) error: ConnectError,
     /// The era that the server belonged to.
     pub(super) era: Era,

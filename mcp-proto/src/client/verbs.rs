@@ -1,7 +1,7 @@
-//! Verbs of the application, and the way of a call out.
+//! Verbs of the application, and sending of calls.
 //!
-//! In: calls, cancellations, notifications, subscriptions, inputs. Out: what [`Work`] makes of them
-//! with the server that there is.
+//! In: calls, cancellations, notifications, subscriptions, inputs. Out: the messages and events of
+//! [`Work`].
 //!
 //! [`Work`]: super::work::Work
 
@@ -9,14 +9,13 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use super::binding::TransportKind;
-use super::call::{Call, Goal, Resumption, State};
+use super::call::{Call, Goal, Resumption, Sending, State};
 use super::event::{InputReply, Listing, SubscriptionId};
 use super::inputs::Requester;
 use super::legacy::{self, Session};
 use super::life::Life;
 use super::negotiation::probe::Outcome;
 use super::pages::Pages;
-use super::work::Sending;
 use super::{CallError, CallId, CallOptions, Client, ClientEvent};
 use crate::error::UsageError;
 use crate::json::Json;
@@ -26,14 +25,15 @@ use crate::time::{Duration, Instant};
 use crate::types::{ListChangedCapability, LoggingLevel, Root, SubscriptionFilter};
 
 impl Client {
-    /// Calls a method with parameters, an object; what the era needs in `_meta` is added. What comes
-    /// of it is a [`ClientEvent::Response`]. Before the era is known it waits.
+    /// Calls a method with parameters, an object; the members of `_meta` that the era requires are
+    /// added. A [`ClientEvent::Response`] reports the outcome. The call waits until the era is
+    /// known.
     ///
     /// Fails with [`UsageError::Closed`], with [`UsageError::NotAnObject`], with
-    /// [`UsageError::TooManyCalls`] at `Limits::max_in_flight`, with
-    /// [`UsageError::TooManyUnsentBytes`] at `Limits::max_unsent_bytes`, and with
-    /// [`UsageError::ReservedMethod`] for `initialize`, `server/discover`, `subscriptions/listen`
-    /// and notifications, which are the machine's.
+    /// [`UsageError::TooManyCalls`] at `Limits::max_in_flight`, and with
+    /// [`UsageError::TooManyUnsentBytes`] at `Limits::max_unsent_bytes`. Fails with
+    /// [`UsageError::ReservedMethod`] for methods that the machine itself sends: `initialize`,
+    /// `server/discover`, `subscriptions/listen` and notifications.
     pub fn call(
         &mut self,
         now: Instant,
@@ -46,13 +46,13 @@ impl Client {
         if is_reserved(&method) && !is_forwarded || method.starts_with("notifications/") {
             return Err(UsageError::ReservedMethod { method: method.into_owned() });
         }
-        self.start(now, method, params, options, Goal::Answer)
+        self.start(now, method, params, options, Goal::Answer { takes_task: false })
     }
 
-    /// Fetches all pages of a list. The result of the [`ClientEvent::Response`] has all items in
-    /// the member that a page has some in, and no cursor; the smallest `ttlMs` and the strictest
-    /// `cacheScope` of the pages, if they have some; and the `_meta` of the first one. The time for a response is that of each
-    /// page.
+    /// Fetches all pages of a list. The result of the [`ClientEvent::Response`] has the items of
+    /// all pages in the list's member, and no cursor. It has the smallest `ttlMs` and the strictest
+    /// `cacheScope` of the pages, if they have some, and the `_meta` of the first page. The timeout
+    /// applies to each page.
     ///
     /// Fails as [`Client::call`] does.
     pub fn list(
@@ -65,18 +65,18 @@ impl Client {
         self.start(now, listing.method().into(), Json::EMPTY_OBJECT, options, pages)
     }
 
-    /// Asks the server for a sign of life: with `ping` a legacy one, with `server/discover` a
-    /// modern one, which has nothing shorter. The result is of no interest.
+    /// Checks that the server is alive: with `ping` for a legacy server, with `server/discover` for
+    /// a modern one, which has no shorter request. The result has no meaning.
     ///
     /// Fails as [`Client::call`] does.
     pub fn ping(&mut self, now: Instant, options: CallOptions) -> Result<CallId, UsageError> {
         self.call(now, "ping", Json::EMPTY_OBJECT, options)
     }
 
-    /// Says which log messages are wanted: as severe as `level`, or more. A legacy server is told
-    /// at once, with `logging/setLevel`; a modern one in every request from then on, and the
-    /// response comes at once. A legacy server that does not declare `logging` is sent nothing: the
-    /// response comes at once, and a [`PeerFault`](super::ClientEvent::PeerFault) with
+    /// Sets the least severe log messages that the client wants. A legacy server gets the level at
+    /// once, with `logging/setLevel`. A modern server gets it in every later request, and the call
+    /// has its response at once. A legacy server that does not declare `logging` gets nothing. The
+    /// response then comes at once, with a [`PeerFault`](super::ClientEvent::PeerFault) with
     /// [`LoggingNotDeclared`](crate::ProtocolError::LoggingNotDeclared).
     ///
     /// Fails as [`Client::call`] does.
@@ -93,8 +93,8 @@ impl Client {
         call
     }
 
-    /// Sets the roots that servers are told of when they ask, and declares that there are some. A
-    /// legacy server is told when they change, as far as it was told that they might.
+    /// Sets the roots for servers that ask for them, and declares the capability. A legacy server
+    /// is notified of changes, if its session was opened with that capability.
     ///
     /// Fails with [`UsageError::Closed`], and with [`UsageError::InvalidRoot`] for a URI that does not
     /// begin with `file://`.
@@ -118,10 +118,10 @@ impl Client {
         Ok(())
     }
 
-    /// Sends a notification, such as one of an extension, with parameters, an object. Before the
-    /// era is known it waits. `notifications/roots/list_changed` goes to legacy servers alone.
+    /// Sends a notification, such as one of an extension, with parameters, an object. It waits
+    /// until the era is known. `notifications/roots/list_changed` is only sent to legacy servers.
     ///
-    /// Fails as [`Client::call`] does; the machine's are `notifications/initialized` and
+    /// Fails as [`Client::call`] does; reserved are `notifications/initialized` and
     /// `notifications/cancelled`.
     pub fn notify(
         &mut self,
@@ -140,20 +140,26 @@ impl Client {
         self.start(now, method, params, options, Goal::Notification).map(|_| ())
     }
 
+    /// Names the user or the tenant for whom the client asks from here on, for its cache; see
+    /// [`CacheConfig::principal`](super::CacheConfig::principal). What is private to another one is not
+    /// given out any more.
+    pub fn set_principal(&mut self, principal: Option<&str>) {
+        self.work.cache.set_principal(principal.map(Into::into));
+    }
+
     /// Does not want the response to a call any more: it has one at once,
-    /// [`CallError::Cancelled`], and the server is told.
+    /// [`CallError::Cancelled`], and the server is told. If it follows a task, that is cancelled.
     ///
-    /// Fails with [`UsageError::NotInFlight`] if it has had one.
+    /// Fails with [`UsageError::NotInFlight`] if the call has had its response.
     pub fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
         let number = self.work.calls.find(call).ok_or(UsageError::NotInFlight)?;
-        self.work.stop(now, &mut self.life, number, CallError::Cancelled);
+        self.stop_call(now, number, CallError::Cancelled);
         Ok(())
     }
 
-    /// Wants to be told when something changes. What the server honours of it is told by
-    /// [`ClientEvent::Subscribed`], and each change by [`ClientEvent::Changed`], until
-    /// [`ClientEvent::SubscriptionEnded`]. The server has as long to begin as to answer a call.
-    /// Before the era is known it waits.
+    /// Subscribes to changes. [`ClientEvent::Subscribed`] reports the part that the server honours,
+    /// and [`ClientEvent::Changed`] each change, until [`ClientEvent::SubscriptionEnded`]. The
+    /// beginning has the timeout of a call. The subscription waits until the era is known.
     ///
     /// Fails with [`UsageError::Closed`], and with [`UsageError::TooManyCalls`] at
     /// `Limits::max_in_flight`.
@@ -172,10 +178,10 @@ impl Client {
         }
     }
 
-    /// Does not want to be told any more: [`ClientEvent::SubscriptionEnded`] comes at once, with
+    /// Ends a subscription: [`ClientEvent::SubscriptionEnded`] follows at once, with
     /// [`CallError::Cancelled`].
     ///
-    /// Fails with [`UsageError::NotInFlight`] if it has ended.
+    /// Fails with [`UsageError::NotInFlight`] if the subscription has ended.
     pub fn unsubscribe(
         &mut self,
         now: Instant,
@@ -197,9 +203,9 @@ impl Client {
         Ok(())
     }
 
-    /// Gives what a server needs: the result of its request. An error goes to a legacy server as
-    /// it is; a modern one cannot be told, and the call ends with [`CallError::InputRefused`].
-    /// What is not wanted any more is dropped.
+    /// Answers a request of the server with its result, or with an error. A legacy server gets the
+    /// error unchanged. A modern server cannot get an error, so the call ends with
+    /// [`CallError::InputRefused`]. An answer that is no longer needed is dropped.
     #[expect(clippy::needless_pass_by_value, reason = "the right to answer is used up")]
     pub fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>) {
         let work = &mut self.work;
@@ -222,6 +228,10 @@ impl Client {
             }
             Requester::Call { call, key } => {
                 let Some(number) = work.calls.find(call) else { return };
+                if work.calls.get(number).is_some_and(|call| call.following().is_some()) {
+                    let answer = answer.map_err(CallError::InputRefused);
+                    return self.task_given(now, number, key, answer);
+                }
                 let Some(mut call) = work.calls.remove(number) else { return };
                 match answer.map(|answer| call.give(key, answer)) {
                     Ok(true) => self.send_anew(now, call),
@@ -268,7 +278,7 @@ impl Client {
         self.start(now, "subscriptions/listen".into(), params, options, goal)
     }
 
-    /// Wants to be told as before.
+    /// Requests a subscription, for the first time or again.
     pub(super) fn listen(&mut self, now: Instant, subscription: SubscriptionId) {
         if let Err(error) = self.start_listening(now, subscription) {
             let cause = Err(CallError::Usage(error));
@@ -276,8 +286,9 @@ impl Client {
         }
     }
 
-    /// Sends what waits for the era to be known, and again what a server of the other era has seen.
-    /// A server that serves without a handshake has `begun` with what it was sent.
+    /// Sends the calls that waited for the era, and repeats those that a server of the other era
+    /// has received. `begun` is true if the server serves without a handshake, and so may already
+    /// execute these requests.
     pub(super) fn send_waiting(&mut self, now: Instant, begun: bool) {
         let Some(era) = self.era() else { return };
         let numbers = self.work.calls.numbers_of(|_| true);
@@ -302,7 +313,7 @@ impl Client {
         }
     }
 
-    /// Sends what is held, as far as there is room.
+    /// Sends held calls, as far as there is room.
     pub(super) fn send_held(&mut self, now: Instant) {
         if self.era().is_none() {
             return;
@@ -317,20 +328,41 @@ impl Client {
         }
     }
 
-    /// Sends a call under a number that the server has not seen.
+    /// Sends a call under an unused number.
     pub(super) fn send_anew(&mut self, now: Instant, call: Call) {
         let number = self.work.calls.number();
         self.send_call(now, number, call);
     }
 
-    fn send_call(&mut self, now: Instant, number: u64, call: Call) {
+    fn send_call(&mut self, now: Instant, number: u64, mut call: Call) {
+        if self.work.cache.is_on()
+            && let Some(result) = self.find_result(now, &mut call)
+        {
+            return self.work.finish(now, &mut self.life, call, Ok(result));
+        }
         match self.work.send(now, &mut self.life, number, call) {
             Sending::Sent => self.start_confirmation_timer(now),
             Sending::Settled => {}
-            // It wants a connection, if there is none.
+            // A waiting call needs a connection; begins an attempt if there is none.
             Sending::Unconnected => self.call_unconnected(now),
             Sending::Unproven => self.decide(now, Outcome::NotIdempotent),
         }
+    }
+
+    /// The result of a call that is about to be sent, from the cache. If there is none, the call gets
+    /// the ticket of its request.
+    fn find_result(&mut self, now: Instant, call: &mut Call) -> Option<Json> {
+        call.ticket = None;
+        let variant = self.life.modern()?.envelope.members();
+        let work = &mut self.work;
+        let request = call.cacheable()?;
+        if call.may_be_found()
+            && let Some(found) = work.cache.find(now, &variant, request, &work.config.limits)
+        {
+            return Some(found);
+        }
+        call.ticket = work.cache.ticket(now, &variant, request);
+        None
     }
 
     /// A legacy server does not know yet which log messages are wanted.
@@ -341,7 +373,7 @@ impl Client {
         if session.server().capabilities.logging.is_some() {
             let method = "logging/setLevel".into();
             let params = level_params(level);
-            // If there is no room for it, there are others that matter more.
+            // If there is no room for it, other requests matter more.
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
         }
     }

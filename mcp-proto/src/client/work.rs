@@ -1,7 +1,7 @@
-//! Work of a client: what its application asks, and is asked, until it ends.
+//! Work of a client: the calls, inputs and subscriptions of its application.
 //!
 //! In: calls and answers of the application; requests, results and notifications of the server; the
-//! [`Life`] that says which server that is. Out: messages and events, in the outbox.
+//! [`Life`] with the facts about the server. Out: messages and events, in the outbox.
 //!
 //! | input | output |
 //! |---|---|
@@ -14,7 +14,8 @@
 use alloc::vec::Vec;
 
 use super::binding::{MessageSource, TransportKind};
-use super::call::{Call, Completed, Goal, State};
+use super::cache::access::CacheAccess;
+use super::call::{Call, Completed, Goal, Sending, State};
 use super::call_error::CallError;
 use super::calls::{self, Calls};
 use super::compose;
@@ -39,30 +40,20 @@ use crate::version::Era;
 pub(super) struct Work {
     pub(super) config: Config,
     pub(super) binding: TransportKind,
-    /// The least severe log messages that are wanted; none said yet if `None`.
+    /// The least severe log messages that the client wants; `None` if no level was set.
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) calls: Calls,
     pub(super) inputs: Inputs,
     pub(super) subscriptions: Subscriptions,
+    pub(super) cache: CacheAccess,
     pub(super) outbox: Outbox,
-}
-
-/// The end of an attempt to send a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sending {
-    /// It is in flight.
-    Sent,
-    /// It needs no request, or waits for room.
-    Settled,
-    /// It waits for a connection.
-    Unconnected,
-    /// It waits for a server that has shown its era: it must not be sent twice.
-    Unproven,
 }
 
 impl Work {
     pub(super) fn new(config: Config, binding: TransportKind) -> Self {
+        let cache = config.cache.as_ref().filter(|_| !config.forwards);
         Self {
+            cache: CacheAccess::new(cache, binding == TransportKind::Http),
             config,
             binding,
             log_level: None,
@@ -73,7 +64,7 @@ impl Work {
         }
     }
 
-    /// Whether there is room for a call with these parameters.
+    /// Checks that there is room for a call with these parameters.
     pub(super) fn admit(&self, life: &Life, params: &Json) -> Result<(), UsageError> {
         if life.is_closed() {
             return Err(UsageError::Closed);
@@ -82,7 +73,7 @@ impl Work {
         self.calls.admit(params.as_bytes().len(), may_wait, &self.config.limits)
     }
 
-    /// Asks a legacy server for what the subscriptions need.
+    /// Sends the requests that subscriptions need to a legacy server.
     pub(super) fn send_asks(&mut self, now: Instant, life: &mut Life) {
         while let Some(ask) = self.subscriptions.next_ask() {
             let params = ask.params();
@@ -98,7 +89,7 @@ impl Work {
                     options.max_total = Duration::MAX;
                     ("resources/subscribe", Goal::Subscribe { subscription, uri })
                 }
-                // Its notifications go nowhere.
+                // Without the request, further notifications are simply ignored.
                 None if !has_room => continue,
                 None => ("resources/unsubscribe", Goal::Nobody),
             };
@@ -117,7 +108,8 @@ impl Work {
         mut call: Call,
     ) -> Sending {
         let Some(era) = life.era() else {
-            // The next page, or the input, of a call whose server is asked for its versions again.
+            // The server's versions are being requested again; the next page or the input waits for
+            // that.
             if call.is_sent() {
                 call.state = State::Waiting;
             }
@@ -153,7 +145,7 @@ impl Work {
                 return Sending::Settled;
             }
         }
-        // Over HTTP each request says its version in a header, and a refusal has a status.
+        // Over HTTP each request names its version in a header, and a refusal has a status.
         let is_unproven = self.binding == TransportKind::Stream && life.is_unconfirmed();
         if is_unproven && !call.is_idempotent() {
             call.wait();
@@ -167,43 +159,54 @@ impl Work {
         Sending::Sent
     }
 
-    /// The stream of a request is of no interest any more.
+    /// Aborts the stream of a request, which is no longer needed.
     pub(super) fn abort(&mut self, number: u64) {
         if self.binding == TransportKind::Http {
             self.outbox.abort(compose::id(number));
         }
     }
 
-    /// The response to a call is not wanted any more.
+    /// Ends a call whose response is no longer wanted, with this error.
     pub(super) fn stop(&mut self, now: Instant, life: &mut Life, number: u64, error: CallError) {
+        if let Some(call) = self.withdraw(life, number) {
+            self.finish(now, life, call, Err(error));
+        }
+    }
+
+    /// Takes a call; if it was sent, cancels its request.
+    pub(super) fn withdraw(&mut self, life: &Life, number: u64) -> Option<Call> {
         let max_in_flight = self.config.limits.max_in_flight;
-        let Some(call) = self.calls.abandon(number, max_in_flight) else { return };
+        let call = self.calls.abandon(number, max_in_flight)?;
         if call.is_sent() {
             self.abort(number);
-            // Over HTTP the end of its stream tells a modern server.
+            // Over HTTP the end of its stream cancels the call at a modern server.
             if life.understands() && (self.binding == TransportKind::Stream || life.is_legacy()) {
                 self.outbox.send(Outgoing::cancelled(&compose::id(number)));
             }
         }
-        self.finish(now, life, call, Err(error));
+        Some(call)
     }
 
-    /// A call fails, if it is not over.
+    /// Fails a call, unless it is over.
     pub(super) fn fail(&mut self, now: Instant, life: &mut Life, number: u64, error: CallError) {
         if let Some(call) = self.calls.remove(number) {
             self.finish(now, life, call, Err(error));
         }
     }
 
-    /// A call that was taken out is over.
+    /// Reports the outcome of a call that was taken out.
     pub(super) fn finish(
         &mut self,
         now: Instant,
         life: &mut Life,
-        call: Call,
+        mut call: Call,
         result: Result<Json, CallError>,
     ) {
         let id = call.id;
+        let ticket = call.ticket.take();
+        let result = result.or_else(|error| {
+            self.cache.fail(now, call.cacheable(), ticket, error, &self.config.limits)
+        });
         // Over HTTP a legacy server cannot say that it needs no input any more: the stream of the
         // call is closed.
         if matches!(call.state, State::AwaitingInput(_)) || result.is_err() {
@@ -212,7 +215,7 @@ impl Work {
             }
         }
         match call.goal {
-            Goal::Answer | Goal::Pages(_) => {
+            Goal::Answer { .. } | Goal::Pages(_) | Goal::Task(_) => {
                 self.outbox.event(ClientEvent::Response { call: id, result });
             }
             Goal::Listen { subscription, .. } => {
@@ -227,14 +230,14 @@ impl Work {
         }
     }
 
-    /// An input is not wanted any more.
+    /// Reports an input that is no longer needed.
     pub(super) fn drop_input(&mut self, life: &mut Life, dropped: DroppedInput) {
         let DroppedInput { id, batch } = dropped;
         life.leave_batch(batch, &mut self.outbox);
         self.outbox.event(ClientEvent::InputCancelled { input: id });
     }
 
-    /// A request of the server; a modern one has none.
+    /// Handles a request of the server; modern servers send none.
     pub(super) fn request(&mut self, life: &mut Life, request: Request, origin: MessageSource) {
         let Life::Legacy(session) = life else {
             let method = request.method.name().into();
@@ -246,7 +249,7 @@ impl Work {
         }
     }
 
-    /// The result of a call; returns a call that is to be sent again, for the next page or with its
+    /// Handles the result of a call; returns a call to send again, for the next page or with its
     /// input.
     pub(super) fn answered(
         &mut self,
@@ -257,6 +260,7 @@ impl Work {
         result: Json,
     ) -> Option<Call> {
         let mut call = self.calls.remove(number)?;
+        self.cache.put(now, call.ticket.take(), &result);
         let error = match kind {
             _ if !result.raw().is_object() => {
                 ProtocolError::InvalidResult { expected: "an object" }
@@ -286,7 +290,7 @@ impl Work {
         None
     }
 
-    /// A notification of the server; returns whether a call has got further.
+    /// Handles a notification of the server; returns whether a call has progressed.
     pub(super) fn notification(
         &mut self,
         now: Instant,
@@ -332,8 +336,9 @@ impl Work {
         }
         // "The server MUST NOT send notification types the client has not explicitly requested", and
         // the id of the subscription is what says where each belongs.
+        self.cache.handle_change(&change);
         let listen = listen?;
-        // What was under way when the subscription was ended is of no interest.
+        // Notifications that arrive after the end are ignored.
         if self.calls.is_abandoned(listen) {
             return Some(());
         }
@@ -341,7 +346,7 @@ impl Work {
         self.subscriptions.changed_modern(subscription, change, &mut self.outbox)
     }
 
-    /// The server has acknowledged the subscription that the request with this number is.
+    /// Handles the acknowledgement of the subscription with this request number.
     fn acknowledged(&mut self, listen: u64, honoured: Option<SubscriptionFilter>) -> Option<()> {
         if self.calls.is_abandoned(listen) {
             return Some(());
@@ -352,7 +357,9 @@ impl Work {
             call.options.timeout = Duration::MAX;
             call.rest();
         }
-        self.subscriptions.honoured(subscription, honoured, &mut self.outbox);
+        for missed in self.subscriptions.honoured(subscription, honoured, &mut self.outbox) {
+            self.cache.handle_change(&missed);
+        }
         Some(())
     }
 
@@ -361,7 +368,7 @@ impl Work {
             self.drop_input(life, dropped);
             self.calls.resume(now, &self.inputs);
         }
-        // A modern server ends a subscription so, on a byte stream, after its result or without.
+        // On a byte stream a modern server ends a subscription like this, with or without a result.
         let is_listen = |it: &u64| self.calls.get(*it).is_some_and(Call::is_subscription);
         let listen = calls::number(id).filter(is_listen);
         if let Some(call) = listen.and_then(|number| self.calls.remove(number)) {
@@ -369,8 +376,8 @@ impl Work {
         }
     }
 
-    /// Calls that were sent on a stream that has ended: idempotent ones wait to be sent again if the
-    /// next server is of the other era, and no others are sent again.
+    /// Recalls the calls that were sent on a stream that has ended. Idempotent ones wait to be sent
+    /// again if the next server is of the other era; no others are sent again.
     pub(super) fn recall(&mut self, now: Instant, life: &mut Life) {
         for number in self.calls.numbers_of(Call::is_sent) {
             match self.calls.get_mut(number) {
@@ -382,8 +389,8 @@ impl Work {
         }
     }
 
-    /// A session is over. Calls in flight are repeated if they are idempotent; others fail, since the
-    /// server may have executed them. Returns the subscriptions that are to be asked for again.
+    /// Ends a session. Idempotent calls in flight are repeated; others fail, since the server may
+    /// have executed them. Returns the subscriptions that must be requested again.
     pub(super) fn leave_session(&mut self, now: Instant, life: &mut Life) -> Vec<SubscriptionId> {
         self.inputs.end(&mut self.outbox);
         let subscriptions = self.subscriptions.forget_session();
@@ -391,7 +398,7 @@ impl Work {
             self.abort(number);
             let Some(call) = self.calls.remove(number) else { continue };
             // Subscriptions are asked for again; nobody waits for the others.
-            if !matches!(call.goal, Goal::Answer | Goal::Pages(_)) {
+            if !matches!(call.goal, Goal::Answer { .. } | Goal::Pages(_) | Goal::Task(_)) {
                 continue;
             }
             if call.is_idempotent() {
@@ -403,8 +410,8 @@ impl Work {
         subscriptions
     }
 
-    /// A byte stream has ended, or could not be opened. Subscriptions wait; other calls fail, unless
-    /// they were never sent. Returns the subscriptions that are to be asked for again.
+    /// Handles the end of a byte stream, or a failure to open it. Subscriptions wait; other calls
+    /// fail, unless they were never sent. Returns the subscriptions that must be requested again.
     pub(super) fn leave_stream(
         &mut self,
         now: Instant,
@@ -428,23 +435,16 @@ impl Work {
         subscriptions
     }
 
-    /// Returns whether a request outlives the attempts that fail: that of a subscription that has
-    /// begun. One that the server has never honoured fails like a call.
-    pub(super) fn lives_on(&self, call: &Call) -> bool {
-        call.listens().is_some_and(|id| self.subscriptions.has_begun(id))
-    }
-
     /// Every call, input and subscription ends, for this reason.
     pub(super) fn end(&mut self, now: Instant, life: &mut Life, cause: &CallError) {
         self.inputs.end(&mut self.outbox);
         self.subscriptions.end_all(cause, &mut self.outbox);
         for number in self.calls.numbers_of(|_| true) {
-            if let Some(call) = self.calls.remove(number) {
-                let error = call.interruption(cause.clone());
-                self.finish(now, life, call, Err(error));
-            }
+            let Some(call) = self.calls.remove(number) else { continue };
+            let error = call.interruption(cause.clone());
+            self.finish(now, life, call, Err(error));
         }
-        // Nothing is due any more.
+        // No call is due any more.
         self.calls.expire(now);
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of the headers of a message that was received, or that is to be sent.
+//! Errors in the headers of a received message, or of a message to send.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -7,28 +7,28 @@ use core::fmt;
 use super::ErrorCode;
 use super::quote::{Excerpt, Quoted};
 
-/// Why the headers of a message are refused: they do not agree with its body, or say nothing that
-/// could. The peer's fault.
+/// Reason why the headers of a message are refused: they contradict its body, or are unusable. The
+/// peer's fault.
 ///
-/// `header` is the name of the header; values are cut after 100 characters.
+/// `header` is the name of the header; values are shortened to 100 characters.
 ///
 /// [Specification: Server Validation](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation)
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// A header that must be there is not.
+    /// A required header is missing.
     Missing {
         /// Its name.
         header: Cow<'static, str>,
         /// The value in the body; `None` if the body was not looked at.
         expected: Option<String>,
     },
-    /// A header that may stand once stands twice.
+    /// A header that may occur only once occurs twice.
     Repeated {
         /// Its name.
         header: Cow<'static, str>,
     },
-    /// A header says something else than the body.
+    /// A header differs from the body.
     Mismatch {
         /// Its name.
         header: Cow<'static, str>,
@@ -37,14 +37,14 @@ pub enum HeaderError {
         /// The value in the body.
         expected: String,
     },
-    /// A header repeats an argument that is absent, `null`, an array or an object.
+    /// A header mirrors an argument that is absent, `null`, an array or an object.
     Unexpected {
         /// Its name.
         header: Cow<'static, str>,
         /// The value of the header.
         found: String,
     },
-    /// The bytes of a header are no text.
+    /// The bytes of a header are not text.
     NotDecodable {
         /// Its name.
         header: Cow<'static, str>,
@@ -57,25 +57,25 @@ pub enum HeaderError {
         header: Cow<'static, str>,
         /// The place of the integer.
         place: Place,
-        /// The integer, as it stands there.
+        /// The integer, as written.
         value: String,
     },
-    /// A number has a fraction where the schema wants an integer.
+    /// A number has a fraction where the schema requires an integer.
     NotWhole {
         /// The name of the header.
         header: Cow<'static, str>,
         /// The place of the number.
         place: Place,
-        /// The number, as it stands there.
+        /// The number, as written.
         value: String,
     },
-    /// The argument in the body is a string with half a surrogate pair, which no header can repeat.
+    /// The argument in the body is a string with half a surrogate pair, which no header can mirror.
     NotUnicode {
         /// The name of the header.
         header: Cow<'static, str>,
     },
-    /// The version is a legacy one: servers that speak it do not compare headers and body, so that
-    /// nobody may trust the headers.
+    /// The version is a legacy one. Servers with such a version do not compare headers and body, so
+    /// the headers cannot be trusted.
     Unvalidated {
         /// The version.
         version: String,
@@ -91,7 +91,7 @@ pub enum Place {
     Body,
 }
 
-/// Why a header's bytes are no text.
+/// Reason why a header's bytes are not text.
 ///
 /// [Specification: Value Encoding](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#value-encoding)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,13 +99,13 @@ pub enum Place {
 pub enum ValueError {
     /// A byte is neither visible ASCII nor a space or tab.
     InvalidCharacter,
-    /// The text in `=?base64?…?=` is no Base64, or not the one spelling of its bytes.
+    /// The text in `=?base64?…?=` is not Base64 in its canonical form.
     InvalidBase64,
     /// The bytes in `=?base64?…?=` are not UTF-8.
     InvalidUtf8,
 }
 
-/// Why a client cannot say something in a header. The caller's fault: nothing may be sent.
+/// Reason why a client cannot write a value into a header. The caller's fault: nothing may be sent.
 ///
 /// [Specification: Custom Headers from Tool Parameters](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters)
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,14 +115,14 @@ pub enum EmitError {
     OutOfRange {
         /// The name of the header.
         header: String,
-        /// The integer, as it stands in the arguments; cut after 100 characters.
+        /// The integer, as written in the arguments; shortened to 100 characters.
         value: String,
     },
-    /// A number has a fraction where the schema wants an integer.
+    /// A number has a fraction where the schema requires an integer.
     NotWhole {
         /// The name of the header.
         header: String,
-        /// The number, as it stands in the arguments; cut after 100 characters.
+        /// The number, as written in the arguments; shortened to 100 characters.
         value: String,
     },
     /// A string has half a surrogate pair.
@@ -135,18 +135,18 @@ pub enum EmitError {
     NotPlain {
         /// The name of the header.
         header: &'static str,
-        /// The version or method; cut after 100 characters.
+        /// The version or method; shortened to 100 characters.
         value: String,
     },
 }
 
 impl HeaderError {
-    /// The code of the JSON-RPC error that the peer is answered with: -32020.
+    /// The code of the JSON-RPC error for the peer: -32020.
     pub const fn code(&self) -> ErrorCode {
         ErrorCode::HEADER_MISMATCH
     }
 
-    /// The name of the header that is at fault.
+    /// The name of the header with the fault.
     pub fn header(&self) -> &str {
         match self {
             Self::Missing { header, .. }

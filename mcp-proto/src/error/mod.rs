@@ -1,8 +1,9 @@
-//! Whose fault it is: [`ProtocolError`] is the peer's, [`UsageError`] the caller's.
+//! Errors by fault: [`ProtocolError`] is the peer's fault, [`UsageError`] the caller's.
 //!
-//! A `ProtocolError` teaches: it prints the step at which a message failed, what is wrong with
-//! it, the page of the specification in the revision that is spoken and, where there is one, the setting to change. The text
-//! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
+//! The text of a `ProtocolError` names the step at which a message failed and the fault. It links
+//! the page of the specification in the negotiated revision, and names the setting to change if
+//! there is one. The text is sent as the `message` of the JSON-RPC error, and reported to the
+//! application in a `PeerFault`.
 
 /// Writes the text of an error: rows of a variant with the fields that its text shows, and the text.
 macro_rules! texts {
@@ -55,7 +56,7 @@ impl ErrorCode {
     pub const INVALID_PARAMS: Self = Self(-32602);
     /// The handler failed.
     pub const INTERNAL_ERROR: Self = Self(-32603);
-    /// There is no resource with this URI; modern servers say
+    /// There is no resource with this URI; modern servers use
     /// [`INVALID_PARAMS`](Self::INVALID_PARAMS).
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
     /// The user must visit a URL before the request can be served (2025-11-25).
@@ -78,35 +79,35 @@ pub enum ValidationStep {
     Origin,
     /// Over HTTP: the token lacks scopes that a tool requires.
     Scope,
-    /// Over HTTP: the body is no `application/json`.
+    /// Over HTTP: the body is not `application/json`.
     Media,
-    /// Over HTTP: the client accepts none of the types that an answer may have.
+    /// Over HTTP: the client accepts none of the possible types of an answer.
     Accept,
     /// The text is not UTF-8 or not JSON.
     Json,
     /// The JSON is not a message.
     Shape,
-    /// The message does not fit the era that the connection is in.
+    /// The message does not belong to the era of the connection.
     Era,
     /// Over HTTP: a legacy client's session is unknown or has ended.
     Session,
-    /// Over HTTP: a legacy client's `Last-Event-ID` is not of its session.
+    /// Over HTTP: a legacy client's `Last-Event-ID` belongs to another session.
     Resumption,
     /// A modern request lacks a required key of `_meta`, or has a malformed one.
     Envelope,
-    /// The claimed protocol version is not served; over HTTP, or its header does not repeat it.
+    /// The claimed protocol version is not supported; over HTTP, or differs from its header.
     Version,
-    /// Over HTTP: the header `Mcp-Method` or `Mcp-Name` does not repeat what the body says.
+    /// Over HTTP: the header `Mcp-Method` or `Mcp-Name` differs from the body.
     Headers,
     /// The method does not exist in this era, or its capability is not declared.
     Method,
-    /// Over HTTP: a header `Mcp-Param-…` does not repeat what the arguments say.
+    /// Over HTTP: a header `Mcp-Param-…` differs from the arguments.
     ParamHeaders,
     /// Its handler needs input, or an extension, that the client does not declare.
     Capability,
-    /// The parameters are not those of the method.
+    /// The parameters do not match the method.
     Params,
-    /// The result of a request cannot be used; a client's step.
+    /// The result of a request is invalid; a client's step.
     Result,
     /// A limit is reached.
     Capacity,

@@ -1,7 +1,7 @@
 //! The pages of the specification that errors link to, by subject and revision.
 //!
-//! In: an error, and the revision that is spoken. Out: a page of that revision and its anchor; if
-//! the revision does not treat the subject, the nearest page that it has. [`TABLE`] has a row per
+//! In: an error, and the negotiated revision. Out: a page of that revision and its anchor. If the
+//! revision does not cover the subject, the nearest page that it has. [`TABLE`] has a row per
 //! subject; a test compares each page with `tests/spec/pages.txt`.
 
 use super::ProtocolError;
@@ -9,7 +9,7 @@ use crate::version::ProtocolVersion;
 
 /// Subject of an error, which decides its page of the specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Subject {
+enum PageSubject {
     Authorization,
     Batches,
     Cancellation,
@@ -47,8 +47,8 @@ enum Subject {
 }
 
 /// The pages of a subject: of the modern revision, and of the legacy ones from the oldest on.
-struct Row {
-    subject: Subject,
+struct PageRow {
+    subject: PageSubject,
     modern: &'static str,
     legacy: [&'static str; 4],
 }
@@ -69,48 +69,48 @@ macro_rules! legacy {
 }
 
 #[rustfmt::skip]
-const TABLE: &[Row] = &[
-    row(Subject::Authorization, "2026-07-28/basic/authorization#error-handling", legacy!("basic/transports#http-with-sse", "basic/authorization#error-handling", "basic/authorization#error-handling", "basic/authorization#error-handling")),
-    row(Subject::Batches, "2025-03-26/basic#batching", legacy!("basic/messages", "basic#batching", "changelog#major-changes", "basic#messages")),
-    row(Subject::Cancellation, "2026-07-28/basic/patterns/cancellation", legacy!("basic/utilities/cancellation")),
-    row(Subject::ClientCapabilities, "2026-07-28/client/elicitation#capabilities", legacy!("client/sampling#capabilities", "client/sampling#capabilities", "client/elicitation#capabilities", "client/elicitation#capabilities")),
-    row(Subject::Completion, "2026-07-28/server/utilities/completion", legacy!("server/utilities/completion")),
-    row(Subject::CustomTransports, "2026-07-28/basic/transports#custom-transports", legacy!("basic/transports#custom-transports")),
-    row(Subject::Eras, "2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions", legacy!("basic/lifecycle#version-negotiation")),
-    row(Subject::Extensions, "2026-07-28/basic/versioning#extension-negotiation", legacy!("basic/lifecycle#capability-negotiation")),
-    row(Subject::HttpHeaders, "2026-07-28/basic/transports/streamable-http#server-validation", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
-    row(Subject::Initialize, "2025-11-25/basic/lifecycle#initialization", legacy!("basic/lifecycle#initialization")),
-    row(Subject::Input, "2026-07-28/basic/patterns/mrtr", legacy!("client/sampling", "client/sampling", "client/elicitation", "client/elicitation")),
-    row(Subject::Listening, "2026-07-28/basic/transports/streamable-http#receiving-messages", legacy!("basic/transports#http-with-sse", "basic/transports#listening-for-messages-from-the-server", "basic/transports#listening-for-messages-from-the-server", "basic/transports#listening-for-messages-from-the-server")),
-    row(Subject::Logging, "2025-11-25/server/utilities/logging", legacy!("server/utilities/logging")),
-    row(Subject::Messages, "2026-07-28/basic#messages", legacy!("basic/messages", "basic#messages", "basic#messages", "basic#messages")),
-    row(Subject::Meta, "2026-07-28/basic#_meta", legacy!("basic/messages#requests", "basic#requests", "basic#_meta", "basic#_meta")),
-    row(Subject::Methods, "2026-07-28/basic#error-codes", legacy!("basic/messages#responses", "basic#responses", "basic#responses", "basic#error-responses")),
-    row(Subject::Notifications, "2026-07-28/basic#notifications", legacy!("basic/messages#notifications", "basic#notifications", "basic#notifications", "basic#notifications")),
-    row(Subject::Pagination, "2026-07-28/server/utilities/pagination", legacy!("server/utilities/pagination")),
-    row(Subject::Progress, "2026-07-28/basic/patterns/progress", legacy!("basic/utilities/progress")),
-    row(Subject::PromptErrors, "2026-07-28/server/prompts#error-handling", legacy!("server/prompts#error-handling")),
-    row(Subject::References, "2026-07-28/server/utilities/completion#reference-types", legacy!("server/utilities/completion#reference-types")),
-    row(Subject::Requests, "2026-07-28/basic#requests", legacy!("basic/messages#requests", "basic#requests", "basic#requests", "basic#requests")),
-    row(Subject::Resources, "2026-07-28/server/resources", legacy!("server/resources")),
-    row(Subject::ResourceErrors, "2026-07-28/server/resources#error-handling", legacy!("server/resources#error-handling")),
-    row(Subject::Responses, "2026-07-28/basic#responses", legacy!("basic/messages#responses", "basic#responses", "basic#responses", "basic#responses")),
-    row(Subject::Resumption, "2025-11-25/basic/transports#resumability-and-redelivery", legacy!("basic/transports#http-with-sse", "basic/transports#resumability-and-redelivery", "basic/transports#resumability-and-redelivery", "basic/transports#resumability-and-redelivery")),
-    row(Subject::Security, "2026-07-28/basic/transports/streamable-http#security-endpoint", legacy!("basic/transports#security-warning")),
-    row(Subject::Sending, "2026-07-28/basic/transports/streamable-http#sending-messages", legacy!("basic/transports#http-with-sse", "basic/transports#sending-messages-to-the-server", "basic/transports#sending-messages-to-the-server", "basic/transports#sending-messages-to-the-server")),
-    row(Subject::Sessions, "2025-11-25/basic/transports#session-management", legacy!("basic/transports#http-with-sse", "basic/transports#session-management", "basic/transports#session-management", "basic/transports#session-management")),
-    row(Subject::Stdio, "2026-07-28/basic/transports/stdio", legacy!("basic/transports#stdio")),
-    row(Subject::Subscriptions, "2026-07-28/basic/patterns/subscriptions", legacy!("server/resources#subscriptions")),
-    row(Subject::Tools, "2026-07-28/server/tools#calling-tools", legacy!("server/tools#calling-tools")),
-    row(Subject::VersionHeader, "2025-11-25/basic/transports#protocol-version-header", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
-    row(Subject::Versions, "2026-07-28/basic/versioning#protocol-version-negotiation", legacy!("basic/lifecycle#version-negotiation")),
+const TABLE: &[PageRow] = &[
+    row(PageSubject::Authorization, "2026-07-28/basic/authorization#error-handling", legacy!("basic/transports#http-with-sse", "basic/authorization#error-handling", "basic/authorization#error-handling", "basic/authorization#error-handling")),
+    row(PageSubject::Batches, "2025-03-26/basic#batching", legacy!("basic/messages", "basic#batching", "changelog#major-changes", "basic#messages")),
+    row(PageSubject::Cancellation, "2026-07-28/basic/patterns/cancellation", legacy!("basic/utilities/cancellation")),
+    row(PageSubject::ClientCapabilities, "2026-07-28/client/elicitation#capabilities", legacy!("client/sampling#capabilities", "client/sampling#capabilities", "client/elicitation#capabilities", "client/elicitation#capabilities")),
+    row(PageSubject::Completion, "2026-07-28/server/utilities/completion", legacy!("server/utilities/completion")),
+    row(PageSubject::CustomTransports, "2026-07-28/basic/transports#custom-transports", legacy!("basic/transports#custom-transports")),
+    row(PageSubject::Eras, "2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions", legacy!("basic/lifecycle#version-negotiation")),
+    row(PageSubject::Extensions, "2026-07-28/basic/versioning#extension-negotiation", legacy!("basic/lifecycle#capability-negotiation")),
+    row(PageSubject::HttpHeaders, "2026-07-28/basic/transports/streamable-http#server-validation", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
+    row(PageSubject::Initialize, "2025-11-25/basic/lifecycle#initialization", legacy!("basic/lifecycle#initialization")),
+    row(PageSubject::Input, "2026-07-28/basic/patterns/mrtr", legacy!("client/sampling", "client/sampling", "client/elicitation", "client/elicitation")),
+    row(PageSubject::Listening, "2026-07-28/basic/transports/streamable-http#receiving-messages", legacy!("basic/transports#http-with-sse", "basic/transports#listening-for-messages-from-the-server", "basic/transports#listening-for-messages-from-the-server", "basic/transports#listening-for-messages-from-the-server")),
+    row(PageSubject::Logging, "2025-11-25/server/utilities/logging", legacy!("server/utilities/logging")),
+    row(PageSubject::Messages, "2026-07-28/basic#messages", legacy!("basic/messages", "basic#messages", "basic#messages", "basic#messages")),
+    row(PageSubject::Meta, "2026-07-28/basic#_meta", legacy!("basic/messages#requests", "basic#requests", "basic#_meta", "basic#_meta")),
+    row(PageSubject::Methods, "2026-07-28/basic#error-codes", legacy!("basic/messages#responses", "basic#responses", "basic#responses", "basic#error-responses")),
+    row(PageSubject::Notifications, "2026-07-28/basic#notifications", legacy!("basic/messages#notifications", "basic#notifications", "basic#notifications", "basic#notifications")),
+    row(PageSubject::Pagination, "2026-07-28/server/utilities/pagination", legacy!("server/utilities/pagination")),
+    row(PageSubject::Progress, "2026-07-28/basic/patterns/progress", legacy!("basic/utilities/progress")),
+    row(PageSubject::PromptErrors, "2026-07-28/server/prompts#error-handling", legacy!("server/prompts#error-handling")),
+    row(PageSubject::References, "2026-07-28/server/utilities/completion#reference-types", legacy!("server/utilities/completion#reference-types")),
+    row(PageSubject::Requests, "2026-07-28/basic#requests", legacy!("basic/messages#requests", "basic#requests", "basic#requests", "basic#requests")),
+    row(PageSubject::Resources, "2026-07-28/server/resources", legacy!("server/resources")),
+    row(PageSubject::ResourceErrors, "2026-07-28/server/resources#error-handling", legacy!("server/resources#error-handling")),
+    row(PageSubject::Responses, "2026-07-28/basic#responses", legacy!("basic/messages#responses", "basic#responses", "basic#responses", "basic#responses")),
+    row(PageSubject::Resumption, "2025-11-25/basic/transports#resumability-and-redelivery", legacy!("basic/transports#http-with-sse", "basic/transports#resumability-and-redelivery", "basic/transports#resumability-and-redelivery", "basic/transports#resumability-and-redelivery")),
+    row(PageSubject::Security, "2026-07-28/basic/transports/streamable-http#security-endpoint", legacy!("basic/transports#security-warning")),
+    row(PageSubject::Sending, "2026-07-28/basic/transports/streamable-http#sending-messages", legacy!("basic/transports#http-with-sse", "basic/transports#sending-messages-to-the-server", "basic/transports#sending-messages-to-the-server", "basic/transports#sending-messages-to-the-server")),
+    row(PageSubject::Sessions, "2025-11-25/basic/transports#session-management", legacy!("basic/transports#http-with-sse", "basic/transports#session-management", "basic/transports#session-management", "basic/transports#session-management")),
+    row(PageSubject::Stdio, "2026-07-28/basic/transports/stdio", legacy!("basic/transports#stdio")),
+    row(PageSubject::Subscriptions, "2026-07-28/basic/patterns/subscriptions", legacy!("server/resources#subscriptions")),
+    row(PageSubject::Tools, "2026-07-28/server/tools#calling-tools", legacy!("server/tools#calling-tools")),
+    row(PageSubject::VersionHeader, "2025-11-25/basic/transports#protocol-version-header", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
+    row(PageSubject::Versions, "2026-07-28/basic/versioning#protocol-version-negotiation", legacy!("basic/lifecycle#version-negotiation")),
 ];
 
-const fn row(subject: Subject, modern: &'static str, legacy: [&'static str; 4]) -> Row {
-    Row { subject, modern, legacy }
+const fn row(subject: PageSubject, modern: &'static str, legacy: [&'static str; 4]) -> PageRow {
+    PageRow { subject, modern, legacy }
 }
 
-impl Row {
+impl PageRow {
     fn page(&self, version: ProtocolVersion) -> &'static str {
         let [v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25] = self.legacy;
         match version {
@@ -124,29 +124,29 @@ impl Row {
 }
 
 impl ProtocolError {
-    /// The page of the specification that says how it should have been, for modern peers. If the
-    /// modern revision has none, it is of the newest revision that has one.
+    /// The page of the specification with the violated rule, for modern peers. If the modern
+    /// revision has none, the page belongs to the newest revision that has one.
     pub fn page(&self) -> &'static str {
         self.page_in(ProtocolVersion::LATEST_MODERN)
     }
 
     /// The same for peers of this revision: a page of that revision, the nearest one if it does not
-    /// treat the subject.
+    /// cover the subject.
     pub fn page_in(&self, version: ProtocolVersion) -> &'static str {
         let subject = self.subject();
         let row = TABLE.iter().find(|row| row.subject == subject);
         row.map_or("2026-07-28", |row| row.page(version))
     }
 
-    fn subject(&self) -> Subject {
+    fn subject(&self) -> PageSubject {
         match self {
-            Self::InvalidUtf8 | Self::LineTooLong { .. } => Subject::Stdio,
-            Self::InvalidFrame { .. } => Subject::CustomTransports,
+            Self::InvalidUtf8 | Self::LineTooLong { .. } => PageSubject::Stdio,
+            Self::InvalidFrame { .. } => PageSubject::CustomTransports,
             Self::Syntax { .. } | Self::TooDeep { .. } | Self::NotAMessage | Self::NotJsonRpc2 => {
-                Subject::Messages
+                PageSubject::Messages
             }
             Self::UnexpectedBatch | Self::EmptyBatch | Self::BatchTooLong { .. } => {
-                Subject::Batches
+                PageSubject::Batches
             }
             Self::DuplicateMember { .. }
             | Self::AmbiguousKind
@@ -157,54 +157,56 @@ impl ProtocolError {
             | Self::DuplicateId { .. }
             | Self::TooManyInFlight { .. }
             | Self::EndpointFull { .. }
-            | Self::TooManyBytesInFlight { .. } => Subject::Requests,
+            | Self::TooManyBytesInFlight { .. } => PageSubject::Requests,
             Self::InvalidError
             | Self::UnexpectedResponse
             | Self::InvalidResult { .. }
             | Self::MalformedResult { .. }
-            | Self::UnknownResultType { .. } => Subject::Responses,
-            Self::UnexpectedRequest { .. } | Self::TooManyInputRounds { .. } => Subject::Input,
-            Self::UndeclaredInput { .. } => Subject::ClientCapabilities,
-            Self::ExtensionsRequired { .. } => Subject::Extensions,
-            Self::InvalidNotification { .. } => Subject::Notifications,
-            Self::BeforeInitialize { .. } | Self::UnexpectedInitialize => Subject::Initialize,
+            | Self::UnknownResultType { .. } => PageSubject::Responses,
+            Self::UnexpectedRequest { .. } | Self::TooManyInputRounds { .. } => PageSubject::Input,
+            Self::UndeclaredInput { .. } => PageSubject::ClientCapabilities,
+            Self::ExtensionsRequired { .. } => PageSubject::Extensions,
+            Self::InvalidNotification { .. } => PageSubject::Notifications,
+            Self::BeforeInitialize { .. } | Self::UnexpectedInitialize => PageSubject::Initialize,
             Self::ModernOnLegacy | Self::ModernNotServed | Self::TooMuchBeforeConnected => {
-                Subject::Eras
+                PageSubject::Eras
             }
-            Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Subject::Meta,
-            Self::UnsupportedVersion { .. } => Subject::Versions,
-            Self::MethodNotFound { .. } => Subject::Methods,
-            Self::LoggingNotDeclared => Subject::Logging,
-            Self::HeaderMismatch { .. } => Subject::HttpHeaders,
-            Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => Subject::Security,
-            Self::InsufficientScope { .. } => Subject::Authorization,
+            Self::MissingMeta { .. } | Self::InvalidMeta { .. } => PageSubject::Meta,
+            Self::UnsupportedVersion { .. } => PageSubject::Versions,
+            Self::MethodNotFound { .. } => PageSubject::Methods,
+            Self::LoggingNotDeclared => PageSubject::Logging,
+            Self::HeaderMismatch { .. } => PageSubject::HttpHeaders,
+            Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => PageSubject::Security,
+            Self::InsufficientScope { .. } => PageSubject::Authorization,
             Self::UnsupportedMediaType
             | Self::NotAcceptable { .. }
-            | Self::ContentEncoding { .. } => Subject::Sending,
-            Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => Subject::VersionHeader,
-            Self::EventTooLong { .. } => Subject::Listening,
-            Self::UnknownEvent => Subject::Resumption,
-            Self::InvalidParam { member, .. } => Subject::of_param(member),
-            Self::UnknownTool { .. } => Subject::Tools,
-            Self::ResourceNotFound { .. } => Subject::ResourceErrors,
-            Self::UnknownPrompt { .. } | Self::InvalidArgument { .. } => Subject::PromptErrors,
-            Self::UnknownReference { .. } => Subject::References,
-            Self::InvalidCursor | Self::ListTooLong { .. } => Subject::Pagination,
+            | Self::ContentEncoding { .. } => PageSubject::Sending,
+            Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {
+                PageSubject::VersionHeader
+            }
+            Self::EventTooLong { .. } => PageSubject::Listening,
+            Self::UnknownEvent => PageSubject::Resumption,
+            Self::InvalidParam { member, .. } => PageSubject::of_param(member),
+            Self::UnknownTool { .. } => PageSubject::Tools,
+            Self::ResourceNotFound { .. } => PageSubject::ResourceErrors,
+            Self::UnknownPrompt { .. } | Self::InvalidArgument { .. } => PageSubject::PromptErrors,
+            Self::UnknownReference { .. } => PageSubject::References,
+            Self::InvalidCursor | Self::ListTooLong { .. } => PageSubject::Pagination,
             Self::TooManySubscriptions { .. }
             | Self::TooManySubscriptionBytes { .. }
             | Self::ShareExceeded {
                 limit: "max_subscriptions_per_holder" | "max_connections",
                 ..
-            } => Subject::Subscriptions,
+            } => PageSubject::Subscriptions,
             Self::RepeatedHeader { .. }
             | Self::SessionNotFound
             | Self::ShareExceeded { .. }
-            | Self::ShuttingDown => Subject::Sessions,
+            | Self::ShuttingDown => PageSubject::Sessions,
         }
     }
 }
 
-impl Subject {
+impl PageSubject {
     /// The subject of a parameter.
     fn of_param(member: &str) -> Self {
         match member {
@@ -245,7 +247,7 @@ mod tests {
             for version in ProtocolVersion::ALL {
                 let page = row.page(*version);
                 assert!(known.contains(page), "{page}");
-                // The modern revision lacks what only sessions have.
+                // The modern revision lacks pages about sessions.
                 let is_own = page.starts_with(&format!("{version}/"));
                 assert!(is_own || *version == ProtocolVersion::LATEST_MODERN, "{page}");
             }
@@ -256,7 +258,7 @@ mod tests {
     fn each_subject_has_one_row() {
         let names: BTreeSet<_> = TABLE.iter().map(|row| format!("{:?}", row.subject)).collect();
         assert_eq!(names.len(), TABLE.len());
-        // `Subject` is sorted by name, but for the two of resources, and its last one is the last.
-        assert_eq!(TABLE.len(), Subject::Versions as usize + 1);
+        // `PageSubject` is sorted by name, but for the two of resources, and its last one is the last.
+        assert_eq!(TABLE.len(), PageSubject::Versions as usize + 1);
     }
 }

@@ -3,11 +3,11 @@
 use alloc::string::String;
 use core::fmt;
 
-/// Why the `inputSchema` of a tool cannot be mirrored into headers. A server that registers such a
-/// tool is at fault; a client on HTTP must leave it out of the list.
+/// Reason why the `inputSchema` of a tool cannot be mirrored into headers. A server that registers
+/// such a tool is at fault; a client on HTTP must leave the tool out of the list.
 ///
-/// `at` is the place of the schema that is wrong, as a JSON Pointer behind a `#`. Where
-/// the error is shown, texts of the schema are cut after 200 characters.
+/// `at` is the place of the fault in the schema, as a JSON Pointer after a `#`. In the error's
+/// text, texts of the schema are shortened to 200 characters.
 ///
 /// [Specification: x-mcp-header](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header)
 #[derive(Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum PlanError {
         /// Its place in the schema.
         at: String,
     },
-    /// A name is empty, or no token of RFC 9110.
+    /// A name is empty, or not a token of RFC 9110.
     InvalidName {
         /// Its place in the schema.
         at: String,
@@ -34,21 +34,21 @@ pub enum PlanError {
         /// Place of the other annotation with this name.
         other: String,
     },
-    /// An annotated property is no string, integer or boolean.
+    /// An annotated property is not a string, integer or boolean.
     InvalidType {
         /// Its place in the schema.
         at: String,
         /// Its `type`, as JSON.
         declared: String,
     },
-    /// An annotation stands where a chain of `properties` alone does not lead.
+    /// An annotation is at a place that a chain of `properties` alone does not reach.
     Misplaced {
         /// Its place in the schema.
         at: String,
     },
-    /// A key stands twice in a schema with annotations: readers may take either.
+    /// A key occurs twice in a schema with annotations: readers may take either.
     DuplicateKey {
-        /// The object that has it twice.
+        /// The object with the duplicate key.
         at: String,
         /// The key.
         key: String,
@@ -57,7 +57,7 @@ pub enum PlanError {
     TooDeep,
     /// The names of the headers and of the properties that lead to them are too long.
     TooLarge {
-        /// The most bytes that they may have together.
+        /// The most bytes of all these names together.
         max_bytes: usize,
     },
 }
@@ -88,7 +88,7 @@ impl fmt::Display for PlanError {
                 "the property at {} has an `x-mcp-header` and the type {}; it must be a string, \
                  an integer or a boolean",
                 PlanExcerpt(at),
-                // JSON as it stands, but for its length.
+                // JSON as written, but shortened.
                 declared.chars().take(EXCERPT).collect::<String>()
             ),
             Self::Misplaced { at } => write!(
@@ -114,7 +114,7 @@ impl fmt::Display for PlanError {
     }
 }
 
-/// The same text: `main` prints the `Debug` of an error that it returns.
+/// Shows the text of `Display`, because `main` prints a returned error with `Debug`.
 impl fmt::Debug for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -28,17 +28,17 @@ pub enum ProtocolError {
         /// The limit.
         max_line_bytes: usize,
     },
-    /// A byte stream of another framing than lines holds something that is no message of that
+    /// A byte stream with another framing than lines has input that is not a message of that
     /// framing.
     InvalidFrame {
-        /// The reason, in the words of the framing.
+        /// The reason from the framing.
         reason: Cow<'static, str>,
     },
     /// A message is neither an object nor an array.
     NotAMessage,
     /// `jsonrpc` is not `"2.0"`.
     NotJsonRpc2,
-    /// A member that may stand once stands twice.
+    /// A member that may occur only once occurs twice.
     DuplicateMember {
         /// The member.
         member: &'static str,
@@ -47,10 +47,10 @@ pub enum ProtocolError {
     AmbiguousKind,
     /// An id is neither a string nor an integer.
     InvalidId,
-    /// An id or progress token is longer than `Limits::max_token_bytes`.
+    /// An id or progress token is longer than `Limits::max_id_bytes`.
     TokenTooLong {
         /// The limit.
-        max_token_bytes: usize,
+        max_id_bytes: usize,
     },
     /// `method` is not a string, or empty.
     InvalidMethod,
@@ -67,25 +67,25 @@ pub enum ProtocolError {
         /// The limit.
         max_in_flight: usize,
     },
-    /// A request whose id is that of a request in flight.
+    /// A request with the id of a request in flight.
     DuplicateId {
-        /// The id, as JSON. The answer carries none, so that it cannot settle the first request.
+        /// The id, as JSON. The answer has no id, so that it cannot settle the first request.
         id: String,
     },
-    /// A response to nothing that was asked.
+    /// A response without a request.
     UnexpectedResponse,
     /// A legacy request before `initialize`.
     BeforeInitialize {
-        /// True if the server would serve it as a modern one.
+        /// True if the server would accept it as a modern request.
         serves_modern: bool,
     },
     /// A second `initialize`, or one inside a batch.
     UnexpectedInitialize,
     /// A modern request on a connection that was opened with `initialize`.
     ModernOnLegacy,
-    /// A modern request to a server that serves legacy clients alone.
+    /// A modern request to a server that only serves legacy clients.
     ModernNotServed,
-    /// `_meta` lacks keys that every modern request carries.
+    /// `_meta` lacks keys that every modern request must have.
     MissingMeta {
         /// `io.modelcontextprotocol/protocolVersion` is missing.
         protocol_version: bool,
@@ -99,13 +99,13 @@ pub enum ProtocolError {
         /// The form of its value.
         expected: &'static str,
     },
-    /// A protocol version that is not served.
+    /// A protocol version that the server does not support.
     UnsupportedVersion {
-        /// The version that was asked for, `None` if none was.
+        /// The requested version, `None` if there was none.
         requested: Option<String>,
         /// The versions that the client can choose from.
         supported: &'static [&'static str],
-        /// The requested version is served, but opens with `initialize` and not with `_meta`.
+        /// The requested version is supported, but opens with `initialize` and not with `_meta`.
         needs_initialize: bool,
     },
     /// A method that does not exist in this era, or whose capability is not declared.
@@ -135,7 +135,7 @@ pub enum ProtocolError {
         /// Its name.
         name: String,
     },
-    /// A prompt's argument that is missing, or no string.
+    /// A prompt's argument that is missing, or not a string.
     InvalidArgument {
         /// Its name.
         name: String,
@@ -145,14 +145,14 @@ pub enum ProtocolError {
         /// Its name or URI template.
         reference: String,
     },
-    /// A cursor that no list handed out.
+    /// A cursor that no list has returned.
     InvalidCursor,
     /// As many requests in flight as `Limits::max_in_flight`.
     TooManyInFlight {
         /// The limit.
         max_in_flight: usize,
     },
-    /// The server holds as many bytes as new work may bring it to.
+    /// The server's memory has no room for new work.
     EndpointFull {
         /// `Limits::max_endpoint_bytes`.
         max_endpoint_bytes: usize,
@@ -172,24 +172,24 @@ pub enum ProtocolError {
         /// The limit.
         max_in_flight_bytes: usize,
     },
-    /// A modern server asked for something; it may not.
+    /// A modern server sent a request, which is not allowed.
     UnexpectedRequest {
         /// The method.
         method: String,
     },
-    /// Over HTTP: the answer has a `Content-Encoding` that was not asked for.
+    /// Over HTTP: the answer has a `Content-Encoding` that the client did not accept.
     ContentEncoding {
         /// The content coding.
         encoding: String,
     },
-    /// The server sent more than is kept before it is known which era it belongs to.
+    /// The server sent more messages than the client keeps before the era is known.
     TooMuchBeforeConnected,
-    /// A notification is not as its schema says, or belongs to nothing.
+    /// A notification violates its schema, or belongs to nothing.
     InvalidNotification {
         /// The notification.
         method: String,
     },
-    /// The result of a request cannot be used.
+    /// The result of a request is invalid.
     InvalidResult {
         /// The expected form.
         expected: &'static str,
@@ -199,16 +199,16 @@ pub enum ProtocolError {
         /// The members that do not fit, each with the reason, such as `/content: is required`.
         places: String,
     },
-    /// The result of a request is of a kind that the specification does not have.
+    /// The result of a request has a type that the specification does not define.
     UnknownResultType {
         /// The name of the type; at most 100 characters.
         name: String,
     },
     /// A list is longer than `Limits::max_pages` or `Limits::max_list_bytes`.
     ListTooLong {
-        /// The bound.
+        /// The limit of pages.
         max_pages: usize,
-        /// The other bound.
+        /// The limit of bytes.
         max_list_bytes: usize,
     },
     /// The server asked for input more often than `Limits::max_input_rounds`.
@@ -216,7 +216,7 @@ pub enum ProtocolError {
         /// The bound.
         max_input_rounds: usize,
     },
-    /// Over HTTP: a header does not repeat what the body says.
+    /// Over HTTP: a header differs from the body.
     HeaderMismatch {
         /// The step of the validation.
         step: ValidationStep,
@@ -228,46 +228,46 @@ pub enum ProtocolError {
         /// The value of `Host`.
         host: String,
     },
-    /// Over HTTP: a request of a page that may not send any.
+    /// Over HTTP: a request from a web page whose origin is not allowed.
     OriginNotAllowed {
         /// The value of `Origin`.
         origin: String,
     },
     /// Over HTTP: the token of a request lacks scopes that its tool requires.
     InsufficientScope {
-        /// The scopes that the request needs, with blanks between them.
+        /// The scopes that the request needs, separated by blanks.
         scopes: String,
     },
-    /// Over HTTP: the body of a POST is no `application/json`.
+    /// Over HTTP: the body of a POST is not `application/json`.
     UnsupportedMediaType,
-    /// Over HTTP: the client does not accept an answer that is to be expected.
+    /// Over HTTP: the client does not accept a possible type of the answer.
     NotAcceptable {
         /// The media types that it must accept.
         expected: &'static str,
     },
-    /// Over HTTP: a legacy client's `MCP-Protocol-Version` is of a revision that is not served.
+    /// Over HTTP: a legacy client's `MCP-Protocol-Version` names a revision that is not supported.
     VersionNotServed {
         /// The value of the header.
         version: String,
     },
-    /// Over HTTP: a legacy client's `MCP-Protocol-Version` is not what its session has, or what its
-    /// `initialize` asks for.
+    /// Over HTTP: a legacy client's `MCP-Protocol-Version` differs from its session's revision, or
+    /// from the one in its `initialize`.
     VersionDiffers {
         /// The value of the header.
         header: String,
-        /// The revision that it should be.
+        /// The expected revision.
         expected: String,
     },
-    /// Over HTTP: a field of a legacy client's head that may be there once is there several times.
+    /// Over HTTP: a field of a legacy client's head occurs several times, but may occur only once.
     RepeatedHeader {
         /// The field.
         name: &'static str,
     },
-    /// Over HTTP: the session is unknown, has ended, or is somebody else's.
+    /// Over HTTP: the session is unknown, has ended, or belongs to another principal.
     SessionNotFound,
-    /// Over HTTP: `Last-Event-ID` is of no event of the session.
+    /// Over HTTP: `Last-Event-ID` names no event of the session.
     UnknownEvent,
-    /// Over HTTP: a principal or an address has its share, or all is in use.
+    /// Over HTTP: a principal or an address has used its share, or the limit is used up.
     ShareExceeded {
         /// The field of `Limits`.
         limit: &'static str,
@@ -281,23 +281,23 @@ pub enum ProtocolError {
         /// The limit.
         max_sse_event_bytes: usize,
     },
-    /// A legacy server does not declare `logging`, and the application wants log messages.
+    /// A legacy server does not declare `logging`, but the application wants log messages.
     LoggingNotDeclared,
-    /// The server asked for input that the client does not declare to give.
+    /// The server asked for input that the client has not declared.
     UndeclaredInput {
         /// The capability that is not declared.
         capability: &'static str,
     },
-    /// The client does not declare extensions that a tool or a method needs. The code is -32021 in
-    /// the modern era, and -32603 in the legacy one, which has no code for it.
+    /// The client does not declare extensions that a tool or a method requires. The code is -32021
+    /// in the modern era, and -32603 in the legacy era, which has no code for it.
     ExtensionsRequired {
-        /// The identifiers of the extensions that are missing.
+        /// The identifiers of the missing extensions.
         identifiers: Vec<String>,
     },
 }
 
 impl ProtocolError {
-    /// A header that does not repeat the body, at this step.
+    /// A header that differs from the body, at this step.
     pub(crate) fn header(step: ValidationStep) -> impl FnOnce(HeaderError) -> Self {
         move |error| Self::HeaderMismatch { step, error: Box::new(error) }
     }
@@ -307,8 +307,8 @@ impl ProtocolError {
         if let Self::HeaderMismatch { step, .. } = self { *step } else { self.row_step() }
     }
 
-    /// The code of the JSON-RPC error that answers it; for a resource that does not exist that is
-    /// the legacy one, which modern clients get as -32602.
+    /// The code of the JSON-RPC error. For an unknown resource that is the legacy code, which
+    /// modern clients get as -32602.
     pub fn code(&self) -> ErrorCode {
         if let Self::ResourceNotFound { .. } = self {
             return ErrorCode::RESOURCE_NOT_FOUND;

@@ -1,4 +1,4 @@
-//! Texts of a peer, cut and in quotes.
+//! Texts of a peer, shortened and in quotes.
 
 use alloc::string::{String, ToString};
 use core::fmt;

@@ -11,18 +11,18 @@ use core::fmt;
 pub enum SchemaError {
     /// `$schema` names a dialect other than 2020-12 and draft-07.
     UnsupportedDialect {
-        /// The value of `$schema`, as JSON, cut after 200 characters.
+        /// The value of `$schema`, as JSON, shortened to 200 characters.
         declared: String,
     },
-    /// The schema does not compile: it is not valid in its dialect, refers to a schema that it does
-    /// not hold itself, or has a pattern that needs look-around or back-references.
+    /// The schema does not compile. It is not valid in its dialect, refers to a schema outside of
+    /// itself, or has a pattern that needs look-around or back-references.
     Invalid {
         /// Place and description of the fault.
         reason: String,
     },
     /// A schema from a peer is larger than a check of untrusted schemas allows.
     TooComplex {
-        /// The bound that it exceeds.
+        /// The exceeded limit.
         reason: &'static str,
     },
 }

@@ -5,10 +5,10 @@ use core::fmt;
 
 use super::quote::Quoted;
 
-/// Why a text is not the URL of an HTTP server. The caller's fault, or, of a `Location`, the
-/// peer's.
+/// Reason why a text is not the URL of an HTTP server. It is the caller's fault, or for a
+/// `Location` the peer's.
 ///
-/// What is shown of the text is cut after 100 characters, and is never a password.
+/// Its text shows at most 100 characters of the URL, and never a password.
 ///
 /// [RFC 9110, section 4.2](https://www.rfc-editor.org/rfc/rfc9110#section-4.2)
 #[derive(Clone, PartialEq, Eq)]
@@ -23,17 +23,17 @@ pub enum UrlError {
     MissingHost,
     /// There is a user's name, and perhaps a password, before the host.
     Userinfo,
-    /// The host is no name, and no address.
+    /// The host is neither a name nor an address.
     Host {
         /// The text found in its place.
         found: String,
     },
-    /// The port is no number from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     Port {
         /// The text found in its place.
         found: String,
     },
-    /// A character cannot stand in a URL as it is.
+    /// A character that a URL must not contain unescaped.
     Character {
         /// The character.
         found: char,
@@ -84,7 +84,7 @@ impl fmt::Display for UrlError {
     }
 }
 
-/// The same text: `main` prints the `Debug` of an error that it returns.
+/// Shows the text of `Display`, because `main` prints a returned error with `Debug`.
 impl fmt::Debug for UrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

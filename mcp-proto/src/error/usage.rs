@@ -11,54 +11,55 @@ use super::{PlanError, SchemaError};
 pub enum UsageError {
     /// The machine has closed.
     Closed,
-    /// The request is answered, cancelled, or was never asked of this machine.
+    /// The request is answered, cancelled, or unknown to this machine.
     NotInFlight,
-    /// A client connects once.
+    /// A client connects only once.
     AlreadyConnected,
-    /// `Limits::max_in_flight` calls have had no response yet.
+    /// `Limits::max_in_flight` calls wait for a response.
     TooManyCalls {
         /// The bound.
         max_in_flight: usize,
     },
-    /// `Limits::max_unsent_bytes` of calls wait to be sent: the server is not known yet, or does not
-    /// read.
+    /// `Limits::max_unsent_bytes` of calls wait to be sent: the era of the server is not known yet,
+    /// or the server does not read.
     TooManyUnsentBytes {
         /// The bound.
         max_unsent_bytes: usize,
     },
-    /// Over HTTP: as many streams that stay open as half of `Limits::max_client_connections`.
+    /// Over HTTP: half of `Limits::max_client_connections` are already used by streams that stay
+    /// open.
     TooManyStreams {
         /// The bound.
         max_streams: usize,
     },
-    /// Progress must be a finite number that is greater than the one before.
+    /// Progress must be a finite number greater than the earlier one.
     ProgressNotIncreasing,
     /// A server sends messages outside of a client's requests in the legacy era only, and over HTTP
     /// only in a session.
     NoServerRequests,
     /// The client has not sent `notifications/initialized`.
     NotInitialized,
-    /// The client does not declare the capability that this needs.
+    /// The client does not declare the capability for this.
     UndeclaredByClient {
         /// The capability, such as `roots` or `elicitation.url`.
         capability: &'static str,
     },
-    /// The revision of the session has no such request.
+    /// The revision of the session does not define this request.
     NotInRevision {
         /// The request.
         method: &'static str,
-        /// The first revision that has it, in this form.
+        /// The first revision that defines it, in this form.
         since: &'static str,
     },
-    /// The capability that this needs is not declared in the registry.
+    /// The registry does not declare the capability for this.
     Undeclared {
         /// The capability, such as `logging` or `tools.listChanged`.
         capability: &'static str,
     },
-    /// One of this kind and name is registered.
+    /// The registry already has an item of this kind and name.
     Duplicate {
-        /// `tool`, `resource`, `resource template`, `prompt`, `completion`, `method` or
-        /// `notification`.
+        /// `tool`, `resource`, `resource template`, `prompt`, `completion`, `method`, `notification`,
+        /// `conflicting extension`, `conflicting experimental capability` or `skill`.
         kind: &'static str,
         /// Its name, URI, URI template or method.
         name: String,
@@ -78,12 +79,29 @@ pub enum UsageError {
         /// The URI.
         uri: String,
     },
-    /// A resource template's `uriTemplate` is none by RFC 6570, or it does not tell which
-    /// variable has which value in a URI.
+    /// The URI of a page must begin with `ui://`, and have visible ASCII characters.
+    InvalidAppUri {
+        /// The URI.
+        uri: String,
+    },
+    /// A source of a page's policy must be an origin.
+    InvalidCspSource {
+        /// The source.
+        source: String,
+    },
+    /// A skill inside the directory of another one is part of that skill, with all its files.
+    NestedSkill {
+        /// The URI of a file that the enclosing skill lacks, or has with other bytes.
+        file: String,
+        /// The URI of the enclosing skill.
+        enclosing: String,
+    },
+    /// A resource template's `uriTemplate` is invalid by RFC 6570, or its variables cannot be found
+    /// in a URI.
     InvalidUriTemplate {
         /// The `uriTemplate`.
         template: String,
-        /// The part that is at fault: an expression without its braces, or a literal.
+        /// The invalid part: an expression without its braces, or a literal.
         part: String,
         /// Description of the fault.
         reason: &'static str,
@@ -101,12 +119,20 @@ pub enum UsageError {
         /// Description of the fault.
         reason: SchemaError,
     },
+    /// No entry of this kind and name is registered.
+    UnknownEntry {
+        /// `tool`, `resource`, `resource template` or `prompt`.
+        kind: &'static str,
+        /// Its name, URI or URI template.
+        name: String,
+    },
     /// No tool of this name is registered.
     UnknownTool {
         /// The name.
         name: String,
     },
-    /// A word cannot be a scope: it has a character that RFC 6749 does not allow, or is too long.
+    /// A word is not a valid scope: it has a character that RFC 6749 does not allow, or is too
+    /// long.
     InvalidScope {
         /// The word.
         scope: String,
@@ -116,7 +142,7 @@ pub enum UsageError {
         /// The method.
         method: String,
     },
-    /// A feature cannot need an extension that the registry does not declare.
+    /// A feature cannot require an extension that the registry does not declare.
     UndeclaredExtension {
         /// The identifier.
         identifier: String,
@@ -131,7 +157,7 @@ pub enum UsageError {
         /// The prompt's name or the URI template.
         name: String,
     },
-    /// The specification gives this method a meaning; it has no handler of its own.
+    /// The specification defines this method; applications cannot use it.
     ReservedMethod {
         /// The method.
         method: String,
@@ -141,16 +167,16 @@ pub enum UsageError {
         /// Length of the key, in bytes.
         bytes: usize,
     },
-    /// A key of this id is there.
+    /// A key with this id exists.
     DuplicateKey {
         /// The id.
         id: u32,
     },
-    /// A sealed `requestState` would be longer than is accepted back.
+    /// A sealed `requestState` would be longer than the server accepts.
     RequestStateTooLong {
         /// The bytes of its payload.
         payload: usize,
-        /// The most that a payload can have.
+        /// The most bytes of a payload.
         max: usize,
     },
     /// A tool's `inputSchema` has an `x-mcp-header` that clients must reject.
@@ -211,12 +237,20 @@ texts! { UsageError:
          it, such as `com.example/`";
     InvalidRoot { uri } => "the root \"{uri}\" must have a URI that begins with `file://`";
     InvalidUri { uri } => "\"{uri}\" is no URI: it must begin with a scheme, such as `file:`";
+    InvalidAppUri { uri } =>
+        "\"{uri}\" is no URI of a page: it must begin with `ui://` and have visible ASCII characters";
+    InvalidCspSource { source } =>
+        "\"{source}\" is no origin, such as `https://example.com` or `https://*.example.com`";
+    NestedSkill { file, enclosing } =>
+        "\"{file}\" must be a file of \"{enclosing}\" as well, with the same bytes: a skill has all \
+         files of the skills in its directory";
     InvalidUriTemplate { template, part, reason } =>
         "no URI can be matched with \"{template}\", for \"{part}\": {reason}";
     InvalidSchema { name } =>
         "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments are a \
          struct with named fields), `outputSchema` an object";
     UnusableSchema { name, reason } => "\"{name}\": {reason}";
+    UnknownEntry { kind, name } => "no {kind} \"{name}\" is registered";
     UnknownTool { name } => "no tool \"{name}\" is registered";
     InvalidScope { scope } =>
         "\"{scope}\" is no scope: it has 1 to 256 visible ASCII characters, no quotes or backslashes";
@@ -249,8 +283,7 @@ impl fmt::Display for UsageError {
     }
 }
 
-/// The same text: `main` prints the `Debug` of an error that it returns, and who reads it there
-/// has made the mistake.
+/// Shows the text of `Display`, because `main` prints a returned error with `Debug`.
 impl fmt::Debug for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -60,8 +60,8 @@ errors! {
     Shape AmbiguousKind =>
         "a message has either `method`, or an `id` and one of `result` and `error`";
     Shape InvalidId => "`id` must be a string or an integer";
-    Shape TokenTooLong { max_token_bytes } =>
-        "an id or token is longer than Limits::max_token_bytes = {max_token_bytes}";
+    Shape TokenTooLong { max_id_bytes } =>
+        "an id or token is longer than Limits::max_id_bytes = {max_id_bytes}";
     Shape InvalidMethod => "`method` must be a string that is not empty";
     Shape ParamsNotObject => "`params` must be an object";
     Shape InvalidError => "`error` must be an object with an integer `code` and a `message`";

@@ -1,10 +1,10 @@
 //! Newline-delimited text.
 //!
-//! In: chunks of bytes, split anywhere. Out: [`Line`]s. A `\n` ends a line; a `\r` before it and
-//! a byte order mark at the start of the stream are dropped; blank lines are ignored; at the end
+//! In: chunks of bytes, split anywhere. Out: [`Line`]s. A `\n` ends a line. A `\r` before it and a
+//! byte order mark at the start of the stream are dropped, and blank lines are ignored. At the end
 //! of the stream the last line counts without a newline. A line over the limit is reported once,
-//! with its beginning, and the rest of it is skipped. A line that came in one chunk is a slice of
-//! that chunk.
+//! with its beginning, and the rest of it is skipped. A line from one chunk is a slice of that
+//! chunk.
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 
@@ -17,7 +17,7 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 pub enum Line {
     /// A line, without its end.
     Complete(Bytes),
-    /// The beginning of a line that is too long, `max_line_bytes` of it.
+    /// The first `max_line_bytes` bytes of a line that is too long.
     TooLong(Bytes),
 }
 
@@ -25,16 +25,16 @@ pub enum Line {
 #[derive(Debug)]
 pub struct LineReader {
     max: usize,
-    /// Bytes that are not looked at yet.
+    /// Bytes that were not searched yet.
     input: Bytes,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     partial: BytesMut,
     state: LineState,
 }
 
 #[derive(Debug)]
 enum LineState {
-    /// Nothing but a part of a byte order mark has come.
+    /// At the start; at most part of a byte order mark has arrived.
     Start,
     /// In lines.
     Lines,
@@ -92,7 +92,7 @@ impl LineReader {
         }
     }
 
-    /// The stream has ended: the last line, if it had no newline.
+    /// Handles the end of the stream: returns the last line, if it had no newline.
     pub fn finish(&mut self) -> Option<Line> {
         self.partial.put(core::mem::take(&mut self.input));
         match self.state {
@@ -119,8 +119,8 @@ impl LineReader {
         (!blank).then_some(Line::Complete(line))
     }
 
-    /// Returns whether the unfinished line is too long even if a `\r` at its end is dropped. What
-    /// may be a byte order mark is no line yet.
+    /// Returns whether the incomplete line is too long even without a `\r` at its end. Bytes of a
+    /// possible byte order mark do not count.
     fn overlong(&self) -> bool {
         if let LineState::Start = self.state {
             return false;
@@ -151,8 +151,8 @@ impl LineReader {
     }
 }
 
-/// Ends a message that stands in `out` from `start` on: newlines inside of it, which can only be
-/// blanks between JSON tokens, become spaces, and one newline follows.
+/// Ends a message that begins at `start` in `out`. Newlines inside of it, which can only be blanks
+/// between JSON tokens, become spaces, and one newline follows.
 pub fn write_line(out: &mut BytesMut, start: usize) {
     let mut rest = out.get_mut(start..).unwrap_or_default();
     while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {

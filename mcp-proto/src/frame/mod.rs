@@ -1,4 +1,4 @@
-//! Bytes to frames and back. Framers know no MCP and are usable alone.
+//! Encoding and decoding of frames, usable without the rest of MCP.
 
 pub mod http1;
 mod line;

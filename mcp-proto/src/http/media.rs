@@ -1,4 +1,4 @@
-//! `Content-Type` and `Accept`, parsed and not searched.
+//! Parsers of `Content-Type` and `Accept`.
 //!
 //! [RFC 9110, section 12.5.1](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1)
 
@@ -8,9 +8,9 @@ pub(super) type Type = (&'static str, &'static str);
 pub(super) const JSON: Type = ("application", "json");
 pub(super) const EVENTS: Type = ("text", "event-stream");
 
-/// Returns whether a `Content-Type` is this, with whatever parameters.
+/// Returns whether a `Content-Type` has this media type, with any parameters.
 pub(super) fn is(value: &[u8], (first, second): Type) -> bool {
-    // What nearly all clients say.
+    // Nearly all clients send this.
     if value == b"application/json" {
         return (first, second) == JSON;
     }
@@ -18,16 +18,16 @@ pub(super) fn is(value: &[u8], (first, second): Type) -> bool {
     left.eq_ignore_ascii_case(first.as_bytes()) && right.eq_ignore_ascii_case(second.as_bytes())
 }
 
-/// What all the `Accept` of a head together allow.
+/// Media types that all `Accept` fields of a head together allow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accept {
     json: Allows,
     events: Allows,
-    /// True if there is one at all: without any, everything is allowed.
+    /// True if there is no field at all: everything is allowed then.
     absent: bool,
 }
 
-/// What the most specific range that has a type says about it.
+/// Verdict of the most specific range that covers a type.
 #[derive(Clone, Copy, Debug, Default)]
 struct Allows {
     specificity: u8,
@@ -41,10 +41,10 @@ impl Accept {
         absent: true,
     };
 
-    /// One more field.
+    /// Adds a field.
     pub(super) fn add(&mut self, value: &[u8]) {
         self.absent = false;
-        // What nearly all clients say.
+        // Nearly all clients send this.
         if value == b"application/json, text/event-stream" {
             let allows = Allows { specificity: 3, allowed: true };
             (self.json, self.events) = (allows, allows);

@@ -1,7 +1,7 @@
 //! The binding of a server to Streamable HTTP, in both eras at one endpoint.
 //!
-//! In: HTTP requests. Out: HTTP responses, and what the application is to know. There are three
-//! levels, each usable alone:
+//! In: HTTP requests. Out: HTTP responses, and events for the application. Three levels can each be
+//! used separately:
 //!
 //! | for whoever has | use |
 //! |---|---|
@@ -9,11 +9,11 @@
 //! | an HTTP stack, such as hyper, a function as a service, a WASM host | [`Exchange`]: a head and a body in, a head and data out; [`Admission`], if the head comes first |
 //! | a proxy that routes by headers | [`headers`](crate::headers), and [`frame::http1`](crate::frame::http1) |
 //!
-//! What exchanges share, sessions of legacy clients and listeners of modern ones, is an
-//! [`Endpoint`], which an exchange visits. A modern request that is no `subscriptions/listen`
-//! never does: it shares nothing with others.
+//! Exchanges share the sessions of legacy clients and the listeners of modern ones in an
+//! [`Endpoint`], which an exchange visits. A modern request other than `subscriptions/listen` never
+//! visits it, because it shares nothing with other requests.
 //!
-//! For clients there is [`Client`], which goes to a [`Url`].
+//! A [`Client`] connects to a [`Url`].
 //!
 //! # Which answer
 //!

@@ -1,11 +1,11 @@
-//! Canonical text of a JSON value: the same text for all its spellings.
+//! Canonical text of a JSON value: the same text for equal values.
 //!
-//! In: a value. Out: the same value without blanks, the members of each object sorted by key, and
-//! every string spelt in one way. What differs in anything else differs in its canonical text:
+//! In: a value. Out: the same value without blanks, with the members of each object sorted by key,
+//! and with every string in one spelling. All other differences remain:
 //!
 //! - A number stays the token that it is, so `1`, `1.0` and `1e0` differ. Readers do not agree on
 //!   which numbers are equal (one has doubles, another integers of any size), so no other form is
-//!   safe for all; and a client that writes a request again writes its numbers as before.
+//!   safe for all. A client that writes a request again writes its numbers as before.
 //! - A key that stands twice stays twice, in the order of the text: some readers take the first
 //!   and some the last.
 //! - A string that escapes half a surrogate pair is no Unicode and stays the token that it is.
@@ -43,7 +43,7 @@ struct CanonicalMember {
 }
 
 impl Writer<'_> {
-    /// Calls itself for what is inside, at most 128 times: the scanner counts.
+    /// Recursive for nested values, at most 128 times: the scanner counts.
     fn value(&mut self, scanner: &mut Scanner<'_>) -> Result<(), ScanError> {
         match scanner.peek() {
             Some(b'{') => self.object(scanner, |_| true),
@@ -106,7 +106,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Sorts the members of the object that was written last by key.
+    /// Sorts the members of the last written object by key.
     fn sort(&mut self, members: &mut [CanonicalMember]) {
         let out = &self.out;
         let key =

@@ -1,10 +1,10 @@
 //! JSON numbers, parsed exactly and without floats.
 //!
-//! In: a token. Out: a [`Decimal`], and a [`Whole`] if it is an integer. A number is its digits and a
-//! power of ten; both are counted, neither is written out. So `1e1000000` takes no memory, and
+//! In: a token. Out: a [`Decimal`], and a [`Whole`] if it is an integer. A number is stored as its
+//! digits and a power of ten, and never written out. So `1e1000000` takes no memory, and
 //! `42.0000000000000000000000000001` is not 42.
 
-/// A number of JSON: digits, a point somewhere among them, and an exponent.
+/// A JSON number: digits, a decimal point, and an exponent.
 pub(crate) struct Decimal<'a> {
     negative: bool,
     whole: &'a [u8],
@@ -12,7 +12,7 @@ pub(crate) struct Decimal<'a> {
     exponent: i64,
 }
 
-/// An integer: a sign, digits, and zeros behind them.
+/// An integer: a sign, digits, and trailing zeros.
 pub(crate) struct Whole<'a> {
     number: &'a Decimal<'a>,
     leading: usize,
@@ -39,7 +39,7 @@ impl<'a> Decimal<'a> {
         rest.is_empty().then_some(Self { negative, whole, fraction, exponent })
     }
 
-    /// The integer that it is; `None` if it has a fraction.
+    /// The integer value; `None` if the number has a fraction.
     pub(crate) fn whole(&self) -> Option<Whole<'_>> {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let leading = self.digits().take_while(|digit| *digit == b'0').count();
@@ -95,8 +95,8 @@ fn digits(text: &[u8]) -> Option<(&[u8], &[u8])> {
     text.split_at_checked(end).filter(|(digits, _)| !digits.is_empty())
 }
 
-/// An exponent, and what follows. One that no text has enough digits to make up for is as good as
-/// the greatest.
+/// An exponent, and the rest of the text. An exponent too large for any text counts as the greatest
+/// one.
 fn exponent(text: &[u8]) -> Option<(i64, &[u8])> {
     let (negative, rest) = match text.split_first()? {
         (b'-', rest) => (true, rest),

@@ -1,11 +1,12 @@
-//! From text to typed values, with one rule more than serde's: a struct is an object.
+//! Decoding of typed values, with one more rule than serde: a struct is an object.
 //!
 //! In: a text. Out: a value, or an error. Called by [`Json::decode`](super::Json::decode).
 //!
-//! What serde derives takes an array for a struct too, `["a","1"]` for `{"name":"a","version":"1"}`,
-//! which no peer means and no schema allows. So a struct is asked for as a map, and what may hold
-//! structs is wrapped on the way down. Not followed is what tells by itself what it is: an enum of
-//! serde's own, and whoever asks for any value.
+//! Derives of serde also accept an array for a struct, `["a","1"]` for
+//! `{"name":"a","version":"1"}`, which no schema allows. A struct is therefore read as a map, and
+//! values that may contain structs are wrapped recursively. Types that decide by the input are not
+//! wrapped:
+//! serde's own enums, and types that accept any value.
 
 use core::fmt;
 
@@ -13,7 +14,7 @@ use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor,
 };
 
-/// Reads a typed value. That the text is UTF-8 is known, and not asked of each string again.
+/// Reads a typed value. The text is known to be UTF-8, so strings are not checked again.
 pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = T::deserialize(Objects(&mut deserializer))?;
@@ -21,7 +22,7 @@ pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::E
     Ok(value)
 }
 
-/// A part of serde, with the rule for all that is inside of it.
+/// A part of serde, with the rule for all nested values.
 struct Objects<T>(T);
 
 macro_rules! deserialize {

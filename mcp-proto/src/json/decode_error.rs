@@ -1,7 +1,7 @@
 //! Errors that name the places where a value does not fit a type.
 //!
-//! In: what serde reports, and the way from a value to those that contain it. Out: the places, each
-//! with its reason, in words of JSON. Made by [`explain`](super::explain).
+//! In: the reports of serde, and the path to the value. Out: the places, each with its reason in
+//! terms of JSON. Made by [`explain`](super::explain).
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -16,7 +16,7 @@ const MAX_CHARACTERS: usize = 200;
 /// The most misfits that are kept.
 const MAX_MISFITS: usize = 8;
 
-/// The expectations that serde puts into the words of Rust.
+/// serde's expectations in terms of Rust, and the same in terms of JSON.
 const WORDS: [(&str, &str); 20] = [
     ("u8", "an integer from 0 to 255"),
     ("u16", "an integer from 0 to 65535"),
@@ -60,13 +60,13 @@ pub struct Misfit {
 /// The reason of a misfit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MisfitReason {
-    /// The text that says what was expected, and what was found.
+    /// Text with the expected and the found value.
     Text(String),
-    /// A member that the type does not know.
+    /// A member that the type does not define.
     Unknown {
         /// Its name.
         name: String,
-        /// The members that the type knows and the object does not have.
+        /// The members that the type defines and the object lacks.
         absent: Vec<&'static str>,
         /// True if the type refuses it, false if the type ignores it.
         is_refused: bool,
@@ -83,7 +83,7 @@ impl DecodeError {
         Self { misfits: alloc::vec![Misfit { path, reason: MisfitReason::Text(cut(reason)) }] }
     }
 
-    /// The same error, seen from the value that contains the one that does not fit.
+    /// The same error, as seen from the containing value.
     pub(super) fn inside(mut self, token: &str) -> Self {
         for misfit in &mut self.misfits {
             misfit.path.insert_str(0, &pointer(token));
@@ -98,7 +98,7 @@ impl DecodeError {
         absent: &[&'static str],
     ) -> Self {
         let count = self.misfits.len();
-        // serde reports the first one that a type refuses; all of them are told.
+        // serde reports only the first refused member; this reports all of them.
         self.misfits.retain(|misfit| !misfit.is_refused_member());
         let is_refused = self.misfits.len() < count;
         let room = MAX_MISFITS.saturating_sub(self.misfits.len());
@@ -113,7 +113,7 @@ impl DecodeError {
         self
     }
 
-    /// The same error, if the name of a member was being read.
+    /// The same error, if it occurred in the name of a member.
     pub(super) fn at_key(self, name: &str) -> Self {
         match self.misfits.first() {
             Some(misfit) if misfit.path.is_empty() => self.inside(name),
@@ -123,7 +123,7 @@ impl DecodeError {
 }
 
 impl Misfit {
-    /// True for a member that the type at hand refuses, false for one further inside.
+    /// True for a refused member of this value, false for one of a nested value.
     fn is_refused_member(&self) -> bool {
         matches!(&self.reason, MisfitReason::Unknown { name, is_refused: true, .. }
             if self.path == pointer(name))

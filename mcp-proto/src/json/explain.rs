@@ -1,12 +1,12 @@
 //! The places of a value that does not fit a type, and the reasons.
 //!
 //! In: a JSON text whose decoding failed, and the type. Out: [`DecodeError`], or nothing if this
-//! reader takes the text. Called on failure only: a value that fits is read by
-//! [`decode`](super::decode) and never comes here.
+//! reader accepts the text. Called on failure only: a valid value is read by
+//! [`decode`](super::decode) alone.
 //!
-//! The text becomes a tree, and the type is read from the tree once more. serde reports what it
-//! expected and found as data, and each container on the way out adds its member or index to the
-//! place. What serde buffers (flattened members, untagged enums) has the place of the buffer.
+//! The text is parsed into a tree, and the type is read from the tree again. serde reports the
+//! expected and the found value as data. Each container then adds its member or index to the place.
+//! Values that serde buffers (flattened members, untagged enums) have the place of the buffer.
 //!
 //! | serde reports | place | reason |
 //! |---|---|---|
@@ -32,7 +32,8 @@ use serde_json::{Map, Value, map};
 use super::decode_error::DecodeError;
 use super::integers;
 
-/// Finds out why `text` is no `T`; `None` if it is one here, or no tree.
+/// Finds the reasons why `text` is not a `T`; `None` if this reader accepts it, or if it cannot be
+/// parsed.
 pub(crate) fn explain<T: DeserializeOwned>(text: &str) -> Option<DecodeError> {
     let rewritten = integers::rewrite(text.as_bytes());
     let text = rewritten.as_deref().unwrap_or(text.as_bytes());
@@ -416,7 +417,7 @@ mod tests {
         ] {
             assert_eq!(told(text).as_deref(), Some(expected), "{text}");
         }
-        // The tree keeps one of them.
+        // The tree keeps only one of duplicate members.
         assert_eq!(told(r#"{"query":"","query":""}"#), None);
     }
 }

@@ -1,9 +1,8 @@
-//! Integers in another spelling: `42.0`, `4.2e1`, `1e2`, `-0`.
+//! Integers in other spellings: `42.0`, `4.2e1`, `1e2`, `-0`.
 //!
-//! In: a JSON text whose typed decoding failed. Out: the same values with every number that is whole
-//! written as an integer, or `None` if no number is spelled in another way. JSON Schema knows one
-//! type: "any number with a zero fractional part" is an `integer`. serde's integers accept digits
-//! only.
+//! In: a JSON text whose typed decoding failed. Out: the same values with every whole number
+//! written as an integer, or `None` if nothing changes. In JSON Schema "any number with a zero
+//! fractional part" is an `integer`. serde's integers only accept digits.
 //!
 //! Numbers with a fraction stay as they are. So do integers of more than [`MAX_DIGITS`] digits, so
 //! that `1e400` stays five bytes long.

@@ -1,7 +1,7 @@
-//! Raw JSON: text that has been checked and is passed on as it is.
+//! Raw JSON: text that was checked and is passed on unchanged.
 //!
-//! What a machine does not need to understand (arguments, schemas, results) stays the slice of
-//! the buffer that it arrived in, until somebody asks for a typed value with [`Json::decode`].
+//! A value that no machine needs to decode (arguments, schemas, results) stays a slice of its
+//! buffer, until [`Json::decode`] makes a typed value of it.
 
 pub(crate) mod canonical;
 pub(crate) mod decimal;
@@ -33,7 +33,7 @@ impl Json {
     /// The empty object, `{}`.
     pub const EMPTY_OBJECT: Self = Self(Bytes::from_static(b"{}"));
 
-    /// Text that is one JSON value, in the source of this crate.
+    /// Text that is one JSON value, from the source of this crate.
     pub(crate) const fn constant(text: &'static str) -> Self {
         Self(Bytes::from_static(text.as_bytes()))
     }
@@ -57,15 +57,15 @@ impl Json {
         serde_json::to_vec(value).map(|text| Self(text.into()))
     }
 
-    /// Reads a typed value as [`serde_json::from_slice`] does, but for one thing: where a struct is
-    /// wanted, an array is an error. (Not inside of what serde derives for an enum with data.)
+    /// Reads a typed value as [`serde_json::from_slice`] does, but refuses an array in place of a
+    /// struct. (This does not apply inside of enums with data that serde derives.)
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         decode::decode(self.as_str())
     }
 
-    /// Reads the arguments of a tool, or other values that a JSON Schema describes: as
-    /// [`Json::decode`] does, and a number that is whole is an integer however it is written
-    /// (`42.0`, `4.2e1`, `-0`), as JSON Schema has it.
+    /// Reads the arguments of a tool, or other values that a JSON Schema describes, as
+    /// [`Json::decode`] does. In addition each whole number is an integer, however it is written
+    /// (`42.0`, `4.2e1`, `-0`), as JSON Schema requires.
     ///
     /// Fails as [`Json::decode`] does. Where the first attempt fails, the second one sees all whole
     /// numbers as integers of up to 39 digits, those inside of [`Json`] values too.
@@ -87,7 +87,7 @@ impl Json {
         &self.0
     }
 
-    /// A copy that no longer shares the buffer that the value arrived in.
+    /// A copy that no longer shares the buffer of its message.
     pub fn detach(&self) -> Self {
         match &*self.0 {
             b"{}" => Self::EMPTY_OBJECT,
@@ -110,6 +110,11 @@ impl Json {
     /// The value at `span` of this value.
     pub(crate) fn part(&self, span: Span) -> Self {
         Self(span.slice(&self.0))
+    }
+
+    /// The text of an object behind its first brace, which shares the buffer.
+    pub(crate) fn members_text(&self) -> Option<Bytes> {
+        self.0.starts_with(b"{").then(|| self.0.slice(1..))
     }
 
     /// A view of the value.
@@ -187,13 +192,20 @@ impl<'a> Raw<'a> {
         serde_json::from_slice(self.0).ok().map(Cow::Owned)
     }
 
-    /// Looks up a key that `known` tells by its plain spelling, quotes included; JSON allows
-    /// others, and a key that only some readers recognise would be a way past the rest.
+    /// Looks up a key; `known` gets its plain spelling, quotes included. JSON allows other
+    /// spellings too, and a key that only some readers recognise would be a way past the rest.
     pub fn lookup<T>(self, known: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
         known(self.0).or_else(|| {
             memchr::memchr(b'\\', self.0)?;
             known(&[b"\"", self.string()?.as_bytes(), b"\""].concat())
         })
+    }
+
+    /// Returns whether a key or a string in the text may be one of these words; an escape may spell any.
+    /// This is cheaper than reading the members.
+    pub(crate) fn may_contain(self, words: &[&str]) -> bool {
+        let contains = |word: &&str| memchr::memmem::find(self.0, word.as_bytes()).is_some();
+        words.iter().any(contains) || memchr::memchr(b'\\', self.0).is_some()
     }
 
     /// The member of this name of the object that the value is; the last one if there are several.

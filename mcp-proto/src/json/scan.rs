@@ -1,17 +1,17 @@
 //! One validating pass over JSON text that remembers where things are.
 //!
-//! `serde_json` decodes every typed value in this crate. The envelope of a message needs what it
-//! cannot give: the place of each member that routing reads (so that `params` stays a slice and
-//! is not read twice), depth as a limit, and what was read before the text broke off (so that an
-//! error can carry the id). That is this cursor: no recursion, no allocation, no panic.
+//! `serde_json` decodes every typed value in this crate. For the envelope of a message it lacks
+//! three things. First, the position of each member that routing reads, so that `params` stays a
+//! slice and is not read twice. Second, a limit of the depth. Third, the members before a syntax
+//! error, so that an error can have the id. This cursor has them: no recursion, no allocation, no
+//! panic.
 //!
-//! The text must be valid UTF-8 by the time that a value is used; the scanner looks at structure
-//! alone and treats all bytes above 0x7F as parts of strings.
+//! The text must be checked to be valid UTF-8 before a value is used. The scanner only checks the
+//! structure, and treats all bytes above 0x7F as parts of strings.
 
 use bytes::Bytes;
 
-/// The deepest nesting that a scanner can be asked to accept; `serde_json` builds values of one
-/// level less.
+/// The greatest possible limit of the depth; `serde_json` builds values of one level less.
 pub(crate) const MAX_DEPTH: usize = 128;
 
 /// Byte range of a value in its text.
@@ -48,7 +48,7 @@ impl Span {
         if self.end as usize > text.len() { Bytes::new() } else { text.slice(self.range()) }
     }
 
-    /// The same place, counted from `base` instead of from the start of the text.
+    /// The same position, counted from `base` instead of from the start of the text.
     pub(crate) fn within(self, base: Self) -> Self {
         Self {
             start: self.start.saturating_sub(base.start),
@@ -60,9 +60,9 @@ impl Span {
 /// Reason for rejecting a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScanError {
-    /// It is not JSON, from this byte on.
+    /// The text is not JSON, from this byte on.
     Syntax(usize),
-    /// It is nested deeper than the limit.
+    /// The text is nested deeper than the limit.
     Depth,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Scanner<'a> {
         self.container(b'[', b']', visit)
     }
 
-    /// Passes over one value, whatever it is.
+    /// Skips one value of any type.
     pub(crate) fn value(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
@@ -161,8 +161,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over one value without checking more of it than where it ends; for texts that have
-    /// already failed. Never fails by depth.
+    /// Skips one value, checking only where it ends; for texts that have already failed. Never
+    /// fails by depth.
     pub(crate) fn skim(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
@@ -359,7 +359,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes at the start of `bytes` are neither a quote, a backslash nor a control.
+/// Number of bytes at the start of `bytes` that are neither a quote, a backslash nor a control.
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     let (run, stop) = word_stop(bytes, 0);
     if stop.is_some() {
@@ -369,8 +369,8 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     run + rest.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count()
 }
 
-/// Where, from `at` on, the first quote, backslash or control is, and which; or where the words
-/// end.
+/// Position and value of the first quote, backslash or control from `at` on, or the end of the
+/// whole words.
 fn word_stop(bytes: &[u8], mut at: usize) -> (usize, Option<u8>) {
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
     const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);

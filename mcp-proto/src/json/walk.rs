@@ -1,17 +1,17 @@
-//! JSON text that comes in pieces: what begins and ends in it, in constant memory.
+//! Structure of JSON text that arrives in pieces, in constant memory.
 //!
-//! In: bytes, however they are split. Out: [`Part`]s in the order of the text. This is for those
-//! who let a text pass by and keep none of it; whoever has all of it uses [`super::scan`].
+//! In: bytes, split anywhere. Out: [`Part`]s in the order of the text. For gateways that forward a
+//! text without keeping it; use [`super::scan`] for a complete text.
 //!
-//! Containers, commas, colons and quotes must stand where JSON has them. What is between quotes and
-//! what a number or a literal looks like is not checked: no reader that goes on reading there takes
-//! it for another structure.
+//! Containers, commas, colons and quotes must be where JSON allows them. The contents of strings,
+//! numbers and literals are not checked, because they do not affect the structure for any reader
+//! that continues.
 
 use memchr::memchr2;
 
 use super::scan::{MAX_DEPTH, ScanError};
 
-/// What a walker comes across.
+/// Part of a JSON text that a walker reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part<'a> {
     /// An object begins.
@@ -40,11 +40,11 @@ pub(crate) struct Walker {
     open: u128,
     depth: usize,
     max_depth: usize,
-    /// How many bytes were read.
+    /// Number of bytes read.
     at: usize,
 }
 
-/// What may come.
+/// Parts that may come next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WalkState {
     Value,
@@ -61,7 +61,7 @@ enum WalkState {
     },
     /// More of a number or a literal, or what may come after it.
     Scalar,
-    /// What may come after a value.
+    /// A comma, the end of a container, or the end of the text, after a value.
     After,
 }
 
@@ -76,7 +76,7 @@ impl Walker {
         }
     }
 
-    /// Goes on with the next bytes, up to the first error, after which it is not to be asked again.
+    /// Continues with the next bytes, up to the first error. Do not call it again after an error.
     pub(crate) fn walk<E: From<ScanError>>(
         &mut self,
         piece: &[u8],
@@ -188,8 +188,8 @@ mod tests {
     use crate::json::scan::Scanner;
     use alloc::string::String;
 
-    /// What a walker says of a text: `{`, `[` and `^` where containers begin and end, `k` and `s`
-    /// where texts begin, `1` for numbers and literals; `!` where it ends with an error.
+    /// Parts of a text as letters. Containers begin with `{` or `[` and end with `^`; texts begin
+    /// with `k` or `s`; numbers and literals are `1`, and an error is `!`.
     fn told(pieces: &[&[u8]]) -> String {
         let mut walker = Walker::new(4);
         let mut told = String::new();

@@ -1,4 +1,4 @@
-//! Writing JSON by hand, where the shape is fixed and the parts are at hand.
+//! Encoder for JSON of a fixed shape.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use bytes::{BufMut, BytesMut};
 use super::Raw;
 use super::scan::plain_run;
 
-/// Where JSON is written to.
+/// Destination of JSON.
 pub trait Sink {
     /// Appends bytes.
     fn push(&mut self, bytes: &[u8]);
@@ -70,7 +70,7 @@ impl<'a, S: Sink> List<'a, S> {
         Self { out, close: b"]", empty: true }
     }
 
-    /// A member whose value is written as it is.
+    /// A member whose value is written unchanged.
     pub fn member(&mut self, key: &str, value: &[u8]) {
         self.key(key);
         self.out.push(value);
@@ -82,7 +82,7 @@ impl<'a, S: Sink> List<'a, S> {
         string(self.out, value);
     }
 
-    /// A member as it stands in another object, key and value as written.
+    /// A copy of a member of another object, key and value as written.
     pub fn copy(&mut self, key: Raw<'_>, value: Raw<'_>) {
         let out = self.item();
         out.push(key.0);
@@ -90,13 +90,13 @@ impl<'a, S: Sink> List<'a, S> {
         out.push(value.0);
     }
 
-    /// The key of a member; its value goes where [`List::out`] says.
+    /// The key of a member; write its value to [`List::out`].
     pub fn key(&mut self, key: &str) {
         string(self.item(), key);
         self.out.push(b":");
     }
 
-    /// Room for the next item: the comma before it is written.
+    /// Writes the comma before the next item; write the item to the result.
     pub fn item(&mut self) -> &mut S {
         if !core::mem::take(&mut self.empty) {
             self.out.push(b",");
@@ -104,7 +104,7 @@ impl<'a, S: Sink> List<'a, S> {
         self.out
     }
 
-    /// The place where the value of a member goes whose key is written.
+    /// The destination for the value of a member whose key is written.
     pub fn out(&mut self) -> &mut S {
         self.out
     }

@@ -1,4 +1,4 @@
-//! Batches whose answers are not complete. Revision 2025-03-26 alone.
+//! Batches with missing answers, only in revision 2025-03-26.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 use super::Outgoing;
 use crate::budget::Charge;
 
-/// Batches whose answers are not complete.
+/// Batches with missing answers.
 #[derive(Debug, Default)]
 pub(crate) struct Batches {
     open: BTreeMap<u64, OpenBatch>,
     serials: u64,
     bytes: usize,
-    /// Number of messages in these batches, which bounds the number of queued answers.
+    /// Number of messages in these batches, which limits the number of queued answers.
     messages: usize,
 }
 
@@ -22,7 +22,7 @@ struct OpenBatch {
     size: usize,
     /// The messages of the batch.
     messages: usize,
-    /// The requests that are not answered yet, and one while the batch is being read.
+    /// The number of unanswered requests, plus one while the batch is being read.
     pending: usize,
     answers: Vec<Outgoing>,
     /// The bytes of the answers.
@@ -32,7 +32,7 @@ struct OpenBatch {
 }
 
 impl Batches {
-    /// A batch is being read.
+    /// Begins to read a batch.
     pub(crate) fn begin(&mut self, size: usize, messages: usize, charge: Option<Charge>) -> u64 {
         self.serials += 1;
         self.bytes = self.bytes.saturating_add(size);
@@ -44,14 +44,14 @@ impl Batches {
         self.serials
     }
 
-    /// A request of a batch is going to be answered.
+    /// Counts a request of a batch that will be answered.
     pub(crate) fn enter(&mut self, id: u64) {
         if let Some(waiting) = self.open.get_mut(&id) {
             waiting.pending += 1;
         }
     }
 
-    /// Keeps an answer until its batch is complete; gives it back if that is not open.
+    /// Keeps an answer until its batch is complete; returns the answer if there is no such batch.
     pub(crate) fn push(&mut self, id: u64, answer: Outgoing) -> Option<Outgoing> {
         match self.open.get_mut(&id) {
             Some(waiting) => {
@@ -66,8 +66,8 @@ impl Batches {
         }
     }
 
-    /// A request of a batch is answered, or the batch is read; the last one takes the answers, if there
-    /// are any.
+    /// Counts an answered request of a batch, or the end of its reading. The last call returns the
+    /// answers, if there are any.
     pub(crate) fn leave(&mut self, id: u64) -> Option<Vec<Outgoing>> {
         let waiting = self.open.get_mut(&id)?;
         waiting.pending = waiting.pending.saturating_sub(1);

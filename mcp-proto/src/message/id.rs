@@ -1,4 +1,4 @@
-//! Request ids and progress tokens: strings or integers, echoed exactly as they came.
+//! Request ids and progress tokens: strings or integers, echoed exactly as received.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -12,20 +12,20 @@ use crate::json::Raw;
 
 /// The id of a request, or a progress token: a string or an integer.
 ///
-/// It keeps its JSON token, so that it is echoed as it came: `18446744073709551615` and `1.0`
-/// too. Two ids are equal if they mean the same value: `1` and `1.0` are, `1` and `"1"` are not.
+/// It keeps its JSON token, so that it is echoed unchanged, even `18446744073709551615` and `1.0`.
+/// Two ids are equal if they have the same value: `1` and `1.0` are equal, `1` and `"1"` are not.
 ///
 /// [Specification: Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic#requests)
 #[derive(Clone)]
 pub struct RequestId {
     token: Token,
-    /// The one spelling of the value, where the token has another.
+    /// The canonical form of the value, if it differs from the token.
     canonical: Option<Box<[u8]>>,
-    /// First eight bytes of that spelling as an integer, for a fast comparison.
+    /// First eight bytes of the canonical form as an integer, for a fast comparison.
     beginning: u64,
 }
 
-/// A JSON token. One of usual length is in place, and copied at once.
+/// A JSON token. A token of usual length is stored inline, and copied at once.
 #[derive(Clone)]
 enum Token {
     Short { bytes: [u8; SHORT], len: u8 },
@@ -55,7 +55,7 @@ impl Token {
     }
 }
 
-/// A progress token; what holds of a [`RequestId`] holds of it.
+/// A progress token, with the same properties as a [`RequestId`].
 pub type ProgressToken = RequestId;
 
 /// The longest integer that is accepted when written as a float (`1e3`), in digits.
@@ -104,7 +104,7 @@ impl RequestId {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(text) => Some([b"\"", text.as_bytes(), b"\""].concat()),
             },
-            // Most are plain digits. JSON has no zeros before them.
+            // Most ids are plain digits. JSON allows no leading zeros.
             b'0'..=b'9' if raw.0.iter().all(u8::is_ascii_digit) => None,
             b'-' | b'0'..=b'9' => match canonical_integer(raw.0)? {
                 digits if *digits == *raw.0 => None,
@@ -117,7 +117,7 @@ impl RequestId {
         Some(Self { token: Token::new(raw.0), canonical, beginning })
     }
 
-    /// The id as JSON, as it came.
+    /// The id as JSON, unchanged.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(self.as_bytes()).unwrap_or("0")
     }
@@ -127,7 +127,7 @@ impl RequestId {
         self.token.as_bytes()
     }
 
-    /// The one spelling of the value.
+    /// The canonical form of the value.
     pub(crate) fn canonical_str(&self) -> &str {
         core::str::from_utf8(self.canonical()).unwrap_or("0")
     }
@@ -148,8 +148,8 @@ fn beginning(spelling: &[u8]) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// The plain decimal spelling of an integral JSON number; `None` if it has a fraction, or more
-/// than [`MAX_FLOAT_DIGITS`] digits while written as a float.
+/// The canonical decimal form of an integral JSON number. `None` if the number has a fraction, or
+/// is written as a float with more than [`MAX_FLOAT_DIGITS`] digits.
 fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
     if !token.iter().any(|b| matches!(b, b'.' | b'e' | b'E')) {
         return Some(Cow::Borrowed(if token == b"-0" { b"0" } else { token }));
@@ -175,7 +175,7 @@ fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
         Some(digits) => core::str::from_utf8(digits).ok()?.parse::<i32>().ok()?,
         None => 0,
     };
-    // How many of the digits stand before the point.
+    // Number of digits before the decimal point.
     let point = i64::try_from(whole.len()).ok()?.checked_add(i64::from(exponent))?;
     let point = usize::try_from(point).ok().filter(|at| *at <= MAX_FLOAT_DIGITS)?;
     if digits.get(point..).is_some_and(|rest| rest.iter().any(|b| *b != b'0')) {

@@ -1,9 +1,9 @@
 //! The methods of the specification, a row each.
 //!
-//! In: the name of a method, or a [`Method`]. Out: its [`MethodRow`], which has everything that is known
-//! without parameters. The headers, the cache, sealed states, retries and reserved names ask the
-//! row. A new method is a row here, a type, and a handler, which is registered under its name unless
-//! the machine answers the method by itself.
+//! In: the name of a method, or a [`Method`]. Out: its [`MethodRow`], which has all properties that
+//! do not depend on parameters. The headers, the cache, sealed states, retries and reserved names
+//! use the row. A new method needs a row here, a type, and a handler. The handler is registered
+//! under the method's name, unless the machine answers the method itself.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -17,17 +17,17 @@ use crate::version::Era;
 /// The properties of a method.
 #[derive(Debug)]
 pub(crate) struct MethodRow {
-    /// The name on the wire.
+    /// The name in messages.
     pub(crate) name: &'static str,
     /// The side whose requests or notifications have the method.
     pub(crate) sender: Sender,
-    /// The eras that have the method.
+    /// The eras that define the method.
     pub(crate) eras: Eras,
-    /// The member of `params` that names what the message is about.
+    /// The member of `params` with the subject of the message.
     pub(crate) subject: Option<Subject>,
     /// The capability of a server that a request needs.
     pub(crate) capability: Option<Capability>,
-    /// The effect of a message that arrives twice.
+    /// The effect of a repeated message.
     pub(crate) repetition: Repetition,
     /// The further properties.
     traits: &'static [Trait],
@@ -41,7 +41,7 @@ pub(crate) enum Sender {
     Either,
 }
 
-/// The eras that have a method.
+/// The eras that define a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Eras {
     Legacy,
@@ -49,13 +49,15 @@ pub(crate) enum Eras {
     Both,
 }
 
-/// The member of `params` that names what a message is about, and which `Mcp-Name` repeats.
+/// The member of `params` with the subject of a message, which `Mcp-Name` mirrors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Subject {
-    /// `name`; what the server does depends on `arguments` too.
+    /// `name`; the effect depends on `arguments` too.
     Name,
     /// `uri`.
     Uri,
+    /// `taskId`.
+    TaskId,
 }
 
 /// A capability that a server declares.
@@ -66,15 +68,17 @@ pub(crate) enum Capability {
     Prompts,
     Resources,
     ResourceSubscriptions,
+    /// The extension [`ext::TASKS`](crate::ext::TASKS).
+    Tasks,
     Tools,
 }
 
-/// The effect of a message that arrives twice.
+/// The effect of a repeated message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Repetition {
-    /// The same as that of one that arrives once.
+    /// The repetition has no further effect.
     Idempotent,
-    /// Something happens twice, or nobody knows.
+    /// The effect is doubled or unknown.
     Unsafe,
 }
 
@@ -85,11 +89,11 @@ enum Trait {
     Cacheable,
     /// The result may be `input_required`.
     MayRequireInput,
-    /// The machine of the server answers it, from what is registered.
+    /// The server's machine answers it, from the registrations.
     Builtin,
-    /// The machine of the client writes it; applications do not.
+    /// The client's machine sends it; applications do not.
     ClientMachine,
-    /// The machine of the server writes it; applications do not.
+    /// The server's machine sends it; applications do not.
     ServerMachine,
 }
 
@@ -99,6 +103,7 @@ impl Subject {
         match self {
             Self::Name => "name",
             Self::Uri => "uri",
+            Self::TaskId => "taskId",
         }
     }
 }
@@ -121,14 +126,14 @@ impl MethodRow {
         self.traits.contains(&Trait::MayRequireInput)
     }
 
-    /// Returns whether a handler answers it that is registered under its name: it is a request of
+    /// Returns whether a handler that is registered under its name answers it: it is a request of
     /// clients, and the machine does not answer it.
     pub(crate) fn has_handler(&self) -> bool {
         let is_request = !self.name.starts_with("notifications/");
         is_request && self.sender != Sender::Server && !self.traits.contains(&Trait::Builtin)
     }
 
-    /// Returns whether servers of this era have the method.
+    /// Returns whether this era defines the method.
     pub(crate) fn is_in(&self, era: Era) -> bool {
         match self.eras {
             Eras::Both => true,
@@ -142,8 +147,8 @@ impl MethodRow {
         self.traits.contains(&Trait::ClientMachine)
     }
 
-    /// Returns whether an application of a server never sends the method: the machine of the server
-    /// does, or clients do.
+    /// Returns whether an application of a server never sends the method: the server's machine
+    /// sends it, or clients do.
     pub(crate) fn is_reserved_to_servers(&self) -> bool {
         self.sender == Sender::Client || self.traits.contains(&Trait::ServerMachine)
     }
@@ -157,7 +162,7 @@ macro_rules! methods {
         #[non_exhaustive]
         pub enum Method {
             $($(#[$doc])* $variant,)*
-            /// A method that no machine knows by itself.
+            /// A method that the specification does not define.
             Other(Box<str>),
         }
 
@@ -176,11 +181,19 @@ macro_rules! methods {
         };
 
         impl Method {
-            /// The name on the wire.
+            /// The name in messages.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)*
                     Self::Other(name) => name,
+                }
+            }
+
+            /// The same, without a borrow of `self`.
+            pub(crate) fn to_name(&self) -> Cow<'static, str> {
+                match self {
+                    $(Self::$variant => Cow::Borrowed($name),)*
+                    Self::Other(name) => Cow::Owned(name.as_ref().into()),
                 }
             }
 
@@ -196,8 +209,8 @@ macro_rules! methods {
                 }
             }
 
-            /// The method that a JSON value names, if it names one. The names that are known are
-            /// seen without decoding them.
+            /// The method in a JSON value, if the value is a name. Known names are found without
+            /// decoding.
             pub(crate) fn from_raw(raw: Raw<'_>) -> Option<Self> {
                 match raw.0.strip_prefix(b"\"")?.strip_suffix(b"\"")? {
                     b"" => None,
@@ -252,6 +265,12 @@ methods! {
     SetLevel = "logging/setLevel", Client, Legacy, None, Some(Logging), Idempotent, [Builtin];
     /// Requests notifications about changes from a modern server.
     Listen = "subscriptions/listen", Client, Modern, None, None, Idempotent, [Builtin, ClientMachine];
+    /// Requests a task, of the extension [`ext::TASKS`](crate::ext::TASKS).
+    GetTask = "tasks/get", Client, Modern, Some(TaskId), Some(Tasks), Idempotent, [];
+    /// Gives input to a task.
+    UpdateTask = "tasks/update", Client, Modern, Some(TaskId), Some(Tasks), Idempotent, [];
+    /// Cancels a task.
+    CancelTask = "tasks/cancel", Client, Modern, Some(TaskId), Some(Tasks), Idempotent, [];
     /// Requests a message from the model of a client.
     CreateMessage = "sampling/createMessage", Server, Both, None, None, Unsafe, [];
     /// Requests input from the user of a client.
@@ -276,16 +295,18 @@ methods! {
     ResourceUpdated = "notifications/resources/updated", Server, Both, None, None, Idempotent, [ServerMachine];
     /// Reports what a modern server honours of a subscription.
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", Server, Modern, None, None, Idempotent, [ServerMachine];
+    /// A task has another state.
+    TaskUpdated = "notifications/tasks", Server, Modern, None, None, Idempotent, [ServerMachine];
     /// Reports that the user has finished at a URL; 2025-11-25 only.
     ElicitationComplete = "notifications/elicitation/complete", Server, Legacy, None, None, Idempotent, [];
     /// The roots of a legacy client have changed.
     RootsListChanged = "notifications/roots/list_changed", Client, Legacy, None, None, Idempotent, [];
 }
 
-/// Returns whether a request or notification with this method has the same effect if the peer sees
-/// it twice ([RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
+/// Returns whether a repeated request or notification with this method has no further effect ([RFC
+/// 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
 ///
-/// The effect of a tool, and of a request of an extension, is not known. A second `initialize` or
+/// The effect of a tool, and of a request of an extension, is unknown. A second `initialize` or
 /// `subscriptions/listen` opens another session or subscription, which ends by itself.
 pub(crate) fn is_idempotent(method: &str) -> bool {
     match MethodRow::named(method) {
@@ -294,7 +315,7 @@ pub(crate) fn is_idempotent(method: &str) -> bool {
     }
 }
 
-/// The table as Markdown, as it stands in `docs/tables.md`.
+/// The table as Markdown, as in `docs/tables.md`.
 pub fn draw() -> String {
     let heads = ["method", "sent by", "eras", "about", "capability", "twice", "traits"];
     decision_table::draw(heads.into_iter(), TABLE, |row| {

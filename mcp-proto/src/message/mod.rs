@@ -1,7 +1,7 @@
 //! JSON-RPC messages.
 //!
-//! In: one JSON text, from a framer ([`parse`]). Out: a [`Message`] whose `params` and results
-//! are still slices of that text, or a [`Malformed`] that says what to answer. The other way,
+//! In: one JSON text, from a framer ([`parse`]). Out: a [`Message`] whose `params` and results are
+//! still slices of that text, or a [`Malformed`] with the error to answer. In the other direction,
 //! an [`Outgoing`] is written into the framer's buffer. Nothing here knows eras or sessions.
 //!
 //! [Specification: Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic#messages)
@@ -42,7 +42,7 @@ pub(crate) use parse::unreadable;
 pub enum Incoming {
     /// One message.
     Message(Message),
-    /// An array; legal in revision 2025-03-26 alone.
+    /// An array; legal only in revision 2025-03-26.
     Batch(Batch),
 }
 
@@ -50,11 +50,11 @@ pub enum Incoming {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Message {
-    /// Asks for a response.
+    /// A message that requires a response.
     Request(Request),
-    /// Asks for nothing.
+    /// A message without a response.
     Notification(Notification),
-    /// Answers a request.
+    /// The answer to a request.
     Response(Response),
 }
 
@@ -64,9 +64,9 @@ pub enum Message {
 pub struct Request {
     /// Its id.
     pub id: RequestId,
-    /// The requests.
+    /// Its method.
     pub method: Method,
-    /// With which parameters.
+    /// Its parameters.
     pub params: Params,
     /// The bytes of the whole message.
     pub size: usize,
@@ -97,15 +97,15 @@ pub struct Response {
 #[derive(Clone, Debug)]
 pub struct Batch(pub(crate) Bytes);
 
-/// A text that is no message.
+/// A text that is not a valid message.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Malformed {
     /// Reason why the message is invalid.
     pub error: ProtocolError,
-    /// Its id, if it could be read: to answer to, or of the request that it seems to answer.
+    /// Its id, if it could be read: the id to answer to, or the one that it seems to answer.
     pub id: Option<RequestId>,
-    /// True if a server answers it: not if it was a notification or a response.
+    /// True if a server must answer it: false for notifications and responses.
     pub answerable: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct ErrorData {
     pub code: ErrorCode,
     /// One sentence for a human.
     pub message: Cow<'static, str>,
-    /// More, for a program.
+    /// Further data, for programs.
     pub data: Option<Json>,
 }
 
@@ -128,17 +128,17 @@ impl ErrorData {
         Self { code, message: message.into(), data: None }
     }
 
-    /// A failure of the server's own, -32603.
+    /// A failure of the server itself, -32603.
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, message)
     }
 
-    /// Parameters that the method does not take, -32602.
+    /// Invalid parameters of the method, -32602.
     pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
-    /// There is no resource with this URI. Modern clients get -32602, legacy ones -32002.
+    /// The error for an unknown resource. Modern clients get -32602, legacy ones -32002.
     pub fn resource_not_found(uri: &str) -> Self {
         Self::from(&ProtocolError::ResourceNotFound { uri: uri.into() })
     }
@@ -151,7 +151,7 @@ impl From<&ProtocolError> for ErrorData {
 }
 
 impl ErrorData {
-    /// The error as a peer of this revision gets it: its link leads to a page of that revision.
+    /// The error for a peer of this revision: its link leads to a page of that revision.
     pub(crate) fn in_revision(error: &ProtocolError, version: ProtocolVersion) -> Self {
         let mut data = Vec::new();
         let mut object = List::object(&mut data);
@@ -162,7 +162,7 @@ impl ErrorData {
                 crate::json::write::string(list.item(), version);
             }
             list.end();
-            // The schema wants a string, even if nothing was requested.
+            // The schema requires a string, even if nothing was requested.
             object.text("requested", requested.as_deref().unwrap_or_default());
         } else if let ProtocolError::ResourceNotFound { uri } = error {
             object.text("uri", uri);

@@ -1,21 +1,21 @@
-//! Message to text.
+//! Encoding of messages.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::{ErrorData, RequestId};
 use crate::json::Json;
 use crate::json::write::{self, List, Sink};
 
-/// A message that a machine wants to be sent.
+/// A message to send.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Outgoing {
     /// A response with a result.
     Result {
-        /// The request that it answers.
+        /// The id of the answered request.
         id: RequestId,
         /// Members to put before those of `result`, without braces; may be empty.
         stamp: Bytes,
@@ -24,7 +24,7 @@ pub enum Outgoing {
     },
     /// A response with an error.
     Error {
-        /// The request that it answers, if its id could be read.
+        /// The id of the answered request, if it could be read.
         id: Option<RequestId>,
         /// The error.
         error: ErrorData,
@@ -36,7 +36,7 @@ pub enum Outgoing {
         /// Its parameters, an object; `{}` is not written.
         params: Json,
     },
-    /// A request; a server sends some in the legacy era.
+    /// A request; servers send requests only in the legacy era.
     Request {
         /// Its id.
         id: RequestId,
@@ -47,7 +47,7 @@ pub enum Outgoing {
         /// Its parameters, an object; `{}` is not written.
         params: Json,
     },
-    /// The answers to a batch; revision 2025-03-26 alone.
+    /// The answers to a batch; only in revision 2025-03-26.
     Batch(Vec<Self>),
 }
 
@@ -61,7 +61,7 @@ impl Outgoing {
         Self::Request { id, method: method.into(), stamp: Bytes::new(), params }
     }
 
-    /// A request is no longer of interest.
+    /// The cancellation of a request.
     pub(crate) fn cancelled(id: &RequestId) -> Self {
         let mut params = Vec::new();
         let mut object = List::object(&mut params);
@@ -70,12 +70,12 @@ impl Outgoing {
         Self::notification("notifications/cancelled", Json::trusted(params))
     }
 
-    /// A notification of the specification's.
+    /// A notification that the specification defines.
     pub(crate) fn notification(method: &'static str, params: Json) -> Self {
         Self::Notification { method: method.into(), params }
     }
 
-    /// Returns whether it answers something.
+    /// Returns whether the message is an answer.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
             Self::Result { .. } | Self::Error { .. } | Self::Batch(_) => true,
@@ -102,13 +102,35 @@ impl Outgoing {
         }
     }
 
+    /// The members of a result whose text is at least `min` bytes long, with the brace behind
+    /// them: to be handed on as they are.
+    pub(crate) fn long_members(&self, min: usize) -> Option<Bytes> {
+        match self {
+            Self::Result { result, .. } if result.as_bytes().len() >= min => result.members_text(),
+            Self::Result { .. }
+            | Self::Error { .. }
+            | Self::Notification { .. }
+            | Self::Request { .. }
+            | Self::Batch(_) => None,
+        }
+    }
+
+    /// Writes a result without what [`Outgoing::long_members`] returns, and returns where in `out`
+    /// that belongs.
+    pub(crate) fn write_around(&self, members: &[u8], out: &mut BytesMut) -> usize {
+        let Self::Result { id, stamp, .. } = self else { return out.len() };
+        write_head(out, id);
+        open_stamped(out, stamp, members);
+        let at = out.len();
+        out.push(b"}");
+        at
+    }
+
     /// Writes the message as one JSON text.
     pub(crate) fn write(&self, out: &mut impl Sink) {
         match self {
             Self::Result { id, stamp, result } => {
-                out.push(b"{\"jsonrpc\":\"2.0\",\"id\":");
-                out.push(id.as_bytes());
-                out.push(b",\"result\":");
+                write_head(out, id);
                 write_stamped(out, stamp, result.as_bytes());
                 out.push(b"}");
             }
@@ -152,17 +174,29 @@ fn write_call(out: &mut impl Sink, method: &str, stamp: &[u8], params: &Json) {
     out.push(b"}");
 }
 
+/// Writes a result as far as its object.
+fn write_head(out: &mut impl Sink, id: &RequestId) {
+    out.push(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.push(id.as_bytes());
+    out.push(b",\"result\":");
+}
+
 fn write_stamped(out: &mut impl Sink, stamp: &[u8], object: &[u8]) {
     let inside = object.strip_prefix(b"{").unwrap_or_default();
     if stamp.is_empty() || inside.is_empty() {
         return out.push(object);
     }
+    open_stamped(out, stamp, inside);
+    out.push(inside);
+}
+
+/// Writes what precedes the members of an object, which end with its brace.
+fn open_stamped(out: &mut impl Sink, stamp: &[u8], members: &[u8]) {
     out.push(b"{");
     out.push(stamp);
-    if inside.trim_ascii_start() != b"}" {
+    if !stamp.is_empty() && members.trim_ascii_start() != b"}" {
         out.push(b",");
     }
-    out.push(inside);
 }
 
 fn write_error(out: &mut impl Sink, error: &ErrorData) {

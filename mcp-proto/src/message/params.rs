@@ -1,11 +1,12 @@
-//! The parameters of a request or notification, with the places of what routing reads.
+//! The parameters of a request or notification, with the positions of the members that routing
+//! reads.
 
 use smallvec::SmallVec;
 
 use crate::json::scan::{ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 
-/// A member of `params`, or of `params._meta`, that a machine reads by itself.
+/// A member of `params`, or of `params._meta`, that a machine itself reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Member {
     Arguments,
@@ -19,6 +20,7 @@ pub(crate) enum Member {
     Reason,
     RequestId,
     RequestState,
+    TaskId,
     Uri,
     MetaClientCapabilities,
     MetaClientInfo,
@@ -45,6 +47,7 @@ impl Member {
             b"\"reason\"" => Self::Reason,
             b"\"requestId\"" => Self::RequestId,
             b"\"requestState\"" => Self::RequestState,
+            b"\"taskId\"" => Self::TaskId,
             b"\"uri\"" => Self::Uri,
             _ => return None,
         })
@@ -79,6 +82,7 @@ impl Member {
             Self::Reason => "reason",
             Self::RequestId => "requestId",
             Self::RequestState => "requestState",
+            Self::TaskId => "taskId",
             Self::Uri => "uri",
             Self::MetaClientCapabilities => "io.modelcontextprotocol/clientCapabilities",
             Self::MetaClientInfo => "io.modelcontextprotocol/clientInfo",
@@ -92,7 +96,7 @@ impl Member {
     }
 }
 
-/// The parameters of a message: the object as it came.
+/// The parameters of a message: the object, unchanged.
 #[derive(Clone, Debug)]
 pub struct Params {
     json: Json,
@@ -115,17 +119,17 @@ impl Params {
         self.members.get(member).map(|span| Raw(span.of(self.json.as_bytes())))
     }
 
-    /// Returns whether it has one of these members.
+    /// Returns whether any of these members exists.
     pub(crate) fn has_any(&self, members: &[Member]) -> bool {
         self.members.places.iter().any(|(member, _)| members.contains(member))
     }
 
-    /// The same, sharing no memory with the message that it came in.
+    /// A copy that shares no memory with the message.
     pub(crate) fn detach(&self) -> Self {
         Self { json: self.json.detach(), members: self.members.clone() }
     }
 
-    /// `{}`, or none at all.
+    /// An empty object, as for missing parameters.
     pub(crate) fn empty() -> Self {
         Self::new(Json::EMPTY_OBJECT, Members::default())
     }
@@ -135,12 +139,12 @@ impl Params {
     }
 }
 
-/// The places of the members, counted from the start of the object. A message has few of them, each
-/// once.
+/// The positions of the members, counted from the start of the object. A message has few of them,
+/// each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Members {
     places: SmallVec<[(Member, Span); 6]>,
-    /// The first member that stood twice.
+    /// The first duplicate member.
     pub(crate) duplicate: Option<Member>,
 }
 
@@ -159,7 +163,7 @@ impl Members {
         }
     }
 
-    /// Walks over the object that comes next.
+    /// Scans the next object.
     pub(crate) fn scan(
         &mut self,
         scanner: &mut Scanner<'_>,

@@ -1,4 +1,4 @@
-//! Text to message, in one pass.
+//! Parser for messages, in one pass.
 //!
 //! The kind of a message follows from the keys that are present; an explicit `null` is a value,
 //! not an absence.
@@ -14,7 +14,7 @@
 use alloc::string::String;
 
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::params::Members;
 use super::{
@@ -28,9 +28,9 @@ use crate::limits::Limits;
 
 /// Reads one JSON text.
 ///
-/// Fails with a [`Malformed`], which has the error to answer with, and the id as far as it could be read.
+/// Fails with a [`Malformed`], which has the error to answer with, and the id if it could be read.
 pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
-    // Most texts are ASCII, which is seen at a fraction of the cost.
+    // Most texts are ASCII, which is much cheaper to check.
     if !text.is_ascii() && core::str::from_utf8(text).is_err() {
         return Err(unreadable(text, limits, ProtocolError::InvalidUtf8));
     }
@@ -57,9 +57,9 @@ pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
     }
 }
 
-/// A text that is broken, too deep or cut off, as far as it can be read: it has an id if both `id`
-/// and `method` are among its top-level keys, and it is a response, which nobody answers, if
-/// `result` or `error` is and `method` is not.
+/// Reads an invalid, too deep or incomplete text as far as possible. The text has an id if its
+/// top-level keys include both `id` and `method`. It counts as a response, which gets no answer, if
+/// it has `result` or `error` and no `method`.
 pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> Malformed {
     let mut scanner = Scanner::new(text, 1);
     let mut id = None;
@@ -80,8 +80,8 @@ pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> 
     });
     let token = id.filter(|_| (method || answers) && !twice).map(|span| span.of(text));
     let readable = token.filter(|token| {
-        // What was skimmed has not been checked, and it will be echoed.
-        token.len() <= limits.max_token_bytes
+        // The skimmed text was not checked, and will be echoed.
+        token.len() <= limits.max_id_bytes
             && core::str::from_utf8(token).is_ok()
             && Scanner::new(token, 0).value() == Ok(Span::whole(token))
     });
@@ -111,7 +111,7 @@ impl Malformed {
     }
 }
 
-/// A member of the top level that is read.
+/// A top-level member that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum EnvelopeKey {
     JsonRpc,
@@ -213,7 +213,8 @@ impl Envelope {
             (true, true) | (false, false) => Err(ProtocolError::AmbiguousKind),
         };
         kind.map_err(|error| {
-            // What has a `method` asks, whatever else it has; an id that stands twice names nobody.
+            // A text with `method` is a request, whatever else it has. A duplicate id identifies no
+            // request.
             let is_response = answers && !self.has(EnvelopeKey::Method);
             let id = self.request_id(text, limits).unwrap_or_default();
             let id = id.filter(|_| self.duplicate != Some(EnvelopeKey::Id));
@@ -276,8 +277,8 @@ impl Envelope {
 
     fn request_id(&self, text: &[u8], limits: &Limits) -> Result<Option<RequestId>, ProtocolError> {
         let Some(token) = self.get(EnvelopeKey::Id, text) else { return Ok(None) };
-        if token.0.len() > limits.max_token_bytes {
-            return Err(ProtocolError::TokenTooLong { max_token_bytes: limits.max_token_bytes });
+        if token.0.len() > limits.max_id_bytes {
+            return Err(ProtocolError::TokenTooLong { max_id_bytes: limits.max_id_bytes });
         }
         RequestId::from_raw(token).map(Some).ok_or(ProtocolError::InvalidId)
     }
@@ -288,9 +289,14 @@ fn error_data(text: &[u8]) -> Result<ErrorData, ProtocolError> {
     struct Fields {
         code: i64,
         message: String,
+        /// `null` is data too, which a bridge forwards.
+        #[serde(default, deserialize_with = "present")]
         data: Option<Json>,
     }
-    // `serde` would take an array for a struct.
+    fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+        Json::deserialize(deserializer).map(Some)
+    }
+    // `serde` would also read a struct from an array.
     let object = Some(text).filter(|text| Raw(text).is_object());
     let fields = object.and_then(|text| serde_json::from_slice(text).ok());
     let Fields { code, message, data } = fields.ok_or(ProtocolError::InvalidError)?;

@@ -1,12 +1,12 @@
-//! Whose request a sealed state is good for.
+//! Binding of a sealed state to a request.
 
 use sha2::{Digest, Sha256};
 
 use crate::json::{Json, canonical};
 use crate::message::{MethodRow, Subject};
 
-/// The request that a state belongs to: a state is minted with one, and verified with that of the
-/// request that brings it back.
+/// The request that a state belongs to. A state is minted with the binding of one request, and
+/// verified with the binding of the request that returns it.
 ///
 /// Two bindings are equal if these are:
 ///
@@ -18,43 +18,45 @@ use crate::message::{MethodRow, Subject};
 ///   member that is absent, one that is `null` and one that is empty;
 /// - the principal: none differs from an empty one.
 ///
-/// It is made of digests and holds nothing of the request. It costs a pass over the parameters, and
-/// a copy of each object in them whose keys are out of order.
+/// A binding consists of digests, and stores nothing of the request. Making one costs a pass over
+/// the parameters, and a copy of each object in them whose keys are out of order.
 ///
 /// [Specification: Server Requirements](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow)
 #[derive(Clone, Debug)]
-pub struct Binding {
+pub struct StateBinding {
     request: [u8; 32],
     principal: Option<[u8; 32]>,
 }
 
-impl Binding {
-    /// The binding to a request, of whomever: without a principal.
+impl StateBinding {
+    /// The binding to a request, without a principal.
     pub fn new(method: &str, params: &Json) -> Self {
         let subject = MethodRow::named(method).and_then(|row| row.subject);
         let keep = |key: &[u8]| match subject {
             Some(Subject::Name) => matches!(key, b"\"name\"" | b"\"arguments\""),
             Some(Subject::Uri) => key == b"\"uri\"",
+            Some(Subject::TaskId) => key == b"\"taskId\"",
             None => !matches!(key, b"\"_meta\"" | b"\"inputResponses\"" | b"\"requestState\""),
         };
         let hash = request_hash(method);
         let request = match canonical::text(params, keep) {
             Some(text) => hash.chain_update([0]).chain_update(text),
-            // Deeper than a peer can send: the text as it is can only be too strict.
+            // Nested deeper than a peer can send: comparing the text as written can only be too
+            // strict.
             None => hash.chain_update([1]).chain_update(params.as_bytes()),
         };
         Self { request: request.finalize().into(), principal: None }
     }
 
-    /// Binds to whoever was authenticated, too: whatever names one user and never another, such as
-    /// the issuer and the subject of a token.
+    /// Binds to an authenticated principal too: any text that names exactly one user, such as the
+    /// issuer and the subject of a token.
     pub fn principal(mut self, principal: impl AsRef<[u8]>) -> Self {
         self.principal = Some(Sha256::digest(principal.as_ref()).into());
         self
     }
 
-    /// What goes into the code of authentication: of two bindings that differ neither begins with
-    /// the other.
+    /// Input of the authentication code. Of two bindings that differ, neither is a prefix of the
+    /// other.
     pub(super) fn parts(&self) -> [&[u8]; 3] {
         match &self.principal {
             None => [&self.request, &[0], &[]],
@@ -63,7 +65,7 @@ impl Binding {
     }
 }
 
-/// The length comes before the method, so that what follows cannot be taken for a part of it.
+/// The length comes before the method, so that the rest cannot be confused with the method.
 fn request_hash(method: &str) -> Sha256 {
     let length = u64::try_from(method.len()).unwrap_or(u64::MAX);
     Sha256::new().chain_update(length.to_be_bytes()).chain_update(method)

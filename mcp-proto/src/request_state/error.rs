@@ -1,4 +1,4 @@
-//! Why a state is refused.
+//! Reason why a state is refused.
 
 use core::fmt;
 
@@ -8,38 +8,38 @@ use crate::message::ErrorData;
 
 const PAGE: &str = "2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow";
 
-/// A `requestState` that is refused: the peer's fault, or that of a configuration.
+/// Error of a refused `requestState`: the peer's fault, or that of a configuration.
 ///
-/// Its text is for who runs the server. The peer gets -32602 ([`ErrorData`] is made from it) with
-/// one text for all variants, so that whoever tries states learns nothing from the answers.
+/// Its text is for the operator of the server. The peer gets -32602 ([`ErrorData`] is made from it)
+/// with one text for all variants, so that an attacker learns nothing from the answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RequestStateError {
-    /// It is longer than [`MAX_REQUEST_STATE_BYTES`].
+    /// The state is longer than [`MAX_REQUEST_STATE_BYTES`].
     TooLong,
-    /// It is not of this format.
+    /// The state does not have this format.
     Malformed,
-    /// It names a key that the codec does not have.
+    /// The state names a key that the codec does not have.
     UnknownKey {
         /// The id that it names.
         id: u32,
     },
-    /// The code of authentication is not that of its bytes and the binding: it was changed, or
-    /// comes with another method, other parameters or from another principal.
+    /// The authentication code does not match the state and the binding. The state was changed, or
+    /// belongs to another method, other parameters or another principal.
     Forged,
-    /// Its time has passed.
+    /// The state has expired.
     Expired,
-    /// It lives longer than the codec lets states live, or the clocks of two servers differ by
-    /// more than [`CLOCK_SKEW`].
+    /// The state lives longer than the codec allows, or the clocks of two servers differ by more
+    /// than [`CLOCK_SKEW`].
     ExpiresTooLate,
-    /// It was used before.
+    /// The state was used before.
     Replayed,
-    /// As many states are remembered as there is room for.
+    /// No more used states can be remembered.
     Full {
-        /// The number.
+        /// The most states that are remembered.
         capacity: usize,
     },
-    /// It is genuine, and its payload is no JSON of the type that is wanted.
+    /// The state is authentic, but its payload is not JSON of the expected type.
     Payload,
 }
 

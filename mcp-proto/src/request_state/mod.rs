@@ -1,14 +1,14 @@
-//! A `requestState` that a client can bring back and nothing else: sealed, bound and short-lived.
+//! Sealed, bound and short-lived `requestState` strings.
 //!
-//! A handler that needs input answers with an `InputRequiredResult` and forgets the request; what
-//! it wants to know in the next round goes to the client and comes back as `requestState`. It is
-//! attacker's input then. In: what to remember, and the request. Out: a string for
-//! `InputRequiredResult::request_state`; and the other way round, or why not
-//! ([`RequestStateError`]). Handlers call this; no machine does.
+//! A handler that needs input answers with an `InputRequiredResult` and forgets the request. Its
+//! memory for the next round goes to the client, which returns it as `requestState`. A client may
+//! forge that string. In: the data to remember, and the request. Out: a string for
+//! `InputRequiredResult::request_state`; in the other direction the data, or the reason of a
+//! refusal ([`RequestStateError`]). Handlers call this; no machine does.
 //!
 //! - **Integrity, not secrecy.** A state is authenticated with HMAC-SHA-256. The client can read
 //!   the payload: what it must not know is encrypted before, or stays on the server.
-//! - **Bound** to method, salient parameters and principal ([`Binding`]).
+//! - **Bound** to method, salient parameters and principal ([`StateBinding`]).
 //! - **Short-lived.** Time is an argument, as the time since the Unix epoch: a state outlives
 //!   restarts and may come back to another process that has the key.
 //! - **Not single-use** by itself: see [`UsedNonces`].
@@ -16,7 +16,7 @@
 //! # Two rounds
 //!
 //! ```
-//! use mcp_proto::request_state::{Binding, RequestStateCodec, RequestStateKey};
+//! use mcp_proto::request_state::{StateBinding, RequestStateCodec, RequestStateKey};
 //! use mcp_proto::{Duration, ErrorData, Json};
 //! use serde::{Deserialize, Serialize};
 //!
@@ -46,7 +46,7 @@
 //!     user: &str,
 //!     params: &Json,
 //! ) -> Result<Answer, ErrorData> {
-//!     let binding = Binding::new("tools/call", params).principal(user);
+//!     let binding = StateBinding::new("tools/call", params).principal(user);
 //!     let read: Params = params.decode().map_err(|e| ErrorData::internal(e.to_string()))?;
 //!     let Some(state) = read.request_state else {
 //!         let draft = Json::encode(&Draft { price: 12 }).expect("a draft is JSON");
@@ -92,7 +92,7 @@
 //! | 16 | nonce |
 //! | 8 | expiry, milliseconds since the Unix epoch |
 //! | any | payload |
-//! | 32 | HMAC-SHA-256 of a label, the [`Binding`] and all bytes before |
+//! | 32 | HMAC-SHA-256 of a label, the [`StateBinding`] and all bytes before |
 //!
 //! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 
@@ -114,12 +114,11 @@ use sha2::Sha256;
 use crate::error::UsageError;
 use crate::time::Duration;
 
-pub use binding::Binding;
+pub use binding::StateBinding;
 pub use error::RequestStateError;
 pub use nonces::UsedNonces;
 
-/// The longest `requestState` that is accepted, in bytes of its text: 64 KiB. None longer is
-/// minted.
+/// The longest `requestState` that is accepted or minted, in bytes of its text: 64 KiB.
 pub const MAX_REQUEST_STATE_BYTES: usize = 64 * 1024;
 
 /// Default lifetime of a state, which [`RequestStateCodec::ttl`] changes: 10 minutes.
@@ -142,7 +141,7 @@ const OVERHEAD: usize = 1 + 4 + NONCE + 8 + CODE;
 /// The longest payload that fits, in bytes: just under 48 KiB.
 const MAX_PAYLOAD: usize = MAX_REQUEST_STATE_BYTES / 4 * 3 - OVERHEAD;
 
-/// A secret and the number by which states name it.
+/// A secret, and the number that identifies it in states.
 #[derive(Clone)]
 pub struct RequestStateKey {
     id: u32,
@@ -150,9 +149,9 @@ pub struct RequestStateKey {
 }
 
 impl RequestStateKey {
-    /// A key; `id` is not secret, and never given to another key. The secret is at least 32 bytes
-    /// of randomness, the same for all processes that a client may come back to, and of no other
-    /// service: that would accept the states of this one.
+    /// A key; `id` is not secret, and must never be reused for another key. The secret is at least
+    /// 32 random bytes, the same for all processes to which a client may return a state. Another
+    /// service with the same secret would accept the states of this one.
     ///
     /// # Errors
     ///
@@ -166,7 +165,7 @@ impl RequestStateKey {
     }
 }
 
-/// The id alone.
+/// Shows only the id.
 impl fmt::Debug for RequestStateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RequestStateKey({})", self.id)
@@ -175,8 +174,8 @@ impl fmt::Debug for RequestStateKey {
 
 /// Mints and verifies sealed `requestState` strings.
 ///
-/// To replace a key, first make all servers [`accept`](Self::accept) the next one, then make it the
-/// current one and `accept` the earlier one, and drop that once the ttl has passed.
+/// To replace a key, first make all servers [`accept`](Self::accept) the next one. Then make it the
+/// current one and `accept` the earlier one, and drop the earlier one once the ttl has passed.
 #[derive(Clone, Debug)]
 pub struct RequestStateCodec {
     current: RequestStateKey,
@@ -190,7 +189,7 @@ impl RequestStateCodec {
         Self { current, others: Vec::new(), ttl: DEFAULT_REQUEST_STATE_TTL }
     }
 
-    /// Verifies what was minted with this key, too.
+    /// Accepts states that were minted with this key too.
     ///
     /// # Errors
     ///
@@ -203,11 +202,11 @@ impl RequestStateCodec {
         Ok(self)
     }
 
-    /// How long a state lives, in milliseconds at the finest; default
-    /// [`DEFAULT_REQUEST_STATE_TTL`]. It is as long as a user may take to answer.
+    /// Sets the lifetime of a state, rounded down to milliseconds; default
+    /// [`DEFAULT_REQUEST_STATE_TTL`]. Users may take this long to answer.
     ///
-    /// A state that has longer to live is refused, so that a shorter ttl holds at once, for what was
-    /// minted before too; [`CLOCK_SKEW`] is allowed for.
+    /// A state with a longer remaining life is refused, so that a shorter ttl takes effect at once,
+    /// also for earlier states; [`CLOCK_SKEW`] is tolerated.
     pub const fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
@@ -226,7 +225,7 @@ impl RequestStateCodec {
         &self,
         now: Duration,
         nonce: [u8; 16],
-        binding: &Binding,
+        binding: &StateBinding,
         payload: &[u8],
     ) -> Result<String, UsageError> {
         if payload.len() > MAX_PAYLOAD {
@@ -247,23 +246,23 @@ impl RequestStateCodec {
 
     /// Opens a string that a client sent.
     ///
-    /// `now` is the time since the Unix epoch. Nothing in the string is believed before its code of
-    /// authentication was found to be right, in constant time.
+    /// `now` is the time since the Unix epoch. The contents are only used after the authentication
+    /// code was checked, in constant time.
     ///
     /// # Errors
     ///
-    /// All of [`RequestStateError`] but `Replayed`, `Full` and `Payload`. It becomes the answer by
-    /// `?` in a handler that fails with [`ErrorData`](crate::ErrorData).
+    /// All of [`RequestStateError`] except `Replayed`, `Full` and `Payload`. In a handler that
+    /// fails with [`ErrorData`](crate::ErrorData), `?` turns it into the answer.
     pub fn verify(
         &self,
         now: Duration,
-        binding: &Binding,
+        binding: &StateBinding,
         state: &str,
     ) -> Result<Verified, RequestStateError> {
         if state.len() > MAX_REQUEST_STATE_BYTES {
             return Err(RequestStateError::TooLong);
         }
-        // The engine is strict: one string for each sequence of bytes.
+        // The decoder is strict: it accepts exactly one string for each sequence of bytes.
         let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| RequestStateError::Malformed)?;
         let bytes = Bytes::from(bytes);
         let sealed = Sealed::read(&bytes).ok_or(RequestStateError::Malformed)?;
@@ -299,7 +298,7 @@ pub struct Verified {
     pub payload: Bytes,
     /// The nonce that it was minted with.
     pub nonce: [u8; 16],
-    /// Expiry as time since the Unix epoch. From then on verification fails.
+    /// Expiry as time since the Unix epoch. Verification fails from then on.
     pub expires: Duration,
 }
 
@@ -320,7 +319,7 @@ struct Sealed<'a> {
     nonce: [u8; NONCE],
     expires: u64,
     payload: &'a [u8],
-    /// All of the above, as it stands.
+    /// All these parts, as received.
     authentic: &'a [u8],
     code: &'a [u8; CODE],
 }
@@ -343,8 +342,9 @@ impl<'a> Sealed<'a> {
     }
 }
 
-/// The label and the binding cannot run into what follows: each says where it ends.
-fn authenticate(key: &RequestStateKey, binding: &Binding, authentic: &[u8]) -> Hmac<Sha256> {
+/// The label and the binding are self-delimiting, so the following bytes cannot be confused with
+/// them.
+fn authenticate(key: &RequestStateKey, binding: &StateBinding, authentic: &[u8]) -> Hmac<Sha256> {
     let mut mac = key.mac.clone().chain_update(LABEL);
     for part in binding.parts() {
         mac.update(part);
@@ -352,7 +352,7 @@ fn authenticate(key: &RequestStateKey, binding: &Binding, authentic: &[u8]) -> H
     mac.chain_update(authentic)
 }
 
-/// What does not fit is the end of time, at which everything has expired.
+/// Milliseconds of a time. An overflow becomes the end of time, when everything has expired.
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! The bearer token of a request.
 //!
-//! In: a head. Out: the token. It is read from the field `Authorization` only: a token in the query
-//! of a URL gets into logs, and the specification forbids it.
+//! In: a head. Out: the token. The token is only read from the field `Authorization`: a token in
+//! the query of a URL appears in logs, and the specification forbids it.
 //!
 //! [RFC 6750, section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)
 
@@ -11,8 +11,8 @@ use crate::frame::http1::Head;
 /// The longest token that is read, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
-/// The bearer token of a request; `None` without a field `Authorization` and with one of another
-/// scheme.
+/// The bearer token of a request. `None` without a field `Authorization`, or if the field has
+/// another scheme.
 ///
 /// Fails with a refusal of status 400 if there are several fields, or if the token has other
 /// characters than RFC 6750 allows, or more than 16 KiB.
@@ -31,7 +31,7 @@ const MAX_TOKEN_BYTES: usize = 16 * 1024;
 pub fn bearer(head: &Head) -> Result<Option<&str>, TokenRefusal> {
     let mut fields = head.all("authorization");
     let Some(field) = fields.next() else { return Ok(None) };
-    // Two fields could be read in two ways.
+    // Two fields are ambiguous.
     if fields.next().is_some() {
         return Err(TokenRefusal::malformed("there are several fields Authorization"));
     }

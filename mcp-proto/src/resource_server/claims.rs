@@ -1,8 +1,7 @@
-//! Claims of a token that somebody has verified.
+//! Claims of a verified token.
 //!
-//! In: the claims as JSON: the payload of a JWT after its signature was checked, or the answer of an
-//! introspection endpoint. Out: whether they are good for this server at this time, and the
-//! principal.
+//! In: the claims as JSON: the payload of a JWT after its signature was checked, or the answer of
+//! an introspection endpoint. Out: their validity for this server at this time, and the principal.
 //!
 //! [RFC 7519, section 4.1](https://www.rfc-editor.org/rfc/rfc7519#section-4.1),
 //! [RFC 9068, section 2.2](https://www.rfc-editor.org/rfc/rfc9068#section-2.2)
@@ -19,10 +18,10 @@ use crate::json::{Json, Raw};
 use crate::scopes::Scopes;
 use crate::time::Duration;
 
-/// The number of audiences that are looked at.
+/// The most audiences that are decoded; the rest are ignored.
 const MAX_AUDIENCES: usize = 64;
 
-/// The contents of a token that somebody has verified.
+/// The contents of a verified token.
 ///
 /// Handlers find them by `context.peer().claims()`. `Debug` shows the issuer and the scopes only.
 #[derive(Clone, PartialEq)]
@@ -30,17 +29,17 @@ const MAX_AUDIENCES: usize = 64;
 pub struct Claims {
     /// `iss`: the authorization server that has issued the token.
     pub issuer: String,
-    /// `sub`: the user, as this issuer names them.
+    /// `sub`: the user, as named by this issuer.
     pub subject: Option<String>,
-    /// `client_id`, else `azp`: the client that the token was issued to.
+    /// `client_id`, otherwise `azp`: the client that the token was issued to.
     pub client_id: Option<String>,
     /// `aud`: the resource servers that the token is for, at most 64.
     pub audiences: Vec<String>,
-    /// `scope` (words), else `scp` (words or an array).
+    /// `scope` (words), otherwise `scp` (words or an array).
     pub scopes: Scopes,
     /// `exp`: the end of the token's life, since the Unix epoch.
     pub expires_at: Option<Duration>,
-    /// `nbf`: the begin of the token's life, since the Unix epoch.
+    /// `nbf`: the start of the token's life, since the Unix epoch.
     pub not_before: Option<Duration>,
     /// All claims, an object.
     pub json: Json,
@@ -62,7 +61,7 @@ pub struct ClaimRules {
     leeway: Duration,
 }
 
-/// The reason why claims are not good for a server.
+/// Reason why a server does not accept claims.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ClaimError {
@@ -72,11 +71,11 @@ pub enum ClaimError {
     Audience,
     /// `exp` has passed.
     Expired,
-    /// `nbf` is ahead.
+    /// `nbf` is in the future.
     NotYetValid,
-    /// There is no `exp`, so that the token would be good for ever.
+    /// There is no `exp`, so the token would never expire.
     NoExpiry,
-    /// There is neither `sub` nor a client, so that nobody is named.
+    /// There is neither `sub` nor a client, so there is no principal.
     NoSubject,
     /// Scopes are missing.
     Scopes {
@@ -86,8 +85,8 @@ pub enum ClaimError {
 }
 
 impl Claims {
-    /// Claims of a token that was looked up, such as in a database. They have no scopes, no
-    /// audience and no end.
+    /// Claims of a token that was looked up, for example in a database. They have no scopes, no
+    /// audience and no expiry.
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
         Self {
             issuer: issuer.into(),
@@ -101,17 +100,17 @@ impl Claims {
         }
     }
 
-    /// The same claims with these scopes, with blanks between them.
+    /// The same claims with these scopes, separated by blanks.
     #[must_use]
     pub fn with_scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);
         self
     }
 
-    /// Reads verified claims. `None` if the text is no JSON object, if `iss` is missing, or if `exp`
-    /// or `nbf` is no time.
+    /// Reads verified claims. `None` if the text is not a JSON object, if `iss` is missing, or if
+    /// `exp` or `nbf` is not a time.
     ///
-    /// Neither the signature nor the member `active` of an introspection answer is looked at.
+    /// The signature and the member `active` of an introspection answer are not checked.
     pub fn read(json: &[u8]) -> Option<Self> {
         let json = Json::parse(Bytes::copy_from_slice(json)).ok()?;
         let object = json.raw();
@@ -165,12 +164,12 @@ impl Claims {
         Ok(())
     }
 
-    /// The principal: the issuer, a blank and the subject, so that the same subject of two issuers
-    /// is two principals. Without a subject, the client is the principal: the issuer, `#client`, a
-    /// blank and its id. `None` if there is neither, or if the issuer cannot be one: it is empty or
-    /// has a blank or a `#`.
+    /// The principal: the issuer, a blank and the subject. So the same subject of two issuers is
+    /// two principals. Without a subject, the client is the principal: the issuer, `#client`, a
+    /// blank and its id. `None` if there is neither, or if the issuer is empty or contains a blank
+    /// or a `#`.
     pub fn principal(&self) -> Option<Arc<str>> {
-        // The first blank ends the issuer, so that no other pair gives the same text.
+        // The first blank ends the issuer, so no other pair gives the same text.
         let is_issuer = |text: &str| {
             !text.is_empty() && text.bytes().all(|byte| byte > b' ' && byte != b'#' && byte != 0x7f)
         };
@@ -193,8 +192,8 @@ impl fmt::Debug for Claims {
 }
 
 impl ClaimRules {
-    /// Rules for tokens of this issuer that are for this server. The audience is usually the public
-    /// URL of the server, which clients send as `resource`.
+    /// Rules for tokens from this issuer for this server. The audience is usually the public URL of
+    /// the server, which clients send as `resource`.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Self {
         Self {
             issuer: issuer.into(),
@@ -212,7 +211,7 @@ impl ClaimRules {
         self
     }
 
-    /// Sets the scopes that every token needs, with blanks between them; default none.
+    /// Sets the scopes that every token needs, separated by blanks; default none.
     #[must_use]
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);

@@ -1,7 +1,7 @@
 //! Metadata of a protected server, made from its public URL.
 //!
-//! In: the URL that clients use, and the issuers of its tokens. Out: the document, its place, and the
-//! URL of that place, which challenges name. All of them come from the one URL, so that they cannot
+//! In: the URL that clients use, and the issuers of its tokens. Out: the document, its path, and
+//! its URL, which challenges name. All of them are derived from the one URL, so that they cannot
 //! contradict each other behind a path or a proxy.
 //!
 //! [RFC 9728, section 2](https://www.rfc-editor.org/rfc/rfc9728#section-2)
@@ -23,7 +23,7 @@ pub(crate) const WELL_KNOWN: &str = "/.well-known/";
 /// The place of the metadata of a server without a path.
 const ROOT: &str = "/.well-known/oauth-protected-resource";
 
-/// A server that wants tokens: its public URL, and the authorization servers that issue them.
+/// A server that requires tokens: its public URL, and the authorization servers that issue them.
 ///
 /// ```
 /// use mcp_proto::resource_server::ProtectedResource;
@@ -62,10 +62,10 @@ pub struct ProtectedResource {
 
 impl ProtectedResource {
     /// A server with this public URL, whose tokens come from the authorization server `issuer`. The
-    /// URL is the one that clients use; behind a proxy that is the proxy's. Both go into the
-    /// document as they are.
+    /// URL is the one that clients use; behind a proxy that is the proxy's. Both are copied into
+    /// the document unchanged.
     ///
-    /// Fails if one of them is no `http` or `https` URL, or has a query or a fragment.
+    /// Fails if one of them is not an `http` or `https` URL, or has a query or a fragment.
     pub fn new(public_url: &str, issuer: &str) -> Result<Self, UrlError> {
         let url = identifier(public_url)?;
         identifier(issuer)?;
@@ -90,16 +90,16 @@ impl ProtectedResource {
         Ok(self)
     }
 
-    /// Sets the scopes that the server knows, with blanks between them: a client that is told no
-    /// other scopes asks for all of these.
+    /// Sets the scopes that the server lists, separated by blanks. A client that gets no other
+    /// scopes asks for all of these.
     #[must_use]
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);
         self
     }
 
-    /// Sets the scopes that every request needs, with blanks between them; default none. Challenges
-    /// name them, and verified tokens without them are refused with 403.
+    /// Sets the scopes that every request needs, separated by blanks; default none. Challenges name
+    /// them, and verified tokens without them are refused with 403.
     #[must_use]
     pub fn require_scopes(mut self, scopes: &str) -> Self {
         self.required = Scopes::words(scopes);
@@ -120,20 +120,20 @@ impl ProtectedResource {
         self
     }
 
-    /// Serves the document at the root place as well, for clients that look nowhere else. Leave it
-    /// out if several servers share the host.
+    /// Serves the document at the root path as well, for clients that only look there. Do not use
+    /// this if several servers share the host.
     #[must_use]
     pub fn also_at_root(mut self) -> Self {
         self.is_at_root = true;
         self
     }
 
-    /// The public URL, as it was given.
+    /// The public URL, unchanged.
     pub fn resource(&self) -> &str {
         &self.resource
     }
 
-    /// The place of the document: a path that the HTTP stack or the proxy in front must route here.
+    /// The path of the document, which the HTTP stack or the proxy in front must route here.
     pub fn metadata_path(&self) -> &str {
         &self.path
     }

@@ -1,10 +1,10 @@
-//! A server as a resource server of OAuth: its metadata, the tokens of its clients, and refusals.
+//! An OAuth resource server: its metadata, the tokens of its clients, and refusals.
 //!
-//! In: the public URL of the server, the head of a request, the claims of a verified token. Out: the
-//! metadata document, the token, the verdict about it, and the challenge of a 401 or 403. Called by
-//! `http::server`, and by whoever serves behind another HTTP stack.
+//! In: the public URL of the server, the head of a request, the claims of a verified token. Out:
+//! the metadata document, the token, its verdict, and the challenge of a 401 or 403. Called by
+//! `http::server`, and by servers behind another HTTP stack.
 //!
-//! Nothing here verifies a signature: a [`Verifier`] does that, or the function
+//! This module verifies no signatures: a [`Verifier`] does, or the function
 //! [`Config::authorize`](crate::http::Config::authorize).
 //!
 //! | type | is |

@@ -1,9 +1,9 @@
 //! The URL of an MCP endpoint: where to connect, what to ask for, and whether that is the same
 //! server as before.
 //!
-//! In: what a user configures, or what a server says in `Location` or `resource_metadata`. Out: the
-//! parts that a request needs. Called by whoever makes requests. A host name is not resolved here,
-//! and percent-encodings are left as they are.
+//! In: a URL from a user's configuration, or from `Location` or `resource_metadata` of a server.
+//! Out: the parts that a request needs. Callers that make requests use this. A host name is not
+//! resolved here, and percent-encodings stay unchanged.
 //!
 //! [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986),
 //! [RFC 9110, section 4.2](https://www.rfc-editor.org/rfc/rfc9110#section-4.2)
@@ -21,8 +21,9 @@ use parse::{
     check_characters, push_path, read_host, read_port, split_port, split_query, split_scheme,
 };
 
-/// An `http` or `https` URL, in one spelling: scheme and host in lower case, an IPv6 address in its
-/// short form, the port only where it is not that of the scheme, no dot segments, no fragment.
+/// An `http` or `https` URL, in one spelling. Scheme and host are in lower case, an IPv6 address is
+/// in its short form, and the port of the scheme is left out. There are no dot segments and no
+/// fragment.
 ///
 /// [`Display`](fmt::Display) shows all of it, as it is used. The query of some URLs is a secret.
 ///
@@ -150,6 +151,12 @@ impl Url {
             }
         };
         Ok(Self::assemble(self.scheme, self.host(), self.port, &target))
+    }
+
+    /// The URL of another target at the same origin. Unlike in [`Url::join`] a target that begins with
+    /// two slashes names no other host.
+    pub(crate) fn with_target(&self, target: &str) -> Self {
+        Self::assemble(self.scheme, self.host(), self.port, target)
     }
 
     /// The one spelling of these parts. `target` begins with a slash, a question mark, or not at

@@ -1,56 +1,64 @@
-//! A heap in a static buffer: what is taken lies behind what was taken before, and once all is given
-//! back it begins anew.
-//!
-//! All unsafe code but the name of the entry point is here.
+//! A heap in a static buffer: the free list of `linked_list_allocator`, which counts what is used.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
-use core::ptr;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::hint::spin_loop;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, Ordering};
 
-/// A heap of `SIZE` bytes, less than 4 GiB.
+use linked_list_allocator::Heap as FreeList;
+
+/// A heap of `SIZE` bytes.
 pub struct Heap<const SIZE: usize> {
     memory: UnsafeCell<[u8; SIZE]>,
-    used: AtomicU64,
-    peak: AtomicUsize,
+    is_locked: AtomicBool,
+    state: UnsafeCell<State>,
 }
 
-/// How far the heap is taken, and how many blocks of it are in use.
-#[derive(Clone, Copy)]
-struct Used {
-    end: u32,
-    blocks: u32,
+struct State {
+    /// Without memory until the first block is taken.
+    free: FreeList,
+    peak: usize,
+    blocks: usize,
 }
 
 impl<const SIZE: usize> Heap<SIZE> {
     /// A heap of which nothing is used.
     #[must_use]
     pub const fn new() -> Self {
+        let state = State { free: FreeList::empty(), peak: 0, blocks: 0 };
         Self {
             memory: UnsafeCell::new([0; SIZE]),
-            used: AtomicU64::new(0),
-            peak: AtomicUsize::new(0),
+            is_locked: AtomicBool::new(false),
+            state: UnsafeCell::new(state),
         }
     }
 
-    /// The most bytes that were ever taken.
+    /// The most bytes that were ever in use.
     pub fn peak(&self) -> usize {
-        self.peak.load(Ordering::Relaxed)
+        self.with(|state| state.peak)
     }
 
-    /// How many blocks are in use.
-    pub fn blocks(&self) -> u32 {
-        Used::unpack(self.used.load(Ordering::Acquire)).blocks
+    /// Number of bytes in use.
+    pub fn used(&self) -> usize {
+        self.with(|state| state.free.used())
     }
 
-    /// Where a block begins that is taken next, and what is used then; nothing if there is no room.
-    fn take(&self, used: Used, layout: Layout) -> Option<(usize, Used)> {
-        let base = self.memory.get().addr();
-        let free = base.checked_add(used.end as usize)?;
-        let start = free.checked_next_multiple_of(layout.align())? - base;
-        let end = start.checked_add(layout.size()).filter(|end| *end <= SIZE)?;
-        let (end, blocks) = (u32::try_from(end).ok()?, used.blocks.checked_add(1)?);
-        Some((start, Used { end, blocks }))
+    /// Number of blocks in use.
+    pub fn blocks(&self) -> usize {
+        self.with(|state| state.blocks)
+    }
+
+    /// Runs `f` while nobody else has the state. On bare metal there are no other threads and no
+    /// interrupts, so that it never waits there.
+    fn with<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+        while self.is_locked.swap(true, Ordering::Acquire) {
+            spin_loop();
+        }
+        // SAFETY: whoever has set `is_locked` is alone here, and `f` takes no other block.
+        let result = f(unsafe { &mut *self.state.get() });
+        self.is_locked.store(false, Ordering::Release);
+        result
     }
 }
 
@@ -60,48 +68,33 @@ impl<const SIZE: usize> Default for Heap<SIZE> {
     }
 }
 
-impl Used {
-    const fn pack(self) -> u64 {
-        (self.end as u64) << 32 | self.blocks as u64
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "each half is 32 bits")]
-    const fn unpack(packed: u64) -> Self {
-        Self { end: (packed >> 32) as u32, blocks: packed as u32 }
-    }
-
-    /// One block is given back; the last takes all with it.
-    const fn less(self) -> Self {
-        match self.blocks {
-            0 | 1 => Self { end: 0, blocks: 0 },
-            blocks => Self { end: self.end, blocks: blocks - 1 },
-        }
-    }
-}
-
-// SAFETY: `memory` is reached through blocks alone, and no two that are in use overlap.
+// SAFETY: `state` and `memory` are reached while `is_locked` is set, or through blocks, and no two
+// blocks that are in use overlap.
 unsafe impl<const SIZE: usize> Sync for Heap<SIZE> {}
 
-// SAFETY: a block lies within `memory`, is aligned, and is behind all others that are in use:
-// `used` is changed in one step, and `end` goes back only when there are none.
+// SAFETY: the blocks are those of `FreeList`, which gives out parts of `memory` alone.
 unsafe impl<const SIZE: usize> GlobalAlloc for Heap<SIZE> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let taken = self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, |used| {
-            self.take(Used::unpack(used), layout).map(|(_, used)| used.pack())
-        });
-        let Some((start, used)) = taken.ok().and_then(|used| self.take(Used::unpack(used), layout))
-        else {
-            return ptr::null_mut();
-        };
-        self.peak.fetch_max(used.end as usize, Ordering::Relaxed);
-        // SAFETY: `start` is at most `SIZE`.
-        unsafe { self.memory.get().cast::<u8>().add(start) }
+        self.with(|state| {
+            if state.free.size() == 0 {
+                // SAFETY: `memory` is static, as this heap is, and used for nothing else. The list
+                // has no memory, so that this is done once.
+                unsafe { state.free.init(self.memory.get().cast(), SIZE) };
+            }
+            let Ok(block) = state.free.allocate_first_fit(layout) else { return ptr::null_mut() };
+            state.blocks += 1;
+            state.peak = state.peak.max(state.free.used());
+            block.as_ptr()
+        })
     }
 
-    unsafe fn dealloc(&self, _block: *mut u8, _layout: Layout) {
-        let less = |used| Some(Used::unpack(used).less().pack());
-        // It cannot fail: there always is a value.
-        let _ = self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let Some(block) = NonNull::new(block) else { return };
+        self.with(|state| {
+            // SAFETY: the caller has the block from `alloc`, with this layout.
+            unsafe { state.free.deallocate(block, layout) };
+            state.blocks -= 1;
+        });
     }
 }
 
@@ -110,28 +103,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn begins_anew_once_all_is_given_back() {
-        let heap = Heap::<64>::new();
-        let block = Layout::from_size_align(24, 8).unwrap();
-        let take = |layout| {
-            // SAFETY: no layout here is of no bytes.
-            unsafe { heap.alloc(layout) }
+    fn blocks_that_are_given_back_are_taken_again() {
+        static HEAP: Heap<1024> = Heap::new();
+        let block = Layout::from_size_align(300, 16).unwrap();
+        let take = || {
+            // SAFETY: the layout is not of no bytes.
+            unsafe { HEAP.alloc(block) }
         };
         // SAFETY: what is given back was taken with this layout.
-        let give = |taken| unsafe { heap.dealloc(taken, block) };
-        for _ in 0..3 {
-            let byte = take(Layout::new::<u8>());
-            let taken = take(block);
-            assert!(taken.addr().is_multiple_of(8) && taken > byte);
-            assert!(take(Layout::new::<[u8; 64]>()).is_null());
-            give(taken);
-            assert_eq!(heap.blocks(), 1);
-            // There is room behind it alone.
-            assert!(take(block) > taken);
-            give(byte);
-            give(taken);
-            assert_eq!(heap.blocks(), 0);
+        let give = |taken| unsafe { HEAP.dealloc(taken, block) };
+        for _ in 0..100 {
+            let (first, second, third) = (take(), take(), take());
+            assert!(!third.is_null() && third.addr().is_multiple_of(16));
+            assert!(first.addr().abs_diff(second.addr()) >= 300);
+            assert!(take().is_null());
+            give(second);
+            assert_eq!(take(), second);
+            give(first);
+            give(third);
+            give(second);
+            assert_eq!((HEAP.blocks(), HEAP.used()), (0, 0));
         }
-        assert!((49..=64).contains(&heap.peak()));
+        assert!((900..=1024).contains(&HEAP.peak()));
     }
 }

@@ -1,13 +1,15 @@
-//! A server without an operating system: a buffer in, its answers out.
+//! A server without an operating system: bytes of a serial line in, its answers out.
 //!
 //! ```sh
-//! cargo run                                             # on a host: prints the answer
-//! cargo build --release --target x86_64-unknown-none    # where there is nothing
-//! ./check                                               # tests both, and says how large it is
+//! cargo build --release --target x86_64-unknown-none    # an image for QEMU, `-kernel`
+//! cargo run                                             # on a host: serves standard input
+//! ./check                                               # tests it, and says how large it is
 //! ```
 //!
-//! There is nothing here but `core`, `alloc` and [`heap`]. Each buffer is a conversation of its
-//! own, and when it is over the heap is empty.
+//! `tests/platforms/run bare-metal` boots the image, and talks to it in each revision.
+//!
+//! There is nothing here but `core`, `alloc` and [`heap`]. `Config::limits` keeps a peer from filling
+//! the heap.
 
 #![no_std]
 
@@ -19,32 +21,75 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::error::Error;
 
-use mcp_proto::server::{Config, Outcome, Registry, ServerEvent};
+use mcp_proto::server::{self, Config, Outcome, Registry, ServerEvent};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
-use mcp_proto::{Action, Binding, Bytes, ErrorData, Instant, Json, Machine};
+use mcp_proto::{Action, Binding, Bytes, ErrorData, Instant, Json, Limits, Machine};
 
-/// Serves what is in a buffer: messages, each on a line. The answers are written piece by piece.
-///
-/// Fails if the server is declared wrongly, and never because of what is in the buffer.
-pub fn serve(input: &[u8], mut write: impl FnMut(&[u8])) -> Result<(), Box<dyn Error>> {
-    // Handlers answer at once, so that no time passes.
-    let now = Instant::ZERO;
-    let registry = registry()?;
-    let mut connection = Connection::server(registry.declaration(), Config::default());
-    connection.handle_bytes(now, Bytes::copy_from_slice(input));
-    connection.handle_eof(now);
-    while let Some(action) = connection.poll_action() {
-        match action {
-            Action::Transmit(bytes) => write(&bytes),
-            Action::Event(ServerEvent::Request(request)) => {
-                let outcome = call(registry.handler(request.handler), &request.arguments);
-                connection.with(now, |server| server.respond(now, request.reply, outcome));
+/// Byte that ends a conversation: ^D, which no message contains. A serial line has no end of file.
+pub const END: u8 = 0x04;
+
+/// Handlers answer at once, and nothing else waits, so that no time passes.
+const NOW: Instant = Instant::ZERO;
+
+/// A server at a serial line. It serves one conversation after the other.
+pub struct Server {
+    registry: Registry<Handler>,
+    connection: Connection<server::Server>,
+}
+
+impl Server {
+    /// A server that waits for its first conversation. Fails if its tools are declared wrongly.
+    pub fn new() -> Result<Self, Box<dyn Error>> {
+        let registry = registry()?;
+        let connection = Connection::server(registry.declaration(), config());
+        Ok(Self { registry, connection })
+    }
+
+    /// Takes what the line has received, in pieces of any size. The answers are written piece by
+    /// piece.
+    pub fn handle_bytes(&mut self, received: &[u8], mut write: impl FnMut(&[u8])) {
+        for piece in received.split_inclusive(|byte| *byte == END) {
+            let message = piece.strip_suffix(&[END]).unwrap_or(piece);
+            self.connection.handle_bytes(NOW, Bytes::copy_from_slice(message));
+            if message.len() < piece.len() {
+                self.connection.handle_eof(NOW);
             }
-            Action::Event(_) | Action::Close => {}
+            self.answer(&mut write);
         }
     }
-    Ok(())
+
+    fn answer(&mut self, write: &mut impl FnMut(&[u8])) {
+        while let Some(action) = self.connection.poll_action() {
+            match action {
+                Action::Transmit(bytes) => write(&bytes),
+                Action::Event(ServerEvent::Request(request)) => {
+                    let outcome = call(self.registry.handler(request.handler), &request.arguments);
+                    self.connection.with(NOW, |server| server.respond(NOW, request.reply, outcome));
+                }
+                Action::Event(_) => {}
+                Action::Close => {
+                    self.connection = Connection::server(self.registry.declaration(), config());
+                }
+            }
+        }
+    }
+}
+
+/// Bounds that fit the heap.
+fn config() -> Config {
+    let mut limits = Limits::default();
+    limits.max_line_bytes = 2 * 1024;
+    limits.max_batch_bytes = 2 * 1024;
+    limits.max_client_bytes = 512;
+    limits.max_id_bytes = 128;
+    limits.max_in_flight = 8;
+    limits.max_in_flight_bytes = 4 * 1024;
+    limits.max_subscriptions = 4;
+    limits.max_subscription_bytes = 1024;
+    let mut config = Config::default();
+    config.limits = limits;
+    config
 }
 
 type Handler = fn(&Json) -> CallToolResult;

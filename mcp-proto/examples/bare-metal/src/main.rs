@@ -1,58 +1,59 @@
-//! The server of the library with a heap of its own: on bare metal, where whoever has loaded it reads
-//! what it has said, and on a host, where it prints that.
+//! The server of the library with a heap of its own: at the serial line of a machine without an
+//! operating system, and on a host at standard input, where it says how much of the heap it took.
 
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 use bare_metal::heap::Heap;
 
+#[cfg(target_os = "none")]
+mod boot;
+
 #[global_allocator]
 static HEAP: Heap<{ 32 * 1024 }> = Heap::new();
 
-/// What some device has received.
-const INPUT: &[u8] = concat!(
-    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"#,
-    r#""name":"add","arguments":{"a":2,"b":3},"_meta":{"#,
-    r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
-    r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
-    "\n",
-)
-.as_bytes();
+#[cfg(target_os = "none")]
+fn serve(serial: &mut boot::Serial) -> ! {
+    let mut buffer = [0; 64];
+    if let Ok(mut server) = bare_metal::Server::new() {
+        loop {
+            let received = serial.read(&mut buffer);
+            server.handle_bytes(received, |answer| serial.write(answer));
+        }
+    }
+    boot::halt();
+}
 
 #[cfg(target_os = "none")]
-mod start {
-    use core::hint::{black_box, spin_loop};
-    use core::panic::PanicInfo;
-
-    use super::INPUT;
-
-    /// Where the loader jumps to, with a stack.
-    // SAFETY: nothing else has this name.
-    #[unsafe(no_mangle)]
-    extern "C" fn _start() -> ! {
-        loop {
-            // A device would send the answers.
-            let _ = black_box(bare_metal::serve(black_box(INPUT), |answer| _ = black_box(answer)));
-        }
-    }
-
-    #[panic_handler]
-    fn panic(_: &PanicInfo<'_>) -> ! {
-        loop {
-            spin_loop();
-        }
-    }
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    boot::halt();
 }
 
 #[cfg(not(target_os = "none"))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use std::io::{self, Write};
+    use std::io::{self, Read, Write};
 
-    // What is written meanwhile would be on the same heap.
-    let mut answers = [0; 1024];
-    let (mut left, before) = (&mut answers[..], HEAP.blocks());
-    bare_metal::serve(INPUT, |answer| drop(left.write_all(answer)))?;
-    let (unwritten, peak, kept) = (left.len(), HEAP.peak(), HEAP.blocks() - before);
-    io::stdout().write_all(&answers[..answers.len() - unwritten])?;
-    writeln!(io::stdout(), "heap: {peak} bytes at most, {kept} blocks left")?;
+    // What these take is on the same heap, and not the server's.
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let (used, blocks) = (HEAP.used(), HEAP.blocks());
+    let mut server = bare_metal::Server::new()?;
+    let mut buffer = [0; 64];
+    let mut written = Ok(());
+    loop {
+        let count = input.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        server.handle_bytes(&buffer[..count], |answer| {
+            if written.is_ok() {
+                written = output.write_all(answer);
+            }
+        });
+        written?;
+        written = output.flush();
+    }
+    drop(server);
+    let (peak, kept) = (HEAP.peak() - used, HEAP.blocks() - blocks);
+    writeln!(output, "heap: {peak} bytes at most, {kept} blocks left")?;
     Ok(())
 }

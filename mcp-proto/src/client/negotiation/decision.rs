@@ -1,34 +1,36 @@
-//! How a negotiation went: the rows of `probe::TABLE` that were taken.
+//! Course of a negotiation: the rows of `probe::TABLE` that it has taken.
 //!
-//! In: each row that decided. Out: [`Decision`]s, to be shown to people who want to know why a
-//! server is taken for what it is. Nothing of the protocol depends on them.
+//! In: each row that decided. Out: [`Decision`]s, which explain to people why a server counts as
+//! legacy or modern. The protocol does not depend on them.
 
 use super::probe::{Move, Outcome, Sets, Step};
 use crate::decision_table::Row;
 use crate::time::Instant;
 
-/// A step of a negotiation: where it was, what came of what was sent, and what followed.
+/// A step of a negotiation: the step before, the outcome of the request, and the move that
+/// followed.
 ///
-/// Its `Display` form is for people who have not read the table:
+/// The `Display` form needs no knowledge of the table:
 /// `an error, so initialize is sent [legacy-by-error]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Decision {
-    /// When it was taken.
+    /// Time of the decision.
     pub at: Instant,
-    /// Where the negotiation was.
+    /// Step at which the negotiation was.
     pub step: Step,
-    /// What came of what was sent.
+    /// Result of the message that was sent.
     pub outcome: Outcome,
-    /// The name of the row of [`probe::TABLE`](super::probe::TABLE) that decided.
+    /// The name of the row of [`probe::TABLE`](super::probe::TABLE) that decided; of
+    /// [`answer::TABLE`](crate::http::client::answer::TABLE) if `then` is [`Move::HttpSseTransport`].
     pub row: &'static str,
-    /// What followed.
+    /// Move that followed.
     pub then: Move,
 }
 
 impl Decision {
-    /// What a row has decided; nothing if it decides that nothing happens. A negotiation comes back
-    /// to no step, so it has as many of these as there are steps, at most.
+    /// Records the decision of a row; `None` if the row changes nothing. A negotiation never
+    /// returns to a step, so there are at most as many decisions as steps.
     pub(in crate::client) fn new(
         at: Instant,
         step: Step,
@@ -37,6 +39,11 @@ impl Decision {
     ) -> Option<Self> {
         let decides = row.then != Move::Stay;
         decides.then_some(Self { at, step, outcome, row: row.name, then: row.then })
+    }
+
+    /// Records that the binding tries HTTP+SSE, because of this row of its own table.
+    pub(in crate::client) fn old_transport(at: Instant, step: Step, row: &'static str) -> Self {
+        Self { at, step, outcome: Outcome::Refused, row, then: Move::HttpSseTransport }
     }
 }
 
@@ -49,6 +56,7 @@ impl core::fmt::Display for Decision {
             Move::Send(step) => write!(f, "{} is sent", sent(step)),
             Move::Await(step) => write!(f, "{} is still out", sent(step)),
             Move::Reopen(step) => write!(f, "it is started anew and {} is sent", sent(step)),
+            Move::HttpSseTransport => f.write_str("HTTP+SSE, of 2024-11-05, is tried"),
             Move::Stay => f.write_str("nothing follows"),
             Move::Fail(_) => f.write_str("it is given up"),
         }?;

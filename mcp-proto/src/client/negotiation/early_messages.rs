@@ -1,12 +1,13 @@
-//! What a server sends before its era is known.
+//! Messages that a server sends before its era is known.
 //!
-//! In: its requests and notifications. Out: the same, in their order, once the era is known.
+//! In: requests and notifications of the server. Out: the same messages, in order, once the era is
+//! known.
 
 use alloc::vec::Vec;
 
 use crate::message::{Message, Notification, Request};
 
-/// As many messages, and bytes of them, are kept.
+/// The most messages that are kept; `MAX_BYTES` limits their bytes.
 const MAX_MESSAGES: usize = 1024;
 const MAX_BYTES: usize = 1024 * 1024;
 
@@ -17,7 +18,7 @@ pub(super) struct EarlyMessages {
 }
 
 impl EarlyMessages {
-    /// Keeps a message that is no response; false if there is no room for it.
+    /// Keeps a message, unless it is a response; false if there is no room for the message.
     pub(super) fn push(&mut self, message: Message) -> bool {
         let (message, bytes) = match message {
             Message::Request(Request { id, method, params, size }) => {

@@ -1,8 +1,8 @@
-//! Negotiation that is under way.
+//! A negotiation in progress.
 //!
-//! In: requests that are sent, ids of responses, messages of the server. Out: the request that a
-//! response answers; what was held and kept, once the era is known. The step is that of
-//! [`probe::TABLE`](super::probe::TABLE), which decides.
+//! In: requests to send, ids of responses, messages of the server. Out: the request that a response
+//! answers; held answers and kept messages, once the era is known.
+//! [`probe::TABLE`](super::probe::TABLE) decides about each step.
 //!
 //! | in flight | owns | leaves by |
 //! |---|---|---|
@@ -32,22 +32,22 @@ use crate::message::{Message, Method, Outgoing, Request, RequestId, Response};
 use crate::time::Duration;
 use crate::version::Era;
 
-/// A negotiation that is under way.
+/// A negotiation in progress.
 #[derive(Debug)]
 pub(in crate::client) struct Negotiating {
     step: Step,
     flight: Flight,
-    /// True if `initialize` said that the server will hear of changes of the roots.
+    /// True if `initialize` declared notifications about changes of the roots.
     tells_roots: bool,
     overdue: Overdue,
-    /// What the server has sent meanwhile.
+    /// Messages from the server during the negotiation.
     kept: EarlyMessages,
     before: Before,
-    /// True if the server has answered a call without having been asked what it is.
+    /// True if the server has answered a call before the era was known.
     serves: bool,
 }
 
-/// The requests that are in flight and ask what the server is.
+/// The requests in flight that find out the era of the server.
 #[derive(Debug)]
 enum Flight {
     Nothing,
@@ -59,10 +59,10 @@ enum Flight {
 /// The meaning of a response for a negotiation.
 #[derive(Debug)]
 pub(in crate::client) enum ResponseMeaning {
-    /// It is that of a call.
+    /// The response to a call.
     OfCall(Response),
     Outcome(Outcome, Box<ProbeResult>),
-    /// None: nobody waits for it.
+    /// No meaning: no request waits for the response.
     Nothing,
 }
 
@@ -71,26 +71,26 @@ pub(in crate::client) enum ResponseMeaning {
 enum ProbeAnswer {
     /// `server/discover`.
     Discover,
-    /// The first `server/discover`, after its time.
+    /// The first `server/discover`, after its timeout.
     Overdue,
     /// `initialize`.
     Initialize,
 }
 
-/// What the server was taken for before a negotiation.
+/// Knowledge about the server before a negotiation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::client) enum Before {
-    /// Nothing, or what a stored verdict says.
+    /// Nothing, or only a stored verdict.
     Nothing,
-    /// A server of this era, which has spoken on this connection.
+    /// A server of this era, which has answered on this connection.
     Here(Era),
     /// A server of this era, on an earlier connection.
     Earlier(Era),
 }
 
 impl Before {
-    /// The era in which requests that are in flight were sent. A client that has stored a verdict
-    /// sends requests before it negotiates only if that says modern.
+    /// The era in which requests in flight were sent. Before a negotiation, a client sends requests
+    /// only if its stored verdict is modern.
     pub(in crate::client) fn era(self) -> Era {
         match self {
             Self::Here(era) | Self::Earlier(era) => era,
@@ -114,7 +114,7 @@ impl Flight {
         }
     }
 
-    /// The request that this id is of.
+    /// The request with this id.
     fn find(&self, id: &RequestId) -> Option<ProbeAnswer> {
         if self.discover() == Some(id) {
             Some(ProbeAnswer::Discover)
@@ -125,7 +125,7 @@ impl Flight {
         }
     }
 
-    /// A request has its response.
+    /// Removes a request that has its response.
     fn land(&mut self, answer: ProbeAnswer) {
         *self = match (mem::replace(self, Self::Nothing), answer) {
             (Self::Both { discover, .. }, ProbeAnswer::Initialize) => Self::Discover(discover),
@@ -138,7 +138,7 @@ impl Flight {
 }
 
 impl Negotiating {
-    /// One at `step` that has nothing in flight.
+    /// A negotiation at `step` with nothing in flight.
     pub(in crate::client) fn new(step: Step) -> Self {
         Self {
             step,
@@ -155,7 +155,7 @@ impl Negotiating {
         self.step
     }
 
-    /// Goes on at `step`; what is needed is in flight.
+    /// Continues at `step`, whose requests are already in flight.
     pub(in crate::client) fn wait_at(&mut self, step: Step) {
         self.step = step;
     }
@@ -168,7 +168,7 @@ impl Negotiating {
         self.before = before;
     }
 
-    /// The request of `step`, under this number, and the time for its response.
+    /// The request of `step`, under this number, and its timeout.
     pub(in crate::client) fn request(
         &mut self,
         step: Step,
@@ -184,9 +184,9 @@ impl Negotiating {
             let stamp = Envelope::new(negotiation.modern_version(), config).stamp();
             let method = "server/discover".into();
             let params = Json::EMPTY_OBJECT;
-            // After `initialize`, or beside it, there is no other way left.
+            // After `initialize`, or with it in flight, there is no other request to fall back to.
             let is_first = matches!(step, Step::Probe | Step::Correct);
-            // Over HTTP silence does not mean that the server is a legacy one.
+            // Over HTTP, silence does not point to a legacy server.
             let may_be_silent = is_first && binding == TransportKind::Stream;
             let timeout = if may_be_silent { probe_timeout } else { initialize_timeout };
             (Outgoing::Request { id, method, stamp, params }, timeout)
@@ -201,7 +201,7 @@ impl Negotiating {
         }
     }
 
-    /// `server/discover` is sent, beside `initialize` if that is in flight.
+    /// Records that `server/discover` is sent; an `initialize` in flight stays in flight.
     fn discover(&mut self, id: RequestId) {
         self.flight = match self.flight.initialize() {
             Some(initialize) => Flight::Both { discover: id, initialize },
@@ -209,7 +209,7 @@ impl Negotiating {
         };
     }
 
-    /// `initialize` is sent, in place of what is in flight.
+    /// Records that `initialize` is sent, in place of the request in flight.
     fn initialize(&mut self, number: u64, tells_roots: bool) {
         self.overdue = Overdue::new(self.flight.discover().cloned());
         self.flight = Flight::Initialize(number);
@@ -221,18 +221,18 @@ impl Negotiating {
         self.flight.initialize()
     }
 
-    /// The ids of what is in flight.
+    /// The ids of the requests in flight.
     pub(in crate::client) fn in_flight(&self) -> impl Iterator<Item = RequestId> {
         let initialize = self.flight.initialize().map(compose::id);
         self.flight.discover().cloned().into_iter().chain(initialize)
     }
 
-    /// Returns whether the request with this id asks what the server is, and is in flight.
+    /// Returns whether the request with this id is in flight for this negotiation.
     pub(in crate::client) fn has_in_flight(&self, id: &RequestId) -> bool {
         self.flight.find(id).is_some()
     }
 
-    /// A response has come.
+    /// Handles a response.
     pub(in crate::client) fn response(
         &mut self,
         response: Response,
@@ -240,9 +240,9 @@ impl Negotiating {
     ) -> ResponseMeaning {
         let answer = match &response.id {
             Some(id) => self.land(id),
-            // Without an id it may be either's.
+            // Without an id the response may belong to either request.
             None if self.step == Step::Silent => return ResponseMeaning::Nothing,
-            // A server that cannot read the id of a request says so without one.
+            // A server that cannot read the id of a request answers without an id.
             None if self.step.discovers() => Some(ProbeAnswer::Discover),
             None => Some(ProbeAnswer::Initialize),
         };
@@ -258,7 +258,7 @@ impl Negotiating {
         ResponseMeaning::Outcome(outcome, Box::new(found))
     }
 
-    /// Returns the request that a response answers, which is not in flight any more.
+    /// Returns the request that a response answers, and takes it out of flight.
     fn land(&mut self, id: &RequestId) -> Option<ProbeAnswer> {
         let answer = self.flight.find(id);
         match answer {
@@ -268,8 +268,8 @@ impl Negotiating {
         answer
     }
 
-    /// The first probe is answered after its time. The answer is held while `initialize` is not
-    /// answered, and used otherwise.
+    /// Handles an answer to the first probe after its timeout. Holds the answer while `initialize`
+    /// is unanswered, and uses it otherwise.
     fn late(&mut self, found: ProbeResult) -> ProbeResult {
         if self.step == Step::Silent {
             self.overdue.hold(found);
@@ -278,7 +278,7 @@ impl Negotiating {
         found
     }
 
-    /// The outcome of a response with this id that cannot be read.
+    /// The outcome of an unreadable response with this id.
     pub(in crate::client) fn unreadable(&self, id: &RequestId) -> Option<Outcome> {
         match self.flight.find(id)? {
             ProbeAnswer::Discover | ProbeAnswer::Overdue => Some(Outcome::Malformed),
@@ -286,12 +286,13 @@ impl Negotiating {
         }
     }
 
-    /// The answer that is held.
+    /// Takes the held answer.
     pub(in crate::client) fn take_held(&mut self) -> Option<ProbeResult> {
         self.overdue.take()
     }
 
-    /// Keeps a message of the server until the era is known; to be alive is said in any.
+    /// Keeps a message of the server until the era is known; answers `ping` at once, as both eras
+    /// do.
     pub(in crate::client) fn keep(&mut self, message: Message, outbox: &mut Outbox) {
         if let Message::Request(Request { id, method: Method::Ping, .. }) = message {
             let stamp = Bytes::new();
@@ -301,22 +302,22 @@ impl Negotiating {
         }
     }
 
-    /// What the server has sent meanwhile.
+    /// Messages that the server sent during the negotiation, in order.
     pub(in crate::client) fn into_early_messages(self) -> impl Iterator<Item = Message> {
         self.kept.into_messages().into_iter()
     }
 
-    /// Returns whether `initialize` said that the server will hear of changes of the roots.
+    /// Returns whether `initialize` declared notifications about changes of the roots.
     pub(in crate::client) fn tells_roots(&self) -> bool {
         self.tells_roots
     }
 
-    /// The server has answered a call without having been asked what it is.
+    /// Records that the server has answered a call before the era was known.
     pub(in crate::client) fn set_serves(&mut self) {
         self.serves = true;
     }
 
-    /// Returns whether it has done so.
+    /// Returns whether the server has answered a call before the era was known.
     pub(in crate::client) fn serves(&self) -> bool {
         self.serves
     }

@@ -1,8 +1,8 @@
-//! Negotiation of a version with a server whose era is not known.
+//! Negotiation of a version with a server of unknown era.
 //!
-//! In: what the application chooses ([`Negotiation`]), a stored [`Verdict`], answers to
-//! `server/discover` and `initialize`. Out: what [`probe::TABLE`] says, told by [`Decision`]s; the
-//! server, as a [`ServerInfo`].
+//! In: the application's strategy ([`Negotiation`]), a stored [`Verdict`], answers to
+//! `server/discover` and `initialize`. Out: the moves of [`probe::TABLE`], reported as
+//! [`Decision`]s; the server, as a [`ServerInfo`].
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
@@ -17,4 +17,4 @@ mod verdict;
 pub use decision::Decision;
 pub(super) use machine::{Before, Negotiating, ResponseMeaning};
 pub(super) use probe_result::{ProbeResult, is_modern, listed};
-pub use verdict::{Negotiation, ServerInfo, Verdict};
+pub use verdict::{Negotiation, ServerInfo, Transport, Verdict};

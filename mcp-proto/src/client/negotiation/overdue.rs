@@ -1,6 +1,6 @@
-//! The first `server/discover`, once it was not answered in time.
+//! The first `server/discover`, after it has timed out.
 //!
-//! In: its id, and its answer if that comes after all. Out: the answer, once `initialize` is
+//! In: its id, and its answer if that arrives after all. Out: the answer, once `initialize` is
 //! answered.
 //!
 //! | state | owns | leaves by |
@@ -20,22 +20,22 @@ use crate::message::RequestId;
 
 #[derive(Debug, Default)]
 pub(super) enum Overdue {
-    /// There is none.
+    /// There is no such probe.
     #[default]
     None,
-    /// Its answer has not come.
+    /// The answer has not arrived.
     Awaited(RequestId),
-    /// Its answer has come, of a modern server, and waits for the one to `initialize`.
+    /// The answer of a modern server has arrived; it is held until `initialize` is answered.
     Held(Box<ProbeResult>),
 }
 
 impl Overdue {
-    /// The probe that is still out, if one is.
+    /// The unanswered probe, if there is one.
     pub(super) fn new(unanswered: Option<RequestId>) -> Self {
         unanswered.map_or(Self::None, Self::Awaited)
     }
 
-    /// Returns whether a response with this id is its answer; no other one is after that.
+    /// Returns whether a response with this id answers the probe; true at most once.
     pub(super) fn settle(&mut self, id: &RequestId) -> bool {
         let is_awaited = matches!(self, Self::Awaited(awaited) if awaited == id);
         if is_awaited {
@@ -48,7 +48,7 @@ impl Overdue {
         *self = Self::Held(Box::new(found));
     }
 
-    /// What is held.
+    /// Takes the held result.
     pub(super) fn take(&mut self) -> Option<ProbeResult> {
         match mem::take(self) {
             Self::Held(found) => Some(*found),

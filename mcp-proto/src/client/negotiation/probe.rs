@@ -1,120 +1,123 @@
 //! Decision table for the era of a server.
 //!
 //! In: the [`Step`] of the negotiation, whether the client may fall back to the legacy era, and the
-//! [`Outcome`] of what was sent. Out: the [`Move`] that comes next. `docs/tables.md` shows
-//! [`TABLE`]; a test walks every combination.
+//! [`Outcome`] of the request. Out: the next [`Move`]. `docs/tables.md` shows [`TABLE`]; a test
+//! walks every combination.
 //!
-//! Its enums are exhaustive on purpose: whoever matches on them wants to hear of a new value.
+//! Its enums are exhaustive on purpose, so that a new value breaks code that matches on them.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
 
 use super::verdict::{Negotiation, Verdict};
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 use crate::version::Era;
 
-/// Where a negotiation is.
+/// Step of a negotiation, named after the request that is in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// `server/discover` is out.
+    /// `server/discover` is in flight.
     Probe,
-    /// `server/discover` is out again, with a version that the server has named.
+    /// `server/discover` is in flight again, with a version that the server has named.
     Correct,
-    /// `server/discover` is out after `initialize` has failed.
+    /// `server/discover` is in flight after `initialize` has failed.
     Reprobe,
-    /// `server/discover` is out beside the `initialize` of a stored verdict, which has no answer.
+    /// `server/discover` is in flight, as well as the unanswered `initialize` of a stored verdict.
     Both,
-    /// Requests are out on the strength of a stored verdict that says modern.
+    /// Requests are in flight because a stored verdict says modern.
     Unconfirmed,
-    /// `initialize` is out because nothing else may be tried.
+    /// `initialize` is in flight because no other request is allowed.
     Initialize,
-    /// `initialize` is out on the strength of a stored verdict that says legacy.
+    /// `initialize` is in flight because a stored verdict says legacy.
     Stored,
-    /// `initialize` is out because the answer to the probe was not a modern one.
+    /// `initialize` is in flight because the answer to the probe was not a modern one.
     Fallback,
-    /// `initialize` is out because nothing answered the probe.
+    /// `initialize` is in flight because the probe had no answer.
     Silent,
-    /// `initialize` is out, and the answer of a modern server to the probe has come after its time.
-    /// The client holds it until `initialize` is answered or times out, since `initialize` may pin
-    /// the stream to the legacy era.
+    /// `initialize` is in flight, and the answer of a modern server to the probe has arrived late.
+    /// The client holds that answer until `initialize` is answered or times out, since `initialize`
+    /// may pin the stream to the legacy era.
     Held,
-    /// `initialize` is out on a stream that was opened anew.
+    /// `initialize` is in flight on a reopened stream.
     Reopened,
 }
 
-/// What came of what was sent.
+/// Result of the request that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// A `DiscoverResult` with a modern version in common; or any answer that only a modern server
+    /// A `DiscoverResult` with a common modern version, or another answer that only a modern server
     /// gives.
     Modern,
-    /// A `DiscoverResult` with legacy versions in common alone.
+    /// A `DiscoverResult` whose only common versions are legacy.
     ListsLegacy,
-    /// A `DiscoverResult`, or -32022, with other versions alone.
+    /// A `DiscoverResult`, or -32022, without a common version.
     Disjoint,
-    /// -32022, with a modern version in common.
+    /// -32022, with a common modern version.
     Unsupported,
-    /// -32022, with a legacy version, or without a list that can be read.
+    /// -32022, with a legacy version, or without a readable list.
     UnsupportedLegacy,
     /// Another error, to `server/discover` or to a request that tried a stored verdict.
     Error,
     /// A result without `resultType`, to a request that tried a stored verdict: some legacy servers
-    /// serve whoever has not said `initialize`.
+    /// answer requests before `initialize`.
     Untyped,
-    /// On a byte stream: a request that must not be sent twice is to be sent on the strength of a
-    /// stored verdict.
+    /// On a byte stream: a request that must not be sent twice waits to be sent, but only a stored
+    /// verdict says modern.
     NotIdempotent,
-    /// An answer to `server/discover` that cannot be read.
+    /// An unreadable answer to `server/discover`.
     Malformed,
-    /// Nothing, for as long as it may take.
+    /// No answer before the timeout.
     Silence,
     /// The end of the stream.
     Eof,
-    /// The answer of a modern server to the first probe, after its time.
+    /// The answer of a modern server to the first probe, after the timeout.
     Late,
-    /// An `InitializeResult` with a legacy version that the client speaks.
+    /// An `InitializeResult` with a legacy version that the client supports.
     Initialized,
-    /// An `InitializeResult` with a modern version that the client speaks.
+    /// An `InitializeResult` with a modern version that the client supports.
     InitializedModern,
     /// An `InitializeResult` with another version.
     InitializedUnknown,
     /// An error to `initialize`.
     Refused,
-    /// An answer to `initialize` that cannot be read.
+    /// An unreadable answer to `initialize`.
     InitializeMalformed,
     /// Over HTTP: status 401 or 403.
     Unauthorized,
     /// Over HTTP: a status of 500 or more, a redirection that is not followed, or no connection.
     Unavailable,
-    /// Over HTTP: nothing, for as long as it may take.
+    /// Over HTTP: no answer before the timeout.
     NoAnswer,
 }
 
-/// What happens next.
+/// Reaction to an outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Move {
     /// The server is modern.
     Modern,
-    /// The server is modern, as the answer says that was held.
+    /// The server is modern, by the answer that was held.
     UseHeld,
     /// The server is legacy: `notifications/initialized`.
     Legacy,
-    /// Send `server/discover`, or `initialize`, and be there.
+    /// Send the request of this step, `server/discover` or `initialize`, and move to the step.
     Send(Step),
-    /// Be there; what is needed is out.
+    /// Move to this step; its requests are already in flight.
     Await(Step),
-    /// Open the stream anew, then send what that step has out.
+    /// Open the stream again, then send the request of this step.
     Reopen(Step),
-    /// Nothing.
+    /// Over HTTP: try HTTP+SSE, and send `initialize` over it. No row of this table has this move,
+    /// but one of [`answer::TABLE`](crate::http::client::answer::TABLE) has.
+    HttpSseTransport,
+    /// Do nothing.
     Stay,
     /// Give up.
     Fail(Failure),
 }
 
-/// Why a negotiation fails.
+/// Reason why a negotiation fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// There is no version that both speak.
+    /// Client and server have no version in common.
     NoCommonVersion,
     /// The server has answered with an error.
     Refused,
@@ -124,7 +127,7 @@ pub enum Failure {
     TimedOut,
     /// The stream has ended.
     Closed,
-    /// The server wants to know who asks.
+    /// The server requires authentication.
     Unauthorized,
     /// The server cannot answer, or cannot be reached.
     Unavailable,
@@ -133,7 +136,7 @@ pub enum Failure {
 /// The inputs of a row.
 pub(in crate::client) type Sets = (Set<Step>, Set<bool>, Set<Outcome>);
 
-impl Input for Step {
+impl Column for Step {
     const ALL: Set<Self> = &[
         Self::Probe,
         Self::Correct,
@@ -149,7 +152,7 @@ impl Input for Step {
     ];
 }
 
-impl Input for Outcome {
+impl Column for Outcome {
     const ALL: Set<Self> = &[
         Self::Modern,
         Self::ListsLegacy,
@@ -195,7 +198,7 @@ const NOT_MODERN: &[Outcome] = &[
     Outcome::Disjoint,
     Outcome::Unsupported,
 ];
-/// All at which nothing but the server's era is asked for.
+/// The steps at which all requests in flight are for the negotiation.
 const ASKS: &[Step] = &[
     Step::Probe,
     Step::Correct,
@@ -255,7 +258,7 @@ pub const TABLE: Table<Sets, Move> = Table::new(&["step", "falls back", "outcome
 ]);
 
 impl Step {
-    /// Where a negotiation begins.
+    /// First step of a negotiation.
     pub(in crate::client) fn first(negotiation: Negotiation, stored: Option<&Verdict>) -> Self {
         let pinned = match negotiation {
             Negotiation::Auto => None,
@@ -273,7 +276,7 @@ impl Step {
         }
     }
 
-    /// Returns whether `server/discover` is what is out.
+    /// Returns whether the request of this step is `server/discover`.
     pub(in crate::client) fn discovers(self) -> bool {
         matches!(self, Self::Probe | Self::Correct | Self::Reprobe | Self::Both)
     }

@@ -13,28 +13,28 @@ use crate::message::ErrorData;
 use crate::types::DiscoverResult;
 use crate::version::{Era, ProtocolVersion};
 
-/// The number of versions of a server that an error names.
+/// The most versions of a server that an error names; the rest are ignored.
 const MAX_NAMES: usize = 16;
 
-/// The number of characters of each of them.
+/// The most characters of each version in an error.
 const MAX_NAME: usize = 64;
 
 /// The content of an answer.
 #[derive(Debug, Default)]
 pub(in crate::client) struct ProbeResult {
-    /// The version to speak, if there is one.
+    /// The version to use, if there is one.
     pub(in crate::client) version: Option<ProtocolVersion>,
     pub(in crate::client) discover: Option<DiscoverResult>,
     pub(in crate::client) server: Option<ServerInfo>,
     /// The versions that the server names.
     pub(in crate::client) supported: Vec<String>,
     pub(in crate::client) error: Option<ErrorData>,
-    /// Why there is no answer.
+    /// The reason why there is no answer.
     pub(in crate::client) lost: Option<CallError>,
 }
 
 impl ProbeResult {
-    /// The reason that there is no connection after this failure.
+    /// The reason for the missing connection after this failure.
     pub(in crate::client) fn into_error(self, failure: Failure) -> ConnectError {
         let Self { supported, error, lost, .. } = self;
         let lost = lost.and_then(CallError::into_connect_error);
@@ -52,7 +52,7 @@ impl ProbeResult {
         }
     }
 
-    /// The meaning of a request without a response, which `discovers` or initializes.
+    /// The meaning of a request without a response; `discovers` is true for `server/discover`.
     pub(in crate::client) fn lost(error: CallError, discovers: bool) -> (Outcome, Self) {
         let outcome = match &error {
             CallError::Unauthorized(_) => Outcome::Unauthorized,
@@ -71,6 +71,8 @@ impl ProbeResult {
             | CallError::Interrupted
             | CallError::SessionExpired
             | CallError::Header(_)
+            | CallError::TaskGone { .. }
+            | CallError::TaskLeft { .. }
             | CallError::Usage(_) => Outcome::Unavailable,
         };
         (outcome, Self { lost: Some(error), ..Self::default() })
@@ -136,7 +138,7 @@ impl Negotiation {
         (outcome, ProbeResult { version, server, supported, ..ProbeResult::default() })
     }
 
-    /// The newest version of an era that is listed and that the client may speak.
+    /// The newest listed version of an era that the client may use.
     fn common(self, listed: &[String], era: Era) -> Option<ProtocolVersion> {
         let may = |version: &ProtocolVersion| match self {
             Self::Auto | Self::Legacy => true,
@@ -147,7 +149,7 @@ impl Negotiation {
         known.filter(may).find(|version| listed.iter().any(|name| name == version.as_str()))
     }
 
-    /// The modern version that is asked for.
+    /// The modern version that the client requests.
     pub(in crate::client) fn modern_version(self) -> ProtocolVersion {
         match self {
             Self::Pinned(version) if version.era() == Era::Modern => version,
@@ -155,7 +157,7 @@ impl Negotiation {
         }
     }
 
-    /// The legacy version that is asked for.
+    /// The legacy version that the client requests.
     pub(in crate::client) fn legacy_version(self) -> ProtocolVersion {
         match self {
             Self::Pinned(version) if version.era() == Era::Legacy => version,
@@ -164,8 +166,8 @@ impl Negotiation {
     }
 }
 
-/// Returns whether this code alone shows a modern server that can be talked to: -32022 needs a look
-/// at the versions that it names.
+/// Returns whether this code alone proves that the server is modern and usable. -32022 does not,
+/// since its list of versions also counts.
 pub(in crate::client) fn is_modern(code: ErrorCode) -> bool {
     [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
 }
@@ -177,12 +179,12 @@ fn versions(result: &Json) -> Option<Vec<String>> {
     struct Versions {
         supported_versions: Vec<String>,
     }
-    // `serde` would take an array for a struct.
+    // `serde` would also read a struct from an array.
     let versions: Versions = result.raw().is_object().then(|| result.decode().ok())??;
     Some(versions.supported_versions).filter(|versions| !versions.is_empty())
 }
 
-/// The versions that an error lists; none if it has no list that can be read.
+/// The versions that an error lists; empty without a readable list.
 pub(in crate::client) fn listed(error: &ErrorData) -> Vec<String> {
     #[derive(serde::Deserialize)]
     struct Data {

@@ -1,4 +1,4 @@
-//! The negotiation of a version: what the application chooses, and what it gets.
+//! Negotiation of a version: its strategy and its results.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -9,39 +9,52 @@ use crate::json::Json;
 use crate::types::{DiscoverResult, Implementation, ServerCapabilities};
 use crate::version::{Era, ProtocolVersion};
 
-/// How a client finds a version that the server speaks.
+/// Strategy of a client for finding a version that the server speaks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Negotiation {
-    /// It asks with `server/discover`, and opens with `initialize` if the server does not know
-    /// that.
+    /// Sends `server/discover` first, then `initialize` if the server does not know that method.
     #[default]
     Auto,
-    /// It opens with `initialize` and takes any legacy revision.
+    /// Sends `initialize` and accepts any legacy revision.
     Legacy,
-    /// This revision and no other: a modern one is asked for with `server/discover`, a legacy one
-    /// with `initialize`.
+    /// Accepts only this revision: a modern one by `server/discover`, a legacy one by `initialize`.
     Pinned(ProtocolVersion),
 }
 
-/// The finding of a negotiation, to be stored and given to the next client of the same server,
-/// which then need not probe: [`Config::verdict`](crate::client::Config::verdict). If it is wrong
-/// by then, the client finds that out and probes the server.
+/// Result of a negotiation, to be stored for the next client of the same server, which then need
+/// not probe: [`Config::verdict`](crate::client::Config::verdict). If the verdict has become wrong,
+/// the client detects that and probes the server.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The revision that was spoken; its era is the server's. A legacy server is asked for the
-    /// newest revision all the same.
+    /// The negotiated revision, whose era is that of the server. A legacy server is still asked for
+    /// the newest revision.
     pub version: ProtocolVersion,
-    /// What a modern server says about itself, if it has said so.
+    /// `DiscoverResult` of a modern server, if it has sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discover: Option<DiscoverResult>,
+    /// The transport to the server over HTTP. It is not stored and only valid in this process,
+    /// because the server may be updated later.
+    #[serde(skip)]
+    pub transport: Transport,
+}
+
+/// The transport to a server over HTTP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Transport {
+    /// Streamable HTTP, or a transport other than HTTP.
+    #[default]
+    Streamable,
+    /// HTTP+SSE, of 2024-11-05.
+    HttpSse,
 }
 
 impl Verdict {
-    /// The server speaks this revision.
+    /// A verdict for a server with this revision.
     pub fn new(version: ProtocolVersion) -> Self {
-        Self { version, discover: None }
+        Self { version, discover: None, transport: Transport::default() }
     }
 
     /// The era of the server.
@@ -50,30 +63,31 @@ impl Verdict {
     }
 }
 
-/// The server as far as the client knows it.
+/// The known facts about a server.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ServerInfo {
-    /// The revision that is spoken with it.
+    /// The negotiated revision.
     pub version: ProtocolVersion,
-    /// What it supports. A modern server that has not said so supports nothing that is known.
+    /// Capabilities of the server. Empty while a modern server has not declared any; such a server
+    /// is assumed to support nothing.
     pub capabilities: ServerCapabilities,
-    /// Who it is; a modern server may leave it out.
+    /// Name and version of the server; a modern server may leave them out.
     pub implementation: Option<Implementation>,
-    /// How to use it, for the model.
+    /// Instructions for the model on using the server.
     pub instructions: Option<String>,
-    /// Of a legacy server, the result of `initialize` as it came: for an application that passes it
-    /// on. A modern server can be asked again, with `server/discover`.
+    /// The unchanged result of `initialize` of a legacy server, for an application that forwards
+    /// it. A modern server can be asked again, with `server/discover`.
     pub initialized: Option<Box<Json>>,
 }
 
 impl ServerInfo {
-    /// The era that it belongs to.
+    /// The era of the server.
     pub fn era(&self) -> Era {
         self.version.era()
     }
 
-    /// The settings of an extension, an object, if the server declares it.
+    /// The settings of an extension, an object, if the server declares the extension.
     pub fn extension(&self, identifier: &str) -> Option<&Json> {
         let settings = self.capabilities.extensions.get(identifier);
         settings.filter(|settings| settings.raw().is_object())
@@ -108,8 +122,8 @@ impl ServerInfo {
         }
     }
 
-    /// The version that an `InitializeResult` names, and what else it says, as far as it can be
-    /// read: servers have been seen that leave something out. The version is not looked at.
+    /// The version and the facts in an `InitializeResult`. Unreadable parts are left out, because
+    /// some servers omit members. The version is not checked.
     pub(in crate::client) fn initialized(result: &Json) -> Option<(String, Self)> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -120,7 +134,7 @@ impl ServerInfo {
             instructions: Option<Json>,
         }
         let text = result;
-        // `serde` would take an array for a struct.
+        // `serde` would also read a struct from an array.
         let result: Initialized = result.raw().is_object().then(|| result.decode().ok())??;
         let Initialized { protocol_version, capabilities, server_info, instructions } = result;
         let server = Self {

@@ -1,8 +1,8 @@
 //! The body of a message.
 //!
-//! In: bytes, and how the head says they are framed. Out: the data, as slices of what came.
-//! Extensions of chunks and the fields of a trailer are checked and dropped: nothing here asks
-//! for them, and a trailer that were merged into the head could change what was decided upon it.
+//! In: bytes, and the framing from the head. Out: the data, as slices of the input. Extensions of
+//! chunks and the fields of a trailer are checked and dropped, because nothing here needs them. A
+//! trailer that was merged into the head could change decisions that depend on the head.
 //!
 //! [RFC 9112, section 7.1](https://www.rfc-editor.org/rfc/rfc9112#section-7.1)
 
@@ -20,23 +20,23 @@ const MAX_CHUNK_LINE: usize = 1024;
 /// Framing of a message body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BodyKind {
-    /// There is none.
+    /// The message has no body.
     None,
-    /// It has this many bytes.
+    /// The body has this many bytes.
     Length(u64),
-    /// It comes in chunks, and is as long as it is.
+    /// The body consists of chunks, and its length is unknown.
     Chunked,
-    /// The end of the connection ends it. Only responses have such bodies.
+    /// The end of the connection ends the body. Only responses have such bodies.
     Close,
 }
 
 impl BodyKind {
-    /// Returns whether nothing will come.
+    /// Returns whether the body is empty.
     pub fn is_empty(self) -> bool {
         matches!(self, Self::None | Self::Length(0))
     }
 
-    /// Returns whether there is something to come, and it is not known to be too long.
+    /// Returns whether the body is not empty, and not known to be too long.
     pub(super) fn is_wanted(self, bounds: &Bounds) -> bool {
         match self {
             Self::None => false,
@@ -49,11 +49,11 @@ impl BodyKind {
 /// Read position in a body.
 #[derive(Debug)]
 pub(super) enum Body {
-    /// So many bytes are to come.
+    /// This many bytes follow.
     Length(u64),
-    /// Chunks with so many bytes have begun.
+    /// Chunks with a total of `total` bytes have begun.
     Chunked { total: u64, place: ChunkPosition },
-    /// Whatever comes.
+    /// All bytes up to the end of the connection.
     Close,
 }
 
@@ -61,11 +61,11 @@ pub(super) enum Body {
 pub(super) enum ChunkPosition {
     /// Before a chunk.
     Size,
-    /// So many bytes of a chunk are to come.
+    /// This many bytes of a chunk follow.
     Data(u64),
-    /// Behind the data of a chunk.
+    /// After the data of a chunk.
     DataEnd,
-    /// Behind the last chunk; so much of the trailer was read.
+    /// After the last chunk; this much of the trailer was read.
     Trailer { bytes: usize, fields: usize },
 }
 
@@ -85,7 +85,7 @@ impl Body {
         }
     }
 
-    /// All of it, if its length is known, not too long, and so much has come.
+    /// Takes the whole body, if its length is known, it is not too long, and it has arrived.
     pub(super) fn take_whole(&self, buffer: &mut Buffer, bounds: &Bounds) -> Option<Bytes> {
         let Self::Length(length) = self else { return None };
         if *length > bounds.max_body_bytes {
@@ -141,7 +141,7 @@ impl Body {
     }
 }
 
-/// Takes data of which `left` bytes are to come.
+/// Takes data, of which `left` bytes follow.
 fn take(left: &mut u64, buffer: &mut Buffer) -> Option<Piece> {
     let data = buffer.take(usize::try_from(*left).unwrap_or(usize::MAX));
     *left = left.saturating_sub(data.len() as u64);
@@ -171,7 +171,7 @@ fn chunk_size(buffer: &mut Buffer) -> Result<Option<u64>, Refusal> {
     Ok(Some(size))
 }
 
-/// Extensions begin with a semicolon, which blanks may precede.
+/// Checks chunk extensions, which begin with a semicolon after optional blanks.
 fn check_extensions(extensions: &[u8]) -> Result<(), Refusal> {
     if extensions.is_empty() {
         return Ok(());
@@ -183,7 +183,8 @@ fn check_extensions(extensions: &[u8]) -> Result<(), Refusal> {
     if is_field_text(extensions) { Ok(()) } else { Err(Refusal::ChunkExtension) }
 }
 
-/// Skips the fields of a trailer, of which `bytes` and `fields` were skipped; whether it ended.
+/// Skips the fields of a trailer, after `bytes` and `fields`; returns whether the trailer has
+/// ended.
 fn trailer(
     buffer: &mut Buffer,
     bytes: &mut usize,

@@ -1,15 +1,15 @@
 //! The limits of HTTP messages.
 //!
-//! In: [`Limits`]. Out: the bounds of a head and of a body, none of them too small to decide by.
+//! In: [`Limits`]. Out: the limits of a head and of a body, raised to a usable minimum.
 
 use super::refusal::Refusal;
 use crate::limits::Limits;
 
-/// The least bound of a head. The first bytes of a start line are checked before its length, so that
-/// with a smaller bound the refusal would depend on how many bytes have come.
+/// The smallest limit of a head. The first bytes of a start line are checked before its length.
+/// With a smaller limit the refusal would depend on the number of bytes received so far.
 const MIN_HEAD_BYTES: usize = 64;
 
-/// The bounds of one message.
+/// The limits of one message.
 #[expect(clippy::struct_field_names, reason = "they are named as in Limits")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {

@@ -1,22 +1,23 @@
-//! Bytes that have come and are not read yet.
+//! Received bytes that are not read yet.
 //!
-//! In: chunks. Out: slices of them. Only what does not make sense yet is put together.
+//! In: chunks. Out: slices of them. Chunks are only copied together while nothing can be taken from
+//! them.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// Bytes that have come and are not read yet.
+/// Received bytes that are not read yet.
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: BufferState,
-    /// So many bytes at the front hold no line end that was not taken.
+    /// This many bytes at the front contain no line end that was not taken.
     searched: usize,
 }
 
 #[derive(Debug)]
 enum BufferState {
-    /// A chunk, or what is left of it.
+    /// A chunk, or the rest of one.
     Slice(Bytes),
-    /// Several chunks, of which nothing could be taken.
+    /// Several chunks, from which nothing could be taken.
     Joined(BytesMut),
 }
 
@@ -49,7 +50,7 @@ impl Buffer {
         self.bytes().len()
     }
 
-    /// Returns whether no line feed was looked for in what is at the front.
+    /// Returns whether the bytes at the front were not searched for a line feed yet.
     pub(super) fn is_unsearched(&self) -> bool {
         self.searched == 0
     }

@@ -1,6 +1,6 @@
-//! The fields of a head, and the text that they are in.
+//! The fields of a head, and the text that contains them.
 //!
-//! In: what the parser found, or names and values. Out: views.
+//! In: the output of the parser, or names and values. Out: views.
 
 use alloc::vec::Vec;
 use core::{fmt, iter, str};
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::refusal::Refusal;
 use super::syntax::{is_field_text, is_token, trim};
 
-/// The text of a head, at most 64 KiB, and where the fields are in it.
+/// The text of a head, at most 64 KiB, with the positions of the fields.
 #[derive(Clone)]
 pub(super) struct Fields {
     text: Text,
@@ -37,12 +37,12 @@ enum Text {
 }
 
 impl Fields {
-    /// Those of a head that was parsed.
+    /// The fields of a parsed head.
     pub(super) fn parsed(text: Bytes, places: FieldSpans) -> Self {
         Self { text: Text::Slice(text), places }
     }
 
-    /// None yet, behind this start line.
+    /// No fields yet, after this start line.
     pub(super) fn built(line: Vec<u8>) -> Self {
         Self { text: Text::Built(line), places: SmallVec::new() }
     }
@@ -92,15 +92,15 @@ impl Fields {
         slice(self.text(), start, end)
     }
 
-    /// A part of the text that was checked when it was taken.
+    /// A part of the text that was checked before.
     pub(super) fn str_part(&self, start: u16, end: u16) -> &str {
         str::from_utf8(self.part(start, end)).unwrap_or_default()
     }
 
     /// Names and values, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        // Names are ASCII; values need not be. To look at all at once costs less than to look at
-        // each.
+        // Names are ASCII, but values need not be. One check of the whole text is cheaper than one
+        // check per field.
         let whole = str::from_utf8(self.text()).ok();
         self.places.iter().map(move |place| {
             let name = match whole {
@@ -135,7 +135,7 @@ impl Fields {
     }
 }
 
-/// Shows the fields, but no credentials.
+/// Shows the fields without credentials.
 impl fmt::Debug for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
@@ -155,7 +155,7 @@ fn slice(text: &[u8], start: u16, end: u16) -> &[u8] {
     text.get(usize::from(start)..usize::from(end)).unwrap_or_default()
 }
 
-/// A place in a text whose length was checked.
+/// A position in a text whose length was checked.
 pub(super) fn position(at: usize) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }

@@ -1,7 +1,7 @@
 //! Framing and connection fields of a head.
 //!
-//! In: fields as `httparse` finds them. Out: what frames the body, and whether the connection goes
-//! on; the same for requests and responses.
+//! In: fields from `httparse`. Out: the framing of the body, and whether the connection continues;
+//! the same for requests and responses.
 
 use httparse::Header;
 
@@ -23,14 +23,14 @@ pub(super) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Evaluates `fields`. Fails on the first field that is refused.
+    /// Evaluates `fields`. Fails with the first fault.
     pub(super) fn of(fields: &[Header<'a>]) -> Result<Self, Refusal> {
         let mut framing_headers = Self::default();
         fields.iter().try_for_each(|field| framing_headers.see(field.name, field.value))?;
         Ok(framing_headers)
     }
 
-    /// Takes note of one field.
+    /// Evaluates one field.
     fn see(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
         let is = |known: &str| is_named(name.as_bytes(), known.as_bytes());
         if is("host") {
@@ -73,7 +73,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns whether the connection may go on behind this message.
+    /// Returns whether the connection may continue after this message.
     pub(super) fn keeps_alive(&self, version: HttpVersion) -> bool {
         !self.close && (version == HttpVersion::Http11 || self.keep_alive)
     }
@@ -100,7 +100,7 @@ pub(super) fn places(bytes: &[u8], fields: &[Header<'_>]) -> Option<FieldSpans> 
     Some(places)
 }
 
-/// Puts in place what may be there once.
+/// Sets a value that may occur only once.
 fn once<T>(place: &mut Option<T>, value: T, twice: Refusal) -> Result<(), Refusal> {
     match place.replace(value) {
         None => Ok(()),
@@ -108,8 +108,7 @@ fn once<T>(place: &mut Option<T>, value: T, twice: Refusal) -> Result<(), Refusa
     }
 }
 
-/// The value of `Content-Length`: decimal digits and nothing else. More than fit are too many for
-/// any limit.
+/// The value of `Content-Length`: only decimal digits. A number that overflows exceeds every limit.
 fn length(value: &[u8]) -> Result<u64, Refusal> {
     if value.is_empty() {
         return Err(Refusal::InvalidLength);

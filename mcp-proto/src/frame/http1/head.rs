@@ -1,7 +1,7 @@
 //! The head of a request: method, target and fields.
 //!
-//! In: what the parser found, or what another HTTP stack has read, piece by piece. Out: views. A
-//! head that was parsed is one slice of what came, and keeps all of that in memory.
+//! In: the output of the parser, or fields from another HTTP stack, one by one. Out: views. A
+//! parsed head is one slice of the input, and keeps its whole buffer in memory.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -19,19 +19,19 @@ pub enum HttpVersion {
     Http10,
     /// HTTP/1.1.
     Http11,
-    /// Whatever another HTTP stack has read, HTTP/2 for example.
+    /// Any version that another HTTP stack has read, for example HTTP/2.
     Other,
 }
 
 /// Method, target and fields of a request.
 ///
-/// Two heads are equal if they say the same, however they came about. The text of a head has at
-/// most 64 KiB.
+/// Two heads are equal if they have the same content, whether they were parsed or built. The text
+/// of a head has at most 64 KiB.
 ///
 /// [RFC 9112, section 3](https://www.rfc-editor.org/rfc/rfc9112#section-3)
 #[derive(Clone)]
 pub struct Head {
-    /// Behind method, a blank, and target.
+    /// The fields, after method, blank and target.
     fields: Fields,
     method_end: u16,
     target_end: u16,
@@ -39,8 +39,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of a request that another HTTP stack has read; its fields are to be pushed. A
-    /// method that is no token, and a target with blanks, controls or over 32 KiB, is empty.
+    /// The head of a request that another HTTP stack has read; push its fields afterwards. A method
+    /// that is not a token becomes empty. So does a target with blanks or controls, or over 32 KiB.
     pub fn new(method: &str, target: &str) -> Self {
         const MAX: usize = 32 * 1024;
         let known = method.len() <= 255 && is_token(method.as_bytes());
@@ -57,29 +57,29 @@ impl Head {
         Self { fields, method_end, target_end, version }
     }
 
-    /// Appends a field of a request that another HTTP stack has read. A name that is no token, a
-    /// value with controls, and what makes the head longer than 64 KiB is ignored.
+    /// Appends a field of a request that another HTTP stack has read. Ignores a name that is not a
+    /// token, a value with controls, and a field that makes the head longer than 64 KiB.
     pub fn push(&mut self, name: &str, value: &[u8]) {
         let _ = self.try_push(name, value);
     }
 
-    /// The same for a stack that has checked both, as the types of the `http` crate do: nothing but
-    /// the length is looked at again.
+    /// Does the same for a stack that has checked both, like the types of the `http` crate: only
+    /// the length is checked again.
     pub fn push_checked(&mut self, name: &str, value: &[u8]) {
         let _ = self.fields.push_checked(name, value);
     }
 
-    /// The same as [`Head::push`], with what would be ignored refused.
+    /// Does the same as [`Head::push`], but refuses an invalid field instead of ignoring it.
     pub(super) fn try_push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         self.fields.push(name, value)
     }
 
-    /// The method, as it came: methods are case-sensitive.
+    /// The method, unchanged: methods are case-sensitive.
     pub fn method(&self) -> &str {
         self.fields.str_part(0, self.method_end)
     }
 
-    /// The target, as it came.
+    /// The target, unchanged.
     pub fn target(&self) -> &str {
         self.fields.str_part(self.method_end.saturating_add(1), self.target_end)
     }
@@ -122,7 +122,8 @@ impl Head {
         self.fields.all(name)
     }
 
-    /// Whom the request is for: the authority of the target if it has one, else the field `Host`.
+    /// The host of the request: the authority of the target if it has one, otherwise the field
+    /// `Host`.
     ///
     /// [RFC 9112, section 3.2.2](https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2)
     pub fn host(&self) -> Option<&[u8]> {
@@ -132,7 +133,7 @@ impl Head {
         }
     }
 
-    /// A head that was parsed: `text` begins with the method, and places are in it.
+    /// A parsed head: `text` begins with the method, and contains the positions.
     pub(super) fn parsed(
         text: Bytes,
         method_end: u16,
@@ -155,7 +156,7 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Shows the method, the target and the fields, but no credentials.
+/// Shows the method, the target and the fields, without credentials.
 impl fmt::Debug for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { version, fields, .. } = self;

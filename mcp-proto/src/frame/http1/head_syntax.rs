@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 
 /// The parts of a head, and how they are read.
 pub(super) trait HeadSyntax: Sized {
-    /// The refusal of a start line that is none.
+    /// The refusal of an invalid start line.
     const NO_START_LINE: Refusal;
 
     /// Checks that a start line may begin with `bytes`.
@@ -25,8 +25,8 @@ pub(super) trait HeadSyntax: Sized {
     fn check_start_line(line: &[u8]) -> Result<(), Refusal>;
 
     /// Reads the head at the beginning of `bytes`, with at most as many fields as there is space
-    /// for. `None` if the whole of it has not come, or if it is not made of lines as they must be:
-    /// whoever looks at it line by line knows more.
+    /// for. Returns `None` if the head is incomplete or its lines are invalid. The check line by
+    /// line then finds the fault.
     fn parse<'b>(
         bytes: &'b [u8],
         space: &mut [MaybeUninit<Header<'b>>],

@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 /// A part of a request, or the end of the connection, as a [`RequestReader`](super::RequestReader) finds it.
 ///
 /// A request is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
-/// connection: nothing comes behind them.
+/// connection: nothing follows them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
     /// The beginning of a request.
@@ -19,13 +19,12 @@ pub enum Incoming {
         /// Framing of the body.
         body: BodyKind,
         /// True if the client may wait for [`CONTINUE`](super::CONTINUE) before it sends the body.
-        /// That is of no use once some of the body has come.
+        /// Do not send it once part of the body has arrived.
         expects_continue: bool,
-        /// True if the connection may serve another request. If not, what follows this one is
-        /// dropped.
+        /// True if the connection may serve another request. If not, later input is dropped.
         keep_alive: bool,
     },
-    /// Data of the body, never empty: a slice of what came.
+    /// Data of the body, never empty: a slice of the input.
     Body(Bytes),
     /// The request is complete.
     End,

@@ -16,10 +16,10 @@
 //! | behind the last request (`keep_alive` false) | dropped | `Closed` |
 //! | behind `Refused`, `Truncated`, `Closed` | dropped | nothing |
 //!
-//! It takes nothing that could be read in two ways, as that is how one request is smuggled inside
-//! of another past a proxy: both framings at once, lengths that are no plain number, bare line
-//! feeds, folded fields. [`Refusal`] is the list. How bytes are split does not matter, neither for
-//! what is accepted nor for what is refused.
+//! The readers refuse everything that could be read in two ways, since request smuggling past a
+//! proxy depends on it. Examples are both framings at once, lengths that are no plain number, bare
+//! line feeds, and folded fields. [`Refusal`] is the list. How bytes are split does not matter,
+//! neither for what is accepted nor for what is refused.
 //!
 //! ```
 //! use mcp_proto::frame::http1::{Incoming, RequestKind, RequestReader, ResponseHead};

@@ -1,8 +1,8 @@
 //! Parser for the head of a request.
 //!
-//! In: the whole of a head. Out: the head, and how its body is framed, or why it is refused.
-//! `httparse` splits lines into names and values; it lets through bare line feeds, what is no URI,
-//! and all that only several fields together get wrong.
+//! In: a complete head. Out: the head and the framing of its body, or the refusal. `httparse`
+//! splits lines into names and values. It accepts bare line feeds, invalid targets, and invalid
+//! combinations of fields, which are checked here.
 
 use core::mem::MaybeUninit;
 
@@ -32,7 +32,7 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// Takes the head out of the buffer that it was found in.
+    /// Takes the head out of its buffer.
     pub(super) fn take(self, buffer: &mut Buffer) -> Incoming {
         let Self { end, method_end, target_end, version, places, .. } = self;
         Incoming::Head {
@@ -127,7 +127,7 @@ impl HeadSyntax for Parsed {
     }
 }
 
-/// Checks what one field alone cannot get wrong, and says how the body is framed.
+/// Checks combinations of fields; returns the framing of the body.
 fn check(
     framing_headers: &Facts<'_>,
     method: &str,
@@ -147,7 +147,7 @@ fn check(
     Ok(framing_headers.body(version)?.unwrap_or(BodyKind::None))
 }
 
-/// Checks the form of a target; its authority, if it has one.
+/// Checks the form of a target; returns its authority, if it has one.
 ///
 /// [RFC 9112, section 3.2](https://www.rfc-editor.org/rfc/rfc9112#section-3.2)
 pub(super) fn authority<'a>(method: &str, target: &'a str) -> Result<Option<&'a str>, Refusal> {

@@ -11,11 +11,11 @@ use super::refusal::Refusal;
 use super::scan::Scan;
 use crate::limits::Limits;
 
-/// Takes the bytes of one connection apart into requests.
+/// Splits the bytes of one connection into requests.
 ///
-/// It is pulled: what follows a request waits until it is polled for, so that a caller that stops
-/// to poll between `End` and the next `Head` answers requests in order. Not to read more while
-/// [`buffered`](Self::buffered) is large is up to the caller.
+/// The caller takes items with `poll`; data after a request waits until then. A caller that does
+/// not poll between `End` and its answer therefore answers requests in order. The caller must stop
+/// reading while [`buffered`](Self::buffered) is large.
 #[derive(Debug)]
 pub struct RequestReader {
     bounds: Bounds,
@@ -33,14 +33,14 @@ enum ReaderState {
     Head(Scan),
     /// In a body.
     Body { body: Body, keep_alive: bool },
-    /// Behind the last request.
+    /// After the last request.
     Last,
-    /// Behind the end.
+    /// After the end.
     Over,
 }
 
 impl RequestReader {
-    /// A reader for a connection of which nothing has come.
+    /// A reader for a connection without input so far.
     pub fn new(limits: &Limits) -> Self {
         Self {
             bounds: Bounds::new(limits),
@@ -61,12 +61,12 @@ impl RequestReader {
         }
     }
 
-    /// The input has ended.
+    /// Handles the end of the input.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Takes out the next item. Returns `None` if more bytes are needed, or after the last item.
+    /// Takes the next item. Returns `None` if more bytes are needed, or after the last item.
     pub fn poll(&mut self) -> Option<Incoming> {
         match self.read() {
             Ok(Some(incoming)) => Some(incoming),
@@ -79,8 +79,8 @@ impl RequestReader {
         }
     }
 
-    /// The body of a request whose head was polled, if all of it has come; the request is complete
-    /// then. Else it is to be polled.
+    /// Takes the body of a request whose head was polled, if the whole body has arrived; the
+    /// request is complete then. Otherwise poll the body.
     pub(crate) fn take_body(&mut self) -> Option<Bytes> {
         let ReaderState::Body { body, keep_alive } = &self.state else { return None };
         let data = body.take_whole(&mut self.buffer, &self.bounds)?;
@@ -89,17 +89,17 @@ impl RequestReader {
         Some(data)
     }
 
-    /// Returns whether it is between two requests, and nothing of the next one has come.
+    /// Returns whether the reader is between two requests, without bytes of the next one.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, ReaderState::Idle | ReaderState::Head(_)) && self.buffer.len() == 0
     }
 
-    /// Returns whether a part of a head has come, or the whole of it and it was not polled.
+    /// Returns whether part of a head has arrived, or a complete head that was not polled.
     pub fn is_in_head(&self) -> bool {
         matches!(self.state, ReaderState::Idle | ReaderState::Head(_)) && self.buffer.len() > 0
     }
 
-    /// Returns whether a head was polled whose `End` was not.
+    /// Returns whether a head was polled, but not yet its `End`.
     pub fn is_in_body(&self) -> bool {
         matches!(self.state, ReaderState::Body { .. })
     }
@@ -151,7 +151,7 @@ impl RequestReader {
         }
     }
 
-    /// A request is complete.
+    /// Completes a request.
     fn complete(&mut self, keep_alive: bool) {
         if keep_alive {
             self.state = ReaderState::Idle;
@@ -174,7 +174,7 @@ impl RequestReader {
         Some(end)
     }
 
-    /// Nothing is read any more.
+    /// Stops reading.
     fn stop(&mut self, state: ReaderState) {
         self.state = state;
         self.buffer = Buffer::new();

@@ -1,33 +1,34 @@
-//! Why a message is refused, in words; they teach.
+//! Reasons to refuse a message, with explanations.
 
 use core::fmt;
 
-/// Why a request or a response is refused. The connection cannot go on: where a next one would
-/// begin is not known, or is a matter of opinion, which is how requests are smuggled. Or why a
-/// request is not sent.
+/// Reason why a request or a response is refused, or why a request is not sent. The connection must
+/// end, because the start of the next message is unknown or ambiguous; request smuggling exploits
+/// such ambiguity.
 ///
-/// Each prints what is wrong, the section of RFC 9110 or 9112 and, where there is one, the limit
-/// to change.
+/// Each prints the fault, the section of RFC 9110 or 9112 and, if there is one, the limit to
+/// change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// 400: the method is no token, or what came is no HTTP at all.
+    /// 400: the method is not a token, or the input is not HTTP.
     Method,
     /// 400: the request line is not method, blank, target, blank, version.
     RequestLine,
-    /// 400: the target is none that a server can serve.
+    /// 400: the target is not one that a server can serve.
     Target,
     /// 502: the status line is not version, blank, status, and a blank before the reason.
     StatusLine,
     /// 502: the status is less than 100.
     Status,
-    /// 502: 101, although nobody has asked for another protocol.
+    /// 502: 101, although no other protocol was requested.
     SwitchingProtocols,
     /// 502: more than 16 interim responses before a response.
     TooManyInterim,
-    /// 502: something has come that no request has asked for.
+    /// 502: input without a request.
     Unexpected,
-    /// 500: a field that is not to be given, as it says how the message is framed or whom it is for.
+    /// 500: a field that must not be set, because it defines the framing or the host of the
+    /// message.
     FramingField,
     /// 414: the request line is longer than half of
     /// [`Limits::max_head_bytes`](crate::Limits::max_head_bytes).
@@ -56,7 +57,7 @@ pub enum Refusal {
     FoldedField,
     /// 400: a blank between the name of a field and the colon.
     BlankBeforeColon,
-    /// 400: the name of a field is no token, or has no colon behind it.
+    /// 400: the name of a field is not a token, or no colon follows it.
     FieldName,
     /// 400: NUL or another control in the value of a field.
     FieldValue,
@@ -78,7 +79,7 @@ pub enum Refusal {
     CodingInHttp10,
     /// 400: a `Transfer-Encoding` that is no list of codings.
     InvalidCoding,
-    /// 400: `chunked` is not the last coding, or stands twice.
+    /// 400: `chunked` is not the last coding, or occurs twice.
     ChunkedNotLast,
     /// 501: a transfer coding other than `chunked`.
     UnknownCoding,
@@ -101,7 +102,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The status to answer with, to who has sent the request, or to who wanted it sent.
+    /// The status of the answer to the sender of the request, or to the caller that wanted to send
+    /// it.
     pub fn status(&self) -> u16 {
         match self {
             Self::BodyTooLong { .. } => 413,
@@ -198,7 +200,7 @@ impl Refusal {
         }
     }
 
-    /// The limit that is exceeded, and its value.
+    /// The exceeded limit and its value.
     fn limit(&self) -> Option<(&'static str, usize)> {
         if let Self::TargetTooLong { max_head_bytes }
         | Self::HeadTooLong { max_head_bytes }

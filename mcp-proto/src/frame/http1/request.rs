@@ -1,7 +1,7 @@
-//! Requests to bytes.
+//! Encoding of requests.
 //!
-//! In: method, target, host and fields, each refused if it cannot be sent. Out: the bytes of the
-//! head, behind those in `out`; those of the body follow as they are.
+//! In: method, target, host and fields; invalid ones are refused. Out: the bytes of the head,
+//! appended to `out`. The bytes of the body follow unchanged.
 //!
 //! [RFC 9112, section 3](https://www.rfc-editor.org/rfc/rfc9112#section-3)
 
@@ -14,18 +14,18 @@ use super::refusal::Refusal;
 use super::response::content_length;
 use super::syntax::{is_host, is_token};
 
-/// The head of a request to be sent. What is in it is such that a server can read it in one way.
+/// The head of a request to send. It has only one possible reading for a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestHead(Head);
 
 impl RequestHead {
-    /// A request without fields but for its `Host`. The target is a path with or without a query,
-    /// escaped; or a whole URI, for a proxy.
+    /// A request whose only field is `Host`. The target is an escaped path with or without a query,
+    /// or a whole URI for a proxy.
     ///
     /// # Errors
     ///
-    /// What cannot be sent: a method that is no token, a target or a host that is none, a target
-    /// of another host, or one over 32 KiB.
+    /// Fails for a method that is no token, for an invalid target or host, for a target of another
+    /// host, and for a target over 32 KiB.
     pub fn new(method: &str, target: &str, host: &str) -> Result<Self, Refusal> {
         if !is_token(method.as_bytes()) {
             return Err(Refusal::Method);
@@ -44,13 +44,14 @@ impl RequestHead {
         Ok(Self(head))
     }
 
-    /// Appends a field; blanks around its value are left out.
+    /// Appends a field; removes blanks around its value.
     ///
     /// # Errors
     ///
-    /// What cannot be sent, and then nothing changes: a name that is no token, a value with CR,
-    /// LF, NUL or other controls but tabs, what makes the head longer than 64 KiB; and `Host`,
-    /// `Connection`, `Content-Length` and `Transfer-Encoding`, which are added or not needed.
+    /// Fails, and changes nothing, if the field cannot be sent. The name is not a token, the value
+    /// has CR, LF, NUL or other controls except tabs, or the head becomes longer than 64 KiB.
+    /// `Host`, `Connection`, `Content-Length` and `Transfer-Encoding` are refused too, because they
+    /// are added or not needed.
     pub fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         let framing = ["host", "connection", "content-length", "transfer-encoding"];
         if framing.iter().any(|one| name.eq_ignore_ascii_case(one)) {
@@ -64,8 +65,8 @@ impl RequestHead {
         &self.0
     }
 
-    /// Appends the head to `out`. `length` is that of the body in bytes; `None` if the request has
-    /// none by its method, as GET. A POST with an empty body says 0.
+    /// Appends the head to `out`. `length` is the length of the body in bytes; `None` for a method
+    /// without a body, such as GET. A POST with an empty body has the length 0.
     ///
     /// [RFC 9110, section 8.6](https://www.rfc-editor.org/rfc/rfc9110#section-8.6)
     pub fn encode(&self, length: Option<u64>, out: &mut Vec<u8>) {
@@ -85,7 +86,7 @@ impl RequestHead {
     }
 }
 
-/// Shows the method, the target and the fields, but no credentials.
+/// Shows the method, the target and the fields, without credentials.
 impl fmt::Debug for RequestHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

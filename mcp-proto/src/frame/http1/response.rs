@@ -1,8 +1,8 @@
-//! Responses: the head as bytes, and the framing of what follows it.
+//! Encoding of responses: the head, and the framing of the body.
 //!
-//! In: status, fields and, if it is known, the length of the body; what the request was. Out:
-//! bytes behind those in `out`. There is no `Date`: a machine without a clock need not send one
-//! (RFC 9110, section 6.6.1).
+//! In: status, fields, the length of the body if it is known, and properties of the request. Out:
+//! bytes, appended to `out`. There is no `Date`: a machine without a clock need not send it (RFC
+//! 9110, section 6.6.1).
 //!
 //! [RFC 9112, section 6](https://www.rfc-editor.org/rfc/rfc9112#section-6)
 
@@ -24,8 +24,8 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 pub struct ResponseHead {
     /// The status; 200 to 599.
     pub status: u16,
-    /// The fields, without `Connection`, `Content-Length` and `Transfer-Encoding`: these say how the
-    /// response is framed, and are added.
+    /// The fields, without `Connection`, `Content-Length` and `Transfer-Encoding`: these define the
+    /// framing of the response, and are added.
     pub fields: SmallVec<[(&'static str, Cow<'static, str>); 4]>,
     /// The length of the body in bytes; `None` if it is not known yet.
     pub length: Option<u64>,
@@ -38,18 +38,18 @@ pub struct RequestKind {
     pub is_head: bool,
     /// The version of the request.
     pub version: HttpVersion,
-    /// True if the connection is to serve another request.
+    /// True if the connection may serve another request.
     pub keep_alive: bool,
 }
 
 /// Framing of a response body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Framing {
-    /// No body, or none any more: what it is given is dropped.
+    /// No body, or no more body: further data is dropped.
     Nothing,
-    /// So many bytes are to come; what exceeds them is dropped.
+    /// This many bytes follow; excess data is dropped.
     Length(u64),
-    /// As many chunks as there are.
+    /// Any number of chunks.
     Chunked,
     /// The end of the connection ends the body.
     Close,
@@ -61,8 +61,8 @@ impl ResponseHead {
         Self { status, fields: SmallVec::new(), length: Some(0) }
     }
 
-    /// Appends the head to `out`. Of `fields`, those with a name that is no token or that is not
-    /// to be given are left out; controls in values become blanks.
+    /// Appends the head to `out`. Leaves out `fields` with an invalid or reserved name; controls in
+    /// values become blanks.
     pub fn encode(&self, request: RequestKind, out: &mut Vec<u8>) -> Framing {
         let framing = self.framing(request);
         if self.status == 200 {
@@ -108,11 +108,11 @@ impl ResponseHead {
 }
 
 impl RequestKind {
-    /// A request that could not be read, so that the connection ends behind its answer.
+    /// For a request that could not be read, so that the connection ends after its answer.
     pub const REFUSED: Self =
         Self { is_head: false, version: HttpVersion::Http11, keep_alive: false };
 
-    /// Takes these properties from the head of a request.
+    /// Reads these properties from the head of a request.
     pub fn new(head: &Head, keep_alive: bool) -> Self {
         Self { is_head: head.raw_line().0 == b"HEAD", version: head.version(), keep_alive }
     }
@@ -128,7 +128,7 @@ impl Framing {
                 out.extend_from_slice(data.get(..length).unwrap_or_default());
                 *left = left.saturating_sub(length as u64);
             }
-            // A chunk of no bytes would end the body.
+            // An empty chunk would end the body.
             Self::Chunked if data.is_empty() => {}
             Self::Chunked => {
                 hexadecimal(data.len(), out);
@@ -140,8 +140,8 @@ impl Framing {
         }
     }
 
-    /// The body is complete. If it is shorter than was said, only the end of the connection can
-    /// tell so.
+    /// Ends the body. If the body is shorter than its announced length, only the end of the
+    /// connection shows that.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         *self = match self {
             Self::Nothing | Self::Length(0) => Self::Nothing,
@@ -153,7 +153,7 @@ impl Framing {
         };
     }
 
-    /// Returns whether the connection may go on behind this body, if the request lets it.
+    /// Returns whether the connection may continue after this body, if the request allows it.
     pub fn keeps_alive(&self) -> bool {
         match self {
             Self::Nothing | Self::Length(_) | Self::Chunked => true,
@@ -162,13 +162,13 @@ impl Framing {
     }
 }
 
-/// Returns whether responses with this status never have a body, nor say how long it is.
+/// Returns whether responses with this status never have a body or a `Content-Length`.
 fn is_bare(status: u16) -> bool {
     matches!(status, 100..=199 | 204 | 304)
 }
 
 fn field(name: &str, value: &str, out: &mut Vec<u8>) {
-    // What most answers say, known to be well-formed.
+    // Most answers have this field, which is valid.
     if (name, value) == ("Content-Type", "application/json") {
         return out.extend_from_slice(b"Content-Type: application/json\r\n");
     }
@@ -214,7 +214,7 @@ fn digits(mut number: u64, radix: u64, out: &mut Vec<u8>) {
     out.get_mut(start..).unwrap_or_default().reverse();
 }
 
-/// The phrase for people behind a status; empty for one that RFC 9110 does not have.
+/// The reason phrase of a status; empty for a status that RFC 9110 does not define.
 fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

@@ -18,7 +18,7 @@ const MAX_INTERIM: usize = 16;
 /// Item read by a [`ResponseReader`].
 ///
 /// A response is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
-/// connection: nothing comes behind them.
+/// connection: nothing follows them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum IncomingResponse {
     /// The beginning of a response.
@@ -27,32 +27,32 @@ pub enum IncomingResponse {
         head: StatusHead,
         /// Framing of the body.
         body: BodyKind,
-        /// True if the connection may serve another request behind the `End`. If not, what follows
-        /// this response is dropped.
+        /// True if the connection may serve another request after the `End`. If not, later input is
+        /// dropped.
         keep_alive: bool,
     },
-    /// Data of the body, never empty: a slice of what came.
+    /// Data of the body, never empty: a slice of the input.
     Body(Bytes),
     /// The response is complete.
     End,
-    /// The response cannot be read, or nobody has asked for one: close.
+    /// The response cannot be read, or was not requested: close.
     Refused(Refusal),
     /// The input ended in the middle of a response.
     Truncated,
-    /// The input ended, and nothing had come since the last response: a request that is out may not
-    /// have been read.
+    /// The input ended without any bytes after the last response: the server may not have read the
+    /// current request.
     Closed,
 }
 
-/// That no response can be expected on a connection: one is under way, something has come that
-/// nobody has asked for, or it has ended.
+/// Error if no response can be expected on a connection: a response is in progress, unrequested
+/// bytes have arrived, or the connection has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotIdle;
 
-/// Takes the bytes of one connection apart into responses, each to a request that was announced.
+/// Splits the bytes of one connection into responses, each to an announced request.
 ///
-/// It is pulled, and keeps no more than was pushed and not polled, or what does not make sense yet:
-/// how long a body may be is up to the caller.
+/// The caller takes items with `poll`. The reader keeps only data that was not polled, and an
+/// incomplete item. The caller must limit the length of a body.
 #[derive(Debug)]
 pub struct ResponseReader {
     bounds: Bounds,
@@ -76,25 +76,25 @@ enum ResponseState {
     },
     /// In a body.
     Body { body: Body, keep_alive: bool },
-    /// Behind the last response.
+    /// After the last response.
     Last,
-    /// Behind the end.
+    /// After the end.
     Over,
 }
 
 impl ResponseReader {
-    /// A reader for a connection on which nothing was sent. Of the limits, it has
+    /// A reader for a connection on which nothing was sent. It uses only the limits
     /// [`max_head_bytes`](Limits::max_head_bytes) and [`max_fields`](Limits::max_fields).
     pub fn new(limits: &Limits) -> Self {
         let bounds = Bounds { max_body_bytes: u64::MAX, ..Bounds::new(limits) };
         Self { bounds, buffer: Buffer::new(), state: ResponseState::Idle, ended: false }
     }
 
-    /// A request with this method is being sent, and its response is expected.
+    /// Announces a request with this method, whose response is expected.
     ///
     /// # Errors
     ///
-    /// Unless the connection [is idle](Self::is_idle); then nothing changes.
+    /// Fails, and changes nothing, unless the connection [is idle](Self::is_idle).
     pub fn expect(&mut self, method: &str) -> Result<(), NotIdle> {
         if !self.is_idle() {
             return Err(NotIdle);
@@ -116,12 +116,12 @@ impl ResponseReader {
         }
     }
 
-    /// The input has ended.
+    /// Handles the end of the input.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Takes out the next item. Returns `None` if more bytes are needed, or after the last item.
+    /// Takes the next item. Returns `None` if more bytes are needed, or after the last item.
     pub fn poll(&mut self) -> Option<IncomingResponse> {
         match self.read() {
             Ok(Some(incoming)) => Some(incoming),
@@ -134,18 +134,18 @@ impl ResponseReader {
         }
     }
 
-    /// Returns whether a request may be sent: no response is under way, nothing has come that
-    /// nobody has asked for, and the connection goes on.
+    /// Returns whether a request may be sent: no response is in progress, no unrequested bytes have
+    /// arrived, and the connection continues.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, ResponseState::Idle) && self.buffer.len() == 0 && !self.ended
     }
 
-    /// Returns whether a response is expected of which no head was polled.
+    /// Returns whether a response is expected whose head was not polled yet.
     pub fn is_waiting(&self) -> bool {
         matches!(self.state, ResponseState::Head { .. })
     }
 
-    /// Returns whether a head was polled whose `End` was not.
+    /// Returns whether a head was polled, but not yet its `End`.
     pub fn is_in_body(&self) -> bool {
         matches!(self.state, ResponseState::Body { .. })
     }
@@ -228,7 +228,7 @@ impl ResponseReader {
         Some(end)
     }
 
-    /// Nothing is read any more.
+    /// Stops reading.
     fn stop(&mut self, state: ResponseState) {
         self.state = state;
         self.buffer = Buffer::new();

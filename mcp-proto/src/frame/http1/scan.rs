@@ -1,7 +1,7 @@
 //! Search for the end of a head.
 //!
-//! In: bytes that may be the beginning of a head. Out: what the parser of its role makes of the
-//! whole of it, or why it is refused. What is refused does not depend on how much has come.
+//! In: bytes that may be the beginning of a head. Out: the parsed head, or the refusal. A refusal
+//! does not depend on how many bytes have arrived.
 
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
@@ -14,7 +14,7 @@ use super::fault::fault_of;
 use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;
 
-/// So many fields are found without memory of their own.
+/// The most fields that are parsed without an allocation.
 const FEW_FIELDS: usize = 32;
 
 /// Looks for the end of a head, line by line, as bytes come.
@@ -27,14 +27,14 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// The head at the beginning of the buffer; `None` if more bytes are needed. What is refused
-    /// does not depend on how much more has come.
+    /// The head at the beginning of the buffer; `None` if more bytes are needed. A refusal does not
+    /// depend on how many more bytes have arrived.
     pub(super) fn next<P: HeadSyntax>(
         &mut self,
         buffer: &mut Buffer,
         bounds: &Bounds,
     ) -> Result<Option<P>, Refusal> {
-        // Most heads come whole, with few fields and no fault.
+        // Most heads arrive completely, with few fields and no fault.
         if buffer.is_unsearched() {
             let max_fields = FEW_FIELDS.min(bounds.max_fields);
             if let Some(parsed) = parse(buffer.bytes(), max_fields, bounds) {
@@ -47,7 +47,7 @@ impl Scan {
         parsed.unwrap_or_else(|| Err(fault_of::<P>(text))).map(Some)
     }
 
-    /// The length of the head, with the empty line behind it.
+    /// The length of the head, including the empty line at its end.
     fn find_end<P: HeadSyntax>(
         &mut self,
         buffer: &mut Buffer,

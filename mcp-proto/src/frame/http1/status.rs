@@ -1,7 +1,7 @@
-//! The head of a response that has come: status and fields.
+//! The head of a received response: status and fields.
 //!
-//! In: the whole of a head, or what another HTTP stack has read, piece by piece. Out: views, and
-//! how the body is framed, or why the head is refused.
+//! In: a complete head, or fields from another HTTP stack, one by one. Out: views, and the framing
+//! of the body, or the refusal.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -19,10 +19,11 @@ use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;
 use super::syntax::is_field_text;
 
-/// Status and fields of a response that has come.
+/// Status and fields of a received response.
 ///
-/// Two heads are equal if they say the same, however they came about. The text of a head has at
-/// most 64 KiB. One that was parsed is one slice of what came, and keeps all of that in memory.
+/// Two heads are equal if they have the same content, whether they were parsed or built. The text
+/// of a head has at most 64 KiB. A parsed head is one slice of the input, and keeps its whole
+/// buffer in memory.
 ///
 /// [RFC 9112, section 4](https://www.rfc-editor.org/rfc/rfc9112#section-4)
 #[derive(Clone)]
@@ -33,18 +34,18 @@ pub struct StatusHead {
 }
 
 impl StatusHead {
-    /// The head of a response that another HTTP stack has read; its fields are to be pushed.
+    /// The head of a response that another HTTP stack has read; push its fields afterwards.
     pub fn new(status: u16) -> Self {
         Self { fields: Fields::built(Vec::new()), status, version: HttpVersion::Other }
     }
 
-    /// Appends a field of a response that another HTTP stack has read. A name that is no token, a
-    /// value with controls, and what makes the head longer than 64 KiB is ignored.
+    /// Appends a field of a response that another HTTP stack has read. Ignores a name that is not a
+    /// token, a value with controls, and a field that makes the head longer than 64 KiB.
     pub fn push(&mut self, name: &str, value: &[u8]) {
         let _ = self.fields.push(name, value);
     }
 
-    /// The status; 100 to 999 in a head that was parsed. One over 599 is as good as 500.
+    /// The status; 100 to 999 in a parsed head. A status over 599 counts as 500.
     ///
     /// [RFC 9110, section 15](https://www.rfc-editor.org/rfc/rfc9110#section-15)
     pub fn status(&self) -> u16 {
@@ -82,7 +83,7 @@ impl PartialEq for StatusHead {
 
 impl Eq for StatusHead {}
 
-/// Shows the status and the fields, but no credentials.
+/// Shows the status and the fields, without credentials.
 impl fmt::Debug for StatusHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.status, self.version)?;
@@ -102,7 +103,7 @@ pub(super) struct ParsedStatus {
 }
 
 impl ParsedStatus {
-    /// Takes the head out of the buffer that it was found in.
+    /// Takes the head out of its buffer.
     pub(super) fn take(self, buffer: &mut Buffer) -> StatusHead {
         let Self { end, status, version, places, .. } = self;
         StatusHead { fields: Fields::parsed(buffer.take(end), places), status, version }
@@ -170,7 +171,7 @@ impl HeadSyntax for ParsedStatus {
         });
         Some(match framing {
             _ if status < 100 => Err(Refusal::Status),
-            // More than fit.
+            // The number overflows.
             Ok((BodyKind::Length(u64::MAX), _)) => Err(Refusal::InvalidLength),
             Ok((body, keep_alive)) => Ok(Self { end, status, version, places, body, keep_alive }),
             Err(refusal) => Err(refusal),

@@ -2,9 +2,9 @@
 //!
 //! [RFC 9110, section 5.6](https://www.rfc-editor.org/rfc/rfc9110#section-5.6)
 
-/// Returns whether this is a token: a method, the name of a field, a coding.
+/// Returns whether a text is a token: a method, the name of a field, or a coding.
 pub(super) fn is_token(text: &[u8]) -> bool {
-    // Most are lower-case letters and dashes, and seen by words.
+    // Most tokens are lower-case letters and dashes, which are checked eight bytes at a time.
     all_words(text, is_plain_name)
         || !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
 }
@@ -14,9 +14,9 @@ pub(super) fn is_token_byte(byte: u8) -> bool {
     TOKEN_BYTES.has(byte)
 }
 
-/// Returns whether a name, which is a token, is `known`, which has lower-case letters and dashes
-/// alone, in any case. No other byte of a token differs from one of these in the bit that tells
-/// cases apart.
+/// Returns whether a name, which must be a token, equals `known` in any case. `known` has only
+/// lower-case letters and dashes. No other byte of a token differs from one of these in the bit
+/// that distinguishes cases.
 ///
 /// Words of eight bytes are compared: five names against a head of ten fields take 466
 /// instructions, and 1,618 with `eq_ignore_ascii_case`.
@@ -57,15 +57,15 @@ const TOKEN_BYTES: &Bytes = &{
     Bytes(bytes)
 };
 
-/// Returns whether this may be the value of a field, or an extension of a chunk: it has no controls
-/// but tabs.
+/// Returns whether a text is a valid value of a field or extension of a chunk: it has no controls
+/// except tabs.
 pub(super) fn is_field_text(text: &[u8]) -> bool {
-    // Most have no tabs either, and are seen by words.
+    // Most values have no tabs either, and are checked eight bytes at a time.
     all_words(text, is_plain_text)
         || text.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
 }
 
-/// Returns whether a text that has eight bytes or more has nothing but such words of eight.
+/// Checks a text of at least eight bytes in words of eight bytes.
 fn all_words(text: &[u8], is: impl Fn(u64) -> bool) -> bool {
     let (words, _) = text.as_chunks();
     text.last_chunk().is_some_and(|last| {
@@ -101,7 +101,7 @@ fn is_plain_text(word: u64) -> bool {
     (word | at_least(low, b' ') & !at_least(low, 0x7F)) & HIGH == HIGH
 }
 
-/// Returns whether this may be a target as far as its bytes go: those of RFC 3986, and those that
+/// Returns whether a text has only bytes that a target may have: those of RFC 3986, and those that
 /// browsers do not escape.
 pub(super) fn is_target(text: &[u8]) -> bool {
     text.iter().all(|byte| is_target_byte(*byte))
@@ -111,8 +111,8 @@ fn is_target_byte(byte: u8) -> bool {
     matches!(byte, b'!' | b'$'..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~')
 }
 
-/// Returns whether this may be a `Host`: a name or an address and perhaps a port. The name may be
-/// empty.
+/// Returns whether a text is a valid `Host`: a name or an address and optionally a port. The name
+/// may be empty.
 ///
 /// [RFC 3986, section 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2)
 pub(super) fn is_host(text: &[u8]) -> bool {
@@ -123,7 +123,7 @@ pub(super) fn is_host(text: &[u8]) -> bool {
             _ => return false,
         }
     } else {
-        // Most are a name or an IPv4 address, without escapes.
+        // Most hosts are a name or an IPv4 address, without escapes.
         let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
         let plain = text.iter().take_while(plain).count();
         let end = match text.get(plain) {
@@ -166,7 +166,7 @@ fn is_name_byte(byte: u8) -> bool {
         | b'!' | b'$' | b'&'..=b',' | b';' | b'=')
 }
 
-/// Without blanks and tabs around it.
+/// The text without blanks and tabs around it.
 pub(super) fn trim(text: &[u8]) -> &[u8] {
     let mut text = text;
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {

@@ -2,60 +2,61 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::lines::{LineResult, Lines};
+use super::lines::{LineBuffer, LineResult};
 
 /// Item read by an [`EventReader`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
     /// An event, at the blank line that ends it.
     Event(Event),
-    /// To wait so many milliseconds before connecting again; more than fit count as `u64::MAX`.
+    /// The milliseconds to wait before reconnecting; a larger number counts as `u64::MAX`.
     Retry(u64),
-    /// An event is too long. It is reported once, before its end has come; the rest of it is
-    /// skipped, and the stream goes on behind it. If it has an id, that id counts at its end.
+    /// An event is too long. It is reported once, before its end; the rest of it is skipped, and
+    /// the stream continues after it. If the event has an id, the id counts at its end.
     TooLong,
 }
 
-/// An event that has data, even empty one, or an id.
+/// An event that has data, even empty data, or an id.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
     /// Type of the event; `message` by default.
     pub name: Bytes,
-    /// Its data, lines joined by `\n`; it need not be UTF-8. Without any, the event is no message:
-    /// it only has an id.
+    /// The data, with lines joined by `\n`; it need not be UTF-8. An event with empty data is no
+    /// message: it only has an id.
     pub data: Bytes,
-    /// The id to resume from behind this event: its own, or the last one before it. `None` if the
-    /// stream has not had one.
+    /// The id to resume from after this event: its own, or the last one before it. `None` if the
+    /// stream has had no id.
     pub id: Option<Bytes>,
 }
 
-/// Takes a stream of bytes apart into events.
+/// Splits a stream of bytes into events.
 ///
-/// What does not end with a blank line is no event, and leaves no id behind: a stream that broke in
-/// the middle of one is resumed before it. So there is nothing to be told at the end of a stream.
+/// Text without a blank line at its end is no event, and its id does not count. So a stream that
+/// broke inside of an event is resumed before that event, and the end of a stream need not be
+/// reported.
 ///
-/// Memory is bounded by twice the longest event, and what was pushed and not polled. Data that came
-/// in one line and one chunk is a slice of that chunk.
+/// Memory is limited to twice the longest event, plus the bytes that were not polled. Data in one
+/// line of one chunk is a slice of that chunk.
 #[derive(Debug)]
 pub struct EventReader {
     max: usize,
-    lines: Lines,
+    lines: LineBuffer,
     event: Pending,
     last_event_id: Option<Bytes>,
 }
 
-/// An event whose end has not come.
+/// An incomplete event.
 #[derive(Debug)]
 enum Pending {
-    /// So much of it fits.
+    /// The event has this many bytes so far, and fits.
     Fits { bytes: usize, name: Bytes, data: Data, id: Option<Bytes> },
-    /// It does not; what it says but for its id is skipped.
+    /// The event is too long; everything but its id is skipped.
     TooLong { id: Option<Bytes> },
 }
 
 #[derive(Debug)]
 enum Data {
-    /// No line of it has come.
+    /// No line so far.
     None,
     /// One line.
     Line(Bytes),
@@ -69,7 +70,7 @@ impl EventReader {
     pub fn new(max_event_bytes: usize) -> Self {
         Self {
             max: max_event_bytes,
-            lines: Lines::new(),
+            lines: LineBuffer::new(),
             event: Pending::none(),
             last_event_id: None,
         }
@@ -80,7 +81,7 @@ impl EventReader {
         self.lines.push(data);
     }
 
-    /// Takes out the next item. Returns `None` if more bytes are needed.
+    /// Takes the next item. Returns `None` if more bytes are needed.
     pub fn poll(&mut self) -> Option<Incoming> {
         loop {
             let found = match &self.event {
@@ -103,13 +104,13 @@ impl EventReader {
         }
     }
 
-    /// The id to resume from, for `Last-Event-ID`: that of the last event that has ended and had
-    /// one. `None` if there was none; empty if an event has taken it back.
+    /// The id to resume from, for `Last-Event-ID`: that of the last complete event with an id.
+    /// `None` if there was none; empty if an event has reset it.
     pub fn last_event_id(&self) -> Option<&Bytes> {
         self.last_event_id.as_ref()
     }
 
-    /// A blank line: what has come is an event, if it is one.
+    /// Handles a blank line: returns the event that it ends, if there is one.
     fn end_of_event(&mut self) -> Option<Event> {
         match core::mem::replace(&mut self.event, Pending::none()) {
             Pending::Fits { name, data, id, .. } => {
@@ -132,7 +133,7 @@ impl Pending {
         Self::Fits { bytes: 0, name: Bytes::new(), data: Data::None, id: None }
     }
 
-    /// Takes note of a field; the time of a `retry`.
+    /// Handles a field; returns the time of a `retry`.
     fn see(&mut self, line: &Bytes) -> Option<u64> {
         let colon = memchr::memchr(b':', line).unwrap_or(line.len());
         let (field, value) = line.split_at_checked(colon)?;
@@ -157,7 +158,7 @@ impl Pending {
         None
     }
 
-    /// It is too long; whether that was not known.
+    /// Skips the rest of an event that is too long; returns whether that was not known yet.
     fn skip(&mut self) -> bool {
         match self {
             Self::Fits { id, .. } => {
@@ -196,7 +197,7 @@ impl Data {
     }
 }
 
-/// The value of a `retry`: decimal digits and nothing else.
+/// The value of a `retry`: only decimal digits.
 fn milliseconds(value: &[u8]) -> Option<u64> {
     if value.is_empty() {
         return None;
@@ -235,7 +236,7 @@ mod tests {
         (found, reader.last_event_id().map(text))
     }
 
-    /// The same, whichever chunks it comes in.
+    /// The same for every division into chunks.
     fn read_all_ways(max: usize, text: &[u8]) -> (Vec<String>, Option<String>) {
         let whole = read(max, &[text]);
         for size in 1..=3 {

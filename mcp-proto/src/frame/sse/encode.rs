@@ -1,16 +1,15 @@
 //! Encoder for server-sent events.
 //!
-//! In: what an event holds. Out: the bytes of the event, appended to a buffer. A field is its name,
-//! a colon, a space, its value and `\n`; an event ends with a blank line. `event` comes first and
-//! `data` last, each once, so that a reader that looks at one line after the other has all that it
-//! needs by the time that data comes.
+//! In: the parts of an event. Out: the bytes of the event, appended to a buffer. A field is its
+//! name, a colon, a space, its value and `\n`; an event ends with a blank line. `event` comes first
+//! and `data` last, each once, for readers that handle one line at a time.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// Writes an event that holds a message. Newlines in `data`, which in JSON can only be blanks
-/// between tokens, become spaces: there is one `data` line. It says `event: message`, although
-/// that is what it is without, for readers that compare the name.
+/// Writes an event with a message. Newlines in `data`, which can only be blanks between JSON
+/// tokens, become spaces, so there is one `data` line. `event: message` is the default, but is
+/// written for readers that compare the name.
 pub fn message(id: Option<&str>, data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"event: message\n");
     if let Some(id) = id {
@@ -20,26 +19,27 @@ pub fn message(id: Option<&str>, data: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Writes an event that gives its reader an id to resume from, and no message: its data is empty.
+/// Writes an event that gives its reader an id to resume from. It has no message: its data is
+/// empty.
 pub fn priming(id: &str, out: &mut Vec<u8>) {
     field(b"id", id.as_bytes(), out);
     field(b"data", b"", out);
     out.push(b'\n');
 }
 
-/// Tells the reader how many milliseconds to wait before it connects again.
+/// Writes the number of milliseconds that the reader should wait before it reconnects.
 pub fn retry(milliseconds: u64, out: &mut Vec<u8>) {
     field(b"retry", milliseconds.to_string().as_bytes(), out);
     out.push(b'\n');
 }
 
-/// Writes a comment: the stream is alive, and has nothing to say. The blank line after it is for
-/// readers that take a stream apart at blank lines.
+/// Writes a comment, which keeps an idle stream alive. The blank line after it is for readers that
+/// split a stream at blank lines.
 pub fn comment(out: &mut Vec<u8>) {
     out.extend_from_slice(b":\n\n");
 }
 
-/// Writes a line. What would end it, or have a reader ignore an id, becomes a space.
+/// Writes a line. Characters that would end it, or make a reader ignore an id, become spaces.
 fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(name);
     out.extend_from_slice(b": ");
@@ -62,7 +62,7 @@ mod tests {
     use alloc::string::String;
     use alloc::vec;
 
-    /// What a reader makes of a stream that knows no more than lines, their first colon and one
+    /// Reads a stream as a simple reader does, which knows only lines, their first colon and one
     /// space after it.
     fn read(stream: &[u8]) -> Vec<(String, String)> {
         let text = core::str::from_utf8(stream).unwrap();

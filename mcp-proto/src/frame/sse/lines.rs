@@ -1,9 +1,9 @@
 //! The lines of a stream of events.
 //!
 //! In: chunks of bytes, split anywhere. Out: lines without their ends, which are `\n`, `\r\n` or
-//! `\r`. A byte order mark at the start of the stream is dropped, and so are the lines that nobody
-//! wants to see, as they come. A line ends at its `\r`, and not at what may follow: an event does
-//! not wait for the next one to begin.
+//! `\r`. A byte order mark at the start of the stream is dropped. Unwanted lines are dropped as
+//! they arrive. A line ends at its `\r`, even if a `\n` may follow, so an event does not wait for
+//! the next one.
 
 use alloc::collections::VecDeque;
 
@@ -13,21 +13,21 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Splits a stream into lines.
 #[derive(Debug)]
-pub(super) struct Lines {
-    /// Bytes that are not looked at yet.
+pub(super) struct LineBuffer {
+    /// Bytes that were not searched yet.
     input: VecDeque<Bytes>,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     partial: BytesMut,
     place: LinePosition,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum LinePosition {
-    /// At the start of the stream; so many bytes of a byte order mark have come.
+    /// At the start of the stream, after this many bytes of a byte order mark.
     Mark(usize),
     /// Before a line.
     Start,
-    /// The same, behind a `\r`; a `\n` would be of the same line end.
+    /// The same after a `\r`; a `\n` would belong to the same line end.
     Return,
     /// In a line.
     Line,
@@ -39,11 +39,11 @@ enum LinePosition {
 pub(super) enum LineResult {
     /// A line.
     Line(Bytes),
-    /// A line has more than `max` bytes. The rest of it is skipped.
+    /// A line has more than `max` bytes. The rest of the line is skipped.
     TooLong,
 }
 
-impl Lines {
+impl LineBuffer {
     pub(super) fn new() -> Self {
         Self { input: VecDeque::new(), partial: BytesMut::new(), place: LinePosition::Mark(0) }
     }
@@ -54,7 +54,7 @@ impl Lines {
     }
 
     /// The next line of at most `max` bytes; `None` if more bytes are needed. A line whose first
-    /// byte is not `wanted` is dropped, whatever its length; an empty one is always wanted.
+    /// byte is not `wanted` is dropped at any length; an empty line is always wanted.
     pub(super) fn next(&mut self, max: usize, wanted: impl Fn(u8) -> bool) -> Option<LineResult> {
         loop {
             let chunk = self.input.front_mut()?;
@@ -72,7 +72,7 @@ impl Lines {
                     }
                 }
                 LinePosition::Mark(0) => LinePosition::Start,
-                // A part of a mark is text.
+                // An incomplete mark is text.
                 LinePosition::Mark(length) => {
                     self.partial.put_slice(BOM.get(..length).unwrap_or_default());
                     LinePosition::Line
@@ -95,7 +95,7 @@ impl Lines {
         }
     }
 
-    /// Takes what has come of a line; the line, once it is complete or too long.
+    /// Collects the received part of a line; returns the line, once it is complete or too long.
     fn rest_of_line(&mut self, max: usize) -> Option<LineResult> {
         let is_wanted = matches!(self.place, LinePosition::Line);
         let chunk = self.input.front_mut()?;

@@ -17,7 +17,7 @@ pub enum ExchangeAction {
     Data(Bytes),
     /// The answer is complete.
     End,
-    /// Tell the application.
+    /// Report an event to the application.
     Event(ServerEvent),
 }
 
@@ -29,11 +29,11 @@ pub enum ExchangeAction {
 )]
 #[non_exhaustive]
 pub enum EndpointAction<W> {
-    /// Have the exchange of this visit again.
+    /// Wake the exchange with this handle: a visit to the endpoint is due.
     Wake(W),
-    /// Tell the application.
+    /// Report an event to the application.
     Event(ServerEvent),
 }
 
-/// Actions of an endpoint that nobody has taken yet.
+/// Queue of the actions that the driver of an endpoint has not taken yet.
 pub(super) type Queue<W> = VecDeque<EndpointAction<W>>;

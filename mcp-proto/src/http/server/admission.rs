@@ -1,7 +1,7 @@
 //! A request of another HTTP stack that reads the head before the body.
 //!
 //! In: a head, then the pieces of the body. Out: an [`Exchange`], or the answer that refuses the
-//! request. Called by whoever serves behind an HTTP stack and wants to refuse before it reads.
+//! request. Drivers behind an HTTP stack use this to refuse a request before they read its body.
 //!
 //! | state | in | out |
 //! |---|---|---|
@@ -27,7 +27,7 @@ use crate::resource_server::VerifiedToken;
 use crate::server::{Declaration, Extensions};
 use crate::time::Instant;
 
-/// A request whose head is good, so that its body is worth reading.
+/// A request whose head passed every step, so that the server wants its body.
 ///
 /// ```
 /// use mcp_proto::frame::http1::Head;
@@ -56,19 +56,19 @@ pub struct Admission {
     admitted: Admitted,
     peer: Option<IpAddr>,
     body: Body,
-    /// Its share of the server's budget.
+    /// The request's share of the server's budget.
     account: Account,
 }
 
 impl Admission {
-    /// Looks at the head of a request. Fails with the exchange that answers it, whatever the body
-    /// is.
+    /// Checks the head of a request. Fails with the exchange that refuses the request; the body
+    /// does not matter then.
     pub fn new(config: &Arc<Config>, head: Head) -> Result<Self, Box<Exchange>> {
         Self::with_verdict(config, head, None)
     }
 
-    /// The same with the verdict about the token of the request, if
-    /// [`Config::verification`] asks for one.
+    /// Does the same, with the verdict about the token of the request, if [`Config::verification`]
+    /// asks for one.
     pub fn with_verdict(
         config: &Arc<Config>,
         head: Head,
@@ -84,22 +84,22 @@ impl Admission {
         }
     }
 
-    /// The address of the client, which limits per holder count by.
+    /// Sets the address of the client. Limits per holder count by this address.
     pub fn set_peer(&mut self, peer: IpAddr) {
         self.peer = Some(peer);
     }
 
-    /// Adds values for handlers to those of [`Config::authorize`], such as the ones that a layer in
-    /// front of the server has found. A value of the same type takes the place of the other.
-    /// [`Claims`](crate::resource_server::Claims) name the principal, if nothing else does.
+    /// Adds values for handlers to those of [`Config::authorize`]: for example values that a layer
+    /// in front of the server has found. A value replaces an earlier one of the same type.
+    /// [`Claims`](crate::resource_server::Claims) set the principal, if no principal is set yet.
     pub fn extend(&mut self, extensions: Extensions) {
         self.admitted.extend(extensions);
     }
 
     /// Takes the next bytes of the body.
     ///
-    /// Fails with the status that the request is to be [refused](Self::refuse) with: 413 if the body
-    /// is longer than `Limits::max_body_bytes`, 503 if it does not fit into
+    /// Fails with the status for [`Admission::refuse`](Self::refuse): 413 if the body is longer
+    /// than `Limits::max_body_bytes`, 503 if the body does not fit into
     /// `Limits::max_endpoint_bytes`.
     pub fn add(&mut self, data: impl Buf) -> Result<(), u16> {
         let length = self.body.len().saturating_add(data.remaining());
@@ -111,8 +111,9 @@ impl Admission {
         Ok(())
     }
 
-    /// The answer to a body that cannot be taken, head and body: 400 if it breaks off, 408 if it is
-    /// too slow, 413 if it is too long, 503 if there is no room for it.
+    /// Returns the answer, head and body, to a request whose body the server cannot take. Use
+    /// status 400 if the body breaks off, 408 if it is too slow, 413 if it is too long, and 503 if
+    /// the server has no room for it.
     pub fn refuse(&self, status: u16) -> (ResponseHead, Bytes) {
         let full = || Exchange::refused_full(&self.config, &self.admitted).take_whole();
         match (status == 503).then(full).flatten() {
@@ -121,13 +122,13 @@ impl Admission {
         }
     }
 
-    /// The exchange that answers the request, once the body is read.
+    /// Returns the exchange that answers the request. Call this after the end of the body.
     pub fn answer(mut self, now: Instant, declaration: &Arc<Declaration>) -> Exchange {
         let body = core::mem::replace(&mut self.body, Body::EMPTY).into_bytes();
         self.answer_with(now, declaration, &body)
     }
 
-    /// The same with a body that somebody else has read.
+    /// Does the same with a body that the caller has read itself.
     pub fn answer_with(
         self,
         now: Instant,
@@ -135,7 +136,7 @@ impl Admission {
         body: &Bytes,
     ) -> Exchange {
         let Self { config, head, admitted, peer, account, .. } = self;
-        // From here on it counts as a request in flight.
+        // From here on the request is counted as one in flight.
         drop(account);
         let mut exchange = Exchange::admitted(now, declaration, &config, admitted, &head, body);
         if let Some(peer) = peer {

@@ -1,9 +1,11 @@
-//! The steps that need the head of a request alone.
+//! The validation steps that need only the head of a request.
 //!
-//! In: a [`Head`]. Out: an [`Admitted`] request whose body is worth reading, or the answer of the
-//! first step that fails: path, host, origin, auth, http-method, media, accept.
+//! In: a [`Head`]. Out: an [`Admitted`] request, whose body the server reads next, or the answer of
+//! the first step that fails. The steps are path, host, origin, auth, http-method, media and
+//! accept.
 //!
-//! A preflight of a browser's (OPTIONS) is answered after the origin: it carries no credentials.
+//! A preflight request of a browser (OPTIONS) is answered after the step origin, because it carries
+//! no credentials.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
@@ -35,14 +37,15 @@ pub(crate) struct Admitted {
 }
 
 impl Admitted {
-    /// The answer to a body that the server has no room for.
+    /// The answer to a request whose body does not fit into the server's memory.
     pub(super) fn refuse_full(&self, config: &Config) -> Box<Refused> {
         let mut refused = Refused::error(config.server.endpoint_full());
         refused.cors = self.cors.clone();
         refused
     }
 
-    /// Adds values for handlers. Claims among them name the principal, if nothing else does.
+    /// Adds values for handlers. Claims among the values set the principal, if no principal is set
+    /// yet.
     pub(super) fn extend(&mut self, extensions: Extensions) {
         if let Some(claims) = extensions.get::<Claims>() {
             self.caller.principal = self.caller.principal.take().or_else(|| claims.principal());
@@ -50,7 +53,7 @@ impl Admitted {
         self.caller.extensions.extend(extensions);
     }
 
-    /// The head of an answer that nobody but the HTTP stack can give, without a body.
+    /// The head of an answer that only the HTTP stack can give, without a body.
     pub(crate) fn refuse(&self, status: u16) -> ResponseHead {
         let mut head = ResponseHead::new(status);
         self.cors.add_to(&mut head);
@@ -69,7 +72,7 @@ const POST: &str = "POST";
 
 const LEGACY_METHODS: &str = "GET, POST, DELETE";
 
-/// The names of request headers that a page may send; `Mcp-Param-*` too.
+/// Request headers that a page may send, besides `Mcp-Param-*`.
 const ALLOWED_HEADERS: &[&str] = &[
     "accept",
     "authorization",
@@ -81,8 +84,8 @@ const ALLOWED_HEADERS: &[&str] = &[
     "mcp-session-id",
 ];
 
-/// What the steps look at, found in one pass.
-struct Fields<'a> {
+/// Header fields that the steps check, found in one pass.
+struct HeadFields<'a> {
     host: Option<&'a [u8]>,
     origin: Option<&'a [u8]>,
     origins: usize,
@@ -94,8 +97,8 @@ struct Fields<'a> {
 }
 
 impl Config {
-    /// The verification that a request needs before it is admitted; `None` if it needs none, or is
-    /// refused whatever its token is. The verdict goes to
+    /// Returns the verification that a request needs before it is admitted. Returns `None` if the
+    /// request needs no verification, or is refused in any case. Pass the verdict to
     /// [`Admission::with_verdict`](super::Admission::with_verdict).
     pub fn verification(&self, head: &Head) -> Option<Verification> {
         let verifier = self.verifier.as_ref()?;
@@ -105,12 +108,12 @@ impl Config {
     }
 }
 
-/// Walks the steps.
+/// Runs the steps on a head.
 pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refused>> {
     admit_with(config, head, None)
 }
 
-/// The same, with the verdict about the token of the request.
+/// Does the same, with the verdict about the token of the request.
 pub(crate) fn admit_with(
     config: &Config,
     head: &Head,
@@ -136,7 +139,7 @@ pub(crate) fn admit_with(
 }
 
 /// The steps before that of the token: path, host and origin.
-fn front<'a>(config: &Config, head: &'a Head) -> Result<(Fields<'a>, Cors), Box<Refused>> {
+fn front<'a>(config: &Config, head: &'a Head) -> Result<(HeadFields<'a>, Cors), Box<Refused>> {
     if let Some(routes) = &config.routes
         && let Some(response) = routes(head)
     {
@@ -153,7 +156,7 @@ fn front<'a>(config: &Config, head: &'a Head) -> Result<(Fields<'a>, Cors), Box<
     if !is_here && head.path() != config.path {
         return Err(Refused::bare(404));
     }
-    let fields = Fields::of(head);
+    let fields = HeadFields::of(head);
     check_host(config, fields.host.unwrap_or_default())?;
     let mut cors = Cors::default();
     if let Some(origin) = fields.origin {
@@ -203,7 +206,8 @@ fn authorize(
     Err(refused)
 }
 
-/// The head for handlers. Tokens are not passed on: whoever gets one could use it elsewhere.
+/// Copies the head for handlers, without credentials: a handler that gets a token could use it on
+/// other servers.
 fn without_credentials(head: &Head) -> Head {
     let mut shown = Head::new(head.method(), head.target());
     let is_secret = |name: &str| SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret));
@@ -216,7 +220,7 @@ fn without_credentials(head: &Head) -> Head {
 /// The fields that handlers do not see.
 const SECRETS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 
-impl<'a> Fields<'a> {
+impl<'a> HeadFields<'a> {
     fn of(head: &'a Head) -> Self {
         let mut fields = Self {
             host: None,
@@ -282,12 +286,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The methods that this client has: sessions alone have more than one.
+/// The HTTP methods that a client may use: with sessions also GET and DELETE.
 fn methods(config: &Config, head: &Head) -> &'static str {
     if config.has_sessions() && !claims_modern(config, head) { LEGACY_METHODS } else { POST }
 }
 
-/// Returns whether a header says that the client is modern, and anybody here understands that.
+/// Returns whether a header claims a modern client, and this server serves modern clients.
 fn claims_modern(config: &Config, head: &Head) -> bool {
     let version = head.field(PROTOCOL_VERSION).and_then(|value| core::str::from_utf8(value).ok());
     let version = version.and_then(ProtocolVersion::from_name);
@@ -325,6 +329,6 @@ mod tests {
     fn another_field_of_four_letters_is_no_host() {
         let mut head = Head::new("POST", "/mcp");
         head.push("From", b"localhost");
-        assert!(Fields::of(&head).host.is_none());
+        assert!(HeadFields::of(&head).host.is_none());
     }
 }

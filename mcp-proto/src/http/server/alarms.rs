@@ -1,7 +1,7 @@
-//! Alarms: limits of an endpoint that are reached, reported at a bounded rate.
+//! Alarms: reports of limits that an endpoint reaches, at a bounded rate.
 //!
-//! In: a limit that is reached. Out: [`ServerEvent::LimitReached`] the first time, and then at most
-//! once in 10 s for each limit, with the count since the last report.
+//! In: a limit that is reached. Out: [`ServerEvent::LimitReached`], at once the first time, and
+//! then at most once in 10 s for each limit. Each report has the count since the last one.
 
 use alloc::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::time::{Duration, Instant};
 /// The time between two reports of a limit.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// The limits that were reached, by their names.
+/// The limits that were reached, by name.
 #[derive(Debug, Default)]
 pub struct Alarms(BTreeMap<&'static str, Alarm>);
 
 #[derive(Debug)]
 struct Alarm {
-    /// Earliest time of its next report.
+    /// Earliest time of the next report.
     again: Instant,
-    /// Number of times it was reached since the last report.
+    /// Number of times that the limit was reached since the last report.
     count: u64,
 }
 
 impl Alarms {
-    /// Records that a limit was reached so many times. Returns how often it was since the last
-    /// report, if a report is due.
+    /// Records that a limit was reached `times` times. If a report is due, returns the count since
+    /// the last report.
     pub fn count(&mut self, now: Instant, name: &'static str, times: usize) -> Option<u64> {
         let alarm = self.0.entry(name).or_insert(Alarm { again: now, count: 0 });
         alarm.count = alarm.count.saturating_add(times as u64);
@@ -41,7 +41,7 @@ impl Alarms {
         self.reached_times(now, limit, 1)
     }
 
-    /// Records that a limit of `Limits` was reached so many times. Returns the report, if one is
+    /// Records that a limit of `Limits` was reached `times` times. Returns the report, if one is
     /// due.
     pub fn reached_times(
         &mut self,

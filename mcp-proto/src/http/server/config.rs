@@ -23,59 +23,58 @@ use crate::version::EraPolicy;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// Eras and bounds.
+    /// Settings that are independent of HTTP, such as the eras and [`Limits`](crate::Limits).
     pub server: Shared<server::Config>,
-    /// The path of the endpoint; default `/mcp`. Others are answered with 404. Empty it is any
-    /// path, for servers behind a router that has chosen already.
+    /// The path of the endpoint; default `/mcp`. Requests for other paths get 404. An empty text
+    /// accepts every path, for servers behind a router.
     pub path: String,
-    /// The service for legacy clients; default sessions.
+    /// Treatment of legacy clients; default: with sessions.
     ///
     /// [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
     pub sessions: Sessions,
-    /// The hosts that requests may be for; default `localhost`, `127.0.0.1` and `[::1]`. A name
-    /// without a port is that host at any port; `*` is any host, for servers behind a proxy that
-    /// checks it. Others are answered with 403, so that no web page reaches the server under a
-    /// name of its own (DNS rebinding).
+    /// The hosts that requests may name; default `localhost`, `127.0.0.1` and `[::1]`. A name
+    /// without a port matches every port of that host. `*` matches every host, for servers behind a
+    /// proxy that checks the host. Other hosts get 403, so that no web page reaches the server
+    /// under a name of its own (DNS rebinding).
     ///
     /// [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
     pub allowed_hosts: Vec<String>,
-    /// The origins whose pages may send requests and read the answers (CORS), beside those of
-    /// loopback hosts, which may send them; default none. An origin is a scheme, a host and maybe
-    /// a port, such as `https://app.example.com`. Others are answered with 403.
+    /// Origins of web pages that may send requests and read the answers (CORS); default none. Pages
+    /// of loopback hosts may always send requests. An origin is a scheme, a host and optionally a
+    /// port, such as `https://app.example.com`. Other origins get 403.
     ///
     /// [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
     pub allowed_origins: Vec<String>,
-    /// The check of who may send requests; default everybody.
+    /// The check that decides if a client may send requests; default: every client may.
     ///
     /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
     pub authorize: Option<Arc<Authorize>>,
-    /// The metadata of a server that wants tokens; default none. It is served at its place without
-    /// a token, and named in the challenges of [`Authorization::Refuse`] and of the verifier. See
-    /// [`Config::protect`].
+    /// The metadata of a server that requires tokens; default none. The metadata is served without
+    /// a token at its well-known path. The challenges of [`Authorization::Refuse`] and of the
+    /// verifier name that path. See [`Config::protect`].
     pub resource: Option<Arc<ProtectedResource>>,
-    /// The check of the tokens of all requests, a future; default none. It takes the place of
-    /// `authorize`. See [`Config::protect`].
+    /// The asynchronous check of the tokens of all requests; default none. It replaces `authorize`.
+    /// See [`Config::protect`].
     pub verifier: Option<Arc<dyn Verifier>>,
-    /// The responses to other requests than those of clients, such as a health check; default none.
-    /// A request that the function has a response for is answered with it, whatever its body is. It
-    /// is checked for nothing else: not for its path, host, origin or principal. See
+    /// The function that answers other requests, such as health checks; default none. Its responses
+    /// skip all checks of path, host, origin and principal, so return nothing secret. See
     /// [`Config::route`].
     pub routes: Option<Arc<Routes>>,
     /// True if handlers see the heads of their requests, by
     /// [`Peer::head`](server::Peer::head); default false. The fields `Authorization`,
     /// `Proxy-Authorization` and `Cookie` are left out.
     pub keep_head: bool,
-    /// True if requests come through a proxy, so that many clients have its address; default
-    /// false. Limits per holder then count principals only, and not addresses. Set it for servers
+    /// True if requests come through a proxy, so that many clients share its address; default
+    /// false. Limits per holder then count only principals, not addresses. Set this for servers
     /// behind a proxy or a load balancer.
     pub behind_proxy: bool,
-    /// The proxies in front of this server, whose field `X-Forwarded-For` is believed; default
-    /// none. Limits per holder then count the addresses that the proxies name. The field is ignored
-    /// in requests from all other addresses.
+    /// The proxies in front of this server whose field `X-Forwarded-For` is trusted; default none.
+    /// Limits per holder then count the addresses that these proxies name. The field is ignored in
+    /// requests from all other addresses.
     pub trusted_proxies: Vec<ProxyNetwork>,
 }
 
-/// A value that machines share; to change it is to change a copy.
+/// A value shared by several machines. A change through one handle does not affect the others.
 ///
 /// ```
 /// use mcp_proto::http::Shared;
@@ -113,36 +112,38 @@ impl<T: Clone> DerefMut for Shared<T> {
     }
 }
 
-/// The service for legacy clients.
+/// Treatment of legacy clients.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Sessions {
-    /// A session each, with an `Mcp-Session-Id`.
+    /// Each client has a session, with an `Mcp-Session-Id`.
     #[default]
-    Sessions,
-    /// Each POST stands alone: no session, no stream but its own, no request to the client.
+    Stateful,
+    /// Each POST is independent: it has no session, no stream but its own, and no requests to the
+    /// client.
     Stateless,
-    /// Nothing: modern clients alone are served.
+    /// Legacy clients are not served.
     Off,
 }
 
-/// Decides about a request by its head.
+/// Function that decides about a request by its head.
 pub type Authorize = dyn Fn(&Head) -> Authorization + Send + Sync;
 
 /// The decision about a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Authorization {
-    /// It is served. With a principal, its session is bound to it, and handlers are told.
+    /// The request is served. If it has a principal, its session is bound to that principal, and
+    /// handlers see it.
     Allow(Option<Arc<str>>),
-    /// The same, with values that handlers find by their types in
-    /// [`Peer::extensions`](server::Peer::extensions), such as claims and scopes. They belong to
-    /// this request, also in a session.
+    /// The request is served, with values that handlers find by type in
+    /// [`Peer::extensions`](server::Peer::extensions), such as claims and scopes. The values belong
+    /// to this request only, also in a session.
     AllowWith(Option<Arc<str>>, Extensions),
-    /// It is answered as the refusal says, with the metadata of [`Config::resource`] in its
-    /// challenge.
+    /// The request gets the response of the refusal, with the metadata of [`Config::resource`] in
+    /// its challenge.
     Refuse(TokenRefusal),
-    /// It is answered with 401: the client is to authenticate. The value of `WWW-Authenticate`.
+    /// The request gets 401: the client must authenticate. Holds the value of `WWW-Authenticate`.
     Unauthorized(String),
-    /// It is answered with 403: the client may not do that. The value of `WWW-Authenticate`.
+    /// The request gets 403: the client has no permission. Holds the value of `WWW-Authenticate`.
     Forbidden(String),
 }
 
@@ -187,9 +188,10 @@ impl Config {
 
     /// Protects the server: sets [`Config::resource`] and [`Config::verifier`].
     ///
-    /// Requests without a token get 401. Others wait until `verifier` has a verdict, before their
-    /// bodies are read. Handlers find the claims by [`Peer::claims`](server::Peer::claims), and the
-    /// issuer and the subject are the principal of sessions and limits. Tokens are not passed on.
+    /// Requests without a token get 401. The server reads the body of any other request only after
+    /// `verifier` has returned a verdict. Handlers find the claims with
+    /// [`Peer::claims`](server::Peer::claims). The issuer and the subject are the principal of
+    /// sessions and limits. Handlers never see tokens.
     ///
     /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
     pub fn protect(
@@ -205,14 +207,14 @@ impl Config {
     /// The eras that are served over HTTP.
     pub(super) fn policy(&self) -> EraPolicy {
         match self.sessions {
-            Sessions::Sessions | Sessions::Stateless => self.server.era_policy,
+            Sessions::Stateful | Sessions::Stateless => self.server.era_policy,
             Sessions::Off => EraPolicy::ModernOnly,
         }
     }
 
-    /// Returns whether legacy clients have sessions, and so GET and DELETE.
+    /// Returns whether legacy clients have sessions, and therefore GET and DELETE.
     pub(super) fn has_sessions(&self) -> bool {
-        self.sessions == Sessions::Sessions && self.policy() != EraPolicy::ModernOnly
+        self.sessions == Sessions::Stateful && self.policy() != EraPolicy::ModernOnly
     }
 }
 

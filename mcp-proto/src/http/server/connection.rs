@@ -1,7 +1,7 @@
-//! One socket of a server's: HTTP/1.1 requests, one after the other, each an [`Exchange`](super::Exchange).
+//! One socket of a server: HTTP/1.1 requests in a row, each an [`Exchange`](super::Exchange).
 //!
-//! In: bytes, split anywhere; outcomes of handlers; time; visits. Out: bytes to write, events, and
-//! when to close.
+//! In: bytes, split anywhere; outcomes of handlers; time; visits to the endpoint. Out: bytes to
+//! write, events, and the end of the connection.
 //!
 //! | state | input | then |
 //! |---|---|---|
@@ -29,10 +29,10 @@ use bytes::Bytes;
 
 use super::admit::{Admitted, admit_with};
 use super::intake::Intake;
-use super::outgoing::Outgoing;
+use super::outgoing::OutgoingBytes;
 use super::refused::Refused;
 use super::request::{Activity, Body, Request, State, Untaken, Unverified};
-use super::watch::{Reason, Watch};
+use super::watch::{ConnectionTimer, Watch};
 use super::{Config, Endpoint, Exchange, ExchangeAction};
 use crate::error::UsageError;
 use crate::frame::http1::{CONTINUE, Framing, Head, Incoming, RequestKind, ResponseHead};
@@ -42,7 +42,7 @@ use crate::resource_server::{TokenRefusal, Verification, VerifiedToken};
 use crate::server::{Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use crate::time::Instant;
 
-/// One socket of a server's; see the module for its states.
+/// One socket of a server; the module documentation has its states.
 #[derive(Debug)]
 pub struct Connection {
     declaration: Arc<Declaration>,
@@ -51,28 +51,28 @@ pub struct Connection {
     reader: Intake,
     state: State,
     life: Phase,
-    /// When it was last told.
+    /// Time of the last input.
     now: Instant,
     watch: Watch,
-    out: Outgoing,
-    /// What is to be told once `out` is taken.
+    out: OutgoingBytes,
+    /// Event that is reported after `out` is taken.
     event: Option<ServerEvent>,
-    /// The number of tokens that were to be verified.
+    /// The number of tokens that needed a verification so far.
     verifications: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Open,
-    /// No request is read any more.
+    /// No more requests are read.
     Ending,
-    /// Nobody is there to be answered.
+    /// The client is gone.
     Gone,
     Closed,
 }
 
 impl Connection {
-    /// A connection of which nothing was read, accepted at `now`.
+    /// A connection accepted at `now`, from which no bytes were read yet.
     pub fn new(now: Instant, declaration: Arc<Declaration>, config: Arc<Config>) -> Self {
         Self {
             reader: Intake::new(&config.server),
@@ -83,18 +83,18 @@ impl Connection {
             state: State::Between,
             life: Phase::Open,
             now,
-            out: Outgoing::default(),
+            out: OutgoingBytes::default(),
             event: None,
             verifications: 0,
         }
     }
 
-    /// The address of the client; see [`Exchange::set_peer`](super::Exchange::set_peer).
+    /// Sets the address of the client; see [`Exchange::set_peer`](super::Exchange::set_peer).
     pub fn set_peer(&mut self, peer: IpAddr) {
         self.peer = Some(peer);
     }
 
-    /// Takes another declaration for the requests that follow.
+    /// Replaces the declaration for later requests.
     pub fn declare(&mut self, declaration: Arc<Declaration>) {
         self.declaration = declaration;
     }
@@ -106,7 +106,8 @@ impl Connection {
         }
     }
 
-    /// Tells the client about a request; see [`Exchange::notify`](super::Exchange::notify).
+    /// Sends a notification about a request to the client; see
+    /// [`Exchange::notify`](super::Exchange::notify).
     pub fn notify(
         &mut self,
         now: Instant,
@@ -117,7 +118,7 @@ impl Connection {
         exchange.notify(now, about, notification)
     }
 
-    /// Returns whether a visit to the endpoint is due, beside those that it is woken for.
+    /// Returns whether a visit to the endpoint is due, beside those that the endpoint wakes for.
     pub fn needs_endpoint(&self) -> bool {
         let has_exchange = self.state.exchange();
         has_exchange.is_some_and(Exchange::needs_endpoint) || self.reader.needs_room()
@@ -130,7 +131,7 @@ impl Connection {
         exchange.visit(now, endpoint, me);
     }
 
-    /// The server is to stop: what is in flight gets `Limits::drain`, and nothing more is read.
+    /// Shuts down: requests in flight get `Limits::drain`, and no more requests are read.
     pub fn shutdown(&mut self, now: Instant) {
         self.now = now;
         if let Some(exchange) = self.state.exchange_mut() {
@@ -146,8 +147,8 @@ impl Connection {
         }
     }
 
-    /// The verification of a token and its number, once; see [`Config::protect`]. Its verdict goes to
-    /// [`Connection::handle_verdict`]. Another one takes the place of the one before.
+    /// Takes the verification of a token and its number, once; see [`Config::protect`]. Pass the
+    /// verdict to [`Connection::handle_verdict`]. A later verification replaces an earlier one.
     pub fn poll_verification(&mut self) -> Option<(u64, Verification)> {
         self.state.take_verification()
     }
@@ -157,13 +158,13 @@ impl Connection {
         matches!(self.state, State::Verifying(_))
     }
 
-    /// There is a verdict about a token; ignored if nobody waits for it.
+    /// Handles the verdict about a token. A verdict that no request waits for is ignored.
     pub fn handle_verdict(&mut self, now: Instant, number: u64, verdict: VerifiedToken) {
         self.now = now;
         self.decide(|unverified| unverified.number == number, verdict);
     }
 
-    /// Writing has failed: nobody is there any more. A visit may be due before it closes.
+    /// Handles a failed write: the client is gone. A visit may be due before the connection closes.
     pub fn handle_disconnect(&mut self, now: Instant) {
         self.now = now;
         if self.life == Phase::Closed {
@@ -177,17 +178,17 @@ impl Connection {
         }
     }
 
-    /// The id that the client has given to a request that is being answered.
+    /// The id that the client has given to a request in flight.
     pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
         self.state.exchange()?.request_id(about)
     }
 
-    /// The use of the connection, for whoever has to close one of several.
+    /// The use of the connection, for a driver that must choose a connection to close.
     pub fn activity(&self) -> Activity {
         self.state.activity()
     }
 
-    /// Reads requests until one is to be answered.
+    /// Reads requests until one needs an answer.
     fn read(&mut self) {
         while self.life == Phase::Open
             && let State::Between | State::Body(_) = self.state
@@ -219,7 +220,8 @@ impl Connection {
         self.watch();
     }
 
-    /// Counts what is read, and refuses what does not fit into `Limits::max_endpoint_bytes`.
+    /// Charges the bytes that were read, and refuses the request if they do not fit into
+    /// `Limits::max_endpoint_bytes`.
     fn count(&mut self) {
         if self.reader.count(self.state.read()).is_ok() {
             return;
@@ -248,7 +250,7 @@ impl Connection {
         self.handle_admitted(head, admitted, expects_continue, keep_alive);
     }
 
-    /// Goes on with the request whose token was verified, if it `is_meant`.
+    /// Continues with the request whose token was verified, if `is_meant` accepts that request.
     fn decide(&mut self, is_meant: impl FnOnce(&Unverified) -> bool, verdict: VerifiedToken) {
         let Some(unverified) = self.state.take_unverified(is_meant) else { return };
         let Unverified { head, expects_continue, keep_alive, .. } = *unverified;
@@ -265,8 +267,7 @@ impl Connection {
         keep_alive: bool,
     ) {
         let mut kind = RequestKind::new(&head, keep_alive);
-        // Nobody waits for a body that is of no use, and where the next request begins
-        // depends on whether the client sends it.
+        // If the client sends the body or not, and where the next request begins, is unknown.
         let waits_in_vain = expects_continue && admitted.is_err();
         if waits_in_vain {
             kind.keep_alive = false;
@@ -285,14 +286,14 @@ impl Connection {
         }
     }
 
-    /// A request is read.
+    /// Answers a request that was read completely.
     fn handle_request(&mut self, request: Request) {
         let _ = self.reader.count(None);
         let answering = request.answer(self.now, &self.declaration, &self.config, self.peer);
         self.state = State::Answering(answering);
     }
 
-    /// Answers what is no request that could be served, and reads nothing more.
+    /// Refuses input that is not a valid request, and stops reading.
     fn refuse(&mut self, status: u16, why: &str) {
         let mut head = ResponseHead::new(status);
         if let State::Body(request) = &self.state {
@@ -308,13 +309,13 @@ impl Connection {
         self.watch();
     }
 
-    /// Sets the deadline of the state that it is in.
+    /// Sets the deadline of the current state.
     fn watch(&mut self) {
         let wait = self.state.wait(self.reader.is_in_head(), &self.config.server.limits);
         self.watch.set(self.now, wait);
     }
 
-    /// Encodes the answer as far as it goes; stops at an event.
+    /// Encodes the available part of the answer; stops at an event.
     fn encode(&mut self) {
         if !matches!(self.state, State::Answering(_)) {
             return;
@@ -342,7 +343,7 @@ impl Connection {
         }
     }
 
-    /// A request is answered.
+    /// Ends a request that was answered.
     fn conclude(&mut self) {
         let State::Answering(answering) = &self.state else { return };
         let framed = answering.framing.as_ref().is_some_and(Framing::keeps_alive);
@@ -397,15 +398,15 @@ impl Machine for Connection {
         }
         while let Some(reason) = self.watch.expire(now) {
             match reason {
-                Reason::Idle | Reason::Linger => self.life = Phase::Gone,
-                Reason::Head => {
+                ConnectionTimer::Idle | ConnectionTimer::Linger => self.life = Phase::Gone,
+                ConnectionTimer::Head => {
                     self.refuse(408, "the head took longer than Limits::head_timeout");
                 }
-                Reason::Verdict => self.decide(|_| true, Err(TokenRefusal::unavailable())),
-                Reason::Body => {
+                ConnectionTimer::Verdict => self.decide(|_| true, Err(TokenRefusal::unavailable())),
+                ConnectionTimer::Body => {
                     self.refuse(408, "the body took longer than Limits::body_timeout");
                 }
-                Reason::Drain => match self.state.exchange_mut() {
+                ConnectionTimer::Drain => match self.state.exchange_mut() {
                     Some(exchange) => exchange.give_up(now),
                     None => self.life = Phase::Gone,
                 },
@@ -439,7 +440,7 @@ impl Machine for Connection {
 
     fn wants_read(&self) -> bool {
         match (self.life, &self.state) {
-            // Nothing comes behind the end, however long a legacy client's answer takes.
+            // No input follows the end of input, even if the answer to a legacy client takes long.
             (Phase::Open, _) if self.reader.has_ended() => false,
             (Phase::Open, State::Answering(_) | State::Verifying(_)) => self.reader.wants_ahead(),
             (Phase::Open, State::Between | State::Body(_) | State::Lingering) => true,

@@ -1,11 +1,11 @@
 //! State shared by the exchanges of a server: sessions of legacy clients, listeners of modern ones.
 //!
-//! In: visits of [`Exchange`](super::Exchange)s; changes, and outcomes of requests that belong to
-//! sessions; time. Out: whom to wake, and events. Nothing else of it is shared: a modern request
-//! that is no `subscriptions/listen` never comes here.
+//! In: visits of [`Exchange`](super::Exchange)s; changes; outcomes of requests that belong to
+//! sessions; time. Out: exchanges to wake, and events. Exchanges share nothing else: a modern
+//! request other than `subscriptions/listen` never uses the endpoint.
 //!
-//! A server has one, behind a lock that is held for a visit and never while anything waits, or in
-//! the loop that does everything.
+//! Each server has one endpoint. It is either behind a lock, which is held for one visit and never
+//! while a task waits, or inside the single event loop.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http)
 
@@ -27,8 +27,8 @@ use crate::server::{
 use crate::time::{Duration, Instant};
 use crate::types::InputRequest;
 
-/// What the exchanges of a server share. `W` is how the driver finds an exchange again: a number in
-/// a loop, something that wakes a task elsewhere.
+/// State that the exchanges of a server share. `W` is the driver's handle of an exchange: a number
+/// in a loop, or a waker of a task.
 #[derive(Debug)]
 pub struct Endpoint<W> {
     pub(super) declaration: Arc<Declaration>,
@@ -40,8 +40,8 @@ pub struct Endpoint<W> {
 }
 
 impl<W: Clone> Endpoint<W> {
-    /// An endpoint without sessions. `ids` makes 128 random bits, from a source that nobody can
-    /// guess: they are the ids of sessions.
+    /// An endpoint without sessions. `ids` makes session ids: 128 random bits from a source that
+    /// nobody can guess.
     pub fn new(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
@@ -57,7 +57,7 @@ impl<W: Clone> Endpoint<W> {
         }
     }
 
-    /// Takes another declaration, and tells clients which lists have changed by that; see
+    /// Replaces the declaration, and notifies clients of the lists that changed; see
     /// [`Server::declare`](crate::server::Server::declare).
     pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
         let before = core::mem::replace(&mut self.declaration, declaration);
@@ -71,8 +71,8 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.declare(now, &self.declaration, &mut self.queue);
     }
 
-    /// Tells all clients that want to know of a change. Changes that come faster than they are
-    /// taken are told once.
+    /// Notifies all clients that have asked for this kind of change. Changes that come faster than
+    /// a client reads them are merged into one notification.
     ///
     /// Fails with [`UsageError::Undeclared`] without
     /// [`Registry::list_changed`](crate::server::Registry::list_changed) or
@@ -84,16 +84,16 @@ impl<W: Clone> Endpoint<W> {
         }
         self.declaration.check(change)?;
         self.queue.extend(self.listeners.publish(change));
-        // It has been checked against what is declared.
+        // `change` was checked against the declaration.
         let publish = |server: &mut Server| drop(server.publish(now, change));
         self.sessions.for_each(now, publish, &mut self.queue);
         self.make_room(now);
         Ok(())
     }
 
-    /// Tells all clients that whatever they have subscribed to has changed, if it is declared: for
-    /// an application that has lost track of its changes. After [`Endpoint::shutdown`] it does
-    /// nothing.
+    /// Notifies all clients that everything to which they have subscribed has changed, as far as it
+    /// is declared. For an application that has lost track of its changes. Does nothing after
+    /// [`Endpoint::shutdown`].
     pub fn publish_all(&mut self, now: Instant) {
         if !self.closing {
             self.queue.extend(self.listeners.publish_all());
@@ -102,14 +102,15 @@ impl<W: Clone> Endpoint<W> {
         }
     }
 
-    /// Answers a request that [belongs to a session](Reply::is_shared). An answer to what is
-    /// cancelled, or not of this endpoint, is dropped and counted.
+    /// Answers a request that [belongs to a session](Reply::is_shared). The answer is dropped and
+    /// counted if the request was cancelled, or belongs to another endpoint.
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
         self.sessions.respond(now, reply, outcome, &mut self.queue);
         self.make_room(now);
     }
 
-    /// Tells a client about such a request; see [`Server::notify`](crate::server::Server::notify).
+    /// Sends a notification about such a request to its client; see
+    /// [`Server::notify`](crate::server::Server::notify).
     pub fn notify(
         &mut self,
         now: Instant,
@@ -121,11 +122,11 @@ impl<W: Clone> Endpoint<W> {
         notified
     }
 
-    /// Sends a notification to the client of a session, about no request, on its GET stream; see
-    /// [`Server::notify_session`](crate::server::Server::notify_session). While the client has
-    /// none open it waits, within `Limits::max_replay_events`.
+    /// Sends a notification that belongs to no request to the client of a session, on its GET
+    /// stream; see [`Server::notify_session`](crate::server::Server::notify_session). While the
+    /// client has no GET stream open the notification is kept, within `Limits::max_replay_events`.
     ///
-    /// Fails with [`UsageError::Closed`] if the session has ended, or is none.
+    /// Fails with [`UsageError::Closed`] if the session has ended or never existed.
     pub fn notify_session(
         &mut self,
         now: Instant,
@@ -136,10 +137,10 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.in_session(now, session, &mut self.queue, notify)
     }
 
-    /// Asks the client of a session for input, about no request, on its GET stream; see
+    /// Asks the client of a session for input that belongs to no request, on its GET stream; see
     /// [`Server::request_input`](crate::server::Server::request_input).
     ///
-    /// Fails with [`UsageError::Closed`] if the session has ended, or is none.
+    /// Fails with [`UsageError::Closed`] if the session has ended or never existed.
     pub fn request_input(
         &mut self,
         now: Instant,
@@ -151,10 +152,10 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.in_session(now, session, &mut self.queue, ask)
     }
 
-    /// Asks the client of a session for input, for the sake of a request and on its stream; see
-    /// [`Server::request_input_about`](crate::server::Server::request_input_about).
+    /// Asks the client of a session for input that a request needs, on the stream of that request;
+    /// see [`Server::request_input_about`](crate::server::Server::request_input_about).
     ///
-    /// Fails with [`UsageError::Closed`] if the session has ended, or is none.
+    /// Fails with [`UsageError::Closed`] if the session has ended or never existed.
     pub fn request_input_about(
         &mut self,
         now: Instant,
@@ -173,22 +174,22 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.in_session(now, input.session(), &mut self.queue, cancel)
     }
 
-    /// The bounds that its sessions keep.
+    /// The limits that apply to the sessions of this endpoint.
     pub fn limits(&self) -> &Limits {
         self.sessions.limits()
     }
 
-    /// Closes the stream on which a client waits for the answer to such a request, so that no
-    /// connection is open while it takes its time: the client comes back after `Limits::retry`.
-    /// Clients before 2025-11-25 do not know that, and stay.
+    /// Closes the stream on which a client waits for the answer to this request, so that a slow
+    /// answer keeps no connection open. The client reconnects after `Limits::retry`. The streams of
+    /// clients before 2025-11-25 stay open, since these clients do not know polling.
     ///
     /// Fails with [`UsageError::NotInFlight`].
     pub fn close_stream(&mut self, _now: Instant, about: ReplyId) -> Result<(), UsageError> {
         self.sessions.close_stream(about, &mut self.queue)
     }
 
-    /// The server is to stop: streams that belong to no request end, subscriptions with their
-    /// result; requests of sessions get `Limits::drain`. What comes after this is refused.
+    /// Starts the shutdown of the server. Streams that belong to no request end, and subscriptions
+    /// end with their result. Requests of sessions get `Limits::drain`. Later requests are refused.
     pub fn shutdown(&mut self, now: Instant) {
         if !self.closing {
             self.closing = true;
@@ -197,7 +198,7 @@ impl<W: Clone> Endpoint<W> {
         }
     }
 
-    /// It is `now`; due deadlines take effect.
+    /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.sessions.handle_timeout(now, &mut self.queue);
         self.make_room(now);
@@ -208,8 +209,8 @@ impl<W: Clone> Endpoint<W> {
         self.queue.pop_front()
     }
 
-    /// Returns whether a handler owes the answer to a request that
-    /// [belongs to a session](Reply::is_shared): it is neither answered nor cancelled.
+    /// Returns whether a request that [belongs to a session](Reply::is_shared) still waits for its
+    /// handler: it is neither answered nor cancelled.
     pub fn is_owed(&self, about: ReplyId) -> bool {
         self.sessions.is_owed(about)
     }
@@ -225,8 +226,8 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.request_id(about)
     }
 
-    /// Forgets what is kept for resumption, the oldest first, until all that the endpoint holds
-    /// fits into `Limits::max_endpoint_bytes`. Reports what was refused for want of room.
+    /// Drops events that are kept for resumption, the oldest first, until the endpoint's memory
+    /// fits into `Limits::max_endpoint_bytes`. Reports requests that were refused for lack of room.
     pub(super) fn make_room(&mut self, now: Instant) {
         self.sessions.make_room(now, &mut self.queue);
         let refusals = self.sessions.take_refusals();
@@ -236,7 +237,7 @@ impl<W: Clone> Endpoint<W> {
         }
     }
 
-    /// A reader goes away from a stream of a session.
+    /// Detaches a reader from a stream of a session.
     pub(super) fn leave(&mut self, now: Instant, place: &StreamCursor, has_heard_all: bool) {
         self.sessions.leave(now, place, has_heard_all, &mut self.queue);
     }

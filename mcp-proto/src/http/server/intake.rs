@@ -1,7 +1,7 @@
-//! What a connection reads: requests, and the bytes of those that are to be answered later.
+//! Input of a connection: the current request, and bytes of later requests.
 //!
-//! In: bytes. Out: parts of requests; whether what is read fits into
-//! `Limits::max_endpoint_bytes`. Up to 4 KiB per connection are not counted.
+//! In: bytes. Out: parts of requests, and a check that the bytes fit into
+//! `Limits::max_endpoint_bytes`. The first 4 KiB of a connection are not charged.
 
 use core::ops::{Deref, DerefMut};
 
@@ -9,10 +9,10 @@ use crate::budget::{Account, Full, SMALL};
 use crate::frame::http1::RequestReader;
 use crate::server;
 
-/// As many bytes of requests that are to be answered later are read.
+/// The most bytes that are read ahead, for requests that are answered later.
 const AHEAD: usize = 64 * 1024;
 
-/// The reader of a connection, and what it holds of the endpoint's budget.
+/// The reader of a connection, and its share of the endpoint's budget.
 #[derive(Debug)]
 pub(super) struct Intake {
     reader: RequestReader,
@@ -24,8 +24,8 @@ impl Intake {
         Self { reader: RequestReader::new(&config.limits), account: config.account() }
     }
 
-    /// Counts what is buffered. With so many bytes of a body before it, that is new work, which may
-    /// not fit; else it is what was read ahead.
+    /// Charges the buffered bytes. With `body`, the length of a body so far, the bytes are new
+    /// work, and the charge may be refused. Without it they were only read ahead.
     pub(super) fn count(&mut self, body: Option<usize>) -> Result<(), Full> {
         let bytes = self.reader.buffered().saturating_add(body.unwrap_or(0));
         let bytes = if bytes > SMALL { bytes } else { 0 };
@@ -36,13 +36,13 @@ impl Intake {
         Ok(())
     }
 
-    /// Returns whether more is to be read while a request is being answered.
+    /// Returns whether the connection reads more while a request is being answered.
     pub(super) fn wants_ahead(&self) -> bool {
         let buffered = self.reader.buffered();
         buffered == 0 || buffered < AHEAD && !self.account.is_tight()
     }
 
-    /// Returns whether the endpoint is to forget what it keeps for resumption, or to report
+    /// Returns whether the endpoint must drop events that it keeps for resumption, or report
     /// refusals.
     pub(super) fn needs_room(&self) -> bool {
         self.account.needs_endpoint()

@@ -1,7 +1,7 @@
-//! Listeners to changes over HTTP: how many there may be, and what each has not been told.
+//! Listeners to changes over HTTP: their limits, and their pending changes.
 //!
-//! In: the filters of `subscriptions/listen` exchanges, and changes. Out: whom to wake, and what
-//! has changed for them since they looked; what changes again before they look is told once.
+//! In: the filters of `subscriptions/listen` exchanges, and changes. Out: exchanges to wake, and
+//! for each the changes since its last visit. A change that repeats before a visit is sent once.
 //!
 //! | a filter | then |
 //! |---|---|
@@ -10,21 +10,21 @@
 //! | exceeds the endpoint, and its holder would hold most | it is refused |
 //! | exceeds the endpoint, and another one holds most | the newest listeners of that one end, with their result |
 //!
-//! The newest end, and not the oldest: a client whose listener ends listens again, and would end
-//! another one of its neighbours' with that.
+//! The newest listeners end, not the oldest. A client whose listener ends opens another one, and
+//! would otherwise end another listener of the same holder.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::action::EndpointAction;
 use super::alarms::Alarms;
 use super::shares::{Holder, Shares};
+use crate::change::{Change, PendingChanges};
 use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::seq_map::SeqMap;
-use crate::server::{Change, Filter};
+use crate::server::Filter;
 use crate::time::Instant;
 
 /// Identifier of a listener.
@@ -36,7 +36,8 @@ pub(super) struct ListenerId(u64);
 pub(super) struct Listeners<W> {
     listeners: SeqMap<Listener<W>>,
     serials: u64,
-    /// Their holders, charged with the units of their filters. The items are serial numbers.
+    /// The holders, charged with the units of their filters. The items are serial numbers of
+    /// listeners.
     shares: Shares<u64>,
     alarms: Alarms,
 }
@@ -47,7 +48,7 @@ struct Listener<W> {
     woken: bool,
     holder: Holder,
     filter: Filter,
-    changed: BTreeSet<Change>,
+    changed: PendingChanges,
     /// True if it is to end.
     ends: bool,
 }
@@ -55,7 +56,7 @@ struct Listener<W> {
 /// Changes that a listener has not been notified of.
 #[derive(Debug, Default)]
 pub(super) struct Untold {
-    pub(super) changes: BTreeSet<Change>,
+    pub(super) changes: PendingChanges,
     /// True if nothing follows.
     pub(super) ends: bool,
 }
@@ -73,7 +74,7 @@ impl<W> Default for Listeners<W> {
 
 impl<W: Clone> Listeners<W> {
     /// Makes room for the listener of a filter. Returns the listeners to wake because they end, and
-    /// a report perhaps. Nobody ends if it fails.
+    /// perhaps a report. On failure no listener ends.
     pub(super) fn admit(
         &mut self,
         now: Instant,
@@ -119,8 +120,8 @@ impl<W: Clone> Listeners<W> {
         (event.map(EndpointAction::Event).into_iter().collect(), Err(error))
     }
 
-    /// The newest listeners of the holder that holds most, as many as have `excess` units. `None`
-    /// if it is the one that asks, or has not so many.
+    /// The newest listeners of the holder with the most units, enough of them to free `excess`
+    /// units. `None` if that holder is the requester, or has too few listeners.
     fn newest(
         &self,
         asking: &Holder,
@@ -147,13 +148,13 @@ impl<W: Clone> Listeners<W> {
         self.serials += 1;
         self.shares.charge(&holder, filter.units());
         self.shares.insert(&holder, self.serials);
-        let changed = BTreeSet::new();
+        let changed = PendingChanges::default();
         let listener = Listener { wake, woken: false, holder, filter, changed, ends: false };
         self.listeners.insert(self.serials, listener);
         ListenerId(self.serials)
     }
 
-    /// Takes back what a listener was charged for, unless it ends already.
+    /// Credits the units of a listener, unless the listener is already ending.
     fn release(&mut self, serial: u64) {
         if let Some(listener) = self.listeners.get(serial)
             && !listener.ends
@@ -186,16 +187,18 @@ impl<W: Clone> Listeners<W> {
         woken.collect()
     }
 
-    /// All that anybody listens to has changed.
+    /// Marks every change that a listener has asked for.
     pub(super) fn publish_all(&mut self) -> Vec<EndpointAction<W>> {
         let woken = self.listeners.values_mut().filter_map(|listener| {
-            listener.changed.extend(listener.filter.changes());
+            for change in listener.filter.changes() {
+                listener.changed.insert(change);
+            }
             listener.wake()
         });
         woken.collect()
     }
 
-    /// Has all of them end.
+    /// Ends all listeners.
     pub(super) fn end(&mut self) -> Vec<EndpointAction<W>> {
         self.shares = Shares::default();
         let woken = self.listeners.values_mut().filter_map(|listener| {

@@ -1,6 +1,6 @@
-//! The bytes that a connection is to write.
+//! Output buffer of a connection.
 //!
-//! In: heads and bodies, encoded. Out: chunks for the driver to write.
+//! In: encoded heads and bodies. Out: chunks for the driver to write.
 
 use alloc::vec::Vec;
 
@@ -8,26 +8,26 @@ use bytes::Bytes;
 
 use crate::frame::http1::{RequestKind, ResponseHead};
 
-/// As many bytes make a chunk worth handing on.
+/// The length at which a chunk is passed to the driver.
 const CHUNK: usize = 64 * 1024;
 
-/// A buffer for answers of so many bytes is kept while nothing is to be written.
+/// The capacity of the buffer that is kept while there is nothing to write.
 const KEPT: usize = 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingBytes {
     pub(super) bytes: Vec<u8>,
 }
 
-impl Outgoing {
-    /// Makes room for an answer of usual size.
+impl OutgoingBytes {
+    /// Makes room for an answer of the usual size.
     pub(super) fn prepare(&mut self) {
         if self.bytes.capacity() == 0 {
             self.bytes.reserve(KEPT / 2);
         }
     }
 
-    /// Adds a whole answer to what is no request that could be served.
+    /// Adds a whole answer to input that is not a valid request.
     pub(super) fn refuse(&mut self, mut head: ResponseHead, why: &str) {
         head.length = Some(why.len() as u64);
         head.fields.push(("Content-Type", "text/plain".into()));
@@ -36,12 +36,12 @@ impl Outgoing {
         framing.end(&mut self.bytes);
     }
 
-    /// Returns whether there is enough to be handed on.
+    /// Returns whether there is a full chunk for the driver.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() >= CHUNK
     }
 
-    /// Takes what is to be written. A buffer of usual size is kept for the next answer.
+    /// Takes the bytes to write. Keeps a buffer of the usual size for the next answer.
     pub(super) fn take(&mut self) -> Option<Bytes> {
         if self.bytes.is_empty() {
             return None;
@@ -54,7 +54,7 @@ impl Outgoing {
         Some(written)
     }
 
-    /// Nobody reads it.
+    /// Drops the output, because nobody reads it.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
     }

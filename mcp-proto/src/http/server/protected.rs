@@ -1,8 +1,8 @@
 //! The metadata of a protected server, and the verdict about the token of a request.
 //!
-//! In: the head of a request, and the verdict of a verifier. Out: the response with the metadata; the
-//! verification that must come first; the principal and the claims, or the response that refuses.
-//! Called by `admit`.
+//! In: the head of a request, and the verdict of a verifier. Out: the response with the metadata,
+//! or the verification that must come first. After a verdict: the principal and the claims, or the
+//! response that refuses. Called by `admit`.
 //!
 //! | request | response |
 //! |---|---|
@@ -30,10 +30,10 @@ pub(super) type AllowedRequest = (Option<Arc<str>>, Extensions);
 
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
-/// The fields that a page may send with a request for the metadata.
+/// The header fields that a page may send with a request for the metadata.
 const FIELDS: &str = "accept, mcp-protocol-version";
 
-/// The response to a request for the metadata, or for another well-known place.
+/// The response to a request for the metadata, or for another path below `/.well-known/`.
 pub(super) fn metadata(resource: &ProtectedResource, head: &Head) -> Box<Refused> {
     if !resource.is_at(head.path()) {
         return Refused::bare(404);

@@ -1,11 +1,12 @@
 //! Addresses of clients behind trusted proxies.
 //!
-//! In: the address that a connection comes from, and the head of a request. Out: the address of the
-//! client. Called before a request is charged to its holder.
+//! In: the address of the connection's peer, and the head of a request. Out: the address of the
+//! client. Called before a request counts towards the limits of its holder.
 //!
-//! Each proxy appends to `X-Forwarded-For` the address that it was connected from. So the field is
-//! read from its end, past the addresses of trusted proxies; the first other address is that of the
-//! client. What comes before was written by the client, and is not read.
+//! Each proxy appends the address of its own peer to `X-Forwarded-For`. So the field is read from
+//! the end. Addresses of trusted proxies are skipped, and the first other address is that of the
+//! client. The client itself may have written everything before that address, so the rest is
+//! ignored.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
@@ -13,7 +14,7 @@ use core::str::FromStr;
 
 use crate::frame::http1::Head;
 
-/// The number of proxies that a request may have come through.
+/// The most elements of the field that are read.
 const MAX_HOPS: usize = 32;
 
 /// An address of a proxy, or a network of them: `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`.
@@ -31,12 +32,13 @@ pub struct ProxyNetwork {
     bits: u8,
 }
 
-/// A text is neither an IP address, nor one with the length of a network's prefix.
+/// Error of a text that is neither an IP address, nor an address with a prefix length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProxyNetworkError;
 
 impl ProxyNetwork {
-    /// Returns whether an address is in the network. An IPv4 address within IPv6 is one of IPv4.
+    /// Returns whether an address is in the network. An IPv4 address that is mapped into IPv6
+    /// counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
@@ -90,8 +92,8 @@ pub(super) fn trusts(proxies: &[ProxyNetwork], address: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(address))
 }
 
-/// The address of the client of a request that has come from `peer`. A proxy that names no address
-/// is the client itself.
+/// The address of the client of a request from `peer`. If no other address is found, the last
+/// trusted proxy counts as the client.
 pub(super) fn client_address(proxies: &[ProxyNetwork], peer: IpAddr, head: &Head) -> IpAddr {
     if !trusts(proxies, peer) {
         return peer;
@@ -109,7 +111,7 @@ pub(super) fn client_address(proxies: &[ProxyNetwork], peer: IpAddr, head: &Head
     client
 }
 
-/// The address of an element of the field, which may have a port.
+/// The address in one element of the field, which may have a port.
 fn address(hop: &[u8]) -> Option<IpAddr> {
     let text = core::str::from_utf8(hop).ok()?.trim();
     let inner = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
@@ -148,7 +150,7 @@ mod tests {
             ("fd00::1", &["[2001:db8::1]:443"], "2001:db8::1"),
             ("192.0.2.1", &["203.0.113.9:1234"], "203.0.113.9"),
             ("192.0.2.2", &["203.0.113.9"], "192.0.2.2"),
-            // A client may write what it likes before the address that the proxy adds.
+            // A client may write anything before the address that the proxy appends.
             ("10.1.2.3", &["1.1.1.1, 10.9.9.9, 203.0.113.9"], "203.0.113.9"),
             ("10.1.2.3", &["1.1.1.1", "203.0.113.9, 10.0.0.4"], "203.0.113.9"),
             ("10.1.2.3", &["1.1.1.1, unknown"], "10.1.2.3"),

@@ -1,27 +1,27 @@
 //! Rates of events per holder: token buckets in virtual time.
 //!
-//! In: an event of a holder. Out: whether its bucket had a token. A bucket is the time at which it
-//! is full again; a holder whose bucket is full is forgotten.
+//! In: an event of a holder. Out: false if the holder's bucket was empty. Each bucket is stored as
+//! the time at which it is full again; a holder with a full bucket is forgotten.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::shares::Holder;
 use crate::time::{Duration, Instant};
 
-/// At most so many buckets are kept. Of more, the one that is full soonest is forgotten.
+/// The most buckets that are kept. If there are more, the bucket that is full soonest is forgotten.
 const MAX_BUCKETS: usize = 16 * 1024;
 
-/// The buckets of all holders that are not full.
+/// The buckets of all holders, without those that are full.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
-    /// When each is full again.
+    /// Time at which each bucket is full again.
     full: BTreeMap<Holder, Instant>,
     order: BTreeSet<(Instant, Holder)>,
 }
 
 impl Rates {
-    /// Takes a token of a holder's bucket, which has room for `burst` and gets one each `interval`.
-    /// False if there is none.
+    /// Takes a token from a holder's bucket, which has room for `burst` tokens and gets one per
+    /// `interval`. Returns false if the bucket is empty.
     pub(crate) fn take(
         &mut self,
         now: Instant,

@@ -1,7 +1,7 @@
 //! Answers without the endpoint's help: refusals of heads, and responses of routes.
 //!
-//! In: a status, an error or a response. Out: a head, and what goes into the body. Made by the steps of
-//! the head, and taken by an exchange.
+//! In: a status, an error or a response. Out: a head and perhaps a body. The steps of the head make
+//! these answers, and an exchange sends them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -22,16 +22,16 @@ pub(super) struct Cors(pub(super) Option<String>);
 pub(crate) struct Refused {
     pub(super) head: ResponseHead,
     pub(super) error: Option<ProtocolError>,
-    /// The body, if it is no error.
+    /// The body, if the answer has one that is not an error.
     pub(super) body: Option<Bytes>,
-    /// The revision that the error is written for.
+    /// The revision that the error is encoded for.
     pub(super) version: ProtocolVersion,
-    /// What the answer tells a browser.
+    /// CORS fields of the answer, for browsers.
     pub(super) cors: Cors,
 }
 
 impl Cors {
-    /// Adds what a browser must know.
+    /// Adds the CORS fields for browsers.
     pub(super) fn add_to(&self, head: &mut ResponseHead) {
         if let Self(Some(origin)) = self {
             head.fields.push(("Access-Control-Allow-Origin", origin.clone().into()));
@@ -44,7 +44,7 @@ impl Cors {
 const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
 
 impl Refused {
-    /// Without a body.
+    /// An answer without a body.
     pub(super) fn bare(status: u16) -> Box<Self> {
         let version = ProtocolVersion::LATEST_MODERN;
         Box::new(Self {
@@ -56,14 +56,14 @@ impl Refused {
         })
     }
 
-    /// With a response that its head decides.
+    /// An answer with the response of a route.
     pub(super) fn route(response: RouteResponse) -> Box<Self> {
         let mut refused = Self::bare(200);
         (refused.head, refused.body) = response.into_parts();
         refused
     }
 
-    /// With an error in the body.
+    /// An answer with an error in the body.
     pub(super) fn error(error: ProtocolError) -> Box<Self> {
         let mut refused = Self::bare(super::status(error.step(), Era::Modern));
         refused.error = Some(error);

@@ -1,4 +1,4 @@
-//! A request as a connection reads it, and as it is answered.
+//! Requests of a connection: being read, verified, and answered.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -11,7 +11,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use super::admit::Admitted;
 use super::proxies::client_address;
 use super::refused::{Cors, Refused};
-use super::watch::Reason;
+use super::watch::ConnectionTimer;
 use super::{Config, Exchange};
 use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
 use crate::limits::Limits;
@@ -36,7 +36,7 @@ pub(super) struct Unverified {
     pub(super) keep_alive: bool,
     /// The number of the verification.
     pub(super) number: u64,
-    /// Until the driver takes it.
+    /// The verification, until the driver takes it.
     pub(super) verification: Option<Untaken>,
 }
 
@@ -54,12 +54,12 @@ impl fmt::Debug for Untaken {
 pub(super) struct Answering {
     pub(super) exchange: Exchange,
     pub(super) kind: RequestKind,
-    /// Since its head is sent.
+    /// The framing of the body, set once the head is sent.
     pub(super) framing: Option<Framing>,
     pub(super) ended: bool,
 }
 
-/// The state of a connection; see there.
+/// State of a connection; [`Connection`](super::Connection) documents the states.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -80,7 +80,7 @@ impl State {
         if let Self::Answering(answering) = self { Some(&answering.exchange) } else { None }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same exchange.
     pub(super) fn exchange_mut(&mut self) -> Option<&mut Exchange> {
         if let Self::Answering(answering) = self { Some(&mut answering.exchange) } else { None }
     }
@@ -94,26 +94,30 @@ impl State {
         }
     }
 
-    /// The wait of the state, and its length; `is_in_head` if some of a head was read.
-    pub(super) fn wait(&self, is_in_head: bool, limits: &Limits) -> Option<(Reason, Duration)> {
+    /// The timer of the state and its length; `is_in_head` is true if part of a head was read.
+    pub(super) fn wait(
+        &self,
+        is_in_head: bool,
+        limits: &Limits,
+    ) -> Option<(ConnectionTimer, Duration)> {
         match self {
-            Self::Between if is_in_head => Some((Reason::Head, limits.head_timeout)),
-            Self::Between => Some((Reason::Idle, limits.connection_idle_timeout)),
-            Self::Verifying(_) => Some((Reason::Verdict, limits.verify_timeout)),
-            Self::Body(_) => Some((Reason::Body, limits.body_timeout)),
+            Self::Between if is_in_head => Some((ConnectionTimer::Head, limits.head_timeout)),
+            Self::Between => Some((ConnectionTimer::Idle, limits.connection_idle_timeout)),
+            Self::Verifying(_) => Some((ConnectionTimer::Verdict, limits.verify_timeout)),
+            Self::Body(_) => Some((ConnectionTimer::Body, limits.body_timeout)),
             Self::Answering(_) => None,
-            Self::Lingering => Some((Reason::Linger, limits.drain)),
+            Self::Lingering => Some((ConnectionTimer::Linger, limits.drain)),
         }
     }
 
-    /// The verification of a token and its number, once.
+    /// Takes the verification of a token and its number, once.
     pub(super) fn take_verification(&mut self) -> Option<(u64, Verification)> {
         let Self::Verifying(unverified) = self else { return None };
         let Untaken(verification) = unverified.verification.take()?;
         Some((unverified.number, verification))
     }
 
-    /// The request whose token was verified, if it is the one that `is_meant`.
+    /// Takes the request whose token was verified, if `is_meant` accepts it.
     pub(super) fn take_unverified(
         &mut self,
         is_meant: impl FnOnce(&Unverified) -> bool,
@@ -141,7 +145,7 @@ impl State {
     }
 }
 
-/// The use of a connection, in the order in which it is missed if the connection ends.
+/// The use of a connection, ordered by how much the client misses the connection if it ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Activity {
     /// It waits for a request.
@@ -150,7 +154,7 @@ pub enum Activity {
     Receiving,
     /// It has a stream that answers no request.
     Streaming,
-    /// It owes an answer.
+    /// It still has to answer a request.
     Answering,
 }
 
@@ -162,14 +166,14 @@ pub(crate) enum Body {
 }
 
 impl Request {
-    /// Takes the next bytes of its body. Nobody will look at that of one that its head has refused.
+    /// Adds bytes of the body. Ignores them if the head was refused.
     pub(super) fn add(&mut self, data: Bytes) {
         if self.admitted.is_ok() {
             self.body.add(data);
         }
     }
 
-    /// Refuses it before all of its body is read. The connection ends with the answer.
+    /// Refuses the request before its whole body is read. The connection ends with the answer.
     pub(super) fn refuse_full(self, config: &Arc<Config>) -> Answering {
         let refused = match self.admitted {
             Ok(admitted) => admitted.refuse_full(config),
@@ -180,7 +184,7 @@ impl Request {
         Answering { exchange, kind, framing: None, ended: false }
     }
 
-    /// The exchange that answers it.
+    /// Returns the exchange that answers the request.
     pub(super) fn answer(
         self,
         now: Instant,
@@ -202,7 +206,7 @@ impl Request {
         Answering { exchange, kind, framing: None, ended: false }
     }
 
-    /// CORS headers of its answer.
+    /// CORS headers of the answer.
     pub(super) fn cors(&self) -> &Cors {
         match &self.admitted {
             Ok(admitted) => &admitted.cors,
@@ -229,7 +233,7 @@ impl Answering {
         }
     }
 
-    /// Nothing more is to be sent.
+    /// Ends the body.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         if let Some(framing) = &mut self.framing {
             framing.end(out);
@@ -237,7 +241,7 @@ impl Answering {
         self.ended = true;
     }
 
-    /// Returns whether nothing more is to be sent, and the endpoint knows.
+    /// Returns whether the answer is complete and no visit to the endpoint is due.
     pub(super) fn is_over(&self) -> bool {
         let visits = self.exchange.needs_endpoint();
         (self.ended && !visits) || self.exchange.is_over()

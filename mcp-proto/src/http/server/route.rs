@@ -1,7 +1,7 @@
-//! Responses beside the endpoint, such as that of a health check.
+//! Responses for other paths than the endpoint, such as a health check.
 //!
-//! In: the head of a request. Out: a response that is fixed by the head, if the application has one.
-//! Called before all other steps of a head.
+//! In: the head of a request. Out: the application's response, which depends only on the head, if
+//! there is one. Called before all other steps of a head.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use crate::frame::http1::{Head, ResponseHead};
 /// The function of [`Config::routes`](super::Config::routes).
 pub type Routes = dyn Fn(&Head) -> Option<RouteResponse> + Send + Sync;
 
-/// A response that depends on the head of its request only.
+/// A response that depends only on the head of its request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RouteResponse {
     status: u16,
@@ -43,7 +43,7 @@ impl RouteResponse {
         self.field("Content-Type", content_type)
     }
 
-    /// Adds a field. Its value must be one that HTTP allows; others are left out.
+    /// Adds a field. A value that HTTP does not allow is left out.
     pub fn field(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.fields.push((name, value.into()));
         self

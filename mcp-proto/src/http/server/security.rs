@@ -1,9 +1,9 @@
-//! Host, Origin and CORS: who may reach a server through somebody's browser.
+//! Checks of Host, Origin and CORS, which protect a server from pages in a user's browser.
 //!
-//! In: the values of `Host` and `Origin`. Out: whether they are allowed. A page of another site can
-//! make a browser send requests to a server on the user's machine, and by a name of its own that
-//! it lets point there (DNS rebinding) even read the answers; so both are checked before anything
-//! else is looked at.
+//! In: the values of `Host` and `Origin`. Out: whether the server allows them. A page of another
+//! site can make a browser send requests to a server on the user's machine. If the site resolves a
+//! name of its own to that machine (DNS rebinding), the page can even read the answers. Both
+//! headers are therefore checked before the rest of the request.
 //!
 //! [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
 
@@ -28,7 +28,7 @@ impl Config {
             return false;
         }
         let mut allowed = self.allowed_hosts.iter().map(String::as_bytes);
-        // Nearly all are written as they are allowed.
+        // Most values are spelled exactly as in the configuration.
         allowed.clone().any(|allowed| allowed == name)
             || allowed.any(|allowed| {
                 allowed.eq_ignore_ascii_case(name)
@@ -57,7 +57,7 @@ struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// `None` for `null`, and for what is no origin.
+    /// Parses an origin. Returns `None` for `null` and for invalid origins.
     fn parse(text: &'a str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
         if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ', ',']) {
@@ -76,7 +76,7 @@ impl<'a> Origin<'a> {
             && self.port() == other.port()
     }
 
-    /// The port, or that of the scheme.
+    /// The port, or the default port of the scheme.
     fn port(self) -> Option<&'a [u8]> {
         self.port.or(match () {
             () if self.scheme.eq_ignore_ascii_case("http") => Some(b"80"),
@@ -122,7 +122,7 @@ mod tests {
             "https://app.example.com".into(),
             "http://other.example:8080".into(),
             "http://plain.example:80".into(),
-            // These are no origins.
+            // These are not valid origins.
             "https://path.example/".into(),
             "https://".into(),
         ];

@@ -1,13 +1,13 @@
-//! Shares of a limit: the amount that each holder has of what all clients of an endpoint compete
-//! for, and the items of each holder.
+//! Shares of a limit: the amount that each holder uses of a limit of the endpoint, and the items of
+//! each holder.
 //!
-//! In: the items that holders get and give back. Out: the holders that have more than their fair
-//! share, the one with the most first. Sessions, listeners and connections use it; each knows by
-//! itself which item of such a holder ends first.
+//! In: items that holders get and give back. Out: the holders above their fair share, the largest
+//! first. Sessions, listeners and connections use this. Each of them decides itself which item of
+//! such a holder ends first.
 //!
-//! The *fair share* is the limit divided by the number of holders. A full limit always has a holder
-//! above its fair share, if whoever asks is counted with what it asks for. So there is always
-//! somebody to take from, and never a holder that keeps within its share.
+//! The *fair share* is the limit divided by the number of holders. If the limit is full, at least
+//! one holder is above its fair share, once the requester is counted with its request. So there is
+//! always a holder to take from, and a holder within its share never loses an item.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -18,10 +18,10 @@ use core::net::{IpAddr, Ipv6Addr};
 use super::Config;
 use super::proxies::trusts;
 
-/// The party that sessions, listeners and connections are charged to.
+/// The party that is charged for sessions, listeners and connections.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Holder {
-    /// All clients that cannot be told apart. They have no limit of their own.
+    /// All clients that the server cannot tell apart. They have no limit of their own.
     Unknown,
     /// An IPv4 address, or the network of an IPv6 address: its first 64 bits.
     Address(IpAddr),
@@ -30,8 +30,8 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// The holder of what a request asks for: its principal, else the address that it came from,
-    /// unless that is the address of a proxy.
+    /// The holder that a request is charged to: its principal, otherwise its address, unless that
+    /// is the address of a proxy.
     pub fn new(config: &Config, principal: Option<&Arc<str>>, peer: Option<IpAddr>) -> Self {
         match (principal, peer) {
             (Some(principal), _) => Self::Principal(principal.clone()),
@@ -50,8 +50,8 @@ impl Holder {
     }
 }
 
-/// The part of an address that one client has for itself. A site gets an IPv6 network of 64 bits or
-/// more, so that its addresses are as many as it likes.
+/// The part of an address that identifies one client. A site gets an IPv6 network of 64 bits or
+/// more, so it may use as many addresses as it likes.
 fn network(peer: IpAddr) -> IpAddr {
     const MASK: u128 = !(u64::MAX as u128);
     match peer.to_canonical() {
@@ -60,14 +60,14 @@ fn network(peer: IpAddr) -> IpAddr {
     }
 }
 
-/// At most so many holders are looked at to make room for one item.
+/// The most holders that are checked to make room for one item.
 const MAX_CANDIDATES: usize = 16;
 
 /// The amounts and the items of all holders.
 #[derive(Debug)]
 pub struct Shares<K> {
     accounts: BTreeMap<Holder, HolderShare<K>>,
-    /// The holders by their amounts.
+    /// The holders, ordered by their amounts.
     ranking: BTreeSet<(usize, Holder)>,
     total: usize,
 }
@@ -90,7 +90,7 @@ impl<K: Ord> Shares<K> {
         self.change(holder, |before| before.saturating_add(amount));
     }
 
-    /// Takes an amount back.
+    /// Credits an amount to a holder.
     pub fn credit(&mut self, holder: &Holder, amount: usize) {
         self.change(holder, |before| before.saturating_sub(amount));
     }
@@ -133,13 +133,13 @@ impl<K: Ord> Shares<K> {
         self.accounts.get(holder).map_or(0, |account| account.amount)
     }
 
-    /// The amounts of all holders.
+    /// The sum of the amounts of all holders.
     pub fn total(&self) -> usize {
         self.total
     }
 
     /// The holders that would be above their fair share of `max` if `asking` got `amount` more, the
-    /// one with the most first. Among equals `asking` comes first.
+    /// largest first. Among equals `asking` comes first.
     pub fn above_fair_share(&self, asking: &Holder, amount: usize, max: usize) -> Vec<Holder> {
         let others = self.ranking.iter().rev().filter(|(_, holder)| holder != asking);
         let count = self.accounts.len() + usize::from(!self.accounts.contains_key(asking));
@@ -149,7 +149,7 @@ impl<K: Ord> Shares<K> {
         let others = others.take(MAX_CANDIDATES).map(|(amount, holder)| (*amount, holder));
         let others = others.take_while(|(amount, _)| *amount > fair);
         let mut candidates: Vec<(usize, &Holder)> = asking.chain(others).collect();
-        // A stable sort: whoever asks stays first among equals.
+        // A stable sort: `asking` stays first among equals.
         candidates.sort_by_key(|(amount, _)| Reverse(*amount));
         candidates.into_iter().map(|(_, holder)| holder.clone()).collect()
     }

@@ -1,18 +1,18 @@
 //! The status of a response with an error: one pure table.
 //!
-//! In: the step at which a request failed, and the era of its client. Out: the status. Errors that
-//! handlers make have no step, and stay on 200.
+//! In: the step at which a request failed, and the era of its client. Out: the status. Errors of
+//! handlers have no step, and their status stays 200.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 use crate::error::ValidationStep;
 use crate::version::Era;
 
 /// The inputs of a row.
 type Sets = (Set<ValidationStep>, Set<Era>);
 
-impl Input for ValidationStep {
+impl Column for ValidationStep {
     const ALL: Set<Self> = &[
         Self::Host,
         Self::Origin,
@@ -36,7 +36,7 @@ impl Input for ValidationStep {
     ];
 }
 
-impl Input for Era {
+impl Column for Era {
     const ALL: Set<Self> = &[Self::Legacy, Self::Modern];
 }
 
@@ -68,7 +68,7 @@ pub const TABLE: Table<Sets, u16> = Table::new(&["step", "era", "status"], &[
     row("at-capacity",            (&[ValidationStep::Capacity], EITHER), 503),
 ]);
 
-/// The status of a response with the error of a request that failed at `step`.
+/// The status of a response to a request that failed at `step`.
 pub fn status(step: ValidationStep, era: Era) -> u16 {
     // Every combination has a row.
     TABLE.find((step, era)).map_or(500, |row| row.then)

@@ -1,12 +1,12 @@
-//! Deadlines of a connection: that of its state, and that of its end.
+//! Deadlines of a connection: that of its state, and that of its shutdown.
 //!
-//! In: the wait that a state has, time. Out: the reason whose time has come.
+//! In: the timeout of a state, and the time. Out: the timer that has expired.
 
 use crate::time::{Duration, Instant};
 
-/// The reason why a connection does something by itself.
+/// Timer of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Reason {
+pub(super) enum ConnectionTimer {
     Idle,
     Head,
     Verdict,
@@ -18,45 +18,49 @@ pub(super) enum Reason {
 /// The deadlines of a connection.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// The wait of the state, and its end; never, once that has passed.
-    watched: Option<(Instant, Reason)>,
-    /// Until when a request may be answered once the server is to stop; never before.
+    /// Deadline of the state, and its timer; `NEVER` after it has expired.
+    watched: Option<(Instant, ConnectionTimer)>,
+    /// Time until which requests may be answered during a shutdown; `NEVER` before a shutdown.
     drains: Instant,
 }
 
 impl Watch {
-    /// The deadline for the first request.
+    /// Waits for the first request until this time.
     pub(super) fn new(idle_until: Instant) -> Self {
-        Self { watched: Some((idle_until, Reason::Idle)), drains: Instant::NEVER }
+        Self { watched: Some((idle_until, ConnectionTimer::Idle)), drains: Instant::NEVER }
     }
 
-    /// Sets the wait of the state, unless it is the same as before.
-    pub(super) fn set(&mut self, now: Instant, running: Option<(Reason, Duration)>) {
+    /// Sets the timeout of the state, unless the same timer is already running.
+    pub(super) fn set(&mut self, now: Instant, running: Option<(ConnectionTimer, Duration)>) {
         if running.map(|(reason, _)| reason) != self.watched.map(|(_, reason)| reason) {
             self.watched = running.map(|(reason, after)| (now + after, reason));
         }
     }
 
-    /// Sets the end of the time in which a request may be answered.
+    /// Sets the time until which requests may be answered during a shutdown.
     pub(super) fn drain_until(&mut self, at: Instant) {
         self.drains = at;
     }
 
-    /// The next reason for which something is to be done, once.
-    pub(super) fn expire(&mut self, now: Instant) -> Option<Reason> {
-        let drains = (self.drains, Reason::Drain);
+    /// Takes a timer that has expired.
+    pub(super) fn expire(&mut self, now: Instant) -> Option<ConnectionTimer> {
+        let drains = (self.drains, ConnectionTimer::Drain);
         let (at, reason) = self.watched.map_or(drains, |watched| watched.min(drains));
         match reason {
             _ if at > now || at == Instant::NEVER => return None,
-            Reason::Drain => self.drains = Instant::NEVER,
-            Reason::Idle | Reason::Head | Reason::Verdict | Reason::Body | Reason::Linger => {
+            ConnectionTimer::Drain => self.drains = Instant::NEVER,
+            ConnectionTimer::Idle
+            | ConnectionTimer::Head
+            | ConnectionTimer::Verdict
+            | ConnectionTimer::Body
+            | ConnectionTimer::Linger => {
                 self.watched = Some((Instant::NEVER, reason));
             }
         }
         Some(reason)
     }
 
-    /// The earliest deadline; never if there is none.
+    /// The earliest deadline; `NEVER` if there is none.
     pub(super) fn poll_timeout(&self) -> Instant {
         self.watched.map_or(self.drains, |(at, _)| at.min(self.drains))
     }

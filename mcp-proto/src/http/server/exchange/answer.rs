@@ -1,7 +1,8 @@
-//! The answer of an exchange: its form, and what of it is to be taken.
+//! Answer of an exchange: its form, and the actions that send it.
 //!
-//! In: what there is to say. Out: an answer in one piece, or [`ExchangeAction`]s. The form follows
-//! from what is said first.
+//! In: messages and statuses. Out: an answer in one piece, or [`ExchangeAction`]s. The first
+//! message decides the form: an answer is sent in one piece, anything else begins a stream of
+//! events.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -22,32 +23,32 @@ use crate::server::ServerEvent;
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
-/// `Retry-After` of an answer that refuses a client for lack of room, in seconds.
+/// `Retry-After` of a refusal for lack of room, in seconds.
 const RETRY_AFTER: &str = "1";
 
 #[derive(Debug)]
 pub(super) struct Answer {
     queue: VecDeque<ExchangeAction>,
-    /// All that the client is told, behind what is queued.
+    /// Answer in one piece, sent after the queue.
     whole: Option<AnswerForm>,
     form: Form,
-    /// When it has been silent for too long.
+    /// Time at which a keep-alive comment is due if nothing else is sent before.
     silent_until: Instant,
     cors: Cors,
-    /// The era that the statuses are of.
+    /// Era that decides the statuses.
     pub(super) era: Era,
-    /// A session that its head names.
+    /// Session id for the head.
     pub(super) session: Option<String>,
-    /// The value of `WWW-Authenticate`, of a request that is refused for want of scopes.
+    /// Value of `WWW-Authenticate`, if the request lacks scopes.
     pub(super) challenge: Option<Box<str>>,
-    /// The request that there may be no time for, once the server is to stop.
+    /// Id of the request that is still unanswered when the server stops.
     pub(super) waiting: Option<Box<RequestId>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Undecided,
-    /// A stream of events, whose head is sent.
+    /// A stream of events; its head was sent.
     Events,
     Over,
 }
@@ -55,7 +56,7 @@ enum Form {
 /// An answer in one piece.
 #[derive(Debug)]
 enum AnswerForm {
-    /// To a head that no body could mend.
+    /// A refusal that is the same for every body.
     Refused(Box<Refused>),
     Said {
         status: u16,
@@ -78,8 +79,8 @@ impl Answer {
         }
     }
 
-    /// Says a message; one that answers ends the answer. `step` is where the request failed, if it
-    /// did.
+    /// Sends a message; an answer ends the exchange. `step` is the step at which the request
+    /// failed, if it did.
     pub(super) fn say(&mut self, message: &Outgoing, step: Option<ValidationStep>) {
         let status = step.map_or(200, |step| status(step, self.era));
         let text = text(message);
@@ -90,7 +91,7 @@ impl Answer {
         }
     }
 
-    /// Refuses the request with an error, as a client of this revision gets it.
+    /// Refuses the request with an error in the form of this revision.
     pub(super) fn error(
         &mut self,
         version: ProtocolVersion,
@@ -102,24 +103,24 @@ impl Answer {
         self.finish(status, text(&Outgoing::Error { id, error }), None);
     }
 
-    /// Answers without looking at the body.
+    /// Answers without reading the body.
     pub(super) fn refuse(&mut self, refused: Box<Refused>) {
         self.form = Form::Over;
         self.whole = Some(AnswerForm::Refused(refused));
     }
 
-    /// 202: there is nothing to answer.
+    /// Answers 202: the message has no response.
     pub(super) fn accept(&mut self) {
         self.say_all(202, None);
     }
 
-    /// 204: done.
+    /// Answers 204: the request succeeded.
     pub(super) fn done(&mut self) {
         self.say_all(204, None);
     }
 
-    /// Says something that does not end the answer, as an event with the id `id`. `priming_id` goes
-    /// first if it is the first.
+    /// Sends a message that does not end the answer, as an event with the id `id`. Sends a priming
+    /// event with the id `priming_id` before the first event.
     pub(super) fn tell(&mut self, id: Option<&str>, text: &[u8], priming_id: Option<&str>) {
         if self.form == Form::Over {
             return;
@@ -129,7 +130,7 @@ impl Answer {
         self.queue.push_back(ExchangeAction::Data(data.into()));
     }
 
-    /// Says the last thing, as a whole if it is the first.
+    /// Sends the last message: in one piece if it is the only one.
     pub(super) fn finish(&mut self, status: u16, text: Bytes, id: Option<&str>) {
         match self.form {
             Form::Over => {}
@@ -141,7 +142,7 @@ impl Answer {
         }
     }
 
-    /// Begins a stream of events, though there is nothing to say yet.
+    /// Begins a stream of events before the first message.
     pub(super) fn stream(&mut self, priming_id: Option<&str>) {
         let data = self.open(priming_id);
         if !data.is_empty() {
@@ -149,7 +150,7 @@ impl Answer {
         }
     }
 
-    /// Tells the client to come back.
+    /// Ends the stream, and asks the client to reconnect after this time.
     pub(super) fn retry(&mut self, after: Duration, priming_id: Option<&str>) {
         let mut data = self.open(priming_id);
         sse::retry(u64::try_from(after.as_millis()).unwrap_or(u64::MAX), &mut data);
@@ -157,7 +158,7 @@ impl Answer {
         self.end();
     }
 
-    /// All is said; if nothing was, there is no answer to give.
+    /// Ends the answer. Without any message the answer is 202.
     pub(super) fn end(&mut self) {
         match self.form {
             Form::Undecided => self.accept(),
@@ -169,7 +170,8 @@ impl Answer {
         }
     }
 
-    /// There is no time left for an answer.
+    /// Ends the answer because the server stops: with an error if nothing was sent; otherwise the
+    /// stream ends early.
     pub(super) fn give_up(&mut self) {
         if self.form == Form::Undecided {
             if let Some(id) = self.waiting.take() {
@@ -184,20 +186,20 @@ impl Answer {
         self.end();
     }
 
-    /// Nobody is there to be answered.
+    /// Drops the answer because the client is gone; keeps its events.
     pub(super) fn close(&mut self) {
         self.queue.retain(|action| matches!(action, ExchangeAction::Event(_)));
         self.whole = None;
         self.form = Form::Over;
     }
 
-    /// Shows that it is alive, if it has been silent for too long.
+    /// Sends a comment if nothing was sent for the time `pause`.
     pub(super) fn keep_alive(&mut self, now: Instant, pause: Duration, priming_id: Option<&str>) {
         if self.form == Form::Over || now < self.silent_until {
             return;
         }
         self.silent_until = now + pause;
-        // Who does not take what was said is not told that there is nothing to say.
+        // A client that does not read gets no keep-alive comments.
         if self.is_empty() {
             let mut data = self.open(priming_id);
             sse::comment(&mut data);
@@ -209,12 +211,12 @@ impl Answer {
         self.queue.push_back(ExchangeAction::Event(event));
     }
 
-    /// What is to be taken before an answer in one piece, if there is one.
+    /// Takes the next action before an answer in one piece, if there is one.
     pub(super) fn pop(&mut self) -> Option<ExchangeAction> {
         self.queue.pop_front()
     }
 
-    /// The answer in one piece, if nothing is to be taken before.
+    /// Takes the answer in one piece, if the queue is empty.
     pub(super) fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
         if !self.queue.is_empty() {
             return None;
@@ -251,7 +253,7 @@ impl Answer {
         Some((head, body))
     }
 
-    /// The same, one action after the other.
+    /// Takes the answer in one piece as actions, one after the other.
     pub(super) fn pop_whole(&mut self) -> Option<ExchangeAction> {
         let (head, body) = self.take_whole()?;
         self.queue.extend(body.map(ExchangeAction::Data));
@@ -276,7 +278,7 @@ impl Answer {
             .then_some(self.silent_until)
     }
 
-    /// Sends the head of a stream, if it was not sent. Returns what is to go before the first
+    /// Sends the head of a stream, unless it was sent. Returns the bytes that go before the first
     /// event.
     fn open(&mut self, priming_id: Option<&str>) -> Vec<u8> {
         let mut data = Vec::with_capacity(256);
@@ -299,7 +301,7 @@ impl Answer {
         data
     }
 
-    /// Says all at once.
+    /// Answers in one piece.
     fn say_all(&mut self, status: u16, body: Option<Bytes>) {
         self.form = Form::Over;
         self.whole = Some(AnswerForm::Said { status, body });

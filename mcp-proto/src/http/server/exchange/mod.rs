@@ -1,8 +1,8 @@
 //! One HTTP request and its answer.
 //!
-//! In: a head and a body, however they were read; outcomes of handlers; time; visits to the
-//! [`Endpoint`]. Out: the head and the body of the answer, and events. It works behind any HTTP
-//! stack; [`Connection`](super::Connection) is for those who have a socket alone.
+//! In: a head and a body, from any reader; outcomes of handlers; time; visits to the [`Endpoint`].
+//! Out: the head and the body of the answer, and events. An exchange works behind any HTTP stack.
+//! [`Connection`](super::Connection) is for programs that have only a socket.
 //!
 //! | request | state | leaves by |
 //! |---|---|---|
@@ -12,8 +12,8 @@
 //! | in a session | `Reading` a stream of the endpoint's | the end of the stream, a disconnect |
 //! | `subscriptions/listen` | `Listening` | its result, a disconnect |
 //!
-//! The answer is `application/json` if the first thing to say is the response, and a stream of
-//! events as soon as anything precedes it, or after `Limits::keep_alive` of silence.
+//! The answer is `application/json` if the response is the first message. It is a stream of events
+//! if another message precedes the response, or after `Limits::keep_alive` of silence.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
@@ -58,7 +58,7 @@ pub struct Exchange {
     config: Arc<Config>,
     state: State,
     answer: Answer,
-    /// True if there is more to read from the endpoint than was taken.
+    /// True if the endpoint has more messages than were taken.
     more: bool,
     /// True if the client is gone.
     gone: bool,
@@ -66,20 +66,20 @@ pub struct Exchange {
 
 #[derive(Debug)]
 enum State {
-    /// All is said, or will be with what is queued.
+    /// The answer is complete, or is complete once the queue is sent.
     Answered,
-    /// A machine of its own answers.
+    /// A machine that belongs to this exchange alone answers.
     Alone(Box<Server>),
-    /// The endpoint is to be asked.
+    /// The exchange must visit the endpoint.
     Waiting(Box<Wanted>),
     /// The endpoint has the answer, or will have it.
     Reading(StreamCursor),
-    /// The endpoint has the changes.
+    /// The endpoint collects the changes.
     Listening { server: Box<Server>, listener: ListenerId },
 }
 
 impl Exchange {
-    /// Begins an exchange with what has been read of the request.
+    /// Begins an exchange with the head and the body of a request.
     pub fn new(
         now: Instant,
         declaration: &Arc<Declaration>,
@@ -93,19 +93,19 @@ impl Exchange {
         }
     }
 
-    /// One that is over: the answer to a head that no body could mend.
+    /// An exchange that is complete: it refuses a head, whatever the body is.
     pub(crate) fn refused(config: &Arc<Config>, refused: Box<Refused>) -> Self {
         let mut exchange = Self::begin(Instant::NEVER, config, super::refused::Cors::default());
         exchange.answer.refuse(refused);
         exchange
     }
 
-    /// One whose body the server has no room for.
+    /// An exchange that refuses a request whose body does not fit into the server's memory.
     pub(super) fn refused_full(config: &Arc<Config>, admitted: &Admitted) -> Self {
         Self::refused(config, admitted.refuse_full(config))
     }
 
-    /// One whose head is good.
+    /// An exchange whose head passed every step.
     pub(crate) fn admitted(
         now: Instant,
         declaration: &Arc<Declaration>,
@@ -143,15 +143,15 @@ impl Exchange {
         self.state = State::Waiting(Box::new(wanted));
     }
 
-    /// The address of the client, which limits per holder count by. To be set before the first
-    /// visit; without it, and without a principal, the client has no limit of its own.
+    /// Sets the address of the client. Limits per holder count by this address. Set it before the
+    /// first visit. Without an address and without a principal, the client has no limit of its own.
     pub fn set_peer(&mut self, peer: IpAddr) {
         if let State::Waiting(wanted) = &mut self.state {
             wanted.set_peer(peer);
         }
     }
 
-    /// The steps json, shape and era.
+    /// Runs the steps json, shape and era.
     fn post(
         &mut self,
         now: Instant,
@@ -200,14 +200,15 @@ impl Exchange {
     ) {
         let RequestContext { principal, extensions, .. } = caller;
         let version = || ProtocolVersion::LATEST_MODERN;
-        if self.lacks_scopes(declaration, version, &incoming, &extensions) {
+        let sender = (principal.as_ref(), &extensions);
+        if self.lacks_scopes(declaration, version, &incoming, sender) {
             return;
         }
         if let Incoming::Message(Message::Request(request)) = &incoming
             && matches!(request.method, message::Method::Listen)
         {
             let head = Box::new(head.clone());
-            return self.want(Wanted::Listen { incoming, head, principal, peer: None });
+            return self.want(Wanted::Listen { incoming, head, principal, extensions, peer: None });
         }
         if let Incoming::Message(Message::Notification(_)) = &incoming {
             self.answer.accept();
@@ -221,7 +222,7 @@ impl Exchange {
         self.state = State::Alone(server);
     }
 
-    /// A legacy client's request that stands alone.
+    /// Answers a legacy client's request that has no session.
     fn stateless(
         &mut self,
         now: Instant,
@@ -238,7 +239,8 @@ impl Exchange {
                 return self.answer.error(ProtocolVersion::LATEST_LEGACY, id, &error);
             }
         };
-        if self.lacks_scopes(declaration, || version, &incoming, &caller.extensions) {
+        let sender = (caller.principal.as_ref(), &caller.extensions);
+        if self.lacks_scopes(declaration, || version, &incoming, sender) {
             return;
         }
         if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = &incoming {
@@ -253,8 +255,8 @@ impl Exchange {
         self.state = State::Alone(server);
     }
 
-    /// The client is gone. A modern request is cancelled by that; one of a session is not. A visit
-    /// is due afterwards, if [`Exchange::needs_endpoint`] says so.
+    /// Handles a disconnect of the client. A modern request is cancelled; a request of a session is
+    /// not. A visit is due afterwards if [`Exchange::needs_endpoint`] returns true.
     pub fn handle_disconnect(&mut self, now: Instant) {
         self.gone = true;
         self.answer.close();
@@ -262,18 +264,20 @@ impl Exchange {
             // "Disconnection SHOULD NOT be interpreted as the client cancelling its request."
             State::Alone(_) if self.answer.era == Era::Legacy => {}
             State::Alone(server) => server.handle_disconnect(now),
-            // What it wants, it wants to be told.
+            // These requests only open a stream to the client; without a client there is nothing to
+            // do.
             State::Waiting(wanted)
                 if matches!(**wanted, Wanted::Listen { .. } | Wanted::Get { .. }) =>
             {
                 self.state = State::Answered;
             }
-            // Of the endpoint's; a visit takes it back.
+            // The endpoint owns this state; a visit cleans up there.
             State::Answered | State::Waiting(_) | State::Reading(_) | State::Listening { .. } => {}
         }
     }
 
-    /// The server is to stop: its own handlers get `Limits::drain`. A visit may be due.
+    /// Starts the shutdown of the server: the handlers of this exchange get `Limits::drain`. A
+    /// visit may be due.
     pub fn shutdown(&mut self, now: Instant) {
         match &mut self.state {
             State::Alone(server) => {
@@ -281,13 +285,13 @@ impl Exchange {
                 server.handle_eof(now);
             }
             State::Waiting(wanted) => self.answer.waiting = wanted.request_id().map(Box::new),
-            // The endpoint knows which request it is.
+            // The endpoint knows which request this is.
             State::Reading(_) => self.more = true,
             State::Answered | State::Listening { .. } => {}
         }
     }
 
-    /// There is no time left: what is not answered is not going to be.
+    /// Ends the exchange at the end of the drain time: unanswered requests are given up.
     pub(super) fn give_up(&mut self, now: Instant) {
         self.answer.give_up();
         self.gone = true;
@@ -298,15 +302,15 @@ impl Exchange {
         }
     }
 
-    /// Answers a request that does not [belong to a session](Reply::is_shared). Another answer is
-    /// dropped.
+    /// Answers a request that does not [belong to a session](Reply::is_shared). Drops the answer to
+    /// any other request.
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        if let State::Alone(server) = &mut self.state {
+        if let State::Alone(server) | State::Listening { server, .. } = &mut self.state {
             server.respond(now, reply, outcome);
         }
     }
 
-    /// Tells the client about such a request; see [`Server::notify`].
+    /// Sends a notification about such a request to the client; see [`Server::notify`].
     pub fn notify(
         &mut self,
         now: Instant,
@@ -321,9 +325,9 @@ impl Exchange {
         }
     }
 
-    /// It is `now`; due deadlines take effect.
+    /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if let State::Alone(server) = &mut self.state {
+        if let State::Alone(server) | State::Listening { server, .. } = &mut self.state {
             server.handle_timeout(now);
             if self.answer.is_empty()
                 && let Some(event) = self.act()
@@ -344,7 +348,8 @@ impl Exchange {
         self.poll_part().or_else(|| self.answer.pop_whole())
     }
 
-    /// The next action, unless it begins an answer in one piece: [`Exchange::take_whole`] has that.
+    /// The next action, unless it begins an answer in one piece; take that with
+    /// [`Exchange::take_whole`].
     #[inline]
     pub fn poll_part(&mut self) -> Option<ExchangeAction> {
         if self.answer.is_empty()
@@ -355,8 +360,8 @@ impl Exchange {
         self.answer.pop()
     }
 
-    /// The answer, head and body, if it is in one piece and no action comes before it: its length is
-    /// known, so that it needs no chunks.
+    /// Takes the answer, head and body, if it is in one piece and no action comes before it. Its
+    /// length is known, so it needs no chunked coding.
     #[inline]
     pub fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
         self.answer.take_whole()
@@ -365,15 +370,13 @@ impl Exchange {
     /// Latest time for the next call of [`Exchange::handle_timeout`]; `None` without a deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let server = match &self.state {
-            State::Alone(server) => server.poll_timeout(),
-            State::Answered | State::Waiting(_) | State::Reading(_) | State::Listening { .. } => {
-                None
-            }
+            State::Alone(server) | State::Listening { server, .. } => server.poll_timeout(),
+            State::Answered | State::Waiting(_) | State::Reading(_) => None,
         };
         server.into_iter().chain(self.answer.poll_timeout()).min()
     }
 
-    /// The id that the client has given to a request of this exchange's own; see
+    /// The id that the client has given to a request that this exchange answers itself; see
     /// [`Server::request_id`].
     pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
         let (State::Alone(server) | State::Listening { server, .. }) = &self.state else {
@@ -382,7 +385,7 @@ impl Exchange {
         server.request_id(about)
     }
 
-    /// Returns whether all is said and done.
+    /// Returns whether the exchange is complete.
     pub fn is_over(&self) -> bool {
         self.answer.is_over()
             && self.answer.is_empty()
@@ -390,7 +393,7 @@ impl Exchange {
             && !matches!(self.state, State::Alone(_) | State::Reading(_) | State::Listening { .. })
     }
 
-    /// Returns whether it has a stream that answers no request.
+    /// Returns whether its stream answers no request.
     pub(super) fn only_listens(&self) -> bool {
         match &self.state {
             State::Listening { .. } => true,
@@ -399,8 +402,8 @@ impl Exchange {
         }
     }
 
-    /// Returns whether the client's going away cancels what is in flight, as it does for modern
-    /// ones.
+    /// Returns whether a disconnect of the client cancels the request in flight, as for modern
+    /// requests.
     pub(super) fn ends_with_input(&self) -> bool {
         match &self.state {
             State::Alone(_) => self.answer.era == Era::Modern,
@@ -410,7 +413,8 @@ impl Exchange {
         }
     }
 
-    /// Takes the actions of its own machine, until there is something to take here, or an event.
+    /// Takes the actions of the exchange's own machine, until the answer has output or an event
+    /// appears.
     fn act(&mut self) -> Option<ServerEvent> {
         let (State::Alone(server) | State::Listening { server, .. }) = &mut self.state else {
             return None;
@@ -425,7 +429,7 @@ impl Exchange {
                 Some(ServerAction::Event(event)) => happened = Some(event),
                 Some(ServerAction::Close) => {
                     self.answer.give_up();
-                    // A listener is the endpoint's as well, until a visit ends it.
+                    // The endpoint also knows a listener, until a visit ends it there.
                     if let State::Alone(_) = self.state {
                         self.state = State::Answered;
                     }

@@ -1,4 +1,4 @@
-//! An exchange at the endpoint: what it asks there, and what it finds.
+//! Visits of an exchange to the endpoint.
 
 use alloc::boxed::Box;
 
@@ -15,11 +15,11 @@ use crate::server::{MessageSource, Server, request_id};
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
 
-/// As many bytes are taken in one visit.
+/// The most bytes that one visit takes.
 const VISIT: usize = 256 * 1024;
 
 impl Exchange {
-    /// Returns whether a visit is due, beside those that it is woken for.
+    /// Returns whether a visit is due, in addition to the visits that the endpoint wakes for.
     pub fn needs_endpoint(&self) -> bool {
         match &self.state {
             State::Waiting(_) => true,
@@ -28,14 +28,14 @@ impl Exchange {
         }
     }
 
-    /// Visits the endpoint, which wakes `me` when another visit is due. Harmless at any time. Whoever
-    /// calls takes the actions of both afterwards. While its own output is not taken, because
-    /// the client does not read, there should be no visit: what is said waits at the endpoint.
+    /// Visits the endpoint, which wakes `me` when another visit is due. A visit is allowed at any
+    /// time. The caller takes the actions of both afterwards. Do not visit while the client does
+    /// not read and the exchange's own output is still untaken: the messages wait at the endpoint.
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         match core::mem::replace(&mut self.state, State::Answered) {
             State::Waiting(wanted) => {
                 self.ask(now, endpoint, me, wanted);
-                // Nobody comes again for a client that is gone.
+                // No other visit follows for a client that is gone.
                 if let State::Reading(place) = &self.state
                     && self.gone
                 {
@@ -47,10 +47,11 @@ impl Exchange {
             State::Reading(place) => self.read(now, endpoint, place, true),
             State::Listening { listener, .. } if self.gone => endpoint.listeners.remove(listener),
             State::Listening { mut server, listener } => {
-                let pending = endpoint.listeners.take(listener);
-                for change in &pending.changes {
+                let mut pending = endpoint.listeners.take(listener);
+                server.adopt(&endpoint.declaration);
+                while let Some(change) = pending.changes.pop_first() {
                     // The endpoint has checked that it is declared.
-                    let _ = server.publish(now, change);
+                    let _ = server.publish(now, &change);
                 }
                 if pending.ends {
                     endpoint.listeners.remove(listener);
@@ -82,7 +83,8 @@ impl Exchange {
             Wanted::Post { caller, incoming } => {
                 self.answer.era = Era::Legacy;
                 let version = || sessions.spoken(&caller);
-                if self.lacks_scopes(declaration, version, &incoming, &caller.extensions) {
+                let sender = (caller.principal.as_ref(), &caller.extensions);
+                if self.lacks_scopes(declaration, version, &incoming, sender) {
                     return;
                 }
                 match sessions.post(now, declaration, &caller, incoming, me, queue) {
@@ -112,10 +114,11 @@ impl Exchange {
                 Ok(()) => self.answer.done(),
                 Err(error) => self.answer.error(sessions.spoken(&caller), None, &error),
             },
-            Wanted::Listen { incoming, head, principal, peer } => {
+            Wanted::Listen { incoming, head, principal, extensions, peer } => {
                 let holder = Holder::new(&self.config, principal.as_ref(), peer);
                 let config = self.config.server.share();
-                let server = Server::exchange(declaration.clone(), config, principal);
+                let mut server = Server::exchange(declaration.clone(), config, principal);
+                server.set_extensions(extensions);
                 self.listen(now, endpoint, (me, holder), Box::new(server), incoming, &head);
             }
         }
@@ -146,12 +149,14 @@ impl Exchange {
                 let listener = endpoint.listeners.add(me.clone(), holder, filter);
                 self.state = State::Listening { server, listener };
             }
-            // The machine has acknowledged it, and is dropped before that is sent.
+            // The machine has already acknowledged the request; it is dropped before the
+            // acknowledgement is sent.
             Err(error) => self.answer.error(ProtocolVersion::LATEST_MODERN, id, &error),
         }
     }
 
-    /// Takes what there is on a stream; `waited` if there was something to wait for.
+    /// Takes the available events of a stream; `waited` is true if the exchange had to wait for
+    /// events.
     fn read<W: Clone>(
         &mut self,
         now: Instant,
@@ -208,7 +213,7 @@ impl Exchange {
     }
 
     fn end_stream(&mut self, is_closing: bool, waited: bool) {
-        // A session that ends with its server has nothing to say about a request.
+        // A session that ends with its server sends nothing more about a request.
         if is_closing {
             return self.answer.give_up();
         }

@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use super::super::sessions::RequestContext;
 use crate::frame::http1::Head;
 use crate::message::{Incoming, RequestId};
-use crate::server;
+use crate::server::{self, Extensions};
 
 /// A request that the endpoint answers.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub(super) enum Wanted {
         incoming: Incoming,
         head: Box<Head>,
         principal: Option<Arc<str>>,
+        extensions: Extensions,
         peer: Option<IpAddr>,
     },
 }
@@ -37,7 +38,7 @@ impl Wanted {
         match self {
             Self::Post { caller, .. } => caller.peer = Some(from),
             Self::Listen { peer, .. } => *peer = Some(from),
-            // They open nothing.
+            // These requests open nothing.
             Self::Get { .. } | Self::Delete { .. } => {}
         }
     }

@@ -1,7 +1,7 @@
-//! The sessions that there are: by their ids, and by the scopes of their machines.
+//! The open sessions: by their ids, and by the scopes of their machines.
 //!
-//! In: sessions that open and end. Out: a session by its id, or by a reply of its machine. Ids are
-//! 128 random bits from the application.
+//! In: sessions that open and end. Out: a session by its id, or by a reply of its machine. The
+//! application supplies the ids: 128 random bits each.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::server::ReplyId;
 pub(super) struct Directory<W> {
     ids: Box<dyn FnMut() -> [u8; 16] + Send>,
     sessions: BTreeMap<u128, Box<Session<W>>>,
-    /// The ids by the scopes of the machines.
+    /// The session ids by the scopes of the machines.
     scopes: BTreeMap<usize, u128>,
 }
 
@@ -23,7 +23,7 @@ impl<W: Clone> Directory<W> {
         Self { ids, sessions: BTreeMap::new(), scopes: BTreeMap::new() }
     }
 
-    /// An id that no session has.
+    /// Returns an unused session id.
     pub(super) fn mint(&mut self) -> u128 {
         loop {
             let id = u128::from_be_bytes((self.ids)());
@@ -52,7 +52,8 @@ impl<W: Clone> Directory<W> {
         self.sessions.get_mut(key).map(|session| &mut **session)
     }
 
-    /// The session that a caller names, and its id. One of another principal is unknown.
+    /// The session that a request names, and its id. A session of another principal counts as
+    /// unknown.
     pub(super) fn of_caller(
         &mut self,
         caller: &RequestContext,
@@ -78,7 +79,7 @@ impl<W: Clone> Directory<W> {
         Some((key, self.get_mut(&key)?))
     }
 
-    /// Returns whether a handler owes the answer to a request.
+    /// Returns whether a request still waits for its handler.
     pub(super) fn is_owed(&self, about: ReplyId) -> bool {
         self.of_request(about).is_some_and(|session| session.server.is_owed(about))
     }
@@ -88,7 +89,7 @@ impl<W: Clone> Directory<W> {
         self.scopes.get(&about.scope()).and_then(|key| self.get(key))
     }
 
-    /// All of them.
+    /// All sessions.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u128, &mut Session<W>)> {
         self.sessions.iter_mut().map(|(key, session)| (*key, &mut **session))
     }

@@ -1,7 +1,7 @@
-//! Sessions of legacy clients over HTTP: who has one, and when it ends.
+//! Sessions of legacy clients over HTTP: their beginning and their end.
 //!
-//! In: POST, GET and DELETE of legacy clients, outcomes of handlers, time. Out: what each is
-//! answered with, or a place at a [`Stream`](stream::Stream) to read the answer from.
+//! In: POST, GET and DELETE of legacy clients, outcomes of handlers, time. Out: the answer to each
+//! request, or a position in a [`Stream`](stream::Stream) from which the exchange reads the answer.
 //!
 //! | request | session | answer |
 //! |---|---|---|
@@ -82,7 +82,7 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    /// A client sent a message. An error comes with the id that its answer has.
+    /// Handles a message of a client. An error has the id for its response.
     pub(super) fn post(
         &mut self,
         now: Instant,
@@ -126,7 +126,7 @@ impl<W: Clone> Sessions<W> {
         Ok(posted)
     }
 
-    /// `initialize` without a session.
+    /// Handles an `initialize` without a session.
     fn open(
         &mut self,
         now: Instant,
@@ -170,7 +170,7 @@ impl<W: Clone> Sessions<W> {
         Ok(PostOutcome::Opened(StreamCursor { session: key, stream, reader, after: 0, priming }))
     }
 
-    /// A client wants to read a stream.
+    /// Handles a GET: the client wants to read a stream.
     pub(super) fn get(
         &mut self,
         now: Instant,
@@ -210,7 +210,7 @@ impl<W: Clone> Sessions<W> {
             after = said;
             session.give_up(now, number, queue);
         }
-        // Somebody is there to be told of changes.
+        // The session now has a reader for its notifications.
         session.act(now, queue);
         session.begin(now);
         self.schedule.plan(key, session);
@@ -218,7 +218,7 @@ impl<W: Clone> Sessions<W> {
         Ok(StreamCursor { session: key, stream: number, reader, after, priming })
     }
 
-    /// A client ends its session.
+    /// Handles a DELETE: the client ends its session.
     pub(super) fn delete(
         &mut self,
         now: Instant,
@@ -231,7 +231,7 @@ impl<W: Clone> Sessions<W> {
         Ok(())
     }
 
-    /// The answer that a reader finds, if it is in one piece; the reader goes away then.
+    /// Takes the answer for a reader, if it is in one piece. The reader is detached then.
     pub(super) fn take_whole(&mut self, now: Instant, at: &StreamCursor) -> Option<(u16, Bytes)> {
         let session = self.sessions.get_mut(&at.session)?;
         let whole = session.streams.take_whole(at.stream, at.reader, at.after)?;
@@ -240,7 +240,7 @@ impl<W: Clone> Sessions<W> {
         Some(whole)
     }
 
-    /// What a reader finds.
+    /// The next event for a reader.
     pub(super) fn next(&mut self, place: &mut StreamCursor) -> Next {
         let Some(session) = self.sessions.get_mut(&place.session) else { return Next::Gone };
         let next = |stream: &mut Stream<W>| stream.next(place.reader, place.after);
@@ -251,20 +251,20 @@ impl<W: Clone> Sessions<W> {
         next
     }
 
-    /// A reader has taken what there was.
+    /// Updates the byte counts after a reader has taken events.
     pub(super) fn count(&mut self, place: &StreamCursor) {
         if let Some(session) = self.sessions.get_mut(&place.session) {
             self.schedule.kept.note(place.session, session);
         }
     }
 
-    /// The request that a reader waits for, unless it is a batch.
+    /// The request whose answer a reader waits for, unless that is a batch.
     pub(super) fn request(&self, place: &StreamCursor) -> Option<RequestId> {
         let session = self.sessions.get(&place.session)?;
         session.streams.get(place.stream)?.request.clone()
     }
 
-    /// A reader goes away; if it has heard all there is no use in keeping it.
+    /// Detaches a reader. If the reader has received everything, the stream is dropped.
     pub(super) fn leave(
         &mut self,
         now: Instant,
@@ -312,7 +312,7 @@ impl<W: Clone> Sessions<W> {
         Ok(())
     }
 
-    /// Has the client of a request poll for the answer.
+    /// Asks the client of a request to poll for the answer.
     pub(super) fn close_stream(
         &mut self,
         about: ReplyId,
@@ -328,7 +328,7 @@ impl<W: Clone> Sessions<W> {
         Ok(())
     }
 
-    /// Whether a handler owes the answer to a request.
+    /// Id of a request that still waits for its handler, otherwise `None`.
     pub(super) fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
         self.sessions.of_request(about)?.server.request_id(about)
     }
@@ -350,7 +350,7 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    /// Does the same with the machines of all sessions.
+    /// Calls `f` with the machines of all sessions, as above.
     pub(super) fn for_each(&mut self, now: Instant, f: impl Fn(&mut Server), queue: &mut Queue<W>) {
         for (key, session) in self.sessions.iter_mut() {
             f(&mut session.server);
@@ -359,7 +359,7 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    /// Nothing more is read; what is in flight gets `Limits::drain`.
+    /// Starts the shutdown: no more messages are read, and requests in flight get `Limits::drain`.
     pub(super) fn shutdown(&mut self, now: Instant, queue: &mut Queue<W>) {
         for (key, session) in self.sessions.iter_mut() {
             session.server.handle_eof(now);
@@ -382,7 +382,8 @@ impl<W: Clone> Sessions<W> {
             session.server.handle_timeout(now);
             session.act_quietly(now, queue);
             session.forget_streams(now);
-            // Behind all that disturbs it: what is due stays due otherwise, and is looked at for ever.
+            // Must come after everything that uses the session. Otherwise its deadline stays due,
+            // and the session is checked for ever.
             session.rest(now);
             self.schedule.plan(key, session);
         }
@@ -400,7 +401,7 @@ impl<W: Clone> Sessions<W> {
         self.dropped_replies
     }
 
-    /// Everything of a session ends.
+    /// Ends a session and all its streams.
     fn end(&mut self, now: Instant, key: u128, queue: &mut Queue<W>) {
         let Some(mut session) = self.sessions.remove(&key) else { return };
         self.schedule.leave(key, &mut session);
@@ -409,12 +410,12 @@ impl<W: Clone> Sessions<W> {
         session.finish_streams(now, queue);
     }
 
-    /// The refusals for want of room that are not reported yet.
+    /// Takes the number of refusals for lack of room that are not reported yet.
     pub(super) fn take_refusals(&self) -> usize {
         self.config.server.budget.take_refusals()
     }
 
-    /// Forgets what is kept for resumption, the oldest first, as far as there is no room for it.
+    /// Drops events that are kept for resumption, the oldest first, until the rest fits.
     pub(super) fn make_room(&mut self, now: Instant, queue: &mut Queue<W>) {
         let Self { schedule, sessions, .. } = self;
         let mut excess = schedule.kept.excess();
@@ -427,8 +428,8 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    /// The revision that errors for a client are written for: that of its session, else the one
-    /// that its head names.
+    /// The revision of errors for a client: that of its session, otherwise the one that its head
+    /// names.
     pub(super) fn spoken(&mut self, caller: &RequestContext) -> ProtocolVersion {
         let found = self.sessions.of_caller(caller, self.serves_modern());
         let version = found.ok().and_then(|(_, session)| session.version());

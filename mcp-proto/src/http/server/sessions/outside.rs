@@ -1,7 +1,7 @@
-//! What a server sends to the client of a session outside of a request.
+//! Messages that a server sends to the client of a session outside of a request.
 //!
-//! In: a session, and a command for its machine. Out: messages on the GET stream of the session. A
-//! file of its own, since the owner of the sessions has as many verbs as a file can hold.
+//! In: a session, and a command for its machine. Out: messages on the GET stream of the session.
+//! This is a separate file because the owner of the sessions is at the size limit.
 
 use super::super::action::Queue;
 use super::Sessions;
@@ -11,7 +11,7 @@ use crate::server::{Server, SessionRef};
 use crate::time::Instant;
 
 impl<W: Clone> Sessions<W> {
-    /// Has the machine of a session do something about no request.
+    /// Runs a command on the machine of a session.
     pub(in super::super) fn in_session<R>(
         &mut self,
         now: Instant,
@@ -26,7 +26,7 @@ impl<W: Clone> Sessions<W> {
         Ok(result)
     }
 
-    /// The longest time that a client may take to give input, unless it is said.
+    /// The limits of sessions.
     pub(in super::super) fn limits(&self) -> &Limits {
         &self.config.server.limits
     }

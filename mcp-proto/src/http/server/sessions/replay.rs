@@ -1,9 +1,9 @@
-//! The events of one stream that are kept, for a reader that has not come yet or comes back.
+//! The kept events of one stream, for a reader that has not connected yet or reconnects.
 //!
-//! In: events as they are said; what a reader takes; orders to make room. Out: the event after a
-//! number; how many events were lost.
+//! In: events of the stream; reads by a reader; orders to make room. Out: the event after a given
+//! number; the number of events that were lost.
 //!
-//! What goes first where there is no room:
+//! Events are dropped in this order if there is no room:
 //!
 //! | event | goes | a reader that misses it |
 //! |---|---|---|
@@ -16,20 +16,21 @@ use alloc::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Something that is said on a stream.
+/// An event of a stream.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(super) struct ReplayEvent {
     pub(super) data: Bytes,
     pub(super) kind: EventKind,
 }
 
-/// The kind of an event: what a client loses with it.
+/// The kind of an event, which decides what the client loses with the event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EventKind {
     Notification,
-    /// The server waits for the client's answer.
+    /// A request to the client; the server waits for its response.
     Request,
-    /// It ends the stream. Its status, should it be all that is said.
+    /// The answer, which ends the stream. Holds the HTTP status for the case that the answer is the
+    /// only event.
     Answer {
         status: u16,
     },
@@ -48,44 +49,44 @@ impl EventKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resumed {
     Exactly,
-    /// Notifications are lost; so many of them were not counted yet.
+    /// Notifications are lost; holds how many of them were not counted yet.
     Without(u64),
-    /// The same, and a request or the answer with them.
+    /// A request or the answer is lost, perhaps with notifications, counted as above.
     Broken(u64),
-    /// There was no such event.
+    /// The stream never had such an event.
     Never,
 }
 
-/// The events of one stream that are kept.
+/// The kept events of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    /// The newest event, if it is kept. Most streams have no other.
+    /// The newest event, if it is kept. Most streams have no other event.
     newest: Option<StoredEvent>,
-    /// Those before it that are kept, by their numbers, which are counted from 1.
+    /// The earlier events that are kept, with their numbers, which start at 1.
     older: VecDeque<StoredEvent>,
-    /// The bytes of the events that may be kept once they are taken.
+    /// The bytes of events that are kept after a reader has taken them.
     bytes: usize,
-    /// The bytes of those that may not.
+    /// The bytes of events that are dropped once a reader has taken them.
     passing: usize,
-    /// How many there were.
+    /// Number of events so far.
     count: u64,
-    /// The last one that somebody has taken.
+    /// The number of the last event that a reader has taken.
     taken: u64,
-    /// The last request or answer that is lost.
+    /// The number of the last lost request or answer.
     broken: u64,
 }
 
 #[derive(Debug)]
 struct StoredEvent {
     number: u64,
-    event: Event,
-    /// True if it is kept once it is taken.
+    event: ReplayEvent,
+    /// True if the event is kept after a reader has taken it.
     stays: bool,
 }
 
 impl Replay {
-    /// Adds an event. One that is longer than `max_bytes` goes when it is taken.
-    pub(super) fn push(&mut self, event: Event, max_bytes: usize) {
+    /// Adds an event. An event longer than `max_bytes` is dropped once a reader has taken it.
+    pub(super) fn push(&mut self, event: ReplayEvent, max_bytes: usize) {
         let length = event.data.len();
         let stays = length <= max_bytes;
         let total = if stays { &mut self.bytes } else { &mut self.passing };
@@ -98,14 +99,14 @@ impl Replay {
     }
 
     /// The first event after number `after`, with its number.
-    pub(super) fn after(&self, after: u64) -> Option<(u64, &Event)> {
+    pub(super) fn after(&self, after: u64) -> Option<(u64, &ReplayEvent)> {
         let at = self.older.partition_point(|kept| kept.number <= after);
         let kept = self.older.get(at).or(self.newest.as_ref());
         kept.filter(|kept| kept.number > after).map(|kept| (kept.number, &kept.event))
     }
 
-    /// A reader takes the first event after number `after`.
-    pub(super) fn take(&mut self, after: u64) -> Option<(u64, Event)> {
+    /// Takes the first event after number `after` for a reader.
+    pub(super) fn take(&mut self, after: u64) -> Option<(u64, ReplayEvent)> {
         let (number, event) = self.after(after)?;
         let event = event.clone();
         self.taken = self.taken.max(number);
@@ -115,7 +116,7 @@ impl Replay {
         Some((number, event))
     }
 
-    /// A reader takes the answer, if nothing else is kept after number `after`.
+    /// Takes the answer for a reader, if nothing else is kept after number `after`.
     pub(super) fn take_answer(&mut self, after: u64) -> Option<(u16, Bytes)> {
         let is_next = self.older.is_empty() && self.count > after;
         let kept = self.newest.take_if(|kept| is_next && kept.event.kind.status().is_some())?;
@@ -123,8 +124,8 @@ impl Replay {
         Some((kept.event.kind.status()?, kept.event.data))
     }
 
-    /// Forgets the oldest notification, or the oldest request if there is none, and no answer.
-    /// Returns whether somebody had taken it.
+    /// Drops the oldest notification, or the oldest request if there is no notification, but never
+    /// the answer. Returns whether a reader had taken the event.
     pub(super) fn forget_one(&mut self) -> Option<bool> {
         let find = |kind| move |kept: &StoredEvent| kept.event.kind == kind && kept.stays;
         let notification = find(EventKind::Notification);
@@ -136,12 +137,12 @@ impl Replay {
         Some(kept.number <= self.taken)
     }
 
-    /// Returns whether [`Self::forget_one`] finds something.
+    /// Returns whether [`Self::forget_one`] finds an event to drop.
     pub(super) fn can_forget(&self) -> bool {
         self.all().any(|kept| kept.stays && kept.event.kind.status().is_none())
     }
 
-    /// Forgets everything. Returns how many of the events nobody had taken.
+    /// Drops all events. Returns how many of them no reader had taken.
     pub(super) fn clear(&mut self) -> u64 {
         let untaken = self.all().filter(|kept| kept.number > self.taken).count() as u64;
         let essential = |kept: &&StoredEvent| kept.event.kind != EventKind::Notification;
@@ -159,7 +160,7 @@ impl Replay {
         if after > self.count {
             return Resumed::Never;
         }
-        // What nobody had taken was counted when it went.
+        // Events that no reader had taken were counted when they were dropped.
         let missing = self.missing(after, self.taken);
         let answer = self.newest.as_ref().filter(|kept| kept.event.kind.status().is_some());
         if self.broken > after && answer.is_none() {
@@ -171,7 +172,7 @@ impl Replay {
         }
     }
 
-    /// The event before the first one that is kept and that nobody has taken.
+    /// The number before the first kept event that no reader has taken.
     pub(super) fn before_untaken(&self) -> u64 {
         self.after(self.taken).map_or(self.count, |(number, _)| number - 1)
     }
@@ -180,22 +181,22 @@ impl Replay {
         self.count
     }
 
-    /// The bytes of the events that may be kept once they are taken.
+    /// The bytes of events that are kept after a reader has taken them.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The bytes of all events that are there.
+    /// The bytes of all events in memory.
     pub(super) fn held(&self) -> usize {
         self.bytes.saturating_add(self.passing)
     }
 
-    /// Returns whether there are events that nobody has taken.
+    /// Returns whether there are events that no reader has taken.
     pub(super) fn has_untaken(&self) -> bool {
         self.newest.as_ref().or(self.older.back()).is_some_and(|kept| kept.number > self.taken)
     }
 
-    /// Returns whether an event waits that cannot be kept.
+    /// Returns whether there is an event that is too long to be kept after a read.
     pub(super) fn has_passing(&self) -> bool {
         self.passing > 0
     }
@@ -215,7 +216,7 @@ impl Replay {
         last.saturating_sub(after).saturating_sub(there.count() as u64)
     }
 
-    /// Forgets the event `number` if it cannot be kept.
+    /// Drops the event `number` if it is too long to be kept.
     fn forget_passing(&mut self, number: u64) {
         if let Some(kept) = self.remove(|kept| kept.number == number && !kept.stays)
             && kept.event.kind != EventKind::Notification

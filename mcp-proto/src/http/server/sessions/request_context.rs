@@ -1,6 +1,6 @@
-//! Who sends a legacy client's request, and where its answer comes from.
+//! Context of a legacy client's request, and the position from which its answer is read.
 //!
-//! In: the head of a request, and a session. Out: what is wrong with the head, if anything.
+//! In: the head of a request, and a session. Out: errors in the head.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -24,11 +24,11 @@ pub(in super::super) struct RequestContext {
     pub(in super::super) principal: Option<Arc<str>>,
     /// The values for handlers.
     pub(in super::super) extensions: Extensions,
-    /// The address that it came from, if an adapter has said so.
+    /// The address of the client, if an adapter has set it.
     pub(in super::super) peer: Option<IpAddr>,
 }
 
-/// A field of which a head may have one.
+/// A header field that may occur at most once in a head.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) enum Field<'a> {
     Absent,
@@ -37,7 +37,7 @@ pub(in super::super) enum Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// The head has another one.
+    /// Adds an occurrence of the field.
     pub(in super::super) fn add(&mut self, value: &'a [u8]) {
         *self = match self {
             Self::Absent => Self::Once(value),
@@ -49,7 +49,7 @@ impl<'a> Field<'a> {
 const REPEATED_VERSION: ProtocolError =
     ProtocolError::RepeatedHeader { name: "MCP-Protocol-Version" };
 
-/// A revision, as a header names it.
+/// The revision in a header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in super::super) enum VersionHeader {
     Absent,
@@ -60,7 +60,7 @@ pub(in super::super) enum VersionHeader {
 }
 
 impl VersionHeader {
-    /// What a header says.
+    /// Reads a version header.
     pub(in super::super) fn read(header: Field<'_>) -> Self {
         let header = match header {
             Field::Absent => return Self::Absent,
@@ -72,7 +72,7 @@ impl VersionHeader {
         known.map_or_else(unknown, |known| Self::Known(*known))
     }
 
-    /// The legacy revision that it names; an error if it names something else.
+    /// The legacy revision that the header names. Fails if the header names another one.
     pub(in super::super) fn legacy(&self) -> Result<Option<ProtocolVersion>, ProtocolError> {
         let version = match self {
             Self::Absent => return Ok(None),
@@ -84,8 +84,7 @@ impl VersionHeader {
         Err(ProtocolError::VersionNotServed { version })
     }
 
-    /// The revision that errors are written for while the session is not looked at. Modern clients
-    /// have none.
+    /// The revision of errors before the session is looked up. Modern clients have no sessions.
     pub(in super::super) fn spoken(&self, session: SessionHeader) -> ProtocolVersion {
         match self {
             Self::Known(version) => *version,
@@ -98,7 +97,7 @@ impl VersionHeader {
         }
     }
 
-    /// Returns whether it names a modern revision.
+    /// Returns whether the header names a modern revision.
     pub(in super::super) fn is_modern(&self) -> bool {
         matches!(self, Self::Known(version) if version.era() == Era::Modern)
     }
@@ -108,33 +107,33 @@ impl VersionHeader {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum SessionHeader {
     Absent,
-    /// One that is never given out.
+    /// A value that this server never uses as an id.
     Invalid,
     /// There are several fields.
     Repeated,
     Id(u128),
 }
 
-/// A reader's place at a stream.
+/// A reader's position in a stream.
 #[derive(Debug)]
 pub(in super::super) struct StreamCursor {
     pub(super) session: u128,
     pub(super) stream: u64,
     pub(super) reader: u64,
-    /// The event that it had last.
+    /// The last event that the reader has received.
     pub(super) after: u64,
-    /// True if the client knows events without data.
+    /// True if the client's revision knows events without data.
     pub(super) priming: bool,
 }
 
-/// What comes of a POST.
+/// Result of a POST.
 #[derive(Debug)]
 pub(in super::super) enum PostOutcome {
-    /// 202.
+    /// The response is 202.
     Accepted,
-    /// Its answer comes from here.
+    /// The answer is read from this position.
     Asked(StreamCursor),
-    /// The same, and nothing is said yet: the reader is woken.
+    /// The same, but there is no event yet: the reader is woken later.
     Pending(StreamCursor),
     /// The same, and the session is new.
     Opened(StreamCursor),
@@ -143,7 +142,7 @@ pub(in super::super) enum PostOutcome {
 }
 
 impl SessionHeader {
-    /// The id; an error if there is none.
+    /// The session id. Fails if the header has none.
     pub(super) fn key(self, serves_modern: bool) -> Result<u128, ProtocolError> {
         match self {
             Self::Id(key) => Ok(key),
@@ -153,7 +152,7 @@ impl SessionHeader {
         }
     }
 
-    /// What a header says.
+    /// Reads a session header.
     pub(in super::super) fn read(header: Field<'_>) -> Self {
         let header = match header {
             Field::Absent => return Self::Absent,
@@ -170,7 +169,7 @@ impl SessionHeader {
     }
 }
 
-/// The number that eight digits of base 16 are, in lower case.
+/// The number that eight lower-case hexadecimal digits encode.
 fn digits(text: [u8; 8]) -> Option<u32> {
     const fn all(byte: u8) -> u64 {
         u64::from_be_bytes([byte; 8])
@@ -179,7 +178,7 @@ fn digits(text: [u8; 8]) -> Option<u32> {
     // Digits have bit 4 and letters bit 6; letters are counted from 1.
     let letters = text >> 6 & all(1);
     let nibbles = (text & all(0xF)) + 9 * letters;
-    // Anything else would be written in another way.
+    // Any other character would be encoded differently.
     let letters_again = (nibbles + all(6)) >> 4 & all(1);
     let spelled = nibbles + all(b'0') + letters_again * u64::from(b'a' - b'9' - 1);
     if nibbles & !all(0xF) != 0 || spelled != text {
@@ -191,35 +190,35 @@ fn digits(text: [u8; 8]) -> Option<u32> {
 }
 
 impl StreamCursor {
-    /// The session, as its header has it.
+    /// The session id, in the form of the header.
     pub(in super::super) fn session_id(&self) -> String {
         alloc::format!("{:032x}", self.session)
     }
 
-    /// Returns whether it is at the stream of a GET, which answers no request.
+    /// Returns whether this is the stream of a GET, which answers no request.
     pub(in super::super) fn is_common(&self) -> bool {
         self.stream == super::streams::GET_STREAM
     }
 
-    /// The event that the reader had last.
+    /// The last event that the reader has received.
     pub(in super::super) fn after(&self) -> u64 {
         self.after
     }
 
-    /// What that is called.
+    /// Event id of the last event that the reader has received.
     pub(in super::super) fn event_id(&self) -> String {
         event_id(self.stream, self.after)
     }
 
-    /// What the event without data is called that goes before all others, for a reader that had
-    /// `after` last; `None` if the client knows no such event.
+    /// Id of the priming event for a reader whose last event was `after`. A priming event has no
+    /// data and comes before all others. `None` if the client does not know events without data.
     pub(in super::super) fn priming(&self, after: u64) -> Option<String> {
         self.priming.then(|| event_id(self.stream, after))
     }
 }
 
-/// Whether the header names a revision with sessions. One that the session does not have is
-/// reported, and that of the session counts.
+/// Checks that the header names a revision with sessions. A revision other than that of the session
+/// is reported as the client's fault, and the session's revision applies.
 pub(super) fn check_version<W: Clone>(
     session: &Session<W>,
     caller: &RequestContext,
@@ -237,7 +236,7 @@ pub(super) fn check_version<W: Clone>(
     Ok(())
 }
 
-/// What is wrong if the header of an `initialize` names another version than its body.
+/// Returns an error if the header of an `initialize` names another version than its body.
 pub(super) fn differs(caller: &RequestContext, incoming: &Incoming) -> Option<ProtocolError> {
     let header = match &caller.version {
         VersionHeader::Absent => return None,

@@ -1,9 +1,9 @@
-//! Orders of sessions: by the time at which one is looked at, and by the time at which it ends to
+//! Two orders of sessions: by the time of their next check, and by the order in which they end to
 //! make room for others ([`Tenants`]).
 //!
-//! Most of what a session waits for is postponed with every request. So a session is looked at
-//! when its earliest deadline was due as of when it was planned, and planned anew then: a request
-//! that postpones a deadline changes nothing here.
+//! Almost every request postpones the deadlines of its session. A session is therefore checked at
+//! the deadline that was the earliest when the check was planned, and its next check is planned
+//! then. A request that postpones a deadline changes nothing in this order.
 
 use alloc::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::time::Instant;
 #[derive(Debug)]
 pub(super) struct Schedule {
     entries: BTreeSet<(Instant, u128)>,
-    /// What sessions hold: it changes when their deadlines may.
+    /// The memory of sessions. It is here because a change of memory may move deadlines.
     pub(super) kept: SessionBytes,
     pub(super) tenants: Tenants,
 }
@@ -28,7 +28,7 @@ impl Schedule {
         Self { entries: BTreeSet::new(), kept, tenants }
     }
 
-    /// Has a session looked at in time. To be called after whatever changes the session.
+    /// Plans the next check of a session. Call this after every change of the session.
     pub(super) fn plan<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
         self.kept.note(key, session);
         self.tenants.list(key, session);
@@ -41,7 +41,7 @@ impl Schedule {
         self.entries.insert((due, key));
     }
 
-    /// A session has ended.
+    /// Removes a session that has ended.
     pub(super) fn leave<W>(&mut self, key: u128, session: &mut Session<W>) {
         self.forget(key, session);
         self.kept.forget(key, session);
@@ -55,7 +55,7 @@ impl Schedule {
         }
     }
 
-    /// Takes out a session that is to be looked at.
+    /// Takes a session whose check is due.
     pub(super) fn expire(&mut self, now: Instant) -> Option<u128> {
         let (at, key) = *self.entries.first()?;
         if at > now {

@@ -1,17 +1,17 @@
-//! A session of a legacy client: a machine, and the streams that it speaks on.
+//! A session of a legacy client: a machine, and its streams.
 //!
-//! In: messages of the client's, outcomes of handlers, time. Out: events on streams, whose readers
-//! are woken, and events for the application.
+//! In: messages of the client, outcomes of handlers, time. Out: events on streams, readers to wake,
+//! and events for the application.
 //!
 //! Messages about a request go out on the stream of its POST. All others go out on the stream of
-//! the GET, number 0; while nobody reads that, they wait there, and changes in the machine, which
-//! tells them once.
+//! the GET, number 0. While that has no reader, messages wait on the stream. Changes wait in the
+//! machine, which merges repeated ones.
 
 use bytes::Bytes;
 
 use super::super::action::{EndpointAction, Queue};
 use super::super::status;
-use super::replay::{Event, EventKind};
+use super::replay::{EventKind, ReplayEvent};
 use super::standing::{Holdings, Tenancy, Use};
 use super::stream::Stream;
 use super::streams::{GET_STREAM, Streams};
@@ -23,27 +23,27 @@ use crate::server::{
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
-/// After so much time without anything to do a session gives back memory that it does not need.
+/// Idle time after which a session frees memory that it does not need.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Session<W> {
     pub(super) server: Server,
     pub(super) streams: Streams<W>,
-    /// Number of streams so far, without that of the GET.
+    /// Number of streams so far, without the GET stream.
     minted: u64,
-    /// How many readers there were. Streams may go while somebody still holds the number of a
-    /// reader, so that no number is given out again.
+    /// Number of readers so far. A reader's number may outlive its stream, so no number is used
+    /// twice.
     readers: u64,
-    /// When the client was last seen, or heard, or had something in flight.
+    /// Time of the client's last activity, or of its last request in flight.
     used: Instant,
-    /// True if the client has said anything since `initialize`.
+    /// True if the client has used the session since `initialize`.
     begun: bool,
-    /// True if it has given back the memory that it does not need.
+    /// True if the session has freed the memory that it does not need.
     rested: bool,
-    /// When it is looked at next; see `Schedule`.
+    /// Time of its next check; see `Schedule`.
     pub(super) scheduled: Instant,
-    /// What it held when something happened to it last; see `SessionBytes`.
+    /// Memory of the session after its last event; see `SessionBytes`.
     pub(super) holdings: Holdings,
     pub(super) tenancy: Tenancy,
 }
@@ -64,8 +64,8 @@ impl<W: Clone> Session<W> {
         }
     }
 
-    /// The client sent something that is answered on a stream of its own, read by `me`. Returns
-    /// the stream and the reader.
+    /// Handles a message that is answered on a stream of its own, which `me` reads. Returns the
+    /// stream and the reader.
     pub(super) fn ask(
         &mut self,
         now: Instant,
@@ -86,13 +86,13 @@ impl<W: Clone> Session<W> {
         (stream, reader)
     }
 
-    /// The number of another reader.
+    /// The number for the next reader.
     pub(super) fn mint_reader(&mut self) -> u64 {
         self.readers += 1;
         self.readers
     }
 
-    /// The client sent something that is not answered.
+    /// Handles a message that gets no answer.
     pub(super) fn tell(
         &mut self,
         now: Instant,
@@ -118,7 +118,7 @@ impl<W: Clone> Session<W> {
         self.server.set_extensions(Extensions::default());
     }
 
-    /// Gives back memory at once, where that is worth more than time.
+    /// Frees memory at once if the session is idle.
     pub(super) fn shrink_if_idle(&mut self) {
         if self.server.is_idle() {
             self.shrink();
@@ -131,7 +131,7 @@ impl<W: Clone> Session<W> {
         self.streams.shrink();
     }
 
-    /// The client has shown up.
+    /// Records that the client has used the session.
     pub(super) fn begin(&mut self, now: Instant) {
         self.begun = true;
         self.used = now;
@@ -147,7 +147,7 @@ impl<W: Clone> Session<W> {
             match action {
                 ServerAction::Send { message, stream, step } => {
                     let status = step.map_or(200, |step| status(step, Era::Legacy));
-                    let event = Event { data: text(&message), kind: kind(&message, status) };
+                    let event = ReplayEvent { data: text(&message), kind: kind(&message, status) };
                     self.say(now, stream.map_or(GET_STREAM, |stream| stream.0), event, queue);
                 }
                 ServerAction::Unanswered(stream) => {
@@ -164,14 +164,14 @@ impl<W: Clone> Session<W> {
         self.forget_streams(now);
     }
 
-    /// The same; the client was not there, and has not done anything.
+    /// Does the same without recording a use of the session by the client.
     pub(super) fn act_quietly(&mut self, now: Instant, queue: &mut Queue<W>) {
         let used = self.used;
         self.act(now, queue);
         self.used = used;
     }
 
-    /// Gives back memory, if nothing was to be done for a moment.
+    /// Frees memory, if the session was idle for a moment.
     pub(super) fn rest(&mut self, now: Instant) {
         if self.rests() <= now {
             self.shrink();
@@ -182,7 +182,7 @@ impl<W: Clone> Session<W> {
         if self.rested { Instant::NEVER } else { self.used + A_MOMENT }
     }
 
-    fn say(&mut self, now: Instant, stream: u64, event: Event, queue: &mut Queue<W>) {
+    fn say(&mut self, now: Instant, stream: u64, event: ReplayEvent, queue: &mut Queue<W>) {
         if stream == GET_STREAM {
             self.streams.open_common();
         }
@@ -202,7 +202,7 @@ impl<W: Clone> Session<W> {
         }
     }
 
-    /// Forgets an event that is too long to be kept, if the reader that it was for is gone.
+    /// Drops an event that is too long to be kept, if its reader is gone.
     fn release(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
         let Some(stream) = self.streams.get(number).filter(|stream| stream.is_stranded()) else {
             return;
@@ -215,21 +215,22 @@ impl<W: Clone> Session<W> {
         }
     }
 
-    /// Its share of the endpoint's budget.
+    /// The session's share of the endpoint's budget.
     pub(super) fn holdings(&self) -> Holdings {
         let work = self.server.session_bytes().saturating_add(self.streams.awaited());
         let (replay, since) = self.streams.replay();
         Holdings { work, replay, since }
     }
 
-    /// Forgets the events that are kept for resumption on the stream where the least has happened
-    /// for longest. An answer goes with its stream.
+    /// Drops the events kept for resumption on the stream with the oldest last event. An answer is
+    /// dropped with its stream.
     pub(super) fn forget_oldest(&mut self, now: Instant, queue: &mut Queue<W>) {
         report_lost(self.streams.forget_oldest(), queue);
         self.forget_streams(now);
     }
 
-    /// The reader of a stream goes away; if it has heard all, the stream goes too.
+    /// Detaches the reader of a stream. If the reader has received everything, the stream is
+    /// dropped.
     pub(super) fn detach(
         &mut self,
         now: Instant,
@@ -240,7 +241,7 @@ impl<W: Clone> Session<W> {
     ) {
         let limits = self.server.limits();
         let left = self.streams.change(stream, |left| {
-            // Whoever was replaced has not heard what those behind it wait for.
+            // A replaced reader has not received the events that the current reader waits for.
             left.detach(now, reader, limits) && has_heard_all && left.is_finished()
         });
         if let Some(is_done) = left {
@@ -254,7 +255,8 @@ impl<W: Clone> Session<W> {
         self.used = now;
     }
 
-    /// The client cannot be told the answer to the request of a stream any more.
+    /// Drops the events of a stream whose answer cannot reach the client, and answers with an
+    /// error.
     pub(super) fn give_up(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
         let Some(stream) = self.streams.get(number) else { return };
         let id = stream.request.clone();
@@ -266,38 +268,38 @@ impl<W: Clone> Session<W> {
         }
     }
 
-    /// Says an error in place of the answer.
+    /// Sends an error in place of the answer.
     fn answer_lost(&mut self, now: Instant, number: u64, why: &'static str, queue: &mut Queue<W>) {
         let Some(stream) = self.streams.get(number) else { return };
         let answer =
             Outgoing::Error { id: stream.request.clone(), error: ErrorData::internal(why) };
-        let event = Event { data: text(&answer), kind: EventKind::Answer { status: 200 } };
+        let event = ReplayEvent { data: text(&answer), kind: EventKind::Answer { status: 200 } };
         let limits = self.server.limits();
         let wake = self.streams.change(number, |stream| stream.reopen(now, event, limits));
         queue.extend(wake.flatten().map(EndpointAction::Wake));
     }
 
-    /// Everybody who reads is to go.
+    /// Ends all streams, and wakes their readers.
     pub(super) fn finish_streams(&mut self, now: Instant, queue: &mut Queue<W>) {
         let woken = self.streams.finish(now, self.server.limits());
         queue.extend(woken.map(EndpointAction::Wake));
     }
 
-    /// Forgets what has been kept for long enough, and the oldest of what is too much.
+    /// Drops streams that were kept for long enough, and the oldest ones above the limit.
     pub(super) fn forget_streams(&mut self, now: Instant) {
         self.streams.forget(now, self.server.limits().max_replay_bytes);
     }
 
-    /// How it is used, and since when; `None` with a request in flight.
+    /// Kind of use, and its start; `None` with a request in flight.
     pub(super) fn last_use(&self) -> Option<(Use, Instant)> {
         let is_idle = self.server.is_idle();
         is_idle.then(|| (if self.streams.is_read() { Use::Read } else { Use::Idle }, self.used))
     }
 
-    /// Time at which it expires unless something happens.
+    /// Time at which the session expires unless it is used.
     pub(super) fn ends(&self) -> Instant {
         let Limits { session_idle_timeout, session_init_timeout, .. } = *self.server.limits();
-        // A client that is there, or waits for something, keeps it.
+        // A connected client, or a request in flight, keeps the session open.
         match (self.streams.is_read() || !self.server.is_idle(), self.begun) {
             (true, _) => Instant::NEVER,
             (false, true) => self.used + session_idle_timeout,
@@ -305,7 +307,7 @@ impl<W: Clone> Session<W> {
         }
     }
 
-    /// When something is to be done about it at the latest.
+    /// Time of the session's next deadline.
     pub(super) fn due(&self) -> Instant {
         let due = self.server.poll_timeout().unwrap_or(Instant::NEVER);
         due.min(self.rests()).min(self.streams.kept_until()).min(self.ends())
@@ -320,21 +322,21 @@ impl<W: Clone> Session<W> {
     }
 }
 
-/// Reports messages that nobody had taken, if there are any.
+/// Reports messages that no reader had taken, if there are any.
 fn report_lost<W>(count: u64, queue: &mut Queue<W>) {
     if count > 0 {
         queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
     }
 }
 
-/// The answer to a request whose answer, or a question before it, is lost.
+/// Error text for a request if its answer, or a request to the client before it, is lost.
 const LOST: &str = "what came before this was not kept for long enough";
 
-/// The answer to a request whose answer nobody was there to read.
+/// Error text for a request whose answer no reader took.
 const TOO_LONG: &str = "nobody read the answer, which is longer than Limits::max_replay_bytes \
                         and so was not kept; stay connected until it has come";
 
-/// What the client loses with a message; `status` is that of an answer.
+/// The kind of event for a message; `status` is that of an answer.
 fn kind(message: &Outgoing, status: u16) -> EventKind {
     match message {
         Outgoing::Result { .. } | Outgoing::Error { .. } | Outgoing::Batch(_) => {
@@ -347,7 +349,7 @@ fn kind(message: &Outgoing, status: u16) -> EventKind {
 
 /// A message as JSON text.
 pub(in super::super) fn text(message: &Outgoing) -> Bytes {
-    // If it is right, the text becomes `Bytes` as it is.
+    // Valid UTF-8 becomes `Bytes` without a copy.
     let mut text = alloc::vec::Vec::with_capacity(message.size_hint());
     message.write(&mut text);
     Bytes::from(text)

@@ -1,21 +1,21 @@
-//! The bytes that sessions hold of the endpoint's budget, and whose replay goes first.
+//! The sessions' share of the endpoint's budget, and the order in which their replay is dropped.
 //!
-//! In: sessions that something has happened to. Out: the session whose events have been kept for
-//! longest. The events for a reader that is there, and what a session knows of its client, count
-//! as work; all other events are replay, which goes when work needs its room.
+//! In: sessions after each change. Out: the session whose kept events are the oldest. Events for a
+//! connected reader, and the data about a client, count as work. All other events are replay, which
+//! is dropped when work needs its room.
 
 use alloc::collections::BTreeSet;
 
 use super::session::Session;
 use super::standing::Holdings;
-use crate::budget::{Account, Kind};
+use crate::budget::{Account, ChargeKind};
 use crate::server;
 use crate::time::Instant;
 
 /// The bytes that sessions hold.
 #[derive(Debug)]
 pub(super) struct SessionBytes {
-    /// Sessions with replay, by when the oldest of it was said.
+    /// Sessions with replay, by the time of their oldest replay.
     order: BTreeSet<(Instant, u128)>,
     work: Sum,
     replay: Sum,
@@ -30,16 +30,20 @@ struct Sum {
 impl SessionBytes {
     pub(super) fn new(config: &server::Config) -> Self {
         let sum = |kind| Sum { bytes: 0, account: config.account_of(kind) };
-        Self { order: BTreeSet::new(), work: sum(Kind::Work), replay: sum(Kind::Replay) }
+        Self {
+            order: BTreeSet::new(),
+            work: sum(ChargeKind::Work),
+            replay: sum(ChargeKind::Replay),
+        }
     }
 
-    /// Something has happened to a session.
+    /// Updates the bytes of a session after a change.
     pub(super) fn note<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
         let holdings = session.holdings();
         self.replace(key, core::mem::replace(&mut session.holdings, holdings), holdings);
     }
 
-    /// A session has ended.
+    /// Removes a session that has ended.
     pub(super) fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {
         self.replace(
             key,
@@ -48,7 +52,7 @@ impl SessionBytes {
         );
     }
 
-    /// The session whose replay is to go, if any is.
+    /// The session whose replay must be dropped, if there is one.
     pub(super) fn excess(&self) -> Option<u128> {
         if !self.replay.account.is_over() {
             return None;
@@ -56,7 +60,7 @@ impl SessionBytes {
         self.order.first().map(|(_, key)| *key)
     }
 
-    /// The same, until so much is gone that not every event makes another one go.
+    /// The same with a lower limit, so that not every new event drops another one.
     pub(super) fn excess_and_more(&self) -> Option<u128> {
         if !self.replay.account.is_nearly_over() {
             return None;

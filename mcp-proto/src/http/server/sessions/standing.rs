@@ -31,7 +31,7 @@ impl Tenancy {
 pub(super) struct Holdings {
     pub(super) work: usize,
     pub(super) replay: usize,
-    /// When the oldest replay was said; never, if there is none.
+    /// Time of the oldest event that is kept for replay; never, if there is none.
     pub(super) since: Instant,
 }
 

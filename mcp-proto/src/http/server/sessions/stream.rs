@@ -1,9 +1,9 @@
-//! The stream of an HTTP request of a legacy client: what is said on it, and who reads it.
+//! The stream of an HTTP request of a legacy client: its events and its reader.
 //!
-//! In: messages of the session's machine. Out: events with numbers, to whoever is attached; the
-//! same again to a client that comes back and says which one it had last. A stream keeps as many
-//! as `Limits::max_replay_events` allows, and all of a session together no more bytes than
-//! `Limits::max_replay_bytes`; [`Replay`] says which go first.
+//! In: messages of the session's machine. Out: numbered events for the attached reader. A client
+//! that reconnects with the number of its last event gets the later events again. A stream keeps at
+//! most `Limits::max_replay_events` events. All streams of a session together keep at most
+//! `Limits::max_replay_bytes`. [`Replay`] defines the order in which events are dropped.
 //!
 //! [Specification: Resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
 
@@ -11,23 +11,23 @@ use alloc::string::String;
 
 use bytes::Bytes;
 
-use super::replay::{Event, Replay, Resumed};
+use super::replay::{Replay, ReplayEvent, Resumed};
 use crate::limits::Limits;
 use crate::message::RequestId;
 use crate::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct Stream<W> {
-    /// The request that its answer ends it for; `None` for a batch, and for the stream of a GET.
+    /// The request whose response ends this stream. `None` for a batch, and for the GET stream.
     pub(super) request: Option<RequestId>,
     replay: Replay,
-    /// True if all is said.
+    /// True if the stream is complete.
     finished: bool,
-    /// True if whoever reads it is to go away, and to come back.
+    /// True if the reader must disconnect and reconnect later.
     polls: bool,
     reader: Option<StreamReader<W>>,
-    /// Until when it is kept, once all is said and nobody reads it: `Limits::replay_timeout` after
-    /// the last time that something happened.
+    /// Time until which the stream is kept once it is complete and has no reader:
+    /// `Limits::replay_timeout` after its last use.
     kept_until: Instant,
 }
 
@@ -43,14 +43,14 @@ struct StreamReader<W> {
 pub(in super::super) enum Next {
     Event {
         data: Bytes,
-        /// Of the answer: its status, should it be all that is said.
+        /// The HTTP status of an answer, for the case that the answer is the only event.
         status: Option<u16>,
     },
-    /// Nothing, until the reader is woken.
+    /// No event, until the reader is woken.
     Nothing,
-    /// The reader is to go away, and to come back later.
+    /// The reader must disconnect and reconnect later.
     Poll,
-    /// Nothing will come any more, or somebody else reads it.
+    /// No more events follow, or another reader has replaced this one.
     End,
     /// The session has ended.
     Gone,
@@ -68,9 +68,14 @@ impl<W: Clone> Stream<W> {
         }
     }
 
-    /// Says something, unless all is said. Returns who is to be woken, and how many events that
-    /// nobody has taken had to go.
-    pub(super) fn say(&mut self, now: Instant, event: Event, limits: &Limits) -> (Option<W>, u64) {
+    /// Adds an event, unless the stream is complete. Returns the reader to wake, and the number of
+    /// events that were dropped before a reader took them.
+    pub(super) fn say(
+        &mut self,
+        now: Instant,
+        event: ReplayEvent,
+        limits: &Limits,
+    ) -> (Option<W>, u64) {
         if self.finished {
             return (None, 0);
         }
@@ -86,33 +91,38 @@ impl<W: Clone> Stream<W> {
         (self.wake(), lost)
     }
 
-    /// Forgets the event that is missed least, if there is one; never the answer. Returns whether
-    /// somebody had taken it.
+    /// Drops the least important event, if there is one, but never the answer. Returns whether a
+    /// reader had taken it.
     pub(super) fn forget_one(&mut self) -> Option<bool> {
         self.replay.forget_one()
     }
 
-    /// Says something for the last time, whatever was said before.
-    pub(super) fn reopen(&mut self, now: Instant, event: Event, limits: &Limits) -> Option<W> {
+    /// Adds a last event, even if the stream was complete.
+    pub(super) fn reopen(
+        &mut self,
+        now: Instant,
+        event: ReplayEvent,
+        limits: &Limits,
+    ) -> Option<W> {
         self.finished = false;
         self.say(now, event, limits).0
     }
 
-    /// Nothing will be said any more. Returns who is to be woken.
+    /// Completes the stream. Returns the reader to wake.
     pub(super) fn finish(&mut self, now: Instant, limits: &Limits) -> Option<W> {
         self.finished = true;
         self.kept_until = now + limits.replay_timeout;
         self.wake()
     }
 
-    /// Its reader is to go away, and to come back. Returns who is to be woken.
+    /// Asks the reader to disconnect and to reconnect later. Returns the reader to wake.
     pub(super) fn poll(&mut self) -> Option<W> {
         self.polls = self.reader.is_some();
         self.wake()
     }
 
-    /// A reader of this number reads it from now on, in place of whoever did. Returns who is to be
-    /// woken.
+    /// Attaches the reader with this number in place of an earlier reader. Returns the earlier
+    /// reader to wake.
     pub(super) fn attach(&mut self, number: u64, wake: W) -> Option<W> {
         let before = self.wake();
         self.polls = false;
@@ -120,7 +130,7 @@ impl<W: Clone> Stream<W> {
         before
     }
 
-    /// A reader goes away. Returns whether it was there, and not replaced by another one.
+    /// Detaches a reader. Returns false if another reader had replaced it.
     pub(super) fn detach(&mut self, now: Instant, reader: u64, limits: &Limits) -> bool {
         let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
         if reads {
@@ -131,13 +141,13 @@ impl<W: Clone> Stream<W> {
         reads
     }
 
-    /// What a reader finds behind the event `after`, and the number of that event.
+    /// The next item for a reader after the event `after`, and the number of that event.
     pub(super) fn next(&mut self, reader: u64, after: u64) -> (u64, Next) {
         match &mut self.reader {
             Some(current) if current.number == reader => current.woken = false,
             Some(_) | None => return (after, Next::End),
         }
-        if let Some((number, Event { data, kind })) = self.replay.take(after) {
+        if let Some((number, ReplayEvent { data, kind })) = self.replay.take(after) {
             return (number, Next::Event { data, status: kind.status() });
         }
         let next = match (self.finished, self.polls) {
@@ -148,19 +158,19 @@ impl<W: Clone> Stream<W> {
         (after, next)
     }
 
-    /// The answer, if nothing else is kept of what is behind the event `after`. The stream is of no
-    /// use then.
+    /// Takes the answer, if nothing else is kept after the event `after`. The caller then drops the
+    /// stream.
     pub(super) fn take_whole(&mut self, reader: u64, after: u64) -> Option<(u16, Bytes)> {
         let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
         if reads { self.replay.take_answer(after) } else { None }
     }
 
-    /// Whether a reader that has the event `after` misses something that it needs.
+    /// Checks whether a reader that has the event `after` misses events that it needs.
     pub(super) fn resumes(&self, after: u64) -> Resumed {
         self.replay.resumes(after)
     }
 
-    /// Forgets what was said. Returns how many events nobody had taken.
+    /// Drops all events. Returns how many of them no reader had taken.
     pub(super) fn forget_events(&mut self) -> u64 {
         self.replay.clear()
     }
@@ -169,42 +179,42 @@ impl<W: Clone> Stream<W> {
         self.replay.count()
     }
 
-    /// The event before the first one that is kept and that nobody has taken.
+    /// The number before the first kept event that no reader has taken.
     pub(super) fn before_untaken(&self) -> u64 {
         self.replay.before_untaken()
     }
 
-    /// The bytes of the events that are kept.
+    /// The bytes of events that are kept after a read.
     pub(super) fn bytes(&self) -> usize {
         self.replay.bytes()
     }
 
-    /// The same, with those that are too long to be kept.
+    /// The bytes of all events, also of those that are too long to be kept.
     pub(super) fn held(&self) -> usize {
         self.replay.held()
     }
 
-    /// Returns whether a reader that is there has not taken all.
+    /// Returns whether a reader is attached and has not taken all events.
     pub(super) fn is_awaited(&self) -> bool {
         self.reader.is_some() && self.replay.has_untaken()
     }
 
-    /// Returns whether nothing was said on it, and more is to be.
+    /// Returns whether the stream had no event yet and is not complete.
     pub(super) fn is_silent(&self) -> bool {
         !self.finished && self.replay.count() == 0
     }
 
-    /// When something was said on it, or a reader went away, at the latest.
+    /// Time of the last event or of the last reader's end, whichever is later.
     pub(super) fn touched(&self) -> Instant {
         self.kept_until
     }
 
-    /// Returns whether there are events to forget.
+    /// Returns whether there are events that can be dropped.
     pub(super) fn can_forget(&self) -> bool {
         self.replay.can_forget()
     }
 
-    /// Returns whether an event waits for a reader that is gone, and is too long to be kept.
+    /// Returns whether an event that is too long to be kept waits for a reader that is gone.
     pub(super) fn is_stranded(&self) -> bool {
         self.reader.is_none() && self.replay.has_passing()
     }
@@ -217,12 +227,12 @@ impl<W: Clone> Stream<W> {
         self.finished
     }
 
-    /// Until when it is kept: for ever, unless all is said and nobody reads it.
+    /// Time until which the stream is kept: for ever, unless it is complete and has no reader.
     pub(super) fn kept_until(&self) -> Instant {
         if self.finished && self.reader.is_none() { self.kept_until } else { Instant::NEVER }
     }
 
-    /// Who is to be woken, unless it was and has not looked.
+    /// Handle of the reader to wake, unless the reader was woken and has not read since.
     fn wake(&mut self) -> Option<W> {
         let reader = self.reader.as_mut().filter(|reader| !reader.woken)?;
         reader.woken = true;
@@ -235,7 +245,7 @@ pub(super) fn event_id(stream: u64, number: u64) -> String {
     alloc::format!("{stream}-{number}")
 }
 
-/// The stream and the number of an event; `None` if it has no such name.
+/// The stream and the number in an event id; `None` if the id is invalid.
 pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
     let (stream, number) = id.split_once('-')?;
     let stream = stream.parse().ok()?;

@@ -1,8 +1,8 @@
 //! The streams of a session, and the sums over all of them.
 //!
-//! In: streams that open, change and go. Out: a stream by its number, the bytes that all of them
-//! hold, and the time at which the next one is forgotten. A change of one stream changes the sums:
-//! so a call looks at its own stream only, however many others wait for their answers.
+//! In: streams that open, change and end. Out: a stream by its number, the bytes of all streams,
+//! and the time at which the next stream is dropped. Each change of one stream updates the sums. So
+//! a call looks only at its own stream, however many other streams wait for answers.
 
 use bytes::Bytes;
 
@@ -11,10 +11,10 @@ use crate::limits::Limits;
 use crate::seq_map::SeqMap;
 use crate::time::Instant;
 
-/// The number of the stream of the GET.
+/// The number of the GET stream.
 pub(super) const GET_STREAM: u64 = 0;
 
-/// Most streams of answered requests that are kept for clients that missed the answer.
+/// The most complete streams that are kept for clients that missed the answer.
 const MAX_FINISHED: usize = 16;
 
 /// The streams of a session.
@@ -27,11 +27,11 @@ pub(super) struct Streams<W> {
 /// Sums over streams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Sums {
-    /// The streams that have a reader.
+    /// The number of streams that have a reader.
     read: u32,
-    /// The streams that are forgotten at some time: all is said, and nobody reads them.
+    /// The number of streams that expire: they are complete and have no reader.
     over: u32,
-    /// The bytes of events for a reader that is there.
+    /// The bytes of events for attached readers.
     awaited: usize,
     /// The bytes of all other events.
     replay: usize,
@@ -50,7 +50,7 @@ impl<W: Clone> Streams<W> {
         self.row.insert(number, stream);
     }
 
-    /// Opens the stream of the GET, unless it is open.
+    /// Opens the GET stream, unless it is open.
     pub(super) fn open_common(&mut self) {
         if self.row.get(GET_STREAM).is_none() {
             self.open(GET_STREAM, Stream::new(None));
@@ -61,7 +61,7 @@ impl<W: Clone> Streams<W> {
         self.row.get(number)
     }
 
-    /// Changes a stream.
+    /// Changes a stream with `f`, and updates the sums.
     pub(super) fn change<R>(
         &mut self,
         number: u64,
@@ -76,8 +76,8 @@ impl<W: Clone> Streams<W> {
         }
     }
 
-    /// Takes the answer with its stream, if nothing else is kept of what is behind the event
-    /// `after`; see [`Stream::take_whole`].
+    /// Takes the answer and removes its stream, if nothing else is kept after the event `after`;
+    /// see [`Stream::take_whole`].
     pub(super) fn take_whole(
         &mut self,
         number: u64,
@@ -92,15 +92,15 @@ impl<W: Clone> Streams<W> {
         Some(whole)
     }
 
-    /// Nothing more is said on any stream. Returns who is to be woken.
+    /// Completes all streams. Returns the readers to wake.
     pub(super) fn finish(&mut self, now: Instant, limits: &Limits) -> impl Iterator<Item = W> {
         let Self { row, sums } = self;
         let finish = move |stream| sums.change(stream, |stream| stream.finish(now, limits));
         row.values_mut().filter_map(finish)
     }
 
-    /// Has the streams that keep the most forget their oldest events, notifications first, until
-    /// all of them together keep `max_bytes`. Returns how many of the events nobody had taken.
+    /// Drops the oldest events, notifications first, of the streams that keep the most, until all
+    /// streams together keep `max_bytes`. Returns how many of the events no reader had taken.
     pub(super) fn make_room(&mut self, max_bytes: usize) -> u64 {
         let mut lost = 0;
         if self.sums.awaited.saturating_add(self.sums.replay) <= max_bytes {
@@ -115,8 +115,8 @@ impl<W: Clone> Streams<W> {
         lost
     }
 
-    /// Forgets the events that are kept for resumption on the stream where the least has happened
-    /// for longest. An answer goes with its stream. Returns how many of the events nobody had taken.
+    /// Drops the events kept for resumption on the stream with the oldest last event. An answer is
+    /// dropped with its stream. Returns how many of the events no reader had taken.
     pub(super) fn forget_oldest(&mut self) -> u64 {
         let kept = |stream: &&mut Stream<W>| stream.held() > 0 && !stream.is_awaited();
         let oldest = self.row.values_mut().filter(kept).min_by_key(|stream| stream.touched());
@@ -125,8 +125,8 @@ impl<W: Clone> Streams<W> {
         count
     }
 
-    /// Forgets streams that have been kept for long enough, and the oldest if they are too many or
-    /// keep more than `max_bytes`.
+    /// Drops streams that were kept for long enough. Drops the oldest ones if there are too many,
+    /// or if they keep more than `max_bytes`.
     pub(super) fn forget(&mut self, now: Instant, max_bytes: usize) {
         if self.sums.over == 0 {
             return;
@@ -145,26 +145,26 @@ impl<W: Clone> Streams<W> {
         });
     }
 
-    /// Gives back memory that is not needed while nothing happens.
+    /// Frees memory that an idle session does not need.
     pub(super) fn shrink(&mut self) {
-        // A GET stream on which nothing was sent begins anew with the next GET.
+        // A GET stream without any event is opened afresh by the next GET.
         if self.get(GET_STREAM).is_some_and(|common| !common.is_read() && common.count() == 0) {
             self.remove(GET_STREAM);
         }
         self.row.shrink();
     }
 
-    /// Returns whether anybody reads a stream.
+    /// Returns whether any stream has a reader.
     pub(super) fn is_read(&self) -> bool {
         self.sums.read > 0
     }
 
-    /// The bytes of events for a reader that is there.
+    /// The bytes of events for attached readers.
     pub(super) fn awaited(&self) -> usize {
         self.sums.awaited
     }
 
-    /// The bytes of all other events, and when something happened to the oldest of them.
+    /// The bytes of all other events, and the time of the last use of the oldest of them.
     pub(super) fn replay(&self) -> (usize, Instant) {
         if self.sums.replay == 0 {
             return (0, Instant::NEVER);
@@ -174,7 +174,7 @@ impl<W: Clone> Streams<W> {
         (self.sums.replay, kept.map(Stream::touched).min().unwrap_or(Instant::NEVER))
     }
 
-    /// When the next stream is to be forgotten.
+    /// Time at which the next stream is dropped.
     pub(super) fn kept_until(&self) -> Instant {
         if self.sums.over == 0 {
             return Instant::NEVER;
@@ -183,7 +183,7 @@ impl<W: Clone> Streams<W> {
         times.min().unwrap_or(Instant::NEVER)
     }
 
-    /// The bytes of the events that may be kept once they are taken.
+    /// The bytes of events that are kept after a read.
     fn kept(&self) -> usize {
         self.row.iter().map(|(_, stream)| stream.bytes()).sum()
     }
@@ -199,13 +199,13 @@ impl<W: Clone> Streams<W> {
     }
 }
 
-/// Returns whether a stream is forgotten at some time.
+/// Returns whether a stream expires at some time.
 fn is_over<W: Clone>(stream: &Stream<W>) -> bool {
     stream.kept_until() != Instant::NEVER
 }
 
 impl Sums {
-    /// The part of one stream.
+    /// The share of one stream in the sums.
     fn of<W: Clone>(stream: &Stream<W>) -> Self {
         let held = stream.held();
         let awaited = if stream.is_awaited() { held } else { 0 };
@@ -217,7 +217,7 @@ impl Sums {
         }
     }
 
-    /// Changes a stream, and its part with it.
+    /// Changes a stream, and its share in the sums.
     fn change<W: Clone, R>(
         &mut self,
         stream: &mut Stream<W>,
@@ -250,13 +250,13 @@ impl Sums {
 mod tests {
     use alloc::vec;
 
-    use super::super::replay::{Event, EventKind};
+    use super::super::replay::{EventKind, ReplayEvent};
     use super::*;
 
     #[test]
     fn sums_over_streams_are_those_of_a_walk() {
         let limits = Limits { max_replay_bytes: 500, max_replay_events: 4, ..Limits::default() };
-        // A linear congruential generator: the order is as good as any.
+        // A linear congruential generator: any order will do.
         let mut seed = 42_u64;
         let mut next = move |below: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
@@ -283,7 +283,7 @@ mod tests {
                         9 => EventKind::Notification,
                         _ => EventKind::Answer { status },
                     };
-                    let event = Event { data: Bytes::from(vec![b'x'; length]), kind };
+                    let event = ReplayEvent { data: Bytes::from(vec![b'x'; length]), kind };
                     let _ = streams.change(number, |stream| stream.say(now, event, &limits));
                     streams.make_room(limits.max_replay_bytes);
                 }

@@ -1,8 +1,8 @@
-//! Holders of sessions: who has how many, who may open another one, and which session ends to make
-//! room for it.
+//! Holders of sessions: the number of sessions of each, admission of another session, and the
+//! choice of the session that ends to make room.
 //!
-//! In: sessions that open, end, and change their use. Out: the session that ends first of those that
-//! may end at all.
+//! In: sessions that open, end, and change their use. Out: the session that ends first, among those
+//! that may end.
 //!
 //! | use | the session has | ends to make room |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | `Read` | a reader of a stream | if no session is idle |
 //! | none | a request in flight | never |
 //!
-//! The order lags behind: a session is listed with the use that it had when it was listed, and that
-//! is corrected when its turn comes. So a request that uses a session changes nothing here.
+//! The list is updated late. A session is listed with the use that it had at that time, and this is
+//! corrected when its turn comes. So a request that uses a session changes nothing here.
 
 use super::super::action::{EndpointAction, Queue};
 use super::super::alarms::Alarms;
@@ -24,19 +24,20 @@ use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::time::Instant;
 
-/// The place of a session in the order in which the sessions of a holder end.
-type Entry = (Use, Instant, u128);
+/// Position of a session in the order in which the sessions of a holder end.
+type TenantEntry = (Use, Instant, u128);
 
 /// The holders of sessions.
 #[derive(Debug, Default)]
 pub(super) struct Tenants {
-    shares: Shares<Entry>,
+    shares: Shares<TenantEntry>,
     rates: Rates,
     alarms: Alarms,
 }
 
 impl Tenants {
-    /// Admits an `initialize` of `holder`. Returns the session that ends for it, if any does.
+    /// Admits an `initialize` of `holder`. Returns the session that must end for it, if there is
+    /// one.
     pub(super) fn admit<W: Clone>(
         &mut self,
         now: Instant,
@@ -77,13 +78,13 @@ impl Tenants {
         ends.map(Some).ok_or(error)
     }
 
-    /// A session has opened.
+    /// Adds a session that has opened.
     pub(super) fn enter<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
         self.shares.charge(&session.tenancy.holder, 1);
         self.list(key, session);
     }
 
-    /// A session has ended.
+    /// Removes a session that has ended.
     pub(super) fn leave<W>(&mut self, key: u128, session: &Session<W>) {
         let Tenancy { holder, listed } = &session.tenancy;
         if let Some((listed, used)) = *listed {
@@ -92,7 +93,7 @@ impl Tenants {
         self.shares.credit(holder, 1);
     }
 
-    /// Lists a session whose use may have changed, unless it is listed early enough.
+    /// Lists a session whose use may have changed, unless it is already listed early enough.
     pub(super) fn list<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
         if matches!(session.tenancy.listed, Some((Use::Idle, _))) {
             return;
@@ -103,13 +104,13 @@ impl Tenants {
         }
     }
 
-    /// The session that ends first, of the first holder that has one to end.
+    /// The session that ends first, of the first holder that has a session that may end.
     fn first_of_all<W: Clone>(
         &mut self,
         holders: &[Holder],
         sessions: &mut Directory<W>,
     ) -> Option<u128> {
-        // No reader is disturbed while another holder above its share has an idle session.
+        // No session with a reader ends while another holder above its share has an idle session.
         [Use::Idle, Use::Read].into_iter().find_map(|at_most| {
             holders.iter().find_map(|holder| self.first(holder, at_most, sessions))
         })
@@ -137,7 +138,7 @@ impl Tenants {
         }
     }
 
-    /// Lists a session at this place and at no other.
+    /// Lists a session at this position only.
     fn put<W>(&mut self, key: u128, session: &mut Session<W>, at: Option<(Use, Instant)>) {
         let Tenancy { holder, listed } = &mut session.tenancy;
         if let Some((listed, used)) = core::mem::replace(listed, at) {
