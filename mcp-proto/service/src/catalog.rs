@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::Registry;
 use super::lock::Lock;
 use super::service_mailbox::ServiceMailbox;
+use super::task::TaskManager;
 use super::trace::Hook;
 use mcp_proto::UsageError;
 use mcp_proto::server::{Change, Declaration};
@@ -54,7 +55,7 @@ struct CatalogShared {
 struct CatalogState {
     offer: CatalogSnapshot,
     /// Those of the services that have joined, by their addresses.
-    ports: BTreeMap<usize, Weak<ServiceMailbox>>,
+    mailboxes: BTreeMap<usize, Weak<ServiceMailbox>>,
 }
 
 /// A registry and what its machines know of it.
@@ -76,7 +77,7 @@ impl CatalogSnapshot {
 impl From<Registry> for Catalog {
     fn from(registry: Registry) -> Self {
         let state =
-            CatalogState { offer: CatalogSnapshot::new(registry, 0), ports: BTreeMap::new() };
+            CatalogState { offer: CatalogSnapshot::new(registry, 0), mailboxes: BTreeMap::new() };
         let shared = CatalogShared {
             state: Lock::new(state),
             generation: AtomicU64::new(0),
@@ -99,22 +100,22 @@ impl Catalog {
         &self,
         change: impl FnOnce(&mut Registry) -> Result<T, UsageError>,
     ) -> Result<T, UsageError> {
-        let (result, offer, _before, ports) = {
+        let (result, offer, _before, mailboxes) = {
             let _alone = self.shared.updating.lock();
             let before = self.with(|state| state.offer.clone());
             let mut registry = Registry::clone(&before.registry);
             let result = change(&mut registry)?;
             let offer = CatalogSnapshot::new(registry, before.generation + 1);
-            let ports = self.with(|state| {
+            let mailboxes = self.with(|state| {
                 state.offer = offer.clone();
                 self.shared.generation.store(offer.generation, Ordering::Release);
-                state.ports()
+                state.mailboxes()
             });
-            (result, offer, before, ports)
+            (result, offer, before, mailboxes)
         };
         // Waking a driver or dropping a handler may run anything, an update too.
-        for port in ports {
-            port.offer(offer.clone());
+        for mailbox in mailboxes {
+            mailbox.offer(offer.clone());
         }
         Ok(result)
     }
@@ -147,19 +148,34 @@ impl Catalog {
     /// Fails with [`UsageError::Undeclared`] without [`Registry::list_changed`] or
     /// [`Registry::subscribe`].
     pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
-        let (offer, ports) = self.with(|state| (state.offer.clone(), state.ports()));
+        let (offer, mailboxes) = self.with(|state| (state.offer.clone(), state.mailboxes()));
         offer.declaration.check(change)?;
         let change = Arc::new(change.clone());
-        for port in ports {
-            port.publish(&change);
+        for mailbox in mailboxes {
+            mailbox.publish(&change);
         }
         Ok(())
     }
 
-    /// Has `port` told of all that changes from now on, and says what is offered until then.
-    pub(super) fn join(&self, port: &Arc<ServiceMailbox>) -> CatalogSnapshot {
+    /// The tasks of calls that [`Registry::tasks`] names, for jobs that run elsewhere.
+    pub fn tasks(&self) -> TaskManager {
+        self.with(|state| state.offer.registry.task_manager.clone())
+    }
+
+    /// The catalog, for as long as somebody else has it.
+    pub(super) fn downgrade(&self) -> WeakCatalog {
+        WeakCatalog(Arc::downgrade(&self.shared))
+    }
+
+    /// A number that no other catalog has for as long as this one is there.
+    pub(super) fn number(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
+    /// Has `mailbox` told of all that changes from now on, and says what is offered until then.
+    pub(super) fn join(&self, mailbox: &Arc<ServiceMailbox>) -> CatalogSnapshot {
         self.with(|state| {
-            state.ports.insert(address(port), Arc::downgrade(port));
+            state.mailboxes.insert(address(mailbox), Arc::downgrade(mailbox));
             state.offer.clone()
         })
     }
@@ -179,13 +195,13 @@ impl Catalog {
         &self.shared.hook
     }
 
-    /// `port` is not to be told any more.
-    pub(super) fn leave(&self, port: &Arc<ServiceMailbox>) {
+    /// `mailbox` is not to be told any more.
+    pub(super) fn leave(&self, mailbox: &Arc<ServiceMailbox>) {
         // Nobody else knows those that have not joined.
-        if Arc::weak_count(port) == 0 {
+        if Arc::weak_count(mailbox) == 0 {
             return;
         }
-        self.with(|state| state.ports.remove(&address(port)));
+        self.with(|state| state.mailboxes.remove(&address(mailbox)));
     }
 
     /// Nothing that may run code of others is called with this.
@@ -194,15 +210,24 @@ impl Catalog {
     }
 }
 
-impl CatalogState {
-    fn ports(&self) -> Vec<Arc<ServiceMailbox>> {
-        self.ports.values().filter_map(Weak::upgrade).collect()
+/// A catalog that may be gone.
+pub(super) struct WeakCatalog(Weak<CatalogShared>);
+
+impl WeakCatalog {
+    pub(super) fn upgrade(&self) -> Option<Catalog> {
+        self.0.upgrade().map(|shared| Catalog { shared })
     }
 }
 
-/// No other port has it for as long as anybody knows this one.
-fn address(port: &Arc<ServiceMailbox>) -> usize {
-    Arc::as_ptr(port).addr()
+impl CatalogState {
+    fn mailboxes(&self) -> Vec<Arc<ServiceMailbox>> {
+        self.mailboxes.values().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// No other mailbox has it for as long as anybody knows this one.
+fn address(mailbox: &Arc<ServiceMailbox>) -> usize {
+    Arc::as_ptr(mailbox).addr()
 }
 
 impl fmt::Debug for Catalog {

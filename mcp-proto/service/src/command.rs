@@ -28,38 +28,39 @@ use mcp_proto::Duration;
 /// assert_eq!(command.args.len(), 2);
 /// ```
 ///
-/// It is data: a server that is started again is started from the same. It inherits the variables
+/// It is plain data: a server that is started again is started from the same `Command`. It inherits the variables
 /// of [`InheritedEnv::Safe`] and no others, unless [`Command::inherit_env`] or
 /// [`Command::env_clear`] is called. Values of variables are not shown by `Debug`.
 ///
 /// On Unix the server has a process group of its own. ^C in a terminal does not reach it, so a
-/// program that ends on ^C closes its clients first; and a server that reads from the terminal
-/// itself, such as `ssh` asking for a password, is stopped by the system.
+/// program that ends on ^C closes its clients first. A server that reads from the terminal itself,
+/// such as `ssh` asking for a password, is stopped by the system.
 ///
 /// [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Command {
-    /// A path, or a name that is looked up in `PATH`.
+    /// A path, or a name that is looked up in `PATH`. On Windows the name of a batch file, such as
+    /// `npx`, needs no extension.
     pub program: OsString,
-    /// What it is given, without its own name.
+    /// Arguments of the program, without its own name.
     pub args: Vec<OsString>,
     /// Variables in addition to the inherited ones, or in their place; the last of a name counts.
     pub env: Vec<(OsString, OsString)>,
     /// The variables that it inherits from the client; by default [`InheritedEnv::Safe`].
     pub inherited_env: InheritedEnv,
-    /// Where it runs; by default where the client does.
+    /// Working directory; by default that of the client.
     pub current_dir: Option<PathBuf>,
-    /// Where its standard error goes; by default where the client's goes.
+    /// Destination of its standard error; by default that of the client.
     pub stderr: Stderr,
-    /// How long it has to exit once its input has ended, and as long again once it is told to by
-    /// SIGTERM (where there are signals); then it is killed. By default 2 s.
+    /// Time to exit after its input has ended, and again after SIGTERM (where there are signals);
+    /// then the program is killed. By default 2 s.
     pub grace: Duration,
 }
 
 impl Command {
-    /// A program without arguments. If it is a relative path and there is a
-    /// [`Command::current_dir`], it depends on the system which of the two comes first.
+    /// A program without arguments. Avoid a relative path together with [`Command::current_dir`]: it
+    /// depends on the system which folder the path is relative to.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -125,7 +126,9 @@ impl Command {
     /// [`Stderr::stdio`]. On Unix the process leads a group of its own, to be ended by a
     /// [`ProcessGroup`](super::ProcessGroup).
     pub fn to_std(&self) -> std::process::Command {
-        let mut command = std::process::Command::new(&self.program);
+        let batch_file = self.batch_file();
+        let program = batch_file.as_deref().map_or(&*self.program, Path::as_os_str);
+        let mut command = std::process::Command::new(program);
         self.inherited_env.apply(&mut command);
         command.args(&self.args).envs(self.env.iter().map(|(key, value)| (key, value)));
         #[cfg(unix)]
@@ -137,7 +140,21 @@ impl Command {
         command
     }
 
-    /// For adapters: why it could not be started, and what "it" is. The kind stays the same.
+    /// The batch file that the program stands for, on Windows.
+    fn batch_file(&self) -> Option<PathBuf> {
+        if !cfg!(windows) {
+            return None;
+        }
+        #[expect(clippy::disallowed_methods, reason = "a child inherits from this process")]
+        let read = |name: &str| {
+            let own = self.env.iter().rev().find(|(key, _)| key.eq_ignore_ascii_case(name));
+            own.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+        };
+        let (path, extensions) = (read("PATH")?, read("PATHEXT"));
+        super::batch_file::find(&self.program, &path, extensions.as_deref(), Path::is_file)
+    }
+
+    /// For adapters: adds the name of the program and its folder to an error. Its kind stays.
     pub fn not_started(&self, error: &io::Error) -> io::Error {
         let program = self.program.display();
         // A folder that is not there is the same error as a program that is not.
@@ -150,7 +167,7 @@ impl Command {
 
 impl core::fmt::Debug for Command {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // Values are what secrets are handed over in.
+        // Secrets are often passed as values of variables, so only the names are shown.
         let env: Vec<_> = self.env.iter().map(|(key, _)| key).collect();
         f.debug_struct("Command")
             .field("program", &self.program)

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use super::session::SessionCommand;
 use mcp_proto::server::{Notification, Outcome, Reply, ReplyId};
 
-/// What a handler asks of the service.
+/// Command from a handler to the service.
 #[derive(Debug)]
 pub(super) enum Command {
     Notify(ReplyId, Notification),
@@ -39,12 +39,13 @@ const MAX_NOTIFICATIONS: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     waiting: Vec<Command>,
-    /// How many of them wait for each peer. Not known before any peer can have too many.
+    /// Number of notifications that wait, for each peer. Not counted before any peer can have too
+    /// many. Not known before any peer can have too many.
     notifications: Option<BTreeMap<usize, usize>>,
     lost: Lost,
 }
 
-/// How many notifications about each request were dropped.
+/// Number of dropped notifications about each request.
 #[derive(Debug, Default)]
 pub(super) struct Lost(BTreeMap<ReplyId, u64>);
 
@@ -118,7 +119,7 @@ impl Lost {
         *count = count.saturating_add(1);
     }
 
-    /// What says how many were dropped about a request, if any were.
+    /// Notification that reports how many were dropped about a request, if any were.
     pub(super) fn take(&mut self, about: ReplyId) -> Option<Notification> {
         // Mostly none were.
         if self.0.is_empty() {

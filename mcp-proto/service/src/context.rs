@@ -25,7 +25,7 @@ use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 /// A handler's side of its request.
 #[derive(Clone, Debug)]
 pub struct Context {
-    port: Arc<ServiceMailbox>,
+    mailbox: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
     about: ReplyId,
     pub(super) asked: CallContext,
@@ -36,6 +36,7 @@ pub struct Context {
 pub(super) struct CallContext {
     pub(super) peer: Peer,
     pub(super) wants_progress: bool,
+    pub(super) may_be_task: bool,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) round: Option<Arc<Round>>,
     pub(super) checks: Checks,
@@ -47,18 +48,18 @@ pub(super) struct CallContext {
 
 impl Context {
     pub(super) fn new(
-        port: Arc<ServiceMailbox>,
+        mailbox: Arc<ServiceMailbox>,
         cancel: Arc<Cancel>,
         about: ReplyId,
         asked: CallContext,
     ) -> Self {
-        Self { port, cancel, about, asked }
+        Self { mailbox, cancel, about, asked }
     }
 
     /// Tells the client how far the request has come: a number that must increase from call to
     /// call, or a [`Progress`] with a total and a message. Nothing is sent if the client did not
-    /// ask for it, if the number does not increase or is not finite, while more than 1 MiB waits
-    /// for a client that does not read, or after the request has ended.
+    /// ask for it, if the number does not increase or is not finite, or after the request has
+    /// ended. Nor is it sent while more than 1 MiB waits for a client that does not read.
     pub fn progress(&self, progress: impl Into<Progress>) {
         if self.asked.wants_progress {
             self.notify(Notification::Progress(progress.into()));
@@ -70,10 +71,17 @@ impl Context {
         self.asked.wants_progress
     }
 
+    /// Returns whether the request may be answered with a task: its tool is one of
+    /// [`Registry::tasks`](crate::Registry::tasks), and its client declares the extension.
+    pub fn may_be_task(&self) -> bool {
+        self.asked.may_be_task
+    }
+
     /// Tells the client something about this request: a string, or any other value. Nothing is sent
-    /// unless the registry declares [`logging`](crate::Registry::logging) and the client
-    /// asked for messages as severe as this; nor if the value cannot be written as JSON, while more
-    /// than 1 MiB waits for a client that does not read, or after the request has ended.
+    /// unless the registry declares [`logging`](crate::Registry::logging) and the client asked for
+    /// messages as severe as this. Nor is it sent if the value cannot be written as JSON, or after
+    /// the end of the request. It is dropped while more than 1 MiB waits for a client that does not
+    /// read.
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
@@ -93,11 +101,12 @@ impl Context {
         self.asked.log_level
     }
 
-    /// Tells the client about this request, as [`Server::notify`](mcp_proto::server::Server::notify)
-    /// does; what that would refuse goes nowhere, and so does what is told while more than 1 MiB
-    /// waits for a client that does not read.
+    /// Sends a notification about this request, as
+    /// [`Server::notify`](mcp_proto::server::Server::notify) does. A notification that `notify`
+    /// would refuse is dropped. So is any notification while more than 1 MiB waits for a client
+    /// that does not read.
     pub fn notify(&self, notification: Notification) {
-        self.port.command(Command::Notify(self.about, notification));
+        self.mailbox.command(Command::Notify(self.about, notification));
     }
 
     /// Over HTTP: closes the stream on which a legacy client waits for the answer, so that no
@@ -106,16 +115,16 @@ impl Context {
     /// nothing elsewhere, nor for clients before 2025-11-25, which would not come back.
     pub fn close_stream(&self) {
         if self.about.is_shared() {
-            self.port.command(Command::CloseStream(self.about));
+            self.mailbox.command(Command::CloseStream(self.about));
         }
     }
 
-    /// The session of a legacy client, to send it something outside of this request, now or later;
-    /// `None` for a modern client, which is asked and told within its requests only. The session of
-    /// a request that stands alone over HTTP (no `Mcp-Session-Id`) can be sent nothing.
+    /// The session of a legacy client, for messages outside of this request, now or later. `None`
+    /// for a modern client, which gets messages within its requests only. The session of a request
+    /// that stands alone over HTTP (no `Mcp-Session-Id`) can be sent nothing.
     pub fn session(&self) -> Option<Session> {
         match self.asked.peer.version.era() {
-            Era::Legacy => Some(Session::new(&self.port, self.about.session())),
+            Era::Legacy => Some(Session::new(&self.mailbox, self.about.session())),
             Era::Modern => None,
         }
     }
@@ -129,7 +138,7 @@ impl Context {
 
     /// The offer of the server.
     pub fn catalog(&self) -> &Catalog {
-        self.port.catalog()
+        self.mailbox.catalog()
     }
 
     /// Completes when nobody waits for the answer any more. The handler is polled once more then;
@@ -145,7 +154,7 @@ impl Context {
 
     /// Completes after `duration`, by the adapter's clock.
     pub fn sleep(&self, duration: Duration) -> Sleep {
-        Sleep { port: self.port.clone(), state: SleepState::New(duration) }
+        Sleep { mailbox: self.mailbox.clone(), state: SleepState::New(duration) }
     }
 
     /// The id of the request, by which the machine knows it.
@@ -210,7 +219,7 @@ impl Drop for Cancelled {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Sleep {
-    port: Arc<ServiceMailbox>,
+    mailbox: Arc<ServiceMailbox>,
     state: SleepState,
 }
 
@@ -227,11 +236,11 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
         match self.state {
             SleepState::New(duration) => {
-                let sleep = self.port.sleep(duration, context.waker().clone());
+                let sleep = self.mailbox.sleep(duration, context.waker().clone());
                 self.state = SleepState::Asleep(sleep);
                 Poll::Pending
             }
-            SleepState::Asleep(sleep) if self.port.has_slept(sleep, context.waker()) => {
+            SleepState::Asleep(sleep) if self.mailbox.has_slept(sleep, context.waker()) => {
                 self.state = SleepState::Over;
                 Poll::Ready(())
             }
@@ -244,7 +253,7 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let SleepState::Asleep(sleep) = self.state {
-            self.port.forget_sleep(sleep);
+            self.mailbox.forget_sleep(sleep);
         }
     }
 }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use crate::Io;
 use mcp_proto::Instant;
 
-/// How often a turn looks for more work before others get theirs.
+/// Rounds of work in a turn before other tasks get theirs.
 pub(crate) const TURN_ROUNDS: usize = 16;
 
 /// One side of a conversation, to be driven; the two are [`Service`](super::Service) and
@@ -22,8 +22,8 @@ pub trait Drive {
     fn handle_bytes(&mut self, now: Instant, data: Bytes);
 
     /// The peer sends nothing more. A server gives requests in flight `Limits::drain` to be
-    /// answered, and its peer as long again whenever it has read something; a peer that reads
-    /// nothing in that time is gone. A client ends, or wants the stream to be opened again.
+    /// answered, and its peer as long again after each read. A peer that reads nothing in that time
+    /// is gone. A client ends, or wants the stream to be opened again.
     fn handle_eof(&mut self, now: Instant);
 
     /// The service is to stop. A server gives requests in flight `Limits::drain` to be answered,
@@ -44,7 +44,7 @@ pub trait Drive {
     /// same, as to a client that waits for answers.
     fn handle_write_closed(&mut self) -> bool;
 
-    /// When [`Drive::turn`] is to be called at the latest.
+    /// Time by which [`Drive::turn`] must be called.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// Returns whether the adapter should read.
@@ -56,10 +56,10 @@ pub trait Drive {
     /// Returns whether nothing more will be transmitted than what [`Drive::output`] has.
     fn is_closed(&self) -> bool;
 
-    /// Until when what was said last may take to be handed on, once all is said.
+    /// The deadline for a flush of the last output, once all is said.
     fn flush_deadline(&self) -> Option<Instant>;
 
-    /// Returns whether nobody waits any more for what was written to arrive.
+    /// Returns whether the peer's receipt of the output no longer matters.
     fn is_aborted(&self) -> bool;
 }
 
@@ -78,7 +78,7 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
-/// How many chunks are read before other tasks, and a wish to stop, get their turn.
+/// Chunks that are read before other tasks, and a request to stop, get their turn.
 const ROUNDS: usize = 16;
 
 fn poll_drive(

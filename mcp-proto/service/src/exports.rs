@@ -2,9 +2,10 @@
 
 pub use mcp_proto;
 pub use mcp_proto::client::{
-    CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, Restart, ServerInfo,
-    Verdict,
+    CacheConfig, CacheLimits, CallError, CallOptions, Config as ClientConfig, ConnectError,
+    Negotiation, Restart, ServerInfo, Verdict,
 };
+pub use mcp_proto::ext;
 pub use mcp_proto::headers::PlanError;
 pub use mcp_proto::http::{
     Authorization, Config as HttpConfig, ProxyNetwork, RouteResponse, Sessions, Url, UrlError,
@@ -12,8 +13,9 @@ pub use mcp_proto::http::{
 pub use mcp_proto::resource_server::{
     ClaimRules, Claims, ProtectedResource, Scopes, TokenRefusal, VerifiedToken, Verifier,
 };
+pub use mcp_proto::server::task::TaskId;
 pub use mcp_proto::server::{
-    Cacheable, Change, Config, Extensions, InputRequired, List, Outcome, Peer, Progress,
+    Cacheable, Change, Config, Extensions, InputRequired, List, ListEntry, Outcome, Peer, Progress,
 };
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
@@ -34,8 +36,13 @@ pub use crate::testing;
 pub use crate::{
     Bridge, BridgeConfig, Call, Catalog, Client, CloseCause, Closed, Command, ConnectFailure,
     Context, Handler, HandlerKind, HandlerRequest, HttpClientConfig, InheritedEnv, Interrupt,
-    IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, MissingScopes, Next,
-    Registry, Session, SessionError, Sharing, Stderr, Subscription, limit_concurrency, limit_rate,
+    IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, MemoryStore,
+    MissingScopes, NewTask, Next, Registry, RemoteTask, ResponseCache, Session, SessionError,
+    Sharing, Started, StateHandler, Stderr, StoreError, StoreFuture, Subscription, TaskConfig,
+    TaskError, TaskHost, TaskManager, TaskStore, TaskWatcher, Tasks, WithState, limit_concurrency,
+    limit_rate,
 };
 #[cfg(feature = "jwt")]
 pub use crate::{JwtAlgorithm, JwtVerifier, KeySource};
+#[cfg(feature = "skills")]
+pub use crate::{LoadedSkill, SkillCallError, read_skill_folder};

@@ -290,7 +290,7 @@ impl Registry {
     /// # use mcp_service::Registry;
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Echo {
-    ///     /// What to say.
+    ///     /// The message to send back.
     ///     message: String,
     /// }
     ///

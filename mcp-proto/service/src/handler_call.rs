@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::Interrupt;
 use super::mime_type::ReadMimeType;
 use super::misfit::misfits;
-use super::result::{IntoResult, outcome};
+use super::result::{IntoResult, outcome, read_outcome};
 use mcp_proto::ErrorData;
 use mcp_proto::Json;
 use mcp_proto::message::Method;
@@ -52,9 +52,11 @@ impl HandlerCall {
     where
         R: IntoResult<ReadResourceResult>,
     {
-        let Some(declared) = declared else { return Self::to(future) };
+        let Some(declared) = declared else {
+            return Self::Future(Box::pin(async move { read_outcome(future.await.into_result()) }));
+        };
         Self::Future(Box::pin(async move {
-            outcome(future.await.into_result().map(|result| declared.fill(result)))
+            read_outcome(future.await.into_result().map(|result| declared.fill(result)))
         }))
     }
 

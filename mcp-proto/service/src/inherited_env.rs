@@ -35,6 +35,7 @@ impl InheritedEnv {
         "HOMEPATH",
         "LOCALAPPDATA",
         "PATH",
+        "PATHEXT",
         "PROCESSOR_ARCHITECTURE",
         "PROGRAMFILES",
         "SYSTEMDRIVE",

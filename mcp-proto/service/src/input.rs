@@ -15,7 +15,7 @@ use mcp_proto::Era;
 use mcp_proto::ErrorData;
 use mcp_proto::Json;
 #[cfg(feature = "request-state")]
-use mcp_proto::request_state::Binding;
+use mcp_proto::request_state::StateBinding;
 use mcp_proto::server::{Input, InputRequired};
 use mcp_proto::types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
@@ -26,7 +26,7 @@ use mcp_proto::types::{
 #[derive(Debug)]
 pub(super) struct Round {
     input: Input,
-    /// What the handler has asked in this round and got an answer to.
+    /// Requests of the handler in this round that have an answer.
     answered: Lock<InputRequests>,
 }
 
@@ -37,7 +37,7 @@ struct Answers {
 }
 
 impl Context {
-    /// Asks the user. `key` tells what is asked from what else this handler asks: an answer belongs
+    /// Asks the user. `key` identifies the question among those of this handler. An answer belongs
     /// to its key, so that the same question has the same answer wherever the handler asks it. To
     /// ask once more, after an answer that will not do, takes another key (`name-2`); two different
     /// questions with one key are error -32603.
@@ -113,12 +113,13 @@ impl Context {
         Err(required.into())
     }
 
-    /// What the client has given in this round; `None` the first time.
+    /// Input of the client in this round; `None` in the first.
     pub fn input(&self) -> Option<&Input> {
         self.asked.round.as_deref().map(|round| &round.input)
     }
 
-    /// What a sealed `requestState` of this request is bound to; add the principal if there is one.
+    /// Binding for a sealed `requestState` of this request: method and parameters; add the
+    /// principal if there is one.
     /// `None` if the type of the handler says that it never asks for input.
     ///
     /// ```
@@ -146,9 +147,9 @@ impl Context {
     /// }
     /// ```
     #[cfg(feature = "request-state")]
-    pub fn binding(&self) -> Option<Binding> {
+    pub fn binding(&self) -> Option<StateBinding> {
         let (method, params) = self.asked.request.as_ref()?;
-        Some(Binding::new(method.name(), params))
+        Some(StateBinding::new(method.name(), params))
     }
 
     fn ask_one<T: DeserializeOwned>(

@@ -4,6 +4,8 @@
 //! `poll_*` arranges for the context's waker to be woken when it returns `Pending`.
 
 use alloc::boxed::Box;
+use core::future::Future;
+use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::io;
 use std::time::SystemTime;
@@ -11,6 +13,9 @@ use std::time::SystemTime;
 use bytes::Bytes;
 
 use mcp_proto::{Duration, Instant};
+
+/// A future of an adapter's own, to be driven to its end somewhere.
+pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A clock and one timer.
 pub trait Clock {
@@ -118,7 +123,42 @@ impl<C: Clock + ?Sized> Clock for &mut C {
         (**self).now()
     }
 
+    fn unix_time(&self) -> Duration {
+        (**self).unix_time()
+    }
+
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         (**self).poll_timer(context, at)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A clock whose calendar is not that of the system.
+    pub(crate) struct Calendar;
+
+    impl Clock for Calendar {
+        fn now(&self) -> Instant {
+            Instant::ZERO
+        }
+
+        fn unix_time(&self) -> Duration {
+            Duration::from_secs(7)
+        }
+
+        fn poll_timer(&mut self, _: &mut Context<'_>, _: Instant) -> Poll<()> {
+            Poll::Pending
+        }
+    }
+
+    #[test]
+    fn a_borrowed_clock_has_the_time_of_its_owner() {
+        assert_eq!(time(&&mut Calendar), Duration::from_secs(7));
+    }
+
+    fn time(clock: &impl Clock) -> Duration {
+        clock.unix_time()
     }
 }

@@ -55,7 +55,11 @@
 //! |---|---|
 //! | register async handlers | [`Registry`], [`Handler`] |
 //! | see what a handler can do | [`Context`] |
+//! | share state between handlers | [`Registry::with`] |
+//! | offer something to some callers only | [`Registry::only_for`] |
+//! | put one registry into another | [`Registry::mount`] |
 //! | put a function around handlers | [`Registry::around`] |
+//! | let calls of a tool become tasks | [`Registry::tasks`], [`TaskManager`], [`TaskStore`] |
 //! | serve and connect on a runtime of your own | [`runtime`] |
 //! | serve a byte stream | [`Service`], [`Io`] |
 //! | serve HTTP | [`HttpServer`] |
@@ -84,6 +88,7 @@
 //! | `jwt` | `JwtVerifier`: tokens of clients that are JWTs, with the crate `jsonwebtoken` |
 //! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
 //! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
+//! | `skills` | `Registry::skill`, `Client::read_skill`; see `mcp_proto::ext::skills` |
 //! | `testing` | both sides in one place, with virtual time |
 //! | `sign` | keys of clients that sign for a sign-in |
 //! | `tls` | `https` URLs of clients, with rustls and the authorities that the platform trusts |
@@ -98,8 +103,10 @@
 
 extern crate alloc;
 
+mod app;
 #[cfg(feature = "auth")]
 pub mod auth;
+mod batch_file;
 mod bridge;
 mod catalog;
 mod changes;
@@ -116,6 +123,7 @@ mod http;
 mod inherited_env;
 mod input;
 mod io;
+mod jobs;
 #[cfg(feature = "jwt")]
 mod jwt;
 mod link;
@@ -137,8 +145,13 @@ pub mod schema;
 mod service;
 mod service_mailbox;
 mod session;
+#[cfg(feature = "skills")]
+mod skill_folder;
+#[cfg(feature = "skills")]
+mod skills;
+mod state;
 mod stderr;
-mod tasks;
+mod task;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod trace;
@@ -149,15 +162,18 @@ pub use bridge::{Bridge, BridgeConfig, Sharing};
 pub use catalog::Catalog;
 pub use client::{
     Call, Client, ClientService, CloseCause, Closed, ConnectFailure, Connecting, Connector,
-    HttpClientConfig, HttpClientService, IntoAnswer, Subscription,
+    HttpClientConfig, HttpClientService, IntoAnswer, RemoteTask, ResponseCache, Started,
+    Subscription,
 };
+#[cfg(feature = "skills")]
+pub use client::{LoadedSkill, SkillCallError};
 pub use command::Command;
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Drive, drive};
 pub use handler::Handler;
 pub use http::{Admission, Answering, EndpointWaker, HttpLink, HttpServer, Part};
 pub use inherited_env::InheritedEnv;
-pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Writer};
+pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Spawned, Writer};
 #[cfg(feature = "jwt")]
 pub use jwt::{JwtAlgorithm, JwtVerifier, KeySource};
 pub use link::Link;
@@ -173,5 +189,11 @@ pub use result::{Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolRe
 pub use runner::Scope;
 pub use service::Service;
 pub use session::{Answer, Sent, Session, SessionError, SessionScope};
+#[cfg(feature = "skills")]
+pub use skill_folder::read_skill_folder;
+pub use state::{StateHandler, WithState};
 pub use stderr::Stderr;
-pub use tasks::Spawned;
+pub use task::{
+    MemoryStore, NewTask, StoreError, StoreFuture, TaskConfig, TaskError, TaskHost, TaskManager,
+    TaskStore, TaskWatcher, Tasks,
+};

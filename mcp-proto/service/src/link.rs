@@ -1,4 +1,4 @@
-//! What a service drives: a machine on a byte stream, alone or beside others of a server.
+//! Machines that a service drives: on a byte stream, alone or with others of a server.
 
 use alloc::sync::Arc;
 use core::sync::atomic::AtomicU64;
@@ -21,7 +21,7 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
     /// The server is to stop.
     fn shutdown(&mut self, now: Instant);
 
-    /// How long a peer may leave unread what is too much to say more; `None` is for ever.
+    /// Time for which a peer may leave the output unread above its limit; `None` is for ever.
     fn max_unread(&self) -> Option<Duration>;
 
     /// Nobody reads any more. Returns whether there is still something to do about it.
@@ -31,12 +31,13 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
     /// all of it is written.
     fn handle_pause(&mut self, _now: Instant, _writes: bool) {}
 
-    /// Which of the connections of a server it is, and when something of them was told last.
+    /// Number of the connection among those of a server, and the time at which a line of any of
+    /// them was last shown.
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
 
     /// Does what is to be done with others; `woken` if they asked for it. Returns whether there
     /// may be actions.
-    fn sync_endpoint(&mut self, now: Instant, woken: bool, port: &EndpointWaker) -> bool;
+    fn sync_endpoint(&mut self, now: Instant, woken: bool, waker: &EndpointWaker) -> bool;
 }
 
 impl Scope for Connection<Server> {

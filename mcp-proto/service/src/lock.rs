@@ -1,4 +1,4 @@
-//! What threads share: a value behind a lock.
+//! Lock for a value that threads share.
 
 #[expect(
     clippy::disallowed_types,

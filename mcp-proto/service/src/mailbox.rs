@@ -18,7 +18,7 @@
 //! | functions run under the lock | they must not run code of users |
 //!
 //! It has one reader. What several futures wait for has a list of wakers of its own, as `Cancel` in
-//! `port` has.
+//! `service_mailbox` has.
 
 use core::mem;
 use core::task::{Poll, Waker};

@@ -1,4 +1,4 @@
-//! What waits to be written.
+//! Output that waits to be written.
 //!
 //! In: bytes; how many were written. Out: the bytes, in order. Above 4 KiB they count against
 //! `Limits::max_endpoint_bytes` of a server.
@@ -19,7 +19,7 @@ const MAX_BYTES_IF_TIGHT: usize = 16 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Output {
     queue: VecDeque<Bytes>,
-    /// How many bytes it has.
+    /// Number of bytes in the queue.
     waiting: usize,
     /// None for a client.
     account: Option<Account>,
@@ -54,7 +54,7 @@ impl Output {
         self.count();
     }
 
-    /// How many bytes wait.
+    /// Number of bytes that wait.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }

@@ -4,12 +4,17 @@
 //! machines send, the handlers by their ids, and the checks of tools that are validated. Called by
 //! applications, and by a [`Catalog`](crate::Catalog).
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mcp_proto::ext::Feature;
-use mcp_proto::server::{self, Cacheable, Declaration, HandlerId, List};
+#[cfg(feature = "skills")]
+use mcp_proto::ext::skills::SkillCatalog;
+use mcp_proto::ext::ui::AppPage;
+use mcp_proto::server::task::method::TaskMethod;
+use mcp_proto::server::{self, Cacheable, Declaration, HandlerId, List, ListEntry, Peer};
 use mcp_proto::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
@@ -17,6 +22,7 @@ use mcp_proto::{Json, UsageError};
 
 use crate::handler::Handler;
 use crate::middleware::Layers;
+use crate::task::{TaskManager, Tasks};
 use crate::validation::Validation;
 
 /// The offer of a server, each entry with its handler: a [`server::Registry`] that also makes
@@ -38,6 +44,12 @@ pub struct Registry<H = Handler> {
     entries: server::Registry<H>,
     pub(crate) validation: Validation,
     pub(crate) layers: Layers,
+    #[cfg(feature = "skills")]
+    /// `None` until there is a skill.
+    pub(crate) skills: Option<SkillCatalog>,
+    /// Rules by which calls of tools become tasks.
+    pub(crate) task_tools: BTreeMap<HandlerId, Tasks>,
+    pub(crate) task_manager: TaskManager,
     #[cfg(feature = "schemars")]
     pub(crate) has_portable_schemas: bool,
 }
@@ -71,6 +83,10 @@ impl<H> Registry<H> {
             entries: server::Registry::new(server_info),
             validation: Validation::default(),
             layers: Layers::default(),
+            #[cfg(feature = "skills")]
+            skills: None,
+            task_tools: BTreeMap::new(),
+            task_manager: TaskManager::new(),
             #[cfg(feature = "schemars")]
             has_portable_schemas: true,
         }
@@ -109,6 +125,11 @@ impl<H> Registry<H> {
         add_method(method: impl Into<String>, handler: H);
         add_notification(method: impl Into<String>, handler: H);
         require_scopes(tool: &str, scopes: &str);
+        add_app(tool: &str, page: &AppPage, handler: H);
+        task_subscriptions(handler: H);
+        only_for(entry: ListEntry, filter: impl Fn(&Peer) -> bool + Send + Sync + 'static);
+        disable(entry: ListEntry);
+        enable(entry: &ListEntry);
     }
 
     /// Adds a tool; see [`server::Registry::add_tool`], also for errors. After `validate_all` it
@@ -140,6 +161,9 @@ impl<H> Registry<H> {
     /// Takes a tool out and returns its handler.
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
         self.validation.remove(&self.entries, name);
+        if let Some(handler) = self.handler_of_tool(name) {
+            self.task_tools.remove(&handler);
+        }
         self.entries.remove_tool(name)
     }
 
@@ -158,6 +182,36 @@ impl<H> Registry<H> {
         self.entries.remove_prompt(name)
     }
 
+    /// Moves all that another registry offers into this one; see [`server::Registry::mount`].
+    ///
+    /// Functions around handlers and the validation of tools go along, for the mounted handlers
+    /// alone; what is around the handlers of this registry is around them, too. Tasks are kept as
+    /// [`Registry::task_store`] and [`Registry::task_config`] of this registry say.
+    ///
+    /// Fails as [`server::Registry::mount`] does, also if both have skills. Fails with
+    /// [`UsageError::UnusableSchema`] if this registry validates all tools and a schema of the other
+    /// one does not compile.
+    pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
+        let Self { mut entries, mut validation, layers, task_tools, .. } = other;
+        self.validation.prepare_mount(&mut validation, &entries)?;
+        if !self.task_tools.is_empty() {
+            // They are the same for all tools.
+            for method in [TaskMethod::Get, TaskMethod::Update, TaskMethod::Cancel] {
+                entries.remove_method(method.name());
+            }
+        }
+        let handlers = entries.handlers().collect();
+        self.entries.mount(prefix, entries)?;
+        self.validation.mount(validation);
+        self.layers.mount(&layers, handlers);
+        self.task_tools.extend(task_tools);
+        #[cfg(feature = "skills")]
+        if let Some(skills) = other.skills {
+            self.skills = Some(skills);
+        }
+        Ok(self)
+    }
+
     /// Sentences to log when the server starts; see [`server::Registry::warnings`].
     pub fn warnings(&self) -> Vec<String> {
         self.entries.warnings()
@@ -173,6 +227,16 @@ impl<H> Registry<H> {
         self.entries.tools().find_map(|(tool, handler)| (handler == id).then_some(tool))
     }
 
+    /// The handler of a tool.
+    pub(crate) fn handler_of_tool(&self, name: &str) -> Option<HandlerId> {
+        self.entries.tools().find_map(|(tool, handler)| (tool.name == name).then_some(handler))
+    }
+
+    /// Lets the machines send tasks in answer to calls of a tool.
+    pub(crate) fn allow_tasks(&mut self, tool: &str) -> Result<(), UsageError> {
+        self.entries.allow_tasks(tool).map(|_| ())
+    }
+
     /// The declaration for the machines; see [`server::Registry::declaration`].
     pub fn declaration(&self) -> Arc<Declaration> {
         self.entries.declaration()
@@ -182,11 +246,11 @@ impl<H> Registry<H> {
     /// Validates the calls of a tool from now on: arguments against its `inputSchema`, and structured
     /// content against its `outputSchema`.
     ///
-    /// Arguments that do not fit are answered with a result with `isError` that names the places, as
-    /// the specification asks of input that does not validate, and the handler is not called.
+    /// Arguments that do not fit are answered with a result with `isError` that names the places,
+    /// and the handler is not called. The specification asks for this if input does not validate.
     /// Structured content that does not fit, or is missing, is a fault of the server and answered
-    /// with -32603. What a user fills into a form that the tool asks for is checked as well:
-    /// -32602 for a modern client, -32603 for a legacy one.
+    /// with -32603. What a user fills into a form that the tool asks for is checked as well: -32602
+    /// for a modern client, -32603 for a legacy one.
     ///
     /// [`ToolSchemas`](crate::schema::ToolSchemas) documents the bounds. A tool that replaces another
     /// one of its name is validated only if it is named again.

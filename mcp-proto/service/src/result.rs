@@ -1,4 +1,4 @@
-//! What handlers may return.
+//! Return values and errors of handlers.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -15,7 +15,7 @@ use mcp_proto::UsageError;
 use mcp_proto::server::{InputRequired, Outcome};
 use mcp_proto::types::{
     CallToolResult, CompleteResult, ContentBlock, GetPromptResult, PromptMessage,
-    ReadResourceResult, ResourceContents,
+    ReadResourceResult, ResourceContents, Task,
 };
 
 /// Why a handler ends without a result of its own.
@@ -24,6 +24,9 @@ use mcp_proto::types::{
 pub enum Interrupt {
     /// The client is to give input first; the handler is called again then.
     InputRequired(InputRequired),
+    /// The call goes on elsewhere, as a task of
+    /// [`Context::create_task`](super::Context::create_task).
+    Task(Box<Task>),
     /// A JSON-RPC error. (A model is not told of it.)
     Error(ErrorData),
 }
@@ -44,6 +47,7 @@ impl From<Interrupt> for Outcome {
     fn from(interrupt: Interrupt) -> Self {
         match interrupt {
             Interrupt::InputRequired(required) => Self::InputRequired(required),
+            Interrupt::Task(task) => Self::Task(task),
             Interrupt::Error(error) => Self::Error(error),
         }
     }
@@ -53,6 +57,7 @@ impl fmt::Display for Interrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InputRequired(required) => required.fmt(f),
+            Self::Task(_) => f.write_str("the call goes on as a task"),
             Self::Error(error) => error.fmt(f),
         }
     }
@@ -73,7 +78,7 @@ fn unboxed(error: Box<dyn Error + Send + Sync>) -> Result<Interrupt, Box<dyn Err
     error.downcast::<ErrorData>().map(|error| Interrupt::Error(*error))
 }
 
-/// What a tool's handler may return.
+/// Return values of a tool's handler.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     note = "return a String, a ContentBlock or several, a Structured, a CallToolResult, or a Result of one of these"
@@ -216,6 +221,11 @@ impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
         let content = Json::encode(&self.0).map_err(|_| not_json())?;
         Ok(CallToolResult::text(content.as_str()).structured_content(content))
     }
+
+    fn into_tool_outcome(self) -> Outcome {
+        let content = Json::encode(&self.0).map_err(|_| Interrupt::from(not_json()));
+        written(content.map(|content| Ok(CallToolResult::structured_json(&content))))
+    }
 }
 
 #[cfg(feature = "schemars")]
@@ -223,8 +233,8 @@ fn not_json() -> ErrorData {
     ErrorData::internal("the result cannot be written as JSON")
 }
 
-/// What a tool's handler may fail with. All but an [`Interrupt`], and what can be in one, is told
-/// to the model, as a result with `isError`.
+/// Errors of a tool's handler. All but an [`Interrupt`], and what can be in one, is told to the
+/// model, as a result with `isError`.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     note = "fail with a String, a CallToolResult, a UsageError, an ErrorData, an InputRequired, an \
@@ -304,7 +314,7 @@ impl IntoToolError for Interrupt {
     }
 }
 
-/// What a handler of another method may return, where `T` is the method's result.
+/// Return values of a handler of another method, where `T` is the method's result.
 #[diagnostic::on_unimplemented(
     message = "a handler whose result is `{T}` cannot return `{Self}`",
     note = "return a `{T}` or what becomes one (of a prompt a PromptMessage or several, of a \
@@ -327,7 +337,7 @@ impl<T, U: IntoResult<T>, E: IntoInterrupt> IntoResult<T> for Result<U, E> {
     }
 }
 
-/// What a handler of a method other than `tools/call` may fail with.
+/// Errors of a handler of a method other than `tools/call`.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot fail with `{Self}`",
     note = "fail with an ErrorData, an InputRequired, an Interrupt or a Box<dyn Error + Send + Sync>"
@@ -390,6 +400,11 @@ into_result! {
 
 /// The outcome of a tool.
 pub(super) fn tool_outcome(result: Result<CallToolResult, Interrupt>) -> Outcome {
+    written(result.map(|result| result.to_json()))
+}
+
+/// The outcome of a read.
+pub(super) fn read_outcome(result: Result<ReadResourceResult, Interrupt>) -> Outcome {
     written(result.map(|result| result.to_json()))
 }
 

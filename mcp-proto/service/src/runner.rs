@@ -9,21 +9,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Spawned;
 use super::catalog::{Catalog, CatalogSnapshot};
-use super::changes::Changes;
 use super::checks::Checks;
 use super::commands::Lost;
 use super::context::{CallContext, Context};
 use super::handler_call::{HandlerArgs, HandlerCall};
 use super::input::Round;
+use super::jobs::{Jobs, Progressed};
 use super::mailbox::wake;
 use super::service_mailbox::{Cancel, CatalogUpdate, Command, ServiceMailbox};
 use super::session::{Questions, Session, SessionScope};
-use super::tasks::{Progressed, Tasks};
+use super::task::Held;
 use super::trace::{Span, fault};
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 use mcp_proto::message::Method;
+use mcp_proto::server::task::TaskCall;
 use mcp_proto::server::{
     Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
     SessionRef,
@@ -58,34 +59,34 @@ pub trait Scope: SessionScope {
 
 pub(super) struct Runner {
     pub(super) offer: CatalogSnapshot,
-    pub(super) tasks: Tasks,
-    pub(super) port: Arc<ServiceMailbox>,
+    pub(super) jobs: Jobs,
+    pub(super) mailbox: Arc<ServiceMailbox>,
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
-    /// What the client was not told because it does not read.
+    /// Notifications that were dropped because the client does not read.
     lost: Lost,
     questions: Questions,
 }
 
 impl Runner {
     pub(super) fn new(catalog: &Catalog) -> Self {
-        let port = Arc::new(ServiceMailbox::new(catalog.clone()));
-        let offer = catalog.join(&port);
-        Self::with(offer, port)
+        let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
+        let offer = catalog.join(&mailbox);
+        Self::with(offer, mailbox)
     }
 
     /// One that the catalog does not know: it asks when it has something to do, or is gone before
     /// the catalog changes.
     pub(super) fn of_one(catalog: &Catalog) -> Self {
-        let port = Arc::new(ServiceMailbox::new(catalog.clone()));
+        let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
         let offer = catalog.offer();
-        Self::with(offer, port)
+        Self::with(offer, mailbox)
     }
 
-    fn with(offer: CatalogSnapshot, port: Arc<ServiceMailbox>) -> Self {
-        let tasks = Tasks::new(port.clone());
+    fn with(offer: CatalogSnapshot, mailbox: Arc<ServiceMailbox>) -> Self {
+        let jobs = Jobs::new(mailbox.clone());
         let lost = Lost::default();
         let questions = Questions::default();
-        Self { offer, tasks, port, spawn: None, lost, questions }
+        Self { offer, jobs, mailbox, spawn: None, lost, questions }
     }
 
     /// Something happened that concerns a handler.
@@ -93,10 +94,10 @@ impl Runner {
         match event {
             ServerEvent::Cancelled { about, .. } => {
                 self.lost.take(about);
-                self.tasks.cancel(about);
+                self.jobs.cancel(about);
             }
             ServerEvent::Notification { session, handler, method, params } => {
-                self.offer.notify(&self.port, (session, handler), method, params);
+                self.offer.notify(&self.mailbox, (session, handler), method, params);
             }
             ServerEvent::SessionEnded { session, handler } => {
                 self.offer.end_session(session, handler);
@@ -123,19 +124,15 @@ impl Runner {
             scope.declare(now, offer.declaration.clone());
             self.offer = offer;
         }
-        match news.changes {
-            Changes::These(changes) => {
-                for change in &changes {
-                    scope.publish(now, change);
-                }
-            }
-            Changes::Everything => scope.publish_all(now),
-        }
+        news.changes.publish(|change| match change {
+            Some(change) => scope.publish(now, change),
+            None => scope.publish_all(now),
+        });
     }
 
     /// Takes what the catalog offers, if that has changed.
     pub(super) fn refresh(&mut self, now: Instant, scope: &mut impl Scope) {
-        let catalog = self.port.catalog();
+        let catalog = self.mailbox.catalog();
         if catalog.generation() != self.offer.generation {
             let offer = catalog.offer();
             scope.declare(now, offer.declaration.clone());
@@ -158,7 +155,7 @@ impl Runner {
                 let _ = scope.notify(now, about, notification);
             }
             Command::Respond(reply, outcome) => {
-                self.tasks.forget(reply.id());
+                self.jobs.forget(reply.id());
                 self.tell_lost(now, scope, reply.id());
                 scope.respond(now, reply, outcome);
             }
@@ -180,11 +177,11 @@ impl Runner {
     ) {
         let about = request.reply.id();
         let id = &|| scope.request_id(about);
-        match self.offer.call(&self.port, request, Arc::new(Cancel::new()), now, id) {
+        match self.offer.call(&self.mailbox, request, Arc::new(Cancel::new()), now, id) {
             Err(reply) => scope.respond(now, reply, gone()),
             Ok(PreparedCall { reply, cancel, call }) => {
                 let spawn = self.spawn.as_deref_mut();
-                let progressed = self.tasks.start(reply, cancel, call, spawn);
+                let progressed = self.jobs.start(reply, cancel, call, spawn);
                 self.settle(now, scope, progressed, is_full);
             }
         }
@@ -198,7 +195,7 @@ impl Runner {
         slot: usize,
         is_full: bool,
     ) {
-        let progressed = self.tasks.poll(slot);
+        let progressed = self.jobs.poll(slot);
         self.settle(now, scope, progressed, is_full);
     }
 
@@ -211,7 +208,7 @@ impl Runner {
         is_full: bool,
     ) {
         let Progressed::Done(reply, outcome) = progressed else { return };
-        if let Some((commands, news)) = self.port.take_commands() {
+        if let Some((commands, news)) = self.mailbox.take_commands() {
             if !news.is_empty() {
                 self.apply_update(now, scope, news);
             }
@@ -234,9 +231,9 @@ impl Runner {
 impl Drop for Runner {
     /// Tells the catalog, and handlers that were spawned, that nobody waits for them.
     fn drop(&mut self) {
-        self.port.catalog().leave(&self.port);
-        self.port.close();
-        self.tasks.cancel_all();
+        self.mailbox.catalog().leave(&self.mailbox);
+        self.mailbox.close();
+        self.jobs.cancel_all();
     }
 }
 
@@ -251,7 +248,7 @@ impl CatalogSnapshot {
     /// The handler of a request with what it gets; the reply, if there is none any more.
     pub(super) fn call(
         &self,
-        port: &Arc<ServiceMailbox>,
+        mailbox: &Arc<ServiceMailbox>,
         request: Request,
         cancel: Arc<Cancel>,
         now: Instant,
@@ -260,32 +257,56 @@ impl CatalogSnapshot {
         let Some(handler) = self.registry.handler(request.handler).cloned() else {
             return Err(request.reply);
         };
-        let span = Span::of_request(&request, id, port.catalog().hook());
+        let span = Span::of_request(&request, id, mailbox.catalog().hook());
         let checks = Checks::of(&self.registry, request.handler);
         let layers = &self.registry.layers;
         let layered = layers.around(&self.registry, &request.method, request.handler, now);
+        let held = if request.may_be_task { self.held(&request, mailbox, &cancel) } else { None };
+        let (own_mailbox, own_cancel) = match &held {
+            None => (mailbox.clone(), cancel.clone()),
+            Some(held) => held.ends(),
+        };
         let Request { reply, method, params, arguments, peer, .. } = request;
         let asked = CallContext {
             checks: checks.clone(),
             peer: peer.detach(),
-            wants_progress: request.wants_progress,
+            wants_progress: request.wants_progress || held.is_some(),
+            may_be_task: request.may_be_task,
             log_level: request.log_level,
             round: request.input.map(|input| Arc::new(Round::new(*input))),
             trace: request.trace,
             #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (method.clone(), params.detach())),
         };
-        let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
+        let context = Context::new(own_mailbox, own_cancel, reply.id(), asked);
         let call = move || {
-            span.run(|| {
+            let called = span.run(|| {
                 let given = HandlerArgs { method, params, arguments };
                 match layered {
                     None => checks.call(&handler, given, context),
                     Some(layered) => layered.run(&handler, checks, given, context),
                 }
-            })
+            });
+            match held {
+                None => called,
+                Some(held) => held.hold(called),
+            }
         };
         Ok(PreparedCall { reply, cancel, call })
+    }
+
+    /// Everything that a call needs to become a task, if its tool allows tasks.
+    fn held(
+        &self,
+        request: &Request,
+        mailbox: &Arc<ServiceMailbox>,
+        cancel: &Arc<Cancel>,
+    ) -> Option<Held> {
+        let tasks = *self.registry.task_tools.get(&request.handler)?;
+        let tool = &self.registry.tool_of(request.handler)?.name;
+        let manager = self.registry.task_manager.clone();
+        let call = TaskCall { tool: tool.clone(), params: request.params.detach() };
+        Held::new((manager, tasks), call, request, mailbox, cancel)
     }
 
     /// Tells the handler that forwards that a session has ended.
@@ -298,19 +319,19 @@ impl CatalogSnapshot {
     /// Calls the handler of a notification. There is nobody to tell of a panic.
     pub(super) fn notify(
         &self,
-        port: &Arc<ServiceMailbox>,
+        mailbox: &Arc<ServiceMailbox>,
         (session, handler): (SessionRef, HandlerId),
         method: Method,
         params: Json,
     ) {
         if let Some(handler) = self.registry.handler(handler) {
-            let session = Session::new(port, session);
+            let session = Session::new(mailbox, session);
             let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(method, params, session)));
         }
     }
 }
 
-/// What was asked for has been removed meanwhile.
+/// Error for a request whose handler has been removed meanwhile.
 pub(super) fn gone() -> Outcome {
     Outcome::Error(ErrorData::internal("what was asked for has been removed"))
 }

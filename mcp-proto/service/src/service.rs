@@ -38,14 +38,14 @@ pub struct Service<L: Link = Connection<Server>> {
     output: Output,
     /// Some of it was written since the last turn.
     written: bool,
-    /// When a peer that leaves too much unread is taken for gone: over HTTP always, on a stream once
-    /// its input has ended.
+    /// Time after which a peer that leaves too much unread is taken for gone. It applies over HTTP
+    /// always, on a stream once its input has ended.
     stalled: Option<Instant>,
     drain: Duration,
     life: ServicePhase,
     /// The endpoint asks for a visit.
     visits: bool,
-    /// When it was last told.
+    /// Time of the last input.
     now: Instant,
 }
 
@@ -86,8 +86,8 @@ impl<L: Link> Service<L> {
     ) -> Self {
         let runner = if L::USES_ENDPOINT { Runner::of_one(catalog) } else { Runner::new(catalog) };
         Self {
-            link: connect(runner.offer.declaration.clone(), &runner.port),
-            visitor: EndpointWaker(runner.port.clone()),
+            link: connect(runner.offer.declaration.clone(), &runner.mailbox),
+            visitor: EndpointWaker(runner.mailbox.clone()),
             runner,
             wire: None,
             on_fault: None,
@@ -111,13 +111,13 @@ impl<L: Link> Service<L> {
     /// Cancels handlers that were spawned and still run, and waits for their end, for 500 ms at most.
     /// An adapter calls it before its runtime ends: a cancelled handler is polled once more.
     pub async fn finish(&mut self, clock: &mut impl Clock) {
-        self.runner.tasks.finish(clock).await;
+        self.runner.jobs.finish(clock).await;
     }
 
-    /// Shows the conversation to `sink`, line by line, in the transcript format: `C> ` what the
-    /// client sends, `S> ` what the server sends, `@ ` the time that has passed, `! ` what
-    /// happens. Over HTTP, `1> ` and `1< ` are what the client and the server send on the first
-    /// connection. Strings under keys that look secret are masked, and so are values of such fields.
+    /// Shows the conversation to `sink`, line by line, in the transcript format. `C> ` marks lines
+    /// of the client, `S> ` lines of the server, `@ ` the time that has passed, `! ` an event. Over
+    /// HTTP, `1> ` and `1< ` mark lines of the client and of the server on the first connection.
+    /// Strings under keys that look secret are masked, and so are values of such fields.
     pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
         let sink = Box::new(sink);
         self.wire = Some(match self.link.number() {
@@ -279,13 +279,13 @@ impl<L: Link> Drive for Service<L> {
 
     fn turn(&mut self, now: Instant, waker: &Waker) {
         self.now = now;
-        self.runner.port.begin_turn(now, waker);
+        self.runner.mailbox.begin_turn(now, waker);
         self.check_write_timeout(now);
         if L::USES_ENDPOINT {
             self.runner.refresh(now, &mut self.link);
         }
         if self.is_aborted() {
-            return self.runner.port.end_turn();
+            return self.runner.mailbox.end_turn();
         }
         if self.link.poll_timeout().is_some_and(|at| at <= now) {
             self.link.handle_timeout(now);
@@ -303,7 +303,7 @@ impl<L: Link> Drive for Service<L> {
                 continue;
             }
             // What is left after that many rounds has the driver woken again.
-            let work = if rounds < TURN_ROUNDS { self.runner.port.take_work() } else { None };
+            let work = if rounds < TURN_ROUNDS { self.runner.mailbox.take_work() } else { None };
             let Some(work) = work else { break };
             rounds += 1;
             self.visits |= work.visit;
@@ -318,7 +318,7 @@ impl<L: Link> Drive for Service<L> {
                 self.runner.poll(now, &mut self.link, slot, is_full);
             }
         }
-        self.runner.port.end_turn();
+        self.runner.mailbox.end_turn();
         self.give_up(now);
         self.link.handle_pause(now, self.output.waiting() > 0);
     }
@@ -336,7 +336,7 @@ impl<L: Link> Drive for Service<L> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let sleep = self.runner.port.next_sleep();
+        let sleep = self.runner.mailbox.next_sleep();
         let until = match self.life {
             ServicePhase::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
             ServicePhase::Open

@@ -1,4 +1,4 @@
-//! What handlers and the service share, behind a lock.
+//! State that handlers and the service share, behind a lock.
 //!
 //! Handlers put commands, wakes and sleeps in; the service takes them out in its turn. The lock
 //! is held for the time of a push or a take, never across a poll.
@@ -22,7 +22,7 @@ use mcp_proto::internals::Deadlines;
 use mcp_proto::server::Change;
 use mcp_proto::{Duration, Instant};
 
-/// What has come in since the last look.
+/// Commands and wakes since the last turn.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) commands: Commands,
@@ -34,7 +34,7 @@ pub(super) struct Work {
     pub(super) visit: bool,
 }
 
-/// What has changed in the catalog.
+/// Update of the catalog.
 #[derive(Debug, Default)]
 pub(super) struct CatalogUpdate {
     pub(super) offer: Option<CatalogSnapshot>,
@@ -75,7 +75,7 @@ struct MailboxState {
     /// The service is gone: nobody looks any more.
     closed: bool,
     work: Work,
-    /// Who sleeps, by a serial number.
+    /// Wakers of sleeping tasks, by a serial number.
     sleepers: BTreeMap<u64, Waker>,
     /// Until when.
     deadlines: Deadlines<u64>,
@@ -119,7 +119,7 @@ impl ServiceMailbox {
         due.into_iter().for_each(Waker::wake);
     }
 
-    /// What has come in.
+    /// Takes all that has come in, if there is anything.
     pub(super) fn take_work(&self) -> Option<Work> {
         self.state.look(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
     }
@@ -129,7 +129,7 @@ impl ServiceMailbox {
         self.state.look(|state| !state.work.is_empty())
     }
 
-    /// What has come in beside wakes.
+    /// Takes all that has come in except wakes, if there is anything.
     pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
         self.state.look(|MailboxState { work, .. }| {
             if work.commands.is_empty() && work.news.is_empty() {
@@ -292,7 +292,7 @@ impl ServiceMailbox {
     }
 }
 
-/// Whether a request is over, by an answer or a cancellation, and who wants to know.
+/// Flag of the end of a request, by an answer or a cancellation, and the tasks to wake then.
 #[derive(Debug)]
 pub(super) struct Cancel {
     set: AtomicBool,

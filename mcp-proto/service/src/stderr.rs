@@ -1,4 +1,4 @@
-//! Where the standard error of a server goes.
+//! Destinations for the standard error of a server.
 //!
 //! In: what an application wants; for [`Stderr::Lines`], what an adapter reads. Out: lines of
 //! text. They are no part of the protocol: "The client MAY capture, forward, or ignore the
@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Stdio;
 
-/// Where the standard error of a server goes.
+/// Destination for the standard error of a server.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// Where the client's goes.
+    /// The standard error of the client.
     #[default]
     Inherit,
     /// Nowhere.
@@ -32,8 +32,8 @@ impl Stderr {
     /// Calls `f` with each line, without its newline. What is no UTF-8 is replaced by U+FFFD; a
     /// line of more than 64 KiB comes in pieces.
     ///
-    /// A server that writes faster than `f` returns has to wait, so `f` should not wait itself.
-    /// What it panics with is dropped, and it is called again.
+    /// A server that writes faster than `f` returns has to wait, so `f` should not wait itself. A
+    /// panic of `f` is dropped, and `f` is called again.
     pub fn lines(f: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::Lines(Arc::new(f))
     }
@@ -51,7 +51,7 @@ impl Stderr {
     /// end. `None` if there is no pipe.
     pub fn sink(&self) -> Option<impl FnMut(&[u8]) + Send + use<>> {
         let Self::Lines(f) = self else { return None };
-        let mut lines = Lines { f: f.clone(), partial: Vec::new() };
+        let mut lines = LineSplitter { f: f.clone(), partial: Vec::new() };
         Some(move |chunk: &[u8]| lines.take(chunk))
     }
 }
@@ -66,13 +66,13 @@ impl core::fmt::Debug for Stderr {
     }
 }
 
-struct Lines {
+struct LineSplitter {
     f: Arc<dyn Fn(&str) + Send + Sync>,
     /// A line whose end has not come, at most [`MAX_LINE_BYTES`] of it.
     partial: Vec<u8>,
 }
 
-impl Lines {
+impl LineSplitter {
     fn take(&mut self, chunk: &[u8]) {
         if chunk.is_empty() && !self.partial.is_empty() {
             return self.end_line();
@@ -114,7 +114,7 @@ impl Lines {
     }
 }
 
-/// How many bytes stand before a character of UTF-8 that has only begun.
+/// Number of bytes before a character of UTF-8 that is not complete.
 fn whole_characters(text: &[u8]) -> usize {
     let after_lead = text.iter().rev().take_while(|byte| **byte & 0xC0 == 0x80).count();
     let start = text.len().saturating_sub(after_lead + 1);
@@ -133,7 +133,7 @@ mod tests {
     use alloc::{format, vec};
     use std::sync::mpsc;
 
-    /// What is told of a text that comes in chunks of so many bytes.
+    /// Lines of a text that comes in chunks of this many bytes.
     fn told(text: &[u8], size: usize) -> Vec<String> {
         let (sender, receiver) = mpsc::channel();
         let stderr = Stderr::lines(move |line| sender.send(line.into()).unwrap());

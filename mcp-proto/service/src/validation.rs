@@ -6,6 +6,7 @@
 //! | `include` | [`Registry::validate`](crate::Registry) names a tool | its schemas compile |
 //! | `include_all` | `Registry::validate_all` | those of all tools compile, and of each one added later |
 //! | `remove` | a tool is about to be removed | |
+//! | `prepare_mount`, `mount` | a registry is mounted | its tools are validated if they were, or if all are |
 //! | `schemas` | a tool is called | its compiled schemas, if it is validated |
 //!
 //! Without the feature `validate` nothing is kept or checked.
@@ -80,6 +81,25 @@ mod compiled {
             }
         }
 
+        /// Compiles the schemas of a registry that is about to be mounted here, if all tools are
+        /// validated.
+        pub(crate) fn prepare_mount<H>(
+            &self,
+            other: &mut Self,
+            entries: &Registry<H>,
+        ) -> Result<(), UsageError> {
+            match self {
+                Self::Named(_) => Ok(()),
+                Self::All(_) => other.include_all(entries),
+            }
+        }
+
+        /// Takes over the schemas of a registry that is mounted.
+        pub(crate) fn mount(&mut self, other: Self) {
+            let (Self::Named(schemas) | Self::All(schemas)) = other;
+            self.kept().extend(schemas);
+        }
+
         /// The compiled schemas of the tool that has this handler, if it is validated.
         pub(crate) fn schemas(&self, handler: HandlerId) -> Option<&Arc<ToolSchemas>> {
             let (Self::Named(schemas) | Self::All(schemas)) = self;
@@ -123,5 +143,15 @@ mod nothing {
         }
 
         pub(crate) fn remove<H>(&self, _: &Registry<H>, _: &str) {}
+
+        pub(crate) fn prepare_mount<H>(
+            &self,
+            _: &mut Self,
+            _: &Registry<H>,
+        ) -> Result<(), UsageError> {
+            Ok(())
+        }
+
+        pub(crate) fn mount(&self, _: Self) {}
     }
 }

@@ -16,7 +16,7 @@ use mcp_proto::{Duration, Instant};
 use mcp_service::runtime::{self, BlockingReader, BlockingWriter, Runtime, unblock};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex};
 
-/// How often a listener looks for a connection: a thread in `accept` could not be stopped.
+/// Interval at which a listener looks for a connection: a thread in `accept` could not be stopped.
 const ACCEPT_INTERVAL: Duration = Duration::from_millis(2);
 
 thread_local! {
@@ -63,9 +63,8 @@ impl Runtime for Threads {
         thread::spawn(|| block_on(future));
     }
 
-    async fn connect(&self, host: &str, port: u16) -> io::Result<Self::Socket> {
-        let name = (host.to_owned(), port);
-        halves(unblock(move || TcpStream::connect(name)).await?)
+    async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
+        halves(unblock(move || TcpStream::connect(address)).await?)
     }
 
     async fn accept(&self, listener: &TcpListener) -> io::Result<(Self::Socket, SocketAddr)> {

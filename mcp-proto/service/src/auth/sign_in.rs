@@ -51,7 +51,7 @@ impl SignIn {
         self
     }
 
-    /// Changes the settings for a server: clients, scopes, exceptions.
+    /// Sets a function that adjusts the [`Config`] of each server, such as its clients and scopes.
     pub fn settings(mut self, change: impl Fn(Config) -> Config + Send + Sync + 'static) -> Self {
         self.settings = Some(Arc::new(change));
         self
@@ -73,8 +73,8 @@ impl SignIn {
         self
     }
 
-    /// Sets the function that gives the token of the workload, for [`Config::workload`], or of the person
-    /// who has signed in at the company, for [`Config::enterprise`]. It is called for each sign-in.
+    /// Sets the function that returns the token to exchange: of the workload ([`Config::workload`]), or
+    /// of a person's sign-in at the company ([`Config::enterprise`]). It is called for each sign-in.
     pub fn subject<F>(mut self, give: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = io::Result<Secret>> + Send + 'static,
@@ -92,14 +92,14 @@ impl SignIn {
     pub async fn forget(&self, server: &Url) -> io::Result<bool> {
         let mut authorizer = self.authorizer(server, || [0; 16]);
         let mut is_stored = false;
-        // It reads the vault first.
-        authorizer.access(Instant::ZERO, "POST");
+        // A request for access begins with reading the record; only that is wanted.
+        authorizer.access(Instant::ZERO, "POST", server);
         while let Some(action) = authorizer.poll_action() {
-            if let AuthAction::Hold { id, key, .. } = action {
+            if let AuthAction::Load { id, key, .. } = action {
                 let record = self.vault.read(&key).await?;
                 is_stored = record.is_some();
                 let record = record.as_ref().map(Secret::expose);
-                authorizer.handle_held(Instant::ZERO, id, Duration::ZERO, record);
+                authorizer.handle_loaded(Instant::ZERO, id, Duration::ZERO, record);
             }
         }
         authorizer.forget();

@@ -11,8 +11,8 @@
 //!
 //! | a connection belongs to | until |
 //! |---|---|
-//! | the session of a legacy client | the end of the session, or of the byte stream; over HTTP also `Limits::session_idle_timeout` without a request |
-//! | all modern clients of a principal that declare the same capabilities | [`BridgeConfig::idle_timeout`] without a request |
+//! | the session of a legacy client | the end of the session, or of the byte stream |
+//! | all clients without a session, of an era and a principal, that declare the same capabilities | [`BridgeConfig::idle_timeout`] without a request |
 //! | everybody, with [`Sharing::Shared`] | [`Bridge::close`] |
 
 mod pool;
@@ -51,7 +51,7 @@ pub struct BridgeConfig {
     /// The clients that share a connection; default [`Sharing::PerClient`].
     pub sharing: Sharing,
     /// The most connections to the server; default 64. A request that needs another one is answered
-    /// with -32603.
+    /// with -32603. Connections that have ended, and have been replaced, may come on top, as many again.
     pub max_upstreams: usize,
     /// The time after which a connection of modern clients is closed if no request needs it, to twice
     /// that; default 5 minutes.

@@ -1,4 +1,4 @@
-//! The connections of a bridge: whom each belongs to, and when it ends.
+//! Connections of a bridge: their owners, and their ends.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -20,7 +20,7 @@ use mcp_proto::{Duration, Era, ErrorData, Json, client};
 
 type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The uses of a runtime, for any runtime.
+/// Functions of a runtime that a bridge needs.
 pub(crate) struct Connect {
     /// Drives a client until the conversation with its server has ended.
     pub(crate) drive: Box<dyn Fn(Client) -> Driving + Send + Sync>,
@@ -31,8 +31,8 @@ pub(crate) struct Connect {
 
 /// Clients of any era in front of a server of any era. Clones are the same bridge.
 ///
-/// Made by an adapter, or by `runtime::bridge`; what [`Bridge::catalog`] returns is served like any
-/// other catalog. A server is started, or connected to, when a client needs it.
+/// An adapter makes it, or `runtime::bridge`. Serve its [`Bridge::catalog`] like any other catalog.
+/// A server is started, or connected to, when a client needs it.
 #[derive(Clone)]
 pub struct Bridge(Arc<Pool>);
 
@@ -40,13 +40,17 @@ struct Pool {
     config: BridgeConfig,
     connect: Connect,
     connections: Lock<PooledConnections>,
+    wire: Lock<Option<WireTap>>,
     failures: Failures,
 }
+
+/// Sees the lines of a conversation.
+type WireTap = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]
 struct PooledConnections {
     open: BTreeMap<Owner, Upstream>,
-    /// Those that serve nobody any more, until they have ended.
+    /// Connections without clients, until they have ended.
     closing: Vec<Upstream>,
 }
 
@@ -57,30 +61,38 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The longest time until a server is started again. Requests wait meanwhile.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Whom a connection belongs to.
+/// Owner of a connection.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {
     Everybody,
     Session(SessionRef),
-    Modern { principal: Option<Arc<str>>, capabilities: Vec<u8> },
+    /// The clients without a session that declare the same.
+    Sessionless {
+        is_modern: bool,
+        principal: Option<Arc<str>>,
+        capabilities: Vec<u8>,
+    },
 }
 
 impl Bridge {
     pub(crate) fn new(config: BridgeConfig, connect: Connect) -> Self {
         let failures = Failures::default();
-        Self(Arc::new(Pool { config, connect, connections: Lock::default(), failures }))
+        let (connections, wire) = <(Lock<_>, Lock<_>)>::default();
+        Self(Arc::new(Pool { config, connect, connections, wire, failures }))
     }
 
-    /// The catalog to serve, over a byte stream or HTTP, or both.
+    /// The catalog to serve, over a byte stream or HTTP, or both. Over HTTP with
+    /// [`Config::keep_head`](mcp_proto::http::Config::keep_head) the `Mcp-Param-*` of a call are held
+    /// against its arguments, once the tool was listed.
     pub fn catalog(&self) -> Catalog {
         let only = self.clone();
         Self::catalog_of([self.clone()], move |_| Some(only.clone()))
     }
 
     /// One catalog for several bridges, such as one for each path of a server over HTTP. `choose`
-    /// returns the bridge that serves a client, always the same one for the same principal; a client
-    /// that has none is answered with -32603. [`Config::authorize`] tells clients apart by their
-    /// principals, and so no session of one bridge is one of another.
+    /// returns the bridge for a client, always the same one for the same principal. A client
+    /// without a bridge gets -32603. Sessions of different bridges must not mix:
+    /// [`Config::authorize`] has to give their clients different principals.
     ///
     /// [`Config::authorize`]: mcp_proto::http::Config::authorize
     pub fn catalog_of(
@@ -121,7 +133,13 @@ impl Bridge {
         registry.into()
     }
 
-    /// Closes all connections to the server, and waits until they are.
+    /// Sees the conversations of the connections that are opened from now on with the server, as
+    /// [`Client::on_wire`] does.
+    pub fn on_wire(&self, f: impl Fn(&str) + Send + Sync + 'static) {
+        *self.0.wire.lock() = Some(Arc::new(f));
+    }
+
+    /// Closes all connections to the server, and waits for their ends.
     pub async fn close(&self) {
         let PooledConnections { open, closing } = core::mem::take(&mut *self.0.connections.lock());
         for upstream in open.into_values().chain(closing) {
@@ -144,18 +162,21 @@ impl Bridge {
         upstream.has_session(session.id()).then(|| upstream.clone())
     }
 
-    /// The connection of everybody, if it is open.
+    /// Connection that all clients share, if it is open.
     fn shared_upstream(&self) -> Option<Upstream> {
         self.0.connections.lock().open.get(&Owner::Everybody).cloned()
     }
 
-    /// The connection for a request, which may be another one.
+    /// Connection for a request; opens one if there is none.
     fn upstream(&self, context: &Context) -> Result<Upstream, ErrorData> {
         let peer = context.peer();
         let owner = match (self.0.config.sharing, peer.version.era()) {
             (Sharing::Shared, _) => Owner::Everybody,
-            (Sharing::PerClient, Era::Legacy) => Owner::Session(context.about().session()),
-            (Sharing::PerClient, Era::Modern) => Owner::Modern {
+            (Sharing::PerClient, Era::Legacy) if !context.about().is_lone() => {
+                Owner::Session(context.about().session())
+            }
+            (Sharing::PerClient, Era::Legacy | Era::Modern) => Owner::Sessionless {
+                is_modern: peer.version.era() == Era::Modern,
                 principal: peer.principal.clone(),
                 capabilities: peer.capabilities.as_bytes().to_vec(),
             },
@@ -163,26 +184,29 @@ impl Bridge {
         let upstream = {
             let PooledConnections { open, closing } = &mut *self.0.connections.lock();
             if let Some(upstream) = open.get(&owner).filter(|upstream| !upstream.has_ended()) {
+                upstream.count_request();
                 return Ok(upstream.clone());
             }
             let max_upstreams = self.0.config.max_upstreams;
-            if open.len() + closing.len() >= max_upstreams && !open.contains_key(&owner) {
+            let replaces = open.contains_key(&owner) && closing.len() < max_upstreams;
+            if open.len() + closing.len() >= max_upstreams && !replaces {
                 let why = alloc::format!(
                     "BridgeConfig::max_upstreams = {max_upstreams} connections to the server are open"
                 );
                 return Err(ErrorData::internal(why));
             }
             let upstream = self.open(peer);
+            upstream.count_request();
             // One that connects no more may not have ended yet.
             closing.extend(open.insert(owner.clone(), upstream.clone()));
             upstream
         };
-        self.drive(owner, &upstream, context.about().is_shared());
+        self.drive(owner, &upstream);
         Ok(upstream)
     }
 
     fn open(&self, peer: &Peer) -> Upstream {
-        let Pool { config, connect, failures, .. } = &*self.0;
+        let Pool { config, connect, failures, wire, .. } = &*self.0;
         let mut settings: client::Config = config.client.clone();
         if config.sharing == Sharing::PerClient {
             settings.capabilities = peer.capabilities.decode().unwrap_or_default();
@@ -194,11 +218,15 @@ impl Bridge {
         }
         let mut machine = bridge::Config::new(Box::new(connect.random));
         machine.limits = settings.limits.clone();
-        Upstream::new(settings, machine, connect.spawn.clone(), failures.clone())
+        let upstream = Upstream::new(settings, machine, connect.spawn.clone(), failures.clone());
+        if let Some(wire) = wire.lock().clone() {
+            upstream.client.on_wire(move |line| wire(line));
+        }
+        upstream
     }
 
     /// Drives a connection in a task of its own, and closes it once nobody needs it.
-    fn drive(&self, owner: Owner, upstream: &Upstream, is_http: bool) {
+    fn drive(&self, owner: Owner, upstream: &Upstream) {
         let Pool { config, connect, .. } = &*self.0;
         let (pool, ended, key) = (self.clone(), upstream.clone(), owner.clone());
         (connect.spawn)(Box::pin(async move {
@@ -213,28 +241,24 @@ impl Bridge {
             ended.end();
         }));
         let idle = match owner {
-            Owner::Modern { .. } => config.idle_timeout,
-            Owner::Session(_) if is_http => config.client.limits.session_idle_timeout,
+            Owner::Sessionless { .. } => config.idle_timeout,
+            // The end of a session is told.
             Owner::Session(_) | Owner::Everybody => return,
         };
-        let (pool, upstream) = (self.clone(), upstream.clone());
+        let (pool, weak) = (self.clone(), upstream.downgrade());
         (connect.spawn)(Box::pin(async move {
             let mut before = None;
             loop {
                 (pool.0.connect.sleep)(idle).await;
-                let (is_idle, requests) = upstream.use_count();
-                if upstream.has_ended() {
-                    return;
-                }
-                if is_idle && before.replace(requests) == Some(requests) {
-                    pool.retire(&owner, &upstream);
+                let Some(upstream) = weak.upgrade().filter(|it| !it.has_ended()) else { return };
+                if pool.retire_if_idle(&owner, &upstream, &mut before) {
                     return upstream.close().await;
                 }
             }
         }));
     }
 
-    /// A connection is over, or about to be: the next request needs another one.
+    /// Forgets a connection that has ended: the next request opens another one.
     fn forget(&self, owner: &Owner, upstream: &Upstream) {
         let PooledConnections { open, closing } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
@@ -243,7 +267,21 @@ impl Bridge {
         closing.retain(|it| !it.is(upstream));
     }
 
-    /// A connection is to be closed by the caller: the next request needs another one.
+    /// Sets a connection aside that has had no request since the last time, and has none now. Returns
+    /// whether it has; the caller then closes it.
+    fn retire_if_idle(&self, owner: &Owner, upstream: &Upstream, before: &mut Option<u64>) -> bool {
+        let PooledConnections { open, closing } = &mut *self.0.connections.lock();
+        // Whoever gets the connection counts a request while the pool is locked.
+        let (is_idle, requests) = upstream.use_count();
+        let is_unused = is_idle && before.replace(requests) == Some(requests);
+        if is_unused && open.get(owner).is_some_and(|it| it.is(upstream)) {
+            open.remove(owner);
+            closing.push(upstream.clone());
+        }
+        is_unused
+    }
+
+    /// Sets a connection aside that the caller will close: the next request opens another one.
     fn retire(&self, owner: &Owner, upstream: &Upstream) {
         let PooledConnections { open, closing } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
@@ -252,7 +290,8 @@ impl Bridge {
         }
     }
 
-    /// The session of a client has ended: its connection is closed, and one that it shares forgets it.
+    /// Ends the session of a client: closes its own connection, or has a shared connection forget
+    /// it.
     fn end_session(&self, session: SessionRef) {
         let owner = Owner::Session(session);
         let (own, shared) = {
@@ -269,7 +308,7 @@ impl Bridge {
     }
 }
 
-/// The time before a server is started, after so many that were never known.
+/// Pause before a server is started, after this many starts that failed during negotiation.
 fn pause_after(failures: u32) -> Option<Duration> {
     let doubled = failures.checked_sub(1)?.min(31);
     Some(FIRST_PAUSE.saturating_mul(1 << doubled).min(MAX_PAUSE))

@@ -13,7 +13,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
@@ -52,6 +52,18 @@ struct UpstreamShared {
     failures: Failures,
 }
 
+/// A connection that somebody else has.
+pub(super) struct WeakUpstream(Weak<UpstreamShared>);
+
+impl WeakUpstream {
+    /// The connection; `None` once it has ended.
+    pub(super) fn upgrade(&self) -> Option<Upstream> {
+        let shared = self.0.upgrade()?;
+        let client = shared.client.lock().clone()?;
+        Some(Upstream { client, shared })
+    }
+}
+
 /// The connections in a row that have ended before the server was known. Clones are the same count.
 #[derive(Clone, Default)]
 pub(super) struct Failures(Arc<AtomicU32>);
@@ -71,6 +83,7 @@ impl Failures {
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is learned by itself")]
 struct UpstreamState {
     bridge: Bridge,
     waiting: BTreeMap<ReplyId, WaitingRequest>,
@@ -80,6 +93,8 @@ struct UpstreamState {
     /// The client connects no more, or nobody drives it.
     has_ended: bool,
     was_connected: bool,
+    /// The bridge has closed it.
+    is_closing: bool,
     /// The number of requests so far.
     requests: u64,
 }
@@ -106,6 +121,7 @@ impl Upstream {
             has_begun: false,
             has_ended: false,
             was_connected: false,
+            is_closing: false,
             requests: 0,
         };
         let shared = Arc::new(UpstreamShared {
@@ -134,9 +150,8 @@ impl Upstream {
         let waiting = WaitingRequest { answer: answer.clone(), context };
         let has_ended = {
             let mut state = self.shared.state.lock();
-            state.requests += 1;
             if !state.has_ended {
-                if let Some(session) = waiting.context.session() {
+                if let Some(session) = waiting.context.session().filter(|_| !about.is_lone()) {
                     state.sessions.insert(session.id(), session);
                 }
                 state.waiting.insert(about, waiting);
@@ -169,14 +184,26 @@ impl Upstream {
 
     /// The session of a legacy client has ended.
     pub(super) fn end_session(&self, session: SessionRef) {
-        self.shared.state.lock().sessions.remove(&session);
+        let _ended = self.shared.state.lock().sessions.remove(&session);
         self.apply(move |bridge, now, client| bridge.handle_session_ended(now, session, client));
     }
 
-    /// Returns whether nothing waits, and the number of requests so far.
+    /// Counts a request that is about to be passed on.
+    pub(super) fn count_request(&self) {
+        self.shared.state.lock().requests += 1;
+    }
+
+    /// Returns whether nothing waits, no client is to come back with input, and the number of requests
+    /// so far.
     pub(super) fn use_count(&self) -> (bool, u64) {
         let state = self.shared.state.lock();
-        (state.waiting.is_empty(), state.requests)
+        let is_idle = state.waiting.is_empty() && state.bridge.poll_timeout().is_none();
+        (is_idle, state.requests)
+    }
+
+    /// The connection, for as long as somebody else has it.
+    pub(super) fn downgrade(&self) -> WeakUpstream {
+        WeakUpstream(Arc::downgrade(&self.shared))
     }
 
     /// Returns whether both are the same connection.
@@ -193,7 +220,12 @@ impl Upstream {
 
     /// Closes the connection, and waits until it is.
     pub(super) async fn close(&self) {
-        if self.shared.state.lock().has_begun {
+        let has_begun = {
+            let mut state = self.shared.state.lock();
+            state.is_closing = true;
+            state.has_begun
+        };
+        if has_begun {
             self.client.close().await;
         } else {
             self.end();
@@ -218,7 +250,7 @@ impl Upstream {
 impl UpstreamShared {
     /// No request goes here any more.
     fn end(&self, state: &mut UpstreamState) {
-        if !state.has_ended && !state.was_connected && state.has_begun {
+        if !state.has_ended && !state.was_connected && state.has_begun && !state.is_closing {
             self.failures.add();
         }
         state.has_ended = true;

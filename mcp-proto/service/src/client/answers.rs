@@ -1,4 +1,4 @@
-//! What an application gives to servers, and what it wants to hear of them.
+//! Callbacks of an application: input for servers, and notifications of what they do.
 //!
 //! In: functions. Out: a future for each input that a server needs.
 
@@ -22,7 +22,7 @@ use mcp_proto::types::{
 };
 use mcp_proto::{ProtocolError, headers::PlanError};
 
-/// What a handler of input comes to.
+/// Future of an input handler.
 pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Json, ErrorData>> + Send>>;
 
 type Answer<P> = Arc<dyn Fn(P) -> Answering + Send + Sync>;
@@ -68,7 +68,7 @@ impl Answers {
     }
 }
 
-/// What a function that gives input may return: the result, or an error instead of it.
+/// Return values of a function that gives input: the result, or an error instead of it.
 pub trait IntoAnswer<T> {
     /// The result, or the error that the server is answered with.
     fn into_answer(self) -> Result<T, ErrorData>;
@@ -110,6 +110,6 @@ where
 }
 
 /// Runs what an application gave; there is nobody to tell of a panic.
-pub(super) fn unharmed(f: impl FnOnce()) {
+pub(super) fn catch_panic(f: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(f));
 }

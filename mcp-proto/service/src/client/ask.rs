@@ -1,4 +1,4 @@
-//! A request of an application.
+//! The request with which a [`Call`](super::call::Call) begins, before the machine has it.
 //!
 //! In: a method with its parameters, in whatever Rust types they are. Out: what the machine is asked
 //! for; or an error, if the parameters are not what the method takes.
@@ -16,10 +16,14 @@ use mcp_proto::client::{CallError, CallId, CallOptions, Client};
 use mcp_proto::internals::write::List as Writer;
 use mcp_proto::internals::{raw, trusted};
 
-/// What a call asks for.
+/// Request of a call.
 pub(super) enum Ask {
     Call {
         method: Cow<'static, str>,
+        params: Json,
+    },
+    /// A call of a tool. If the server makes a task of it, the response is that task.
+    StartTool {
         params: Json,
     },
     /// A call that has a verb of its own.
@@ -55,6 +59,14 @@ impl Ask {
         Self::Verb { method, start: Box::new(start) }
     }
 
+    /// The same call of a tool, with a task for a response.
+    pub(super) fn taking_task(self) -> Self {
+        match self {
+            Self::Call { params, .. } => Self::StartTool { params },
+            other => other,
+        }
+    }
+
     /// Begins the call.
     pub(super) fn start(
         self,
@@ -64,6 +76,7 @@ impl Ask {
     ) -> Result<CallId, UsageError> {
         match self {
             Self::Call { method, params } => client.call(now, method, params, options),
+            Self::StartTool { params } => client.start_tool(now, params, options),
             Self::Verb { start, .. } => start(client, now, options),
         }
     }
@@ -97,16 +110,17 @@ impl Ask {
         Self::call(method, params)
     }
 
-    /// Its method, and its parameters as far as they say what it is about.
+    /// Its method and its parameters, for a trace. A `Verb` has no parameters to show.
     pub(super) fn about(&self) -> (&str, Option<&Json>) {
         match self {
             Self::Call { method, params } => (method, Some(params)),
+            Self::StartTool { params } => ("tools/call", Some(params)),
             Self::Verb { method, .. } => (method, None),
         }
     }
 }
 
-/// An object whose members are about as long as this, without their names.
+/// Writes an object. `length` is roughly the sum of its values' lengths, to reserve memory.
 fn object(length: usize, write: impl FnOnce(&mut Writer<'_, Vec<u8>>)) -> Json {
     let mut out = Vec::with_capacity(length + 64);
     let mut object = Writer::object(&mut out);

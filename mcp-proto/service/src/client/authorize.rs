@@ -7,7 +7,7 @@ use core::future::{Future, poll_fn};
 use mcp_proto::auth::{AuthError, AuthState, Authorizer, Scopes};
 
 use super::auth_slot::AuthSlot;
-use super::client_mailbox::Command;
+use super::client_mailbox::ClientCommand;
 use super::handle::Client;
 
 impl Client {
@@ -25,7 +25,8 @@ impl Client {
         let slot = Arc::<AuthSlot>::default();
         let scopes = Scopes::words(scopes);
         let verb = move |authorizer: &mut Authorizer, now| authorizer.authorize(now, &scopes);
-        self.port.command(Command::Authorizer { slot: slot.clone(), verb: Box::new(verb) });
+        self.mailbox
+            .command(ClientCommand::Authorizer { slot: slot.clone(), verb: Box::new(verb) });
         poll_fn(move |context| slot.poll(context.waker()))
     }
 
@@ -33,11 +34,12 @@ impl Client {
     /// wait for a sign-in fail.
     pub fn forget_authorization(&self) {
         let verb = |authorizer: &mut Authorizer, _| authorizer.forget();
-        self.port.command(Command::Authorizer { slot: Arc::default(), verb: Box::new(verb) });
+        self.mailbox
+            .command(ClientCommand::Authorizer { slot: Arc::default(), verb: Box::new(verb) });
     }
 
     /// Calls `f` when a person is asked, when there are tokens, and when a sign-in has failed.
     pub fn on_authorization(&self, f: impl Fn(&AuthState) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.authorization = Some(Arc::new(f)));
+        self.mailbox.change(|answers, _| answers.authorization = Some(Arc::new(f)));
     }
 }

@@ -8,10 +8,10 @@ use super::auth_slot::AuthorizerVerb;
 use mcp_proto::client::Client;
 use mcp_proto::{Binding, Instant, http, stdio};
 
-/// A binding of a client. The verbs of the machine are given by [`Binding::with`]; here are those
-/// of one transport only.
+/// A binding of a client. [`Binding::with`] gives access to the methods of the machine. This trait
+/// adds methods that only HTTP supports; elsewhere they do nothing.
 pub(super) trait ClientBinding: Binding<Machine = Client> {
-    /// Gives every HTTP request a field, which was checked. Other transports have no fields.
+    /// Adds a header, already validated, to every HTTP request. Other transports ignore it.
     fn set_field(&mut self, _now: Instant, _name: &str, _value: &str) {}
 
     /// Gives access to the authorizer; `None` if there is none.

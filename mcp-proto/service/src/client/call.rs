@@ -1,6 +1,7 @@
 //! A call as a future.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
@@ -9,37 +10,37 @@ use core::task::{Context, Poll, ready};
 
 use super::super::trace::Span;
 use super::ask::Ask;
-use super::client_mailbox::{ClientMailbox, Command, OnProgress};
+use super::client_mailbox::{CallHooks, ClientCommand, ClientMailbox};
 use super::slot::Slot;
 use mcp_proto::Duration;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
 use mcp_proto::client::{CallError, CallOptions, Progress};
-use mcp_proto::types::LoggingLevel;
+use mcp_proto::types::{LoggingLevel, Task};
 
-/// A call of a server, to be awaited: its result is an `R`. It begins when it is first polled, and
-/// dropping it cancels it.
+/// A request to a server, as a future of an `R`. It is sent when it is first polled. Dropping it
+/// cancels the request, and the server's task if the request became one.
 #[must_use = "a call begins when it is awaited"]
 pub struct Call<R> {
-    port: Arc<ClientMailbox>,
+    mailbox: Arc<ClientMailbox>,
     state: CallState,
-    decode: fn(&ClientMailbox, &Json) -> Result<R, CallError>,
+    decode: fn(&Arc<ClientMailbox>, &Json) -> Result<R, CallError>,
 }
 
 enum CallState {
-    New { ask: Result<Ask, CallError>, options: CallOptions, on_progress: Option<OnProgress> },
-    HandlerCall(Arc<Slot>, Span),
+    New { ask: Result<Ask, CallError>, options: CallOptions, hooks: Option<Box<CallHooks>> },
+    InFlight(Arc<Slot>, Span),
     Done,
 }
 
 impl<R> Call<R> {
     pub(super) fn new(
-        port: &Arc<ClientMailbox>,
+        mailbox: &Arc<ClientMailbox>,
         ask: Result<Ask, CallError>,
-        decode: fn(&ClientMailbox, &Json) -> Result<R, CallError>,
+        decode: fn(&Arc<ClientMailbox>, &Json) -> Result<R, CallError>,
     ) -> Self {
-        let state = CallState::New { ask, options: CallOptions::default(), on_progress: None };
-        Self { port: port.clone(), state, decode }
+        let state = CallState::New { ask, options: CallOptions::default(), hooks: None };
+        Self { mailbox: mailbox.clone(), state, decode }
     }
 
     /// Sets all options at once; see [`CallOptions`].
@@ -83,6 +84,15 @@ impl<R> Call<R> {
         self
     }
 
+    /// Asks the server even if its result is in the cache; see
+    /// [`Config::cache`](mcp_proto::client::Config::cache).
+    pub fn refresh(mut self) -> Self {
+        if let CallState::New { options, .. } = &mut self.state {
+            options.refresh = true;
+        }
+        self
+    }
+
     /// Sets the trace that the call belongs to; see
     /// [`Client::trace_with`](super::Client::trace_with).
     pub fn trace(mut self, trace: TraceContext) -> Self {
@@ -92,17 +102,48 @@ impl<R> Call<R> {
         self
     }
 
-    /// Asks the server to tell of progress, and tells `f`, where the client is driven.
+    /// Asks the server for progress, and calls `f` with it. The task that drives the client runs `f`,
+    /// so `f` must not block.
     pub fn on_progress(mut self, f: impl FnMut(Progress) + Send + 'static) -> Self {
-        if let CallState::New { options, on_progress, .. } = &mut self.state {
+        if let CallState::New { options, hooks, .. } = &mut self.state {
             options.progress = true;
-            *on_progress = Some(Box::new(f));
+            hooks.get_or_insert_default().progress = Some(Box::new(f));
         }
         self
     }
 
+    /// If the server makes a task of the call, calls `f` with it, and with each other status or message
+    /// of the task. The task that drives the client runs `f`, so `f` must not block. See
+    /// [`Config::follow_tasks`](mcp_proto::client::Config::follow_tasks).
+    pub fn on_task(mut self, f: impl FnMut(Task) + Send + 'static) -> Self {
+        if let CallState::New { hooks, .. } = &mut self.state {
+            hooks.get_or_insert_default().task = Some(Box::new(f));
+        }
+        self
+    }
+
+    /// Stops following the task of the call, which goes on at the server, and returns the id of the
+    /// task; [`Client::task`](super::Client::task) takes it. After that the call is over, and
+    /// dropping it cancels nothing.
+    ///
+    /// Returns `None`, and changes nothing, as long as there is no task, and after the result was
+    /// taken.
+    pub fn detach(&mut self) -> Option<String> {
+        let CallState::InFlight(slot, _) = &self.state else { return None };
+        let task = slot.task()?;
+        let slot = slot.clone();
+        self.mailbox.apply(move |client, now| {
+            if let Some(call) = slot.call() {
+                // It may have had its response meanwhile.
+                let _ = client.leave_task(now, call);
+            }
+        });
+        self.state = CallState::Done;
+        Some(task.into())
+    }
+
     fn start(&mut self) -> Result<(), CallError> {
-        let CallState::New { ask, mut options, on_progress } =
+        let CallState::New { ask, mut options, hooks } =
             core::mem::replace(&mut self.state, CallState::Done)
         else {
             return Ok(());
@@ -110,12 +151,12 @@ impl<R> Call<R> {
         let ask = ask?;
         let slot = Arc::new(Slot::default());
         let span = Span::of_call(|| ask.about());
-        options.progress |= on_progress.is_some();
+        options.progress |= hooks.as_ref().is_some_and(|hooks| hooks.progress.is_some());
         if options.trace.is_none() {
-            options.trace = span.within(|| self.port.trace());
+            options.trace = span.within(|| self.mailbox.trace());
         }
-        self.port.command(Command::Start { slot: slot.clone(), ask, options, on_progress });
-        self.state = CallState::HandlerCall(slot, span);
+        self.mailbox.command(ClientCommand::Start { slot: slot.clone(), ask, options, hooks });
+        self.state = CallState::InFlight(slot, span);
         Ok(())
     }
 }
@@ -123,27 +164,27 @@ impl<R> Call<R> {
 impl<R> Future for Call<R> {
     type Output = Result<R, CallError>;
 
-    /// After it was ready it is ready with [`CallError::Closed`].
+    /// Polled again after its result, it returns [`CallError::Closed`].
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let CallState::New { .. } = self.state {
             self.start()?;
         }
-        let Self { port, state, decode } = &mut *self;
-        let CallState::HandlerCall(slot, span) = state else {
+        let Self { mailbox, state, decode } = &mut *self;
+        let CallState::InFlight(slot, span) = state else {
             return Poll::Ready(Err(CallError::Closed));
         };
         let result = ready!(span.within(|| slot.poll(context.waker())));
-        span.responded(|| (slot.call(), port.version()), &result);
+        span.responded(|| (slot.call(), mailbox.version()), &result);
         *state = CallState::Done;
-        Poll::Ready(result.and_then(|result| decode(port, &result)))
+        Poll::Ready(result.and_then(|result| decode(mailbox, &result)))
     }
 }
 
 impl<R> Drop for Call<R> {
     fn drop(&mut self) {
-        if let CallState::HandlerCall(slot, _) = &self.state {
+        if let CallState::InFlight(slot, _) = &self.state {
             let slot = slot.clone();
-            self.port.apply(move |client, now| {
+            self.mailbox.apply(move |client, now| {
                 if let Some(call) = slot.call() {
                     // It may have had its response meanwhile.
                     let _ = client.cancel(now, call);

@@ -1,4 +1,4 @@
-//! What the handles of a client and its service share, behind a lock.
+//! State that the handles of a client and its service share, behind a lock.
 //!
 //! Handles put commands in; the service takes them out in its turn, and puts in what is known of
 //! the connection. The lock is held for the time of a push or a take, never across a poll.
@@ -31,15 +31,15 @@ use mcp_proto::client::{
     CallError, CallOptions, Client, Config, ConnectError, Decision, InputId, Progress, ServerInfo,
     Verdict,
 };
-use mcp_proto::types::{ClientCapabilities, SubscriptionFilter};
+use mcp_proto::types::{ClientCapabilities, SubscriptionFilter, Task};
 
-/// What a handle asks of the service.
-pub(super) enum Command {
+/// Command from a handle to the service.
+pub(super) enum ClientCommand {
     Start {
         slot: Arc<Slot>,
         ask: Ask,
         options: CallOptions,
-        on_progress: Option<OnProgress>,
+        hooks: Option<Box<CallHooks>>,
     },
     Subscribe {
         feed: Arc<Feed>,
@@ -64,12 +64,17 @@ pub(super) enum Command {
 /// A verb of the machine, at a time.
 pub(super) type Verb = dyn FnOnce(&mut Client, Instant) + Send;
 
-pub(super) type OnProgress = Box<dyn FnMut(Progress) + Send>;
+/// The functions of an application that hear of one call.
+#[derive(Default)]
+pub(super) struct CallHooks {
+    pub(super) progress: Option<Box<dyn FnMut(Progress) + Send>>,
+    pub(super) task: Option<Box<dyn FnMut(Task) + Send>>,
+}
 
-/// What has come in since the last look.
+/// Commands and wakes since the last turn.
 #[derive(Default)]
 pub(super) struct ClientWork {
-    pub(super) commands: Vec<Command>,
+    pub(super) commands: Vec<ClientCommand>,
     /// The inputs whose handlers were woken.
     pub(super) ready: Vec<InputId>,
 }
@@ -80,7 +85,7 @@ impl ClientWork {
     }
 }
 
-/// How far the connection has come.
+/// Stage of the connection.
 #[derive(Clone)]
 pub(super) enum Stage {
     /// Nothing drives the client.
@@ -105,14 +110,14 @@ pub(super) type Trace = dyn Fn() -> TraceContext + Send + Sync;
 
 struct ClientMailboxState {
     stage: Stage,
-    /// How the negotiation went, as far as it has come.
+    /// Decisions of the negotiation so far.
     decisions: Vec<Decision>,
-    /// How the connection has ended, once the service is gone: nobody looks any more.
+    /// End of the connection, set once the service is gone: nobody takes commands any more.
     closed: Option<Closed>,
     work: ClientWork,
     answers: Answers,
     capabilities: ClientCapabilities,
-    /// Who waits for another stage, or for the end.
+    /// Wakers of the tasks that wait for another stage, or for the end.
     watchers: Vec<Waker>,
 }
 
@@ -171,7 +176,7 @@ impl ClientMailbox {
 
     /// Passes a command on. What comes after the end goes nowhere, and a call has its response at
     /// once.
-    pub(super) fn command(&self, command: Command) {
+    pub(super) fn command(&self, command: ClientCommand) {
         // Refused, and dropped, without the lock.
         let mut command = Some(command);
         self.state.put(|state| {
@@ -186,7 +191,7 @@ impl ClientMailbox {
 
     /// Passes a verb on, whose result nobody waits for.
     pub(super) fn apply(&self, verb: impl FnOnce(&mut Client, Instant) + Send + 'static) {
-        self.command(Command::Verb(Box::new(verb)));
+        self.command(ClientCommand::Verb(Box::new(verb)));
     }
 
     pub(super) fn ready(&self, input: InputId) {
@@ -228,7 +233,7 @@ impl ClientMailbox {
         self.state.look(|state| state.stage.clone())
     }
 
-    /// What the server speaks, while it is connected.
+    /// Version that the client and the server use, while they are connected.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
         self.state.look(|state| match &state.stage {
             Stage::Connected(known) => Some(known.0.version),
@@ -236,7 +241,8 @@ impl ClientMailbox {
         })
     }
 
-    /// What `look` sees; if that is nothing, `waker` is woken when something else might be seen.
+    /// Returns the result of `look`. If that is `None`, `waker` is woken when the stage or the end
+    /// changes.
     pub(super) fn watch<T>(
         &self,
         waker: &Waker,
@@ -283,7 +289,7 @@ impl ClientMailbox {
                 state.capabilities.clone_from(&capabilities);
                 if tells {
                     let declare = |client: &mut Client, _| client.set_capabilities(capabilities);
-                    state.work.commands.push(Command::Verb(Box::new(declare)));
+                    state.work.commands.push(ClientCommand::Verb(Box::new(declare)));
                 }
                 (mem::replace(&mut state.answers, answers), tells)
             })
@@ -320,12 +326,12 @@ impl Stage {
 }
 
 /// There is nobody to ask, for this reason.
-fn refuse(command: Command, cause: &CallError) {
+fn refuse(command: ClientCommand, cause: &CallError) {
     match command {
-        Command::Start { slot, .. } => slot.finish(Err(cause.clone())),
-        Command::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
+        ClientCommand::Start { slot, .. } => slot.finish(Err(cause.clone())),
+        ClientCommand::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
         #[cfg(feature = "auth")]
-        Command::Authorizer { slot, .. } => slot.refuse(&cause.to_string()),
-        Command::Verb(_) | Command::Field { .. } | Command::Close => {}
+        ClientCommand::Authorizer { slot, .. } => slot.refuse(&cause.to_string()),
+        ClientCommand::Verb(_) | ClientCommand::Field { .. } | ClientCommand::Close => {}
     }
 }

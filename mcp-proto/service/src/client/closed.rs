@@ -25,13 +25,13 @@ use mcp_proto::client::ConnectError;
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Closed {
-    /// What ended it.
+    /// Cause of the end.
     pub cause: CloseCause,
-    /// How the server has exited; `None` if it is no child process, or if that is not known.
+    /// Exit status of the server; `None` if it is no child process, or if its status is not known.
     pub exit: Option<ExitStatus>,
 }
 
-/// What ended a client's connection.
+/// Cause of the end of a client's connection.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum CloseCause {

@@ -7,8 +7,8 @@ use super::super::mailbox::Mailbox;
 use mcp_proto::client::{CallError, Change, SubscriptionId};
 use mcp_proto::types::SubscriptionFilter;
 
-/// As many changes, and bytes of their URIs, wait to be taken; then the oldest go. Each is there
-/// once.
+/// As many changes, and bytes of their URIs and tasks, wait to be taken; then the oldest go. Each is
+/// there once, and of a task its last state.
 const MAX_CHANGES: usize = 1024;
 const MAX_CHANGE_BYTES: usize = 1024 * 1024;
 
@@ -20,12 +20,26 @@ pub(super) struct Feed {
 
 #[derive(Default)]
 struct FeedState {
-    /// What the machine calls it, once it does.
+    /// Id that the machine has given to the subscription, once it has.
     subscription: Option<SubscriptionId>,
     honoured: Option<SubscriptionFilter>,
     changes: VecDeque<Change>,
     bytes: usize,
     ended: Option<Result<(), CallError>>,
+}
+
+impl FeedState {
+    /// Takes out the state of a task that another one follows.
+    fn forget_task(&mut self, task_id: &str) {
+        let Self { changes, bytes: total, .. } = self;
+        changes.retain(|change| {
+            let is_old = matches!(change, Change::TaskUpdated(it) if it.task_id() == task_id);
+            if is_old {
+                *total = total.saturating_sub(bytes(change));
+            }
+            !is_old
+        });
+    }
 }
 
 impl Feed {
@@ -51,9 +65,15 @@ impl Feed {
             if state.changes.contains(change) {
                 return;
             }
+            if let Change::TaskUpdated(update) = change {
+                state.forget_task(update.task_id());
+            }
             state.bytes += bytes(change);
             state.changes.push_back(change.clone());
-            while state.changes.len() > MAX_CHANGES || state.bytes > MAX_CHANGE_BYTES {
+            // One is kept whatever its size.
+            while state.changes.len() > MAX_CHANGES
+                || state.changes.len() > 1 && state.bytes > MAX_CHANGE_BYTES
+            {
                 let Some(oldest) = state.changes.pop_front() else { break };
                 state.bytes = state.bytes.saturating_sub(bytes(&oldest));
             }
@@ -99,6 +119,7 @@ impl Feed {
 fn bytes(change: &Change) -> usize {
     match change {
         Change::ResourceUpdated(uri) => uri.len(),
+        Change::TaskUpdated(update) => update.task().as_bytes().len(),
         _ => 0,
     }
 }

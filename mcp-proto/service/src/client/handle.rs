@@ -16,7 +16,7 @@ use super::super::bridge::EventSink;
 use super::answers::{self, IntoAnswer};
 use super::ask::Ask;
 use super::call::Call;
-use super::client_mailbox::{ClientMailbox, Command, Stage};
+use super::client_mailbox::{ClientCommand, ClientMailbox, Stage};
 use super::closed::Closed;
 use super::lists::{TypedList, decode, decode_list};
 use super::subscription::Subscription;
@@ -54,24 +54,24 @@ use mcp_proto::types::{
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    pub(super) port: Arc<ClientMailbox>,
+    pub(super) mailbox: Arc<ClientMailbox>,
 }
 
 impl Client {
     /// A client that is yet to be connected, with these settings, or with this name and the default
     /// settings.
     pub fn new(config: impl Into<Config>) -> Self {
-        Self { port: Arc::new(ClientMailbox::new(config.into(), None)) }
+        Self { mailbox: Arc::new(ClientMailbox::new(config.into(), None)) }
     }
 
     /// A client whose events go elsewhere.
     pub(crate) fn with_sink(config: Config, sink: Arc<dyn EventSink>) -> Self {
-        Self { port: Arc::new(ClientMailbox::new(config, Some(sink))) }
+        Self { mailbox: Arc::new(ClientMailbox::new(config, Some(sink))) }
     }
 
     /// Gives a command to the machine, when its driver has its next turn. After the end it is dropped.
     pub(crate) fn apply(&self, verb: impl FnOnce(&mut client::Client, Instant) + Send + 'static) {
-        self.port.apply(verb);
+        self.mailbox.apply(verb);
     }
 
     /// Fetches all tools, on all pages. `ttl_ms` is the smallest and `cache_scope` the strictest of the
@@ -96,7 +96,9 @@ impl Client {
         self.list()
     }
 
-    /// Calls a tool with arguments, anything that is an object in JSON; `&()` for none.
+    /// Calls a tool with arguments, anything that is an object in JSON; `&()` for none. With
+    /// [`Config::follow_tasks`] the server may make a task of the call, and the call ends when the
+    /// task does: see [`Call::on_task`], [`Call::detach`] and [`Client::start_tool`].
     ///
     /// Fails with [`UsageError::NotAnObject`] inside of a [`CallError`] for arguments that are no
     /// object.
@@ -137,7 +139,7 @@ impl Client {
 
     /// Asks for a sign of life.
     pub fn ping(&self) -> Call<()> {
-        Call::new(&self.port, Ok(Ask::verb("ping", client::Client::ping)), |_, _| Ok(()))
+        Call::new(&self.mailbox, Ok(Ask::verb("ping", client::Client::ping)), |_, _| Ok(()))
     }
 
     /// Says which log messages are wanted: as severe as `level`, or more; [`Client::on_log`] hears
@@ -175,7 +177,7 @@ impl Client {
         let Ok(params) = Json::encode(params) else {
             return Err(UsageError::NotJson { name: method });
         };
-        self.port.apply(move |client, now| drop(client.notify(now, method, params)));
+        self.mailbox.apply(move |client, now| drop(client.notify(now, method, params)));
         Ok(())
     }
 
@@ -190,7 +192,7 @@ impl Client {
         &self,
         filter: SubscriptionFilter,
     ) -> impl Future<Output = Result<Subscription, CallError>> + Send + use<> {
-        Subscription::open(self.port.clone(), filter)
+        Subscription::open(self.mailbox.clone(), filter)
     }
 
     /// Shows forms to the user: declares `elicitation.form`. What
@@ -203,7 +205,7 @@ impl Client {
         Fut: Future<Output = A> + Send + 'static,
         A: IntoAnswer<ElicitResult>,
     {
-        self.port.change(|answers, has| {
+        self.mailbox.change(|answers, has| {
             answers.form = Some(answers::answer(f));
             let elicitation = has.elicitation.get_or_insert_default();
             elicitation.form = Some(Json::EMPTY_OBJECT);
@@ -219,7 +221,7 @@ impl Client {
         Fut: Future<Output = A> + Send + 'static,
         A: IntoAnswer<ElicitResult>,
     {
-        self.port.change(|answers, has| {
+        self.mailbox.change(|answers, has| {
             answers.url = Some(answers::answer(f));
             let elicitation = has.elicitation.get_or_insert_default();
             elicitation.url = Some(Json::EMPTY_OBJECT);
@@ -236,7 +238,7 @@ impl Client {
         Fut: Future<Output = A> + Send + 'static,
         A: IntoAnswer<CreateMessageResult>,
     {
-        self.port.change(|answers, has| {
+        self.mailbox.change(|answers, has| {
             answers.message = Some(answers::answer(f));
             has.sampling.get_or_insert_default();
         });
@@ -250,7 +252,7 @@ impl Client {
     /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
     pub fn set_roots(&self, roots: Vec<Root>) -> Result<(), UsageError> {
         Root::check_all(&roots)?;
-        self.port.apply(move |client, now| drop(client.set_roots(now, roots)));
+        self.mailbox.apply(move |client, now| drop(client.set_roots(now, roots)));
         Ok(())
     }
 
@@ -258,7 +260,7 @@ impl Client {
     /// when it is connected. Changes wait for each other: `change` may look at the client, and must
     /// not change it.
     pub fn declare(&self, change: impl FnOnce(&mut ClientCapabilities)) {
-        self.port.change(|_, capabilities| change(capabilities));
+        self.mailbox.change(|_, capabilities| change(capabilities));
     }
 
     /// Over HTTP, gives every request from now on a field, such as `Authorization` with a fresh
@@ -269,8 +271,15 @@ impl Client {
     /// itself, or if the value is not what a field may hold.
     pub fn set_field(&self, name: &str, value: &str) -> Result<(), UsageError> {
         set_field(&mut Vec::new(), name, value)?;
-        self.port.command(Command::Field { name: name.into(), value: value.into() });
+        self.mailbox.command(ClientCommand::Field { name: name.into(), value: value.into() });
         Ok(())
+    }
+
+    /// Names the user or the tenant for whom the client asks from here on, for its cache; see
+    /// [`CacheConfig::principal`](mcp_proto::client::CacheConfig::principal).
+    pub fn set_principal(&self, principal: Option<&str>) {
+        let principal = principal.map(String::from);
+        self.mailbox.apply(move |client, _| client.set_principal(principal.as_deref()));
     }
 
     /// Asks `f` for the trace that a call belongs to, where the call is first polled, unless
@@ -290,16 +299,16 @@ impl Client {
     ///
     /// [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
     pub fn trace_with(&self, f: impl Fn() -> TraceContext + Send + Sync + 'static) {
-        self.port.trace_with(Box::new(f));
+        self.mailbox.trace_with(Box::new(f));
     }
 
     /// Waits until the era of the server is known.
     pub fn connected(
         &self,
     ) -> impl Future<Output = Result<ServerInfo, ConnectError>> + Send + use<> {
-        let port = self.port.clone();
+        let mailbox = self.mailbox.clone();
         poll_fn(move |context| {
-            let seen = port.watch(context.waker(), |stage, closed| match stage {
+            let seen = mailbox.watch(context.waker(), |stage, closed| match stage {
                 Stage::Connected(known) => Some(Ok(known.0.clone())),
                 Stage::Closed(error) => Some(Err(error.clone().unwrap_or(ConnectError::Closed))),
                 Stage::Idle(_) | Stage::Connecting => closed.map(|_| Err(ConnectError::Closed)),
@@ -310,7 +319,7 @@ impl Client {
 
     /// The server, while it is connected.
     pub fn server(&self) -> Option<ServerInfo> {
-        match self.port.stage() {
+        match self.mailbox.stage() {
             Stage::Connected(known) => Some(known.0),
             Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
         }
@@ -318,7 +327,7 @@ impl Client {
 
     /// The knowledge about the server, to be stored; while it is connected.
     pub fn verdict(&self) -> Option<Verdict> {
-        match self.port.stage() {
+        match self.mailbox.stage() {
             Stage::Connected(known) => Some(known.1),
             Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
         }
@@ -330,7 +339,7 @@ impl Client {
     /// are asked to connect. See
     /// [`client::Client::decisions`](mcp_proto::client::Client::decisions).
     pub fn decisions(&self) -> Vec<Decision> {
-        self.port.decisions()
+        self.mailbox.decisions()
     }
 
     /// Waits until the connection has ended and returns why: [`Client::close`] was called, the server
@@ -348,9 +357,9 @@ impl Client {
     /// # }
     /// ```
     pub fn closed(&self) -> impl Future<Output = Closed> + Send + use<> {
-        let port = self.port.clone();
+        let mailbox = self.mailbox.clone();
         poll_fn(move |context| {
-            let closed = port.watch(context.waker(), |_, closed| closed.cloned());
+            let closed = mailbox.watch(context.waker(), |_, closed| closed.cloned());
             closed.map_or(Poll::Pending, Poll::Ready)
         })
     }
@@ -359,25 +368,25 @@ impl Client {
     /// server may have executed it, else with [`CallError::Closed`]. Completes when whoever
     /// drives the client is done with it; a server in a process of its own has ended then.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
-        self.port.command(Command::Close);
-        let port = self.port.clone();
+        self.mailbox.command(ClientCommand::Close);
+        let mailbox = self.mailbox.clone();
         poll_fn(move |context| {
-            let ended = port.watch(context.waker(), |stage, closed| {
+            let ended = mailbox.watch(context.waker(), |stage, closed| {
                 (closed.is_some() || matches!(stage, Stage::Idle(_))).then_some(())
             });
             ended.map_or(Poll::Pending, Poll::Ready)
         })
     }
 
-    fn list<L: TypedList>(&self) -> Call<L> {
+    pub(super) fn list<L: TypedList>(&self) -> Call<L> {
         let list = Ask::verb(L::LISTING.method(), |client, now, options| {
             client.list(now, L::LISTING, options)
         });
-        Call::new(&self.port, Ok(list), decode_list)
+        Call::new(&self.mailbox, Ok(list), decode_list)
     }
 
     fn start<R: DeserializeOwned>(&self, ask: Result<Ask, CallError>) -> Call<R> {
-        Call::new(&self.port, ask, decode)
+        Call::new(&self.mailbox, ask, decode)
     }
 }
 

@@ -9,7 +9,7 @@ use alloc::task::Wake;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::answers::{Answering, unharmed};
+use super::answers::{Answering, catch_panic};
 use super::binding::ClientBinding;
 use super::client_mailbox::ClientMailbox;
 use mcp_proto::ErrorData;
@@ -34,12 +34,12 @@ impl Inputs {
         &mut self,
         now: Instant,
         binding: &mut impl ClientBinding,
-        port: &Arc<ClientMailbox>,
+        mailbox: &Arc<ClientMailbox>,
         input: Input,
     ) {
         let Input { reply, request, .. } = input;
         let id = reply.id();
-        let answers = port.answers();
+        let answers = mailbox.answers();
         let future = catch_unwind(AssertUnwindSafe(|| answers.answer(request)));
         let future = match future {
             Ok(Some(future)) => future,
@@ -49,7 +49,7 @@ impl Inputs {
             }
             Err(_) => return binding.with(now, |client| client.answer(now, reply, panicked())),
         };
-        let waker = Waker::from(Arc::new(InputWaker { id, port: port.clone() }));
+        let waker = Waker::from(Arc::new(InputWaker { id, mailbox: mailbox.clone() }));
         self.0.insert(id, Giving { reply, future, waker });
         self.go_on(now, binding, id);
     }
@@ -63,7 +63,7 @@ impl Inputs {
             return;
         };
         if let Some(Giving { reply, future, .. }) = self.0.remove(&input) {
-            unharmed(|| drop(future));
+            catch_panic(|| drop(future));
             binding.with(now, |client| client.answer(now, reply, answer));
         }
     }
@@ -71,19 +71,19 @@ impl Inputs {
     /// An input is not needed any more.
     pub(super) fn cancel(&mut self, input: InputId) {
         let giving = self.0.remove(&input);
-        unharmed(|| drop(giving));
+        catch_panic(|| drop(giving));
     }
 }
 
 /// Has the handler of an input go on.
 struct InputWaker {
     id: InputId,
-    port: Arc<ClientMailbox>,
+    mailbox: Arc<ClientMailbox>,
 }
 
 impl Wake for InputWaker {
     fn wake(self: Arc<Self>) {
-        self.port.ready(self.id);
+        self.mailbox.ready(self.id);
     }
 }
 

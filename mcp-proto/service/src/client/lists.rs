@@ -3,14 +3,17 @@
 //! In: the result of a list. Out: the typed result, without the entries that are not as the schema
 //! says; each of those goes to the callback of the application.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::de::DeserializeOwned;
 
-use super::answers::unharmed;
+use super::answers::catch_panic;
 use super::client_mailbox::ClientMailbox;
 use crate::misfit::misfits;
 use mcp_proto::client::{CallError, Listing};
+#[cfg(feature = "skills")]
+use mcp_proto::ext::skills::{ListSkillsResult, Skill};
 use mcp_proto::internals::write::List as Writer;
 use mcp_proto::internals::{raw, trusted};
 use mcp_proto::types::{
@@ -21,7 +24,7 @@ use mcp_proto::{Json, ProtocolError};
 
 /// The typed result of a list.
 pub(super) trait TypedList: DeserializeOwned {
-    /// What it lists.
+    /// Kind of the list.
     const LISTING: Listing;
     /// One of its entries.
     type Entry: DeserializeOwned;
@@ -47,9 +50,15 @@ impl TypedList for ListResourceTemplatesResult {
     type Entry = ResourceTemplate;
 }
 
+#[cfg(feature = "skills")]
+impl TypedList for ListSkillsResult {
+    const LISTING: Listing = Listing::Skills;
+    type Entry = Skill;
+}
+
 /// A typed result.
 pub(super) fn decode<R: DeserializeOwned>(
-    _port: &ClientMailbox,
+    _port: &Arc<ClientMailbox>,
     result: &Json,
 ) -> Result<R, CallError> {
     result.decode().map_err(|error| {
@@ -60,19 +69,19 @@ pub(super) fn decode<R: DeserializeOwned>(
 
 /// The result of a list; entries that cannot be read are left out and reported.
 pub(super) fn decode_list<L: TypedList>(
-    port: &ClientMailbox,
+    mailbox: &Arc<ClientMailbox>,
     result: &Json,
 ) -> Result<L, CallError> {
-    // An entry that cannot be read is the exception.
-    decode(port, result).or_else(|error| {
-        let readable = without_unreadable::<L>(port, result);
-        readable.map_or(Err(error), |readable| decode(port, &readable))
+    // Most lists decode as a whole; only then are unreadable entries looked for.
+    decode(mailbox, result).or_else(|error| {
+        let readable = without_unreadable::<L>(mailbox, result);
+        readable.map_or(Err(error), |readable| decode(mailbox, &readable))
     })
 }
 
 /// The same result without the entries that cannot be read; `None` if all of them can.
-fn without_unreadable<L: TypedList>(port: &ClientMailbox, result: &Json) -> Option<Json> {
-    let rejected = port.answers().entry_rejected;
+fn without_unreadable<L: TypedList>(mailbox: &ClientMailbox, result: &Json) -> Option<Json> {
+    let rejected = mailbox.answers().entry_rejected;
     let mut text = Vec::new();
     let mut entries = Vec::new();
     let mut index = 0_usize;
@@ -95,7 +104,7 @@ fn without_unreadable<L: TypedList>(port: &ClientMailbox, result: &Json) -> Opti
                     count += 1;
                     if let Some(rejected) = &rejected {
                         let reason = misfits::<L::Entry>(&json, &error);
-                        unharmed(|| rejected(L::LISTING, index, &reason));
+                        catch_panic(|| rejected(L::LISTING, index, &reason));
                     }
                 }
             }

@@ -11,15 +11,19 @@ mod call;
 mod callbacks;
 mod client_mailbox;
 mod closed;
+mod connect_failure;
 mod feed;
 mod handle;
 mod http;
 mod inputs;
 mod lists;
+mod remote_task;
+mod response_cache;
 mod runner;
+#[cfg(feature = "skills")]
+mod skills;
 mod slot;
 mod subscription;
-mod unreached;
 
 use alloc::boxed::Box;
 use core::task::Waker;
@@ -42,11 +46,15 @@ pub use answers::IntoAnswer;
 pub use call::Call;
 use closed::Ending;
 pub use closed::{CloseCause, Closed};
+pub use connect_failure::ConnectFailure;
 pub use handle::Client;
 pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService};
-use runner::Runner;
+pub use remote_task::{RemoteTask, Started};
+pub use response_cache::ResponseCache;
+use runner::ClientRunner;
+#[cfg(feature = "skills")]
+pub use skills::{LoadedSkill, SkillCallError};
 pub use subscription::Subscription;
-pub use unreached::ConnectFailure;
 
 /// With more answers than this waiting for a server to read them, nothing more is read from it.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
@@ -65,7 +73,7 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 /// | closed | returns once all is written, or given up | |
 pub struct ClientService {
     connection: Connection<client::Client>,
-    runner: Runner,
+    runner: ClientRunner,
     wire: Option<Wire>,
     output: Output,
     /// The bytes of answers that had been transmitted when all output was last written.
@@ -94,7 +102,7 @@ impl ClientService {
     ///
     /// Fails with [`UsageError::AlreadyConnected`] if it has had one.
     pub fn new(client: &Client) -> Result<Self, UsageError> {
-        let (runner, config) = Runner::new(&client.port)?;
+        let (runner, config) = ClientRunner::new(&client.mailbox)?;
         Ok(Self {
             drain: config.limits.drain,
             connection: Connection::client(config),
@@ -264,6 +272,7 @@ impl Drive for ClientService {
             }
         }
         self.act_on_all(now);
+        self.runner.flush();
         self.runner.end_turn(&self.connection);
         if let ServiceState::Closed { until } = self.life
             && until <= now
@@ -312,7 +321,8 @@ impl Drive for ClientService {
             && (unread <= MAX_ANSWER_BYTES || self.output.waiting() == 0)
     }
 
-    /// What a client asks is held by its machine, and what it answers is bounded by `wants_read`.
+    /// Always false: the machine holds back calls, and `wants_read` bounds the answers of the
+    /// client.
     fn is_write_blocked(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! What a client does for its application, whatever it travels on.
+//! Calls, subscriptions and inputs of a client, for any transport.
 //!
 //! In: what handles ask for, what a machine tells of, and the wakes of handlers of inputs. Out:
 //! commands to the machine; responses, changes and answers to those that wait for them.
@@ -12,11 +12,11 @@ use core::task::Waker;
 
 use super::super::bridge::EventSink;
 use super::super::trace::fault;
-use super::answers::{Callback, unharmed};
+use super::answers::{Callback, catch_panic};
 #[cfg(feature = "auth")]
 use super::auth_slot::AuthSlot;
 use super::binding::ClientBinding;
-use super::client_mailbox::{ClientMailbox, ClientWork, Command, OnProgress, Stage};
+use super::client_mailbox::{CallHooks, ClientCommand, ClientMailbox, ClientWork, Stage};
 use super::closed::{CloseCause, Ending};
 use super::feed::Feed;
 use super::inputs::Inputs;
@@ -29,8 +29,8 @@ use mcp_proto::client::{CallError, ClientEvent, Config, SubscriptionId};
 use mcp_proto::internals::SeqMap;
 
 /// The calls, subscriptions and inputs of a client that is driven.
-pub(super) struct Runner {
-    port: Arc<ClientMailbox>,
+pub(super) struct ClientRunner {
+    mailbox: Arc<ClientMailbox>,
     /// By the numbers of their ids.
     calls: SeqMap<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
@@ -38,9 +38,9 @@ pub(super) struct Runner {
     #[cfg(feature = "auth")]
     sign_ins: Vec<Arc<AuthSlot>>,
     inputs: Inputs,
-    /// What is known of the end of the connection.
+    /// Facts about the end of the connection so far.
     pub(super) ending: Ending,
-    /// How many decisions handles can see.
+    /// Number of decisions that handles can see.
     decided: usize,
     /// Nothing, with room for what the next turn brings.
     work: ClientWork,
@@ -50,15 +50,15 @@ pub(super) struct Runner {
 /// A call that has had no response yet.
 struct Pending {
     slot: Arc<Slot>,
-    on_progress: Option<OnProgress>,
+    hooks: Option<Box<CallHooks>>,
 }
 
-impl Runner {
+impl ClientRunner {
     /// The runner of a client that has had none, and the settings of its machine.
-    pub(super) fn new(port: &Arc<ClientMailbox>) -> Result<(Self, Config), UsageError> {
-        let config = port.connect()?;
+    pub(super) fn new(mailbox: &Arc<ClientMailbox>) -> Result<(Self, Config), UsageError> {
+        let config = mailbox.connect()?;
         let runner = Self {
-            port: port.clone(),
+            mailbox: mailbox.clone(),
             calls: SeqMap::default(),
             feeds: BTreeMap::new(),
             #[cfg(feature = "auth")]
@@ -67,20 +67,20 @@ impl Runner {
             ending: Ending::default(),
             decided: 0,
             work: ClientWork::default(),
-            sink: port.sink(),
+            sink: mailbox.sink(),
         };
         Ok((runner, config))
     }
 
-    /// Who wants to see the conversation.
+    /// Function of the application that is shown the conversation, if any.
     pub(super) fn watcher(&self) -> Option<Callback<str>> {
-        let f = self.port.answers().wire?;
-        Some(Arc::new(move |line: &str| unharmed(|| f(line))))
+        let f = self.mailbox.answers().wire?;
+        Some(Arc::new(move |line: &str| catch_panic(|| f(line))))
     }
 
     /// A turn begins; `waker` is woken when there is more to do after it.
     pub(super) fn begin_turn(&self, waker: &Waker) {
-        self.port.begin_turn(waker);
+        self.mailbox.begin_turn(waker);
     }
 
     /// A turn ends.
@@ -88,20 +88,20 @@ impl Runner {
         if self.decided != binding.machine().decisions().len() {
             self.show_decisions(binding);
         }
-        self.port.end_turn();
+        self.mailbox.end_turn();
     }
 
     /// Handles can see how the negotiation has gone.
     fn show_decisions(&mut self, binding: &impl ClientBinding) {
         let decisions = binding.machine().decisions();
         self.decided = decisions.len();
-        self.port.set_decisions(decisions);
+        self.mailbox.set_decisions(decisions);
     }
 
     /// Does what was asked for, and has woken handlers go on; false if there was nothing to do.
     pub(super) fn work(&mut self, now: Instant, binding: &mut impl ClientBinding) -> bool {
         let mut work = core::mem::take(&mut self.work);
-        let has_work = self.port.take_work(&mut work);
+        let has_work = self.mailbox.take_work(&mut work);
         for command in work.commands.drain(..) {
             self.apply_command(now, binding, command);
         }
@@ -109,13 +109,18 @@ impl Runner {
             self.inputs.go_on(now, binding, input);
         }
         self.work = work;
-        if let Some(sink) = &self.sink {
-            sink.clone().flush();
-        }
+        self.flush();
         has_work
     }
 
-    /// The latest time for the next call of [`Runner::handle_timeout`].
+    /// Hands on what events of the machine have led to.
+    pub(super) fn flush(&self) {
+        if let Some(sink) = &self.sink {
+            sink.clone().flush();
+        }
+    }
+
+    /// The latest time for the next call of [`ClientRunner::handle_timeout`].
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.sink.as_ref().and_then(|sink| sink.poll_timeout())
     }
@@ -149,7 +154,7 @@ impl Runner {
             ClientEvent::Connected(server) => {
                 self.show_decisions(binding);
                 if let Some(verdict) = binding.machine().verdict() {
-                    self.port.set_stage(Stage::Connected(Box::new((server, verdict))));
+                    self.mailbox.set_stage(Stage::Connected(Box::new((server, verdict))));
                 }
             }
             ClientEvent::Disconnected(error) => {
@@ -158,20 +163,10 @@ impl Runner {
             }
             // That is for whoever has the stream.
             ClientEvent::Reopen => {}
-            ClientEvent::Response { call, result } => {
-                if let Some(Pending { slot, on_progress }) = self.calls.remove(call.number()) {
-                    slot.finish(result);
-                    unharmed(|| drop(on_progress));
-                }
-            }
-            ClientEvent::Progress { call, progress } => {
-                let pending = self.calls.get_mut(call.number());
-                if let Some(on_progress) = pending.and_then(|pending| pending.on_progress.as_mut())
-                {
-                    unharmed(|| on_progress(progress));
-                }
-            }
-            ClientEvent::Input(input) => self.inputs.give(now, binding, &self.port, input),
+            ClientEvent::Response { .. }
+            | ClientEvent::Progress { .. }
+            | ClientEvent::Task { .. } => self.handle_call_event(event),
+            ClientEvent::Input(input) => self.inputs.give(now, binding, &self.mailbox, input),
             ClientEvent::InputCancelled { input } => self.inputs.cancel(input),
             ClientEvent::Subscribed { subscription, honoured } => {
                 if let Some(feed) = self.feeds.get(&subscription) {
@@ -187,16 +182,46 @@ impl Runner {
                 if let Some(feed) = subscription.and_then(|open| self.feeds.get(&open)) {
                     feed.push(&change);
                 }
-                if let Some(f) = self.port.answers().change {
-                    unharmed(|| f(&change));
+                if let Some(f) = self.mailbox.answers().change {
+                    catch_panic(|| f(&change));
                 }
             }
             ClientEvent::Closed(error) => {
                 self.show_decisions(binding);
                 self.ending.begin(error.clone().map_or(CloseCause::Ended, CloseCause::Connect));
-                self.port.set_stage(Stage::Closed(error));
+                self.mailbox.set_stage(Stage::Closed(error));
             }
             event => self.tell(event),
+        }
+    }
+
+    /// A call has its response, or has got further.
+    fn handle_call_event(&mut self, event: ClientEvent) {
+        match event {
+            ClientEvent::Response { call, result } => {
+                if let Some(Pending { slot, hooks }) = self.calls.remove(call.number()) {
+                    slot.finish(result);
+                    catch_panic(|| drop(hooks));
+                }
+            }
+            ClientEvent::Progress { call, progress } => {
+                let pending = self.calls.get_mut(call.number());
+                let hooks = pending.and_then(|pending| pending.hooks.as_mut());
+                if let Some(on_progress) = hooks.and_then(|hooks| hooks.progress.as_mut()) {
+                    catch_panic(|| on_progress(progress));
+                }
+            }
+            ClientEvent::Task { call, task } => {
+                if let Some(pending) = self.calls.get_mut(call.number()) {
+                    pending.slot.follow(&task.task_id);
+                    let hooks = pending.hooks.as_mut();
+                    if let Some(on_task) = hooks.and_then(|hooks| hooks.task.as_mut()) {
+                        catch_panic(|| on_task(task));
+                    }
+                }
+            }
+            // The others are about no call.
+            _ => {}
         }
     }
 
@@ -219,52 +244,52 @@ impl Runner {
 
     /// Tells the application's functions.
     fn tell(&self, event: ClientEvent) {
-        let answers = self.port.answers();
+        let answers = self.mailbox.answers();
         match event {
             ClientEvent::Log(message) => {
                 if let Some(f) = answers.log {
-                    unharmed(|| f(&message));
+                    catch_panic(|| f(&message));
                 }
             }
             ClientEvent::ElicitationComplete { elicitation_id } => {
                 if let Some(f) = answers.elicitation_complete {
-                    unharmed(|| f(&elicitation_id));
+                    catch_panic(|| f(&elicitation_id));
                 }
             }
             ClientEvent::Notification { method, params } => {
                 if let Some(f) = answers.notification {
-                    unharmed(|| f(&method, &params));
+                    catch_panic(|| f(&method, &params));
                 }
             }
             ClientEvent::ToolRejected { tool, reason } => {
                 if let Some(f) = answers.tool_rejected {
-                    unharmed(|| f(&tool, &reason));
+                    catch_panic(|| f(&tool, &reason));
                 }
             }
             ClientEvent::Unauthorized { unauthorized, .. } => {
                 if let Some(f) = answers.unauthorized {
-                    unharmed(|| f(&unauthorized));
+                    catch_panic(|| f(&unauthorized));
                 }
             }
             ClientEvent::NoStream { error } => {
                 if let Some(f) = answers.no_stream {
-                    unharmed(|| f(&error));
+                    catch_panic(|| f(&error));
                 }
             }
             ClientEvent::Undelivered { message, error } => {
                 if let Some(f) = answers.undelivered {
-                    unharmed(|| f(&message, &error));
+                    catch_panic(|| f(&message, &error));
                 }
             }
             ClientEvent::PeerFault(error) => {
                 fault(&error);
                 if let Some(f) = answers.fault {
-                    unharmed(|| f(&error));
+                    catch_panic(|| f(&error));
                 }
             }
             ClientEvent::Disconnected(error) => {
                 if let Some(f) = answers.disconnected {
-                    unharmed(|| f(&error));
+                    catch_panic(|| f(&error));
                 }
             }
             // The others have no function of the application.
@@ -275,8 +300,8 @@ impl Runner {
     /// The state of the authorizer has changed.
     #[cfg(feature = "auth")]
     pub(super) fn authorization_changed(&mut self, state: &AuthState) {
-        if let Some(f) = self.port.answers().authorization {
-            unharmed(|| f(state));
+        if let Some(f) = self.mailbox.answers().authorization {
+            catch_panic(|| f(state));
         }
         let result = match state {
             AuthState::Ready { .. } => Ok(()),
@@ -288,37 +313,42 @@ impl Runner {
         }
     }
 
-    fn apply_command(&mut self, now: Instant, binding: &mut impl ClientBinding, command: Command) {
+    fn apply_command(
+        &mut self,
+        now: Instant,
+        binding: &mut impl ClientBinding,
+        command: ClientCommand,
+    ) {
         match command {
-            Command::Start { slot, ask, options, on_progress } => {
+            ClientCommand::Start { slot, ask, options, hooks } => {
                 match binding.with(now, |client| ask.start(client, now, options)) {
                     Ok(call) => {
                         slot.begin(call);
-                        self.calls.insert(call.number(), Pending { slot, on_progress });
+                        self.calls.insert(call.number(), Pending { slot, hooks });
                     }
-                    Err(UsageError::Closed) => slot.finish(Err(self.port.cause())),
+                    Err(UsageError::Closed) => slot.finish(Err(self.mailbox.cause())),
                     Err(error) => slot.finish(Err(CallError::Usage(error))),
                 }
             }
-            Command::Subscribe { feed, filter } => {
+            ClientCommand::Subscribe { feed, filter } => {
                 match binding.with(now, |client| client.subscribe(now, filter)) {
                     Ok(subscription) => {
                         feed.begin(subscription);
                         self.feeds.insert(subscription, feed);
                     }
-                    Err(UsageError::Closed) => feed.end(Err(self.port.cause())),
+                    Err(UsageError::Closed) => feed.end(Err(self.mailbox.cause())),
                     Err(error) => feed.end(Err(CallError::Usage(error))),
                 }
             }
             // What may not be sent, or not any more, goes nowhere.
-            Command::Verb(verb) => binding.with(now, |client| verb(client, now)),
-            Command::Field { name, value } => binding.set_field(now, &name, &value),
+            ClientCommand::Verb(verb) => binding.with(now, |client| verb(client, now)),
+            ClientCommand::Field { name, value } => binding.set_field(now, &name, &value),
             #[cfg(feature = "auth")]
-            Command::Authorizer { slot, verb } => match binding.with_authorizer(now, verb) {
+            ClientCommand::Authorizer { slot, verb } => match binding.with_authorizer(now, verb) {
                 Some(()) => self.sign_ins.push(slot),
                 None => slot.refuse("the client has no sign-in"),
             },
-            Command::Close => {
+            ClientCommand::Close => {
                 self.ending.begin(CloseCause::Requested);
                 binding.with(now, |client| client.close(now));
             }
@@ -326,7 +356,7 @@ impl Runner {
     }
 }
 
-impl Drop for Runner {
+impl Drop for ClientRunner {
     /// Tells those that wait that nobody will answer; their calls may have been sent.
     fn drop(&mut self) {
         for pending in self.calls.values_mut() {
@@ -339,10 +369,11 @@ impl Drop for Runner {
         for feed in core::mem::take(&mut self.feeds).into_values() {
             feed.end(Err(CallError::Closed));
         }
-        if !matches!(self.port.stage(), Stage::Closed(_)) {
-            self.port.set_stage(Stage::Closed(None));
+        if !matches!(self.mailbox.stage(), Stage::Closed(_)) {
+            self.mailbox.set_stage(Stage::Closed(None));
         }
-        self.port.end(self.ending.finish());
+        self.mailbox.end(self.ending.finish());
+        self.flush();
         if let Some(sink) = &self.sink {
             sink.handle_end();
         }

@@ -1,12 +1,13 @@
 //! Meeting place of a call and its response.
 
+use alloc::boxed::Box;
 use core::task::{Poll, Waker};
 
 use super::super::mailbox::Mailbox;
 use mcp_proto::Json;
 use mcp_proto::client::{CallError, CallId};
 
-/// Where the response to a call is put.
+/// Place for the response to a call.
 #[derive(Default)]
 pub(super) struct Slot {
     state: Mailbox<SlotState>,
@@ -14,8 +15,10 @@ pub(super) struct Slot {
 
 #[derive(Default)]
 struct SlotState {
-    /// What the machine calls it, once it does.
+    /// Id that the machine has given to the call, once it has.
     call: Option<CallId>,
+    /// The id of the task that it follows.
+    task: Option<Box<str>>,
     result: Option<Result<Json, CallError>>,
 }
 
@@ -26,6 +29,20 @@ impl Slot {
 
     pub(super) fn call(&self) -> Option<CallId> {
         self.state.look(|state| state.call)
+    }
+
+    /// The call follows this task.
+    pub(super) fn follow(&self, task_id: &str) {
+        self.state.look(|state| {
+            if state.task.is_none() {
+                state.task = Some(task_id.into());
+            }
+        });
+    }
+
+    /// The id of the task that the call follows.
+    pub(super) fn task(&self) -> Option<Box<str>> {
+        self.state.look(|state| state.task.clone())
     }
 
     pub(super) fn finish(&self, result: Result<Json, CallError>) {

@@ -1,18 +1,18 @@
-//! What an application is told of, as it comes.
+//! Changes and notifications of a subscription, as they come.
 
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
 use core::future::poll_fn;
 
-use super::client_mailbox::{ClientMailbox, Command};
+use super::client_mailbox::{ClientCommand, ClientMailbox};
 use super::feed::Feed;
 use mcp_proto::client::{CallError, Change};
 use mcp_proto::types::SubscriptionFilter;
 
 /// An open subscription; dropping it ends it.
 pub struct Subscription {
-    port: Arc<ClientMailbox>,
+    mailbox: Arc<ClientMailbox>,
     feed: Arc<Feed>,
     honoured: SubscriptionFilter,
 }
@@ -20,14 +20,14 @@ pub struct Subscription {
 impl Subscription {
     /// Subscribes, and waits for what the server honours of it.
     pub(super) async fn open(
-        port: Arc<ClientMailbox>,
+        mailbox: Arc<ClientMailbox>,
         filter: SubscriptionFilter,
     ) -> Result<Self, CallError> {
         let feed = Arc::new(Feed::default());
-        port.command(Command::Subscribe { feed: feed.clone(), filter });
+        mailbox.command(ClientCommand::Subscribe { feed: feed.clone(), filter });
         // From here on, dropping it ends it.
         let mut subscription =
-            Self { port, feed: feed.clone(), honoured: SubscriptionFilter::default() };
+            Self { mailbox, feed: feed.clone(), honoured: SubscriptionFilter::default() };
         subscription.honoured = poll_fn(|context| feed.poll_begun(context)).await?;
         Ok(subscription)
     }
@@ -38,7 +38,7 @@ impl Subscription {
         self.feed.ended()
     }
 
-    /// What the server honours of what was asked for.
+    /// Part of the requested filter that the server honours.
     pub fn honoured(&self) -> &SubscriptionFilter {
         &self.honoured
     }
@@ -53,7 +53,7 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let feed = self.feed.clone();
-        self.port.apply(move |client, now| {
+        self.mailbox.apply(move |client, now| {
             if let Some(subscription) = feed.subscription() {
                 // It may have ended meanwhile.
                 let _ = client.unsubscribe(now, subscription);

@@ -15,15 +15,14 @@ use mcp_proto::internals::Holder;
 use mcp_proto::server::ServerEvent;
 use mcp_proto::{Duration, Instant};
 
-/// How long to wait when the system has no room for another connection.
+/// Pause when the system has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(50);
 
 /// The longest time that connections may take to close beyond `Limits::drain`.
 const GRACE: Duration = Duration::from_millis(500);
 
 impl HttpServer {
-    /// A service for a socket that was accepted at `now`, of a client that no limit per address
-    /// counts.
+    /// A service for a socket that was accepted at `now`. Limits per address do not apply to it.
     pub fn connect(&self, now: Instant) -> Service<HttpLink> {
         self.open(now, None)
     }
@@ -36,21 +35,21 @@ impl HttpServer {
     fn open(&self, now: Instant, peer: Option<IpAddr>) -> Service<HttpLink> {
         let hub = self.hub.clone();
         let config = &self.hub.config;
-        Service::with(&self.hub.catalog, &config.server, |declaration, port| {
+        Service::with(&self.hub.catalog, &config.server, |declaration, mailbox| {
             let mut connection = Connection::new(now, declaration, config.clone());
             if let Some(peer) = peer {
                 connection.set_peer(peer);
             }
             let number = hub.connections.fetch_add(1, Ordering::Relaxed).saturating_add(1);
             let holder = Holder::new(config, None, peer);
-            let meter = hub.open.open(now, number, holder, port.clone());
+            let meter = hub.open.open(now, number, holder, mailbox.clone());
             HttpLink::new(hub, number, connection, meter)
         })
     }
 
-    /// Returns whether fewer than `Limits::max_connections` are open, so that the one that was
-    /// accepted from `peer` may be served. If not, a connection is told to end that is idle, of the
-    /// holder that has most: ask again when one has closed, or after 50 ms.
+    /// Returns whether a connection from `peer` may be served: fewer than `Limits::max_connections`
+    /// are open. If not, it makes room: an idle connection of the address with the most connections
+    /// is told to end. Ask again when one has closed, or after 50 ms.
     pub fn has_room(&self, now: Instant, peer: IpAddr) -> bool {
         let has_room = self.hub.open.count() < self.config().server.limits.max_connections;
         if !has_room {
@@ -60,8 +59,8 @@ impl HttpServer {
         has_room
     }
 
-    /// A connection could not be accepted. Returns how long to wait before the next one, if this is
-    /// not the failure of this one alone; an idle connection is told to end then, so that there is
+    /// A connection could not be accepted. Returns how long to wait before the next accept, unless
+    /// the failure concerns only this connection. An idle connection is told to end then, to make
     /// room. When one has closed, there is no need to wait for longer.
     pub fn handle_accept_error(&self, now: Instant, error: &io::Error) -> Option<Duration> {
         let pause = Self::pause_after(error)?;
@@ -72,8 +71,9 @@ impl HttpServer {
         Some(pause)
     }
 
-    /// How long to wait before the next connection is accepted, after one could not be: 50 ms if
-    /// the system has no room, as with too many open files; `None` if that one alone is gone.
+    /// Pause before the next connection is accepted, after an accept has failed. It is 50 ms if the
+    /// system has no room, as with too many open files; `None` if the failure concerns one
+    /// connection only.
     pub fn pause_after(error: &io::Error) -> Option<Duration> {
         let is_of_one = matches!(
             error.kind(),

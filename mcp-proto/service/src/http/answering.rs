@@ -107,7 +107,7 @@ pub enum Part {
 
 impl Answering {
     fn new(now: Instant, hub: Arc<ServerShared>, runner: Runner, exchange: Exchange) -> Self {
-        let visitor = EndpointWaker(runner.port.clone());
+        let visitor = EndpointWaker(runner.mailbox.clone());
         Self { hub, exchange, runner, visitor, now, ended: false }
     }
 
@@ -115,18 +115,18 @@ impl Answering {
     /// [`poll_timeout`](Self::poll_timeout) is to be awaited. After [`Part::End`] it is `End`.
     pub fn turn(&mut self, now: Instant, waker: &Waker) -> Option<Part> {
         self.now = now;
-        self.runner.port.begin_turn(now, waker);
+        self.runner.mailbox.begin_turn(now, waker);
         if self.exchange.poll_timeout().is_some_and(|at| at <= now) {
             self.exchange.handle_timeout(now);
         }
         let part = self.part(now);
-        self.runner.port.end_turn();
+        self.runner.mailbox.end_turn();
         part
     }
 
-    /// When [`turn`](Self::turn) is to be called at the latest.
+    /// Time by which [`turn`](Self::turn) must be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let sleep = self.runner.port.next_sleep();
+        let sleep = self.runner.mailbox.next_sleep();
         self.exchange.poll_timeout().into_iter().chain(sleep).min()
     }
 
@@ -165,7 +165,7 @@ impl Answering {
                 self.visit(now);
                 continue;
             }
-            let work = self.runner.port.take_work()?;
+            let work = self.runner.mailbox.take_work()?;
             if work.visit {
                 self.visit(now);
             }
@@ -218,7 +218,7 @@ impl Drop for Answering {
     }
 }
 
-/// What belongs to a session belongs to the endpoint.
+/// Verbs of sessions, which the endpoint answers: an exchange has no session of its own.
 impl SessionScope for Exchange {}
 
 impl Scope for Exchange {
@@ -235,7 +235,7 @@ impl Scope for Exchange {
         Self::notify(self, now, about, notification)
     }
 
-    /// What it was declared when it began, it is to its end.
+    /// Does nothing: an exchange keeps the declaration that it began with.
     fn declare(&mut self, _now: Instant, _declaration: Arc<Declaration>) {}
 
     /// The endpoint tells of changes.

@@ -42,12 +42,12 @@ pub(super) struct Meter {
     /// The microsecond at which the activity began, and in the lowest 2 bits the activity.
     activity: AtomicU64,
     ends: AtomicBool,
-    port: Arc<ServiceMailbox>,
+    mailbox: Arc<ServiceMailbox>,
 }
 
 impl Meter {
-    fn new(now: Instant, port: Arc<ServiceMailbox>) -> Arc<Self> {
-        let meter = Self { activity: AtomicU64::new(0), ends: AtomicBool::new(false), port };
+    fn new(now: Instant, mailbox: Arc<ServiceMailbox>) -> Arc<Self> {
+        let meter = Self { activity: AtomicU64::new(0), ends: AtomicBool::new(false), mailbox };
         meter.record(now, Activity::Idle);
         Arc::new(meter)
     }
@@ -77,9 +77,9 @@ impl Connections {
         now: Instant,
         number: u64,
         holder: Holder,
-        port: Arc<ServiceMailbox>,
+        mailbox: Arc<ServiceMailbox>,
     ) -> Arc<Meter> {
-        let meter = Meter::new(now, port);
+        let meter = Meter::new(now, mailbox);
         let mut state = self.0.lock();
         state.shares.charge(&holder, 1);
         state.shares.insert(&holder, number);
@@ -107,7 +107,7 @@ impl Connections {
         // Waking may run anything, and must not find the lock held.
         if let Some(meter) = &victim {
             meter.ends.store(true, Ordering::Relaxed);
-            meter.port.ask_for_visit();
+            meter.mailbox.ask_for_visit();
         }
         victim.is_some()
     }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::ServerShared;
 use mcp_proto::server::Account;
 
-/// Bytes, and what they take of the server's budget.
+/// Bytes with their share of the server's budget.
 struct Held {
     data: Bytes,
     _account: Account,
@@ -18,7 +18,8 @@ impl AsRef<[u8]> for Held {
 }
 
 impl ServerShared {
-    /// The same bytes, which count against `Limits::max_endpoint_bytes` as long as anybody has them.
+    /// Returns the same bytes, which count against `Limits::max_endpoint_bytes` until the last copy
+    /// is dropped.
     pub(super) fn hold(&self, data: Bytes) -> Bytes {
         if data.len() <= Account::UNCOUNTED {
             return data;

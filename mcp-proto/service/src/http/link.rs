@@ -73,7 +73,7 @@ impl HttpLink {
     }
 }
 
-/// What belongs to a session belongs to the endpoint.
+/// Verbs of sessions, which the endpoint answers: a connection has no session of its own.
 impl SessionScope for HttpLink {}
 
 impl Scope for HttpLink {

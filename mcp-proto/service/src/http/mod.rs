@@ -30,11 +30,11 @@ use bytes::Bytes;
 
 use super::Spawned;
 use super::catalog::{Catalog, CatalogSnapshot};
+use super::jobs::{SpawnedHandler, StartedJob, begin, handlers_ended};
 use super::lock::Lock;
 use super::mailbox::wake;
 use super::runner::{PreparedCall, gone};
 use super::service_mailbox::{Cancel, ServiceMailbox};
-use super::tasks::{SpawnedHandler, Started, begin, handlers_ended};
 use super::trace::{alarmed, fault};
 use crate::Clock;
 use crate::drive::TURN_ROUNDS;
@@ -60,8 +60,8 @@ pub struct HttpServer {
 pub(super) struct ServerShared {
     config: Arc<Config>,
     catalog: Catalog,
-    /// What the handlers of sessions report to.
-    port: Arc<ServiceMailbox>,
+    /// Mailbox of the handlers of sessions.
+    mailbox: Arc<ServiceMailbox>,
     shared: Lock<Shared>,
     /// The handlers of sessions that have not ended.
     running: Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
@@ -70,9 +70,9 @@ pub(super) struct ServerShared {
     open: Connections,
     /// An account of nothing, which knows how full the endpoint is.
     account: Account,
-    /// How many connections there were.
+    /// Number of connections so far.
     connections: AtomicU64,
-    /// When something of them was shown last.
+    /// Time at which a line of any connection was last shown.
     told: Arc<AtomicU64>,
 }
 
@@ -89,15 +89,15 @@ impl HttpServer {
     ) -> Self {
         let catalog = catalog.into();
         let config = Arc::new(config);
-        let port = Arc::new(ServiceMailbox::new(catalog.clone()));
-        let offer = catalog.join(&port);
+        let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
+        let offer = catalog.join(&mailbox);
         let endpoint = Endpoint::new(offer.declaration.clone(), config.clone(), Box::new(ids));
         let shared = Shared::new(endpoint, offer);
         let hub = ServerShared {
             account: config.server.account(),
             config,
             catalog,
-            port,
+            mailbox,
             shared: Lock::new(shared),
             running: Lock::default(),
             on_event: Lock::new(None),
@@ -166,10 +166,10 @@ impl HttpServer {
     /// cancelled handler is polled once more.
     pub async fn finish(&self, clock: &mut impl Clock) {
         self.hub.cancel_all();
-        handlers_ended(&self.hub.port, clock).await;
+        handlers_ended(&self.hub.mailbox, clock).await;
     }
 
-    /// How many sessions are open.
+    /// Number of open sessions.
     pub fn sessions(&self) -> usize {
         self.hub.shared.lock().endpoint.sessions()
     }
@@ -195,12 +195,12 @@ pub(super) struct EndpointVisit<'a> {
     pub(super) visits: &'a mut dyn FnMut(&mut Endpoint<EndpointWaker>),
 }
 
-/// What is to be done once nothing is locked.
+/// Actions to take once nothing is locked.
 struct DeferredActions {
     /// Mostly it is one thing.
     first: Option<EndpointAction<EndpointWaker>>,
     others: VecDeque<EndpointAction<EndpointWaker>>,
-    /// What is offered, if the first thing is a request that a handler owes the answer to.
+    /// Offer of the catalog, if the first action is a request that a handler owes the answer to.
     offer: Option<CatalogSnapshot>,
     /// True if whoever tends is to look sooner.
     sooner: bool,
@@ -245,7 +245,7 @@ impl ServerShared {
         mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
         if todo.sooner {
-            self.port.wake_driver();
+            self.mailbox.wake_driver();
         }
         match todo.first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
@@ -269,9 +269,9 @@ impl ServerShared {
     ) {
         match action {
             // Whoever visits has seen what there is.
-            EndpointAction::Wake(EndpointWaker(port))
-                if visit.as_ref().is_some_and(|visit| Arc::ptr_eq(&visit.visitor.0, &port)) => {}
-            EndpointAction::Wake(EndpointWaker(port)) => port.ask_for_visit(),
+            EndpointAction::Wake(EndpointWaker(mailbox))
+                if visit.as_ref().is_some_and(|visit| Arc::ptr_eq(&visit.visitor.0, &mailbox)) => {}
+            EndpointAction::Wake(EndpointWaker(mailbox)) => mailbox.ask_for_visit(),
             EndpointAction::Event(ServerEvent::Request(request)) => {
                 // Another connection may have cancelled it meanwhile.
                 let offer = {
@@ -298,7 +298,7 @@ impl ServerShared {
             }
             ServerEvent::Notification { session, handler, method, params } => {
                 let offer = self.shared.lock().offer.clone();
-                offer.notify(&self.port, (session, handler), method, params);
+                offer.notify(&self.mailbox, (session, handler), method, params);
             }
             ServerEvent::SessionEnded { session, handler } => {
                 let offer = self.shared.lock().offer.clone();
@@ -334,14 +334,14 @@ impl ServerShared {
     ) {
         let about = request.reply.id();
         let id = &|| self.shared.lock().endpoint.request_id(about).cloned();
-        let called = offer.call(&self.port, request, Arc::new(Cancel::new()), now, id);
+        let called = offer.call(&self.mailbox, request, Arc::new(Cancel::new()), now, id);
         let PreparedCall { reply, cancel, call } = match called {
             Err(reply) => return self.respond(now, reply, gone(), visit),
             Ok(called) => called,
         };
         match begin(reply, cancel, call) {
-            Started::Done(reply, outcome) => self.respond(now, reply, outcome, visit),
-            Started::Pending(job) => {
+            StartedJob::Done(reply, outcome) => self.respond(now, reply, outcome, visit),
+            StartedJob::Pending(job) => {
                 let cancel = job.cancel();
                 self.running.lock().insert(about, cancel.clone());
                 // Or before it was among those that run.
@@ -349,7 +349,7 @@ impl ServerShared {
                     self.running.lock().remove(&about);
                     cancel.set();
                 }
-                (self.spawn)(Box::pin(SpawnedHandler::new(job, self.port.clone())));
+                (self.spawn)(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
             }
         }
     }
@@ -377,7 +377,7 @@ impl ServerShared {
     /// Does what has been reported. It is taken out and done under one lock: else somebody could
     /// answer a request between the two, and what its handler has told before would be lost.
     fn catch_up(&self, now: Instant, shared: &mut Shared) -> Leftover {
-        match self.port.take_commands() {
+        match self.mailbox.take_commands() {
             Some((commands, news)) => shared.catch_up(now, commands, news, &self.running),
             None => Leftover::default(),
         }
@@ -392,7 +392,7 @@ impl ServerShared {
 
     /// Does what is to be done, and says when there is more.
     fn turn(self: &Arc<Self>, now: Instant, waker: &Waker) -> Option<Instant> {
-        self.port.begin_turn(now, waker);
+        self.mailbox.begin_turn(now, waker);
         // What is left after that many rounds has the driver woken again.
         for _ in 0..TURN_ROUNDS {
             let (leftover, todo) = self.share(|shared| {
@@ -404,21 +404,21 @@ impl ServerShared {
             });
             leftover.finish();
             self.act(now, todo, None);
-            if !self.port.has_work() {
+            if !self.mailbox.has_work() {
                 break;
             }
         }
-        self.port.end_turn();
+        self.mailbox.end_turn();
         let due = self.shared.lock().endpoint.poll_timeout();
-        due.into_iter().chain(self.port.next_sleep()).min()
+        due.into_iter().chain(self.mailbox.next_sleep()).min()
     }
 }
 
 impl Drop for ServerShared {
     /// Tells the catalog, and handlers of sessions, that nobody waits for them.
     fn drop(&mut self) {
-        self.catalog.leave(&self.port);
-        self.port.close();
+        self.catalog.leave(&self.mailbox);
+        self.mailbox.close();
         self.cancel_all();
     }
 }

@@ -1,5 +1,5 @@
-//! What the connections of a server share, behind its lock: the endpoint, the offer, and the requests
-//! for input that clients have not answered.
+//! State that the connections of a server share, behind its lock: the endpoint, the offer, and the
+//! requests for input that clients have not answered.
 //!
 //! In: what handlers and sessions have reported, and what has changed in the catalog. Out: what is to
 //! be done once nothing is locked.
@@ -10,7 +10,6 @@ use alloc::vec::Vec;
 use core::task::Waker;
 
 use super::super::catalog::CatalogSnapshot;
-use super::super::changes::Changes;
 use super::super::commands::Commands;
 use super::super::lock::Lock;
 use super::super::service_mailbox::{Cancel, CatalogUpdate, Command};
@@ -24,12 +23,12 @@ pub(super) struct Shared {
     pub(super) endpoint: Endpoint<EndpointWaker>,
     pub(super) offer: CatalogSnapshot,
     pub(super) questions: Questions,
-    /// When whoever tends looks next.
+    /// Time at which the background task looks next.
     pub(super) tended: Instant,
 }
 
-/// What is left to do once nothing is locked. Handlers may run anything when they are dropped, and so
-/// may whoever is woken.
+/// Values to drop and tasks to wake once nothing is locked. Handlers may run anything when they are
+/// dropped, and so may whoever is woken.
 #[derive(Default)]
 pub(super) struct Leftover {
     offer: Option<CatalogSnapshot>,
@@ -58,15 +57,11 @@ impl Shared {
         running: &Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
     ) -> Leftover {
         let offer = news.offer.map(|offer| self.take(now, offer));
-        match news.changes {
-            Changes::These(changes) => {
-                for change in &changes {
-                    // It was declared when it was published.
-                    let _ = self.endpoint.publish(now, change);
-                }
-            }
-            Changes::Everything => self.endpoint.publish_all(now),
-        }
+        news.changes.publish(|change| match change {
+            // It was declared when it was published.
+            Some(change) => drop(self.endpoint.publish(now, change)),
+            None => self.endpoint.publish_all(now),
+        });
         let wakers =
             commands.into_iter().filter_map(|command| self.apply_command(now, command, running));
         Leftover { offer, wakers: wakers.collect() }

@@ -22,8 +22,12 @@ pub(super) struct Verifying {
 }
 
 impl Verifying {
-    pub(super) fn new(number: u64, verification: Verification, port: &Arc<ServiceMailbox>) -> Self {
-        let waker = Waker::from(Arc::new(VisitWaker(port.clone())));
+    pub(super) fn new(
+        number: u64,
+        verification: Verification,
+        mailbox: &Arc<ServiceMailbox>,
+    ) -> Self {
+        let waker = Waker::from(Arc::new(VisitWaker(mailbox.clone())));
         Self { number, verification: guarded(verification), waker }
     }
 

@@ -31,7 +31,7 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// The time for which keys are used without a look at the set.
 const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// The keys, and where they come from.
+/// Keys with their source.
 pub(super) struct KeyCache {
     source: Box<dyn KeySource>,
     state: Lock<CacheState>,
@@ -93,7 +93,7 @@ impl KeyCache {
     }
 }
 
-/// A fetch that is running. Dropped before its end, it has failed.
+/// A running fetch. A fetch that is dropped before its end counts as failed.
 struct Fetch<'a> {
     cache: &'a KeyCache,
     ended: Option<(Duration, io::Result<Vec<u8>>)>,

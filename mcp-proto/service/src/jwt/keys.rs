@@ -1,7 +1,10 @@
 //! Keys of an issuer that verify signatures.
 //!
 //! In: a JSON Web Key Set. Out: the keys that are of use, each with its one algorithm. Keys for
-//! encryption, symmetric keys, and those of unknown kinds are left out.
+//! encryption, symmetric keys, those of unknown kinds, and those with a member of another type than it
+//! should have are left out.
+//!
+//! [RFC 7517, section 4](https://www.rfc-editor.org/rfc/rfc7517#section-4)
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -33,7 +36,8 @@ impl VerifyingKey {
 
     fn read(jwk: &Value) -> Option<Self> {
         let text = |name| jwk.get(name).and_then(Value::as_str);
-        if text("use").is_some_and(|purpose| purpose != "sig") {
+        let is_text = |name| jwk.get(name).is_none_or(Value::is_string);
+        if !["use", "alg", "kid"].into_iter().all(is_text) || !is_for_signatures(jwk) {
             return None;
         }
         let (usual, key) = match (text("kty")?, text("crv")) {
@@ -85,4 +89,13 @@ impl VerifyingKey {
         let message = token.message.as_bytes();
         crypto::verify(&token.signature, message, &self.key, algorithm).unwrap_or(false)
     }
+}
+
+/// True if a key says that it verifies signatures, or nothing about its use.
+fn is_for_signatures(jwk: &Value) -> bool {
+    let verifies = |operations: &Value| {
+        let operations = operations.as_array();
+        operations.is_some_and(|it| it.iter().any(|operation| operation == "verify"))
+    };
+    jwk.get("use").is_none_or(|purpose| purpose == "sig") && jwk.get("key_ops").is_none_or(verifies)
 }

@@ -13,9 +13,9 @@
 //! | it has no `kid` and there are several keys of its algorithm | it would have to be tried |
 //! | [`ClaimRules`] refuse it | it is for another server, has expired, … |
 //!
-//! Keys are fetched when the first token comes, after an hour, and when a token has an unknown `kid`;
-//! at most once in a minute, or 5 s after a failure. What is known stays in use while they cannot be
-//! fetched. Tokens that come meanwhile wait for the same fetch.
+//! Keys are fetched when the first token comes, after an hour, and when a token has an unknown
+//! `kid`. They are fetched at most once a minute, or 5 s after a failure. What is known stays in
+//! use while they cannot be fetched. Tokens that come meanwhile wait for the same fetch.
 //!
 //! [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515), [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517),
 //! [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725)

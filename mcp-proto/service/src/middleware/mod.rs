@@ -7,6 +7,7 @@
 mod limits;
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -95,6 +96,7 @@ pub struct Next {
     method: Method,
     handler: Handler,
     checks: Checks,
+    id: HandlerId,
 }
 
 impl Next {
@@ -105,7 +107,7 @@ impl Next {
 
     fn start(&mut self, request: HandlerRequest) -> BoxFuture {
         let rest = self.layers.0.iter().enumerate().skip(self.at);
-        let found = rest.into_iter().find(|(_, layer)| layer.is_around(request.kind));
+        let found = rest.into_iter().find(|(_, layer)| layer.is_around(request.kind, self.id));
         if let Some((at, layer)) = found {
             let next = Self {
                 layers: self.layers.clone(),
@@ -113,6 +115,7 @@ impl Next {
                 method: self.method.clone(),
                 handler: self.handler.clone(),
                 checks: self.checks.clone(),
+                id: self.id,
             };
             return (layer.f)(request, next);
         }
@@ -139,12 +142,15 @@ pub(super) struct Layers(Arc<Vec<Layer>>);
 struct Layer {
     /// The kind of the handlers that it is around; `None` for all.
     kind: Option<HandlerKind>,
+    /// The handlers of the mounted registry that it came with; `None` for all.
+    mounted: Option<Arc<BTreeSet<HandlerId>>>,
     f: Arc<dyn Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync>,
 }
 
 impl Layer {
-    fn is_around(&self, kind: HandlerKind) -> bool {
+    fn is_around(&self, kind: HandlerKind, id: HandlerId) -> bool {
         self.kind.is_none_or(|only| only == kind)
+            && self.mounted.as_ref().is_none_or(|handlers| handlers.contains(&id))
     }
 }
 
@@ -155,7 +161,7 @@ impl fmt::Debug for Layer {
 }
 
 impl Layers {
-    /// What handles a request of this method; `None` if no function is around its handler.
+    /// Layered call for a request of this method; `None` if no layer is around its handler.
     pub(super) fn around(
         &self,
         registry: &Registry,
@@ -167,15 +173,37 @@ impl Layers {
             return None;
         }
         let kind = HandlerKind::of(method);
-        self.0.iter().any(|layer| layer.is_around(kind)).then(|| {
+        self.0.iter().any(|layer| layer.is_around(kind, id)).then(|| {
             Box::new(LayeredCall {
                 layers: self.clone(),
                 kind,
                 method: method.name().into(),
                 tool: registry.tool_of(id).cloned(),
                 received,
+                id,
             })
         })
+    }
+
+    /// Adds the layers of a registry that is mounted, around these handlers of it alone. They are
+    /// inside of all others.
+    pub(super) fn mount(&mut self, other: &Self, handlers: BTreeSet<HandlerId>) {
+        if other.0.is_empty() {
+            return;
+        }
+        let handlers = Arc::new(handlers);
+        let mounted = other.0.iter().cloned().map(|layer| {
+            let handlers = layer.mounted.unwrap_or_else(|| handlers.clone());
+            Layer { mounted: Some(handlers), ..layer }
+        });
+        Arc::make_mut(&mut self.0).extend(mounted);
+    }
+
+    /// Adds a layer, inside of those that are there but for the mounted ones.
+    fn add(&mut self, layer: Layer) {
+        let layers = Arc::make_mut(&mut self.0);
+        let at = layers.iter().position(|layer| layer.mounted.is_some());
+        layers.insert(at.unwrap_or(layers.len()), layer);
     }
 }
 
@@ -186,6 +214,7 @@ pub(super) struct LayeredCall {
     method: String,
     tool: Option<Tool>,
     received: Instant,
+    id: HandlerId,
 }
 
 impl LayeredCall {
@@ -196,11 +225,11 @@ impl LayeredCall {
         given: HandlerArgs,
         context: Context,
     ) -> HandlerCall {
-        let Self { layers, kind, method: name, tool, received } = self;
+        let Self { layers, kind, method: name, tool, received, id } = self;
         let HandlerArgs { method, params, arguments } = given;
         let request =
             HandlerRequest { kind, method: name, tool, params, arguments, context, received };
-        let mut next = Next { layers, at: 0, method, handler: handler.clone(), checks };
+        let mut next = Next { layers, at: 0, method, handler: handler.clone(), checks, id };
         HandlerCall::Future(next.start(request))
     }
 }
@@ -250,7 +279,7 @@ impl Registry {
         Fut: Future<Output = Outcome> + Send + 'static,
     {
         let f = Arc::new(move |request, next| Box::pin(f(request, next)) as BoxFuture);
-        Arc::make_mut(&mut self.layers.0).push(Layer { kind, f });
+        self.layers.add(Layer { kind, mounted: None, f });
         self
     }
 }

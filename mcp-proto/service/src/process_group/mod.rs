@@ -137,7 +137,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// When to look whether anybody is left in a group.
+/// Schedule of the checks whether processes are left in a group.
 struct Look {
     next: Instant,
     pause: Duration,

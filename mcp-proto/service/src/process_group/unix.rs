@@ -1,8 +1,8 @@
 //! Signals to a process group on Unix.
 //!
 //! In: the id of a group, which is that of its leader. Out: signals to all that are in it, and
-//! whether there is anybody. The id is not given to another process as long as the leader is not
-//! reaped or anybody is in the group; once a look finds nobody, it is never used again.
+//! whether there is anybody. The system gives the id to no other process while the leader is not
+//! reaped or the group has a member. Once a check finds no member, the id is never used again.
 
 use std::io;
 

@@ -150,7 +150,7 @@ fn channel<T>() -> (Post<T>, Inbox<T>) {
     (Post { values: Some(values), shared: shared.clone() }, Inbox { receiver, taken: 0, shared })
 }
 
-/// What both ends of a channel have.
+/// State that both ends of a channel share.
 #[derive(Debug, Default)]
 struct PoolShared {
     arrivals: Mailbox<()>,

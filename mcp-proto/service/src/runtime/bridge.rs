@@ -8,7 +8,9 @@ use std::io;
 use super::stream::sleep_until;
 use super::{Runtime, random, run, run_command, run_http};
 use crate::bridge::Connect;
-use crate::{Bridge, BridgeConfig, Client, Clock, Command, HttpClientConfig, Socket, Spawned};
+use crate::{
+    Bridge, BridgeConfig, Client, Clock, Command, HttpClientConfig, Reader, Spawned, Writer,
+};
 use mcp_proto::Duration;
 
 /// A server behind a bridge.
@@ -24,8 +26,22 @@ pub enum BridgeTarget {
     Stream(Arc<OpenStream>),
 }
 
+/// A stream that is read and written.
+pub trait ByteStream: Reader + Writer + Send {}
+
+impl<T: Reader + Writer + Send> ByteStream for T {}
+
 /// Opens a stream to a server.
-pub type OpenStream = dyn Fn() -> io::Result<Box<dyn Socket>> + Send + Sync;
+pub type OpenStream = dyn Fn() -> io::Result<Box<dyn ByteStream>> + Send + Sync;
+
+impl BridgeTarget {
+    /// A server at the other end of a stream, which `open` opens for each connection.
+    pub fn stream<S: ByteStream + 'static>(
+        open: impl Fn() -> io::Result<S> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Stream(Arc::new(move || Ok(Box::new(open()?))))
+    }
+}
 
 impl fmt::Debug for BridgeTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -79,20 +79,20 @@ pub(super) struct Driver<F: Future> {
 
 enum DriveState<F: Future> {
     /// Boxed, since it moves into another task after its first poll.
-    HandlerCall(Pin<Box<F>>),
+    Running(Pin<Box<F>>),
     Ended(F::Output),
 }
 
 impl<F: Future> Driver<F> {
     pub(super) fn new(future: F) -> Self {
-        Self { state: DriveState::HandlerCall(Box::pin(future)) }
+        Self { state: DriveState::Running(Box::pin(future)) }
     }
 
     /// Drives the client until its server is known.
     pub(super) async fn connect(&mut self, client: &Client) -> Result<ServerInfo, ConnectError> {
         let mut connected = pin!(client.connected());
         poll_fn(|context| {
-            if let DriveState::HandlerCall(future) = &mut self.state
+            if let DriveState::Running(future) = &mut self.state
                 && let Poll::Ready(output) = future.as_mut().poll(context)
             {
                 self.state = DriveState::Ended(output);
@@ -105,7 +105,7 @@ impl<F: Future> Driver<F> {
     /// Drives the client to the end of the conversation.
     pub(super) async fn join(self) -> F::Output {
         match self.state {
-            DriveState::HandlerCall(future) => future.await,
+            DriveState::Running(future) => future.await,
             DriveState::Ended(output) => output,
         }
     }
@@ -115,7 +115,7 @@ impl<F: Future> Driver<F> {
     where
         F: Send + 'static,
     {
-        if let DriveState::HandlerCall(future) = self.state {
+        if let DriveState::Running(future) = self.state {
             runtime.spawn(async move { drop(future.await) });
         }
     }

@@ -2,20 +2,16 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
-use alloc::string::String;
-#[cfg(feature = "auth")]
-use alloc::string::ToString;
+use alloc::format;
 use alloc::vec::Vec;
-use core::future::{Future, ready};
+use core::future::ready;
+use core::net::{IpAddr, SocketAddr};
 use std::io;
-#[cfg(feature = "auth")]
-use std::net::ToSocketAddrs;
 
 use super::client::Driver;
+use super::race::race;
 use super::stream::{shows_wire, to_stderr};
 use super::tls::Tls;
-#[cfg(feature = "auth")]
-use super::unblock;
 use super::{Runtime, random};
 use crate::{
     Client, Clock, ConnectFailure, Connecting, Connector, HttpClientConfig, HttpClientService,
@@ -32,10 +28,10 @@ use mcp_proto::http::{Scheme, Url};
 /// Each request that is not answered has a connection of its own; one more is kept for the next
 /// request. [`Client::close`] takes 2 s at most. Dropping this closes all connections.
 ///
-/// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error; with
+/// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error. Fails with
 /// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of one if the
-/// client was driven before; for an `https` URL without the feature `tls`, with
-/// [`Unsupported`](io::ErrorKind::Unsupported); and if the certificates to trust cannot be read.
+/// client was driven before. Fails with [`Unsupported`](io::ErrorKind::Unsupported) for an `https`
+/// URL without the feature `tls`, and if the certificates to trust cannot be read.
 ///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
@@ -118,15 +114,9 @@ impl<R: Runtime> Dialer<R> {
         Ok(self.tls.insert(Tls::new(self.trusted.as_deref())?).clone())
     }
 
-    /// Makes a connection with `dial`, and within TLS if the URL says so.
-    fn dial<F>(
-        &mut self,
-        url: &Url,
-        dial: impl FnOnce(R, String, u16) -> F + Send + 'static,
-    ) -> Connecting
-    where
-        F: Future<Output = io::Result<R::Socket>> + Send,
-    {
+    /// Makes a connection to an address of the host that is admitted, and within TLS if the URL says
+    /// so.
+    fn dial(&mut self, url: &Url, admits: Admits) -> Connecting {
         let tls = match url.scheme() {
             Scheme::Http => None,
             Scheme::Https => match self.tls() {
@@ -137,7 +127,7 @@ impl<R: Runtime> Dialer<R> {
         let runtime = self.runtime.clone();
         let (host, port) = (url.host().to_owned(), url.port());
         Box::pin(async move {
-            let socket = dial(runtime, host.clone(), port).await?;
+            let socket = connect_host(&runtime, &host, port, admits).await?;
             Ok(match tls {
                 None => Box::new(socket) as Box<dyn Socket>,
                 Some(tls) => Box::new(tls.handshake(&host, socket).await?),
@@ -148,37 +138,44 @@ impl<R: Runtime> Dialer<R> {
 
 impl<R: Runtime> Connector for Dialer<R> {
     fn connect(&mut self, url: &Url) -> Connecting {
-        self.dial(url, |runtime, host, port| async move { runtime.connect(&host, port).await })
+        self.dial(url, |_| true)
     }
 
     #[cfg(feature = "auth")]
     fn connect_within(&mut self, url: &Url, reach: FetchReach) -> Connecting {
-        match reach {
-            FetchReach::Any => self.connect(url),
-            FetchReach::Public => self.dial(url, |runtime, host, port| async move {
-                connect_public(&runtime, host, port).await
-            }),
-        }
+        self.dial(
+            url,
+            match reach {
+                FetchReach::Any => |_| true,
+                FetchReach::Public => |address| HostKind::of_address(address) == HostKind::Public,
+            },
+        )
     }
 }
 
-/// Connects to the public addresses of a host. The name is resolved once, so that it cannot lead
-/// elsewhere after the check.
-#[cfg(feature = "auth")]
-async fn connect_public<R: Runtime>(runtime: &R, host: String, port: u16) -> io::Result<R::Socket> {
-    let addresses = unblock(move || {
-        let addresses = (host.as_str(), port).to_socket_addrs()?;
-        Ok(addresses.map(|address| address.ip()).collect::<Vec<_>>())
-    });
-    let mut last = io::Error::other("the host has no public address");
-    for address in addresses.await? {
-        if HostKind::of_address(address) != HostKind::Public {
-            continue;
-        }
-        match runtime.connect(&address.to_string(), port).await {
-            Ok(socket) => return Ok(socket),
-            Err(error) => last = error,
-        }
+/// Says which addresses of a host may be connected to.
+type Admits = fn(IpAddr) -> bool;
+
+/// Connects to the first admitted address of a host, a name or an IP address, that answers. A name is
+/// resolved once, so that it cannot lead elsewhere after the check.
+async fn connect_host<R: Runtime>(
+    runtime: &R,
+    host: &str,
+    port: u16,
+    admits: Admits,
+) -> io::Result<R::Socket> {
+    let mut addresses = match host.parse() {
+        Ok(address) => Vec::from([SocketAddr::new(address, port)]),
+        Err(_) => runtime.resolve(host, port).await?,
+    };
+    addresses.retain(|address| admits(address.ip()));
+    if addresses.is_empty() {
+        let reason = format!("{host} has no address that may be connected to");
+        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
     }
-    Err(last)
+    race(runtime.timer(), addresses, |address| {
+        let runtime = runtime.clone();
+        async move { runtime.connect(address).await }
+    })
+    .await
 }

@@ -22,9 +22,9 @@ const MAX_BYTES: usize = 256 * 1024;
 /// Fetches the document at a URL, on a connection of its own. Redirections are not followed.
 ///
 /// Fails for an `http` URL unless its host is a loopback one, since others could change the
-/// document; unless the status is 200; if the document is longer than 256 KiB, and for an `https` URL
-/// without the feature `tls` with [`Unsupported`](io::ErrorKind::Unsupported). It waits as long as
-/// the server does; dropping the future gives up.
+/// document. Fails unless the status is 200, and if the document is longer than 256 KiB. Fails with
+/// [`Unsupported`](io::ErrorKind::Unsupported) for an `https` URL without the feature `tls`. It
+/// waits as long as the server does; dropping the future gives up.
 pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
     if url.scheme() == Scheme::Http && !LOOPBACK.contains(&url.host()) {
         let reason = "keys come over https, but from this machine";

@@ -17,7 +17,7 @@ use core::net::SocketAddr;
 use core::pin::pin;
 
 use super::event_count::{AdvanceOnDrop, EventCount};
-use super::stream::{drive_until, shows_wire, sleep_until, to_stderr, unless};
+use super::stream::{drive_until, host_tasks, shows_wire, sleep_until, to_stderr, unless};
 use super::{Runtime, random};
 use crate::{Catalog, Clock, HttpLink, HttpServer, Service};
 use mcp_proto::Duration;
@@ -76,13 +76,15 @@ pub async fn serve_http<R: Runtime>(
     server.finish(&mut clock).await;
 }
 
-/// Returns a server whose handlers of sessions are spawned on a runtime. Without the feature
+/// Returns a server whose handlers of sessions, and whose tasks, are spawned on a runtime. Without the feature
 /// `tracing` its alarms are lines on standard error.
 pub fn http_server<R: Runtime>(
     runtime: &R,
     catalog: impl Into<Catalog>,
     config: Config,
 ) -> HttpServer {
+    let catalog = catalog.into();
+    host_tasks(runtime, &catalog);
     let runtime = runtime.clone();
     let server = HttpServer::new(catalog, config, random, move |handler| runtime.spawn(handler));
     // With it, the event goes where the application wants.

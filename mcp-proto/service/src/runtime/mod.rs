@@ -13,26 +13,31 @@
 //! | [`run`], [`connect`] | timer; `connect` one task |
 //! | [`run_command`], [`connect_command`] | the same, [`Runtime::start`], [`Runtime::spawn_reader`] |
 //! | [`bridge`()] | tasks, and those of the function that connects |
-//! | [`run_http`], [`connect_http`] | the same as `run` and `connect`, [`Runtime::connect`] |
+//! | [`run_http`], [`connect_http`] | the same as `run` and `connect`, [`Runtime::resolve`], [`Runtime::connect`] |
 //!
 //! `run_*` drive a client in the task of the caller until the conversation has ended. `connect_*`
-//! return once the server is known: until then they drive the client in the task of the caller, so
-//! that dropping them ends it; after that a task of its own does.
+//! return once the server is known. Until then they drive the client in the task of the caller, so
+//! that dropping them ends it. After that a task of its own drives the client.
 
 mod blocking;
 mod bridge;
 mod client;
 mod dial;
 mod event_count;
+mod eyeballs;
 #[cfg(feature = "jwt")]
 mod get;
 mod listener;
 mod process;
+mod race;
 mod standard;
 mod stream;
 mod tls;
 
+use alloc::borrow::ToOwned;
+#[cfg(unix)]
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::future::Future;
 use core::net::SocketAddr;
 #[cfg(unix)]
@@ -40,6 +45,7 @@ use std::fs::File;
 use std::io;
 #[cfg(unix)]
 use std::net::Shutdown;
+use std::net::ToSocketAddrs;
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
@@ -47,7 +53,7 @@ use std::process::ExitStatus;
 use crate::{BoxReader, BoxWriter, Clock, Command, Duplex, Socket};
 
 pub use blocking::{BlockingReader, BlockingWriter, unblock};
-pub use bridge::{BridgeTarget, OpenStream, bridge};
+pub use bridge::{BridgeTarget, ByteStream, OpenStream, bridge};
 pub use client::{connect, run};
 pub use dial::{connect_http, run_http};
 #[cfg(feature = "jwt")]
@@ -92,14 +98,22 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Connects to a host, a name or an IP address, and tries all of its addresses. The connection
-    /// sends small writes at once (`TCP_NODELAY`): else the end of a request might wait for the
-    /// acknowledgement of its beginning. Dropping the future gives up.
-    fn connect(
+    /// Finds the addresses of a name, in the order in which the system prefers them; by default on a
+    /// thread of its own. Dropping the future gives up.
+    fn resolve(
         &self,
-        host: &str,
+        name: &str,
         port: u16,
-    ) -> impl Future<Output = io::Result<Self::Socket>> + Send;
+    ) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send {
+        let name = (name.to_owned(), port);
+        unblock(move || Ok(name.to_socket_addrs()?.collect()))
+    }
+
+    /// Connects to an address. The connection sends small writes at once (`TCP_NODELAY`): else the end
+    /// of a request might wait for the acknowledgement of its beginning. Dropping the future gives
+    /// up. Clients have several of these at the same time, for the addresses of one host (RFC 8305).
+    fn connect(&self, address: SocketAddr)
+    -> impl Future<Output = io::Result<Self::Socket>> + Send;
 
     /// Accepts a connection, which sends small writes at once. Dropping the future loses none.
     fn accept(

@@ -50,13 +50,13 @@ pub async fn run_command<R: Runtime>(
 /// [`run_command`], which returns once the server is known, and goes on in a task of its own.
 ///
 /// Dropping this before it has returned, as a timeout around it does, kills the server. Later,
-/// dropping all handles of the client does not end the server; [`Client::close`] does. A server that
-/// ends by itself later on is ended with its process group, and started again if
+/// dropping all handles of the client does not end the server; [`Client::close`] does. If the
+/// server ends by itself later, its process group is ended too. It is started again if
 /// [`Config::restart`](mcp_proto::client::Config::restart) says so: with the next call or at once,
 /// at intervals that grow if it does not last. [`Client::closed`] reports its end otherwise.
 ///
-/// Fails with an [`ConnectFailure`] inside of an error, which says why there is no connection, to which
-/// program, and how that has exited if it has; and as [`run_command`] does when it starts the server.
+/// Fails with a [`ConnectFailure`] inside of an error, which has the reason, the program and its
+/// exit status if it has one. Fails also as [`run_command`] does when it starts the server.
 pub async fn connect_command<R: Runtime>(
     runtime: &R,
     client: &Client,

@@ -10,10 +10,10 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 
-use super::Runtime;
-use crate::{Catalog, Clock, Drive, Io, Reader, Service, Writer, drive};
-use mcp_proto::Instant;
+use super::{Runtime, random};
+use crate::{Catalog, Clock, Drive, Io, Reader, Service, TaskHost, Writer, drive};
 use mcp_proto::server::Config;
+use mcp_proto::{Duration, Instant};
 
 /// Serves the peer at the other end of a stream until it ends, or until `stop` completes.
 ///
@@ -29,6 +29,8 @@ pub async fn serve<R: Runtime>(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let mut clock = runtime.timer();
+    let catalog = catalog.into();
+    host_tasks(runtime, &catalog);
     let mut service = Service::new(catalog, config);
     if runtime.spawns_handlers() {
         let runtime = runtime.clone();
@@ -40,6 +42,13 @@ pub async fn serve<R: Runtime>(
     let served = drive_until(&mut service, &mut stream, &mut clock, stop).await;
     service.finish(&mut clock).await;
     served
+}
+
+/// Runs the tasks of a server on a runtime.
+pub(super) fn host_tasks<R: Runtime>(runtime: &R, catalog: &Catalog) {
+    let (timers, tasks) = (runtime.clone(), runtime.clone());
+    let host = TaskHost::new(move || timers.timer(), move |task| tasks.spawn(task), random);
+    catalog.tasks().host(host);
 }
 
 /// Drives a service on a stream until the conversation has ended; it is told to stop when `stop`
@@ -114,6 +123,10 @@ impl<S, C: Clock, F> Clock for Stoppable<'_, S, C, F> {
         self.clock.now()
     }
 
+    fn unix_time(&self) -> Duration {
+        self.clock.unix_time()
+    }
+
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         self.clock.poll_timer(context, at)
     }
@@ -125,5 +138,21 @@ impl<S: Reader + Writer, C: Clock, F: Future<Output = ()>> Io for Stoppable<'_, 
         ready!(stop.as_mut().poll(context));
         self.stop = None;
         Poll::Ready(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::tests::Calendar;
+
+    #[test]
+    fn a_stream_has_the_time_of_its_clock() {
+        let stoppable = Stoppable {
+            stream: &mut (),
+            clock: &mut Calendar,
+            stop: None::<Pin<&mut core::future::Pending<()>>>,
+        };
+        assert_eq!(stoppable.unix_time(), Duration::from_secs(7));
     }
 }

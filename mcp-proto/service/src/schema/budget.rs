@@ -15,7 +15,7 @@ use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, cmp, unique};
 use serde_json::{Map, Number, Value, map};
 
-/// How many bytes of a string cost a step more.
+/// Bytes of a string that cost one more step.
 const BYTES_PER_STEP: usize = 64;
 
 /// The visits that are left.
@@ -150,7 +150,7 @@ impl<'a> Node<'a, Counting> for Counted<'a> {
             && cmp::equal(self.value, expected)
     }
 
-    /// What an error keeps of its value: whether the steps were spent.
+    /// Value for the error that has it: only whether the steps were spent.
     fn to_value(&self) -> Cow<'a, Value> {
         Cow::Owned(Value::Bool(!self.steps.are_spent()))
     }

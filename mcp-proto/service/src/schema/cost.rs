@@ -72,7 +72,8 @@ fn collect<'a>(value: &'a Value, schemas: &mut Vec<&'a Map<String, Value>>) {
 struct Cost<'a> {
     root: &'a Value,
     anchors: BTreeMap<&'a str, &'a Map<String, Value>>,
-    /// How many subschemas apply to the value that a schema applies to, by the schema's address.
+    /// Number of subschemas that apply to the value that a schema applies to, by the schema's
+    /// address.
     counts: BTreeMap<usize, usize>,
 }
 

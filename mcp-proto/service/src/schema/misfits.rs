@@ -7,7 +7,7 @@ use core::fmt;
 /// The most characters of a part of a text.
 const MAX_CHARACTERS: usize = 200;
 
-/// Where a value does not fit a schema, at most 8 places, each with the reason.
+/// Places where a value does not fit a schema, at most 8, each with the reason.
 ///
 /// Its text has one part for each, such as `/tags/1: expected a string; /city: is required`, and at
 /// most 4 KiB.
@@ -24,7 +24,7 @@ pub struct Misfits {
 pub struct Misfit {
     /// The place, as a JSON Pointer into the value, cut after 200 characters; empty for the whole.
     pub path: String,
-    /// What is wrong there, cut after 200 characters and an explanation.
+    /// Reason for the misfit, cut after 200 characters and an explanation.
     pub reason: String,
 }
 

@@ -17,7 +17,7 @@ use super::misfits::{Misfit, Misfits, cut};
 /// The most misfits that are told at once.
 const MAX_MISFITS: usize = 8;
 
-/// How many alternatives inside of each other are looked into for the nearest one.
+/// Nested alternatives that are searched for the nearest one.
 const MAX_NESTED: usize = 3;
 
 /// The first errors of a check, told; `None` if there is none that is sound.
@@ -57,7 +57,7 @@ fn misfit(error: &ValidationError<'_>, nested: usize) -> Misfit {
     Misfit { path: cut(&path), reason }
 }
 
-/// What is expected, in place of what is there.
+/// Text that says what is expected in place of the value.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the others do not happen with these options")]
 fn reason(kind: &ValidationErrorKind, nested: usize) -> String {
     use ValidationErrorKind as Kind;

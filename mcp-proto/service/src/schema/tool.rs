@@ -47,10 +47,10 @@ impl ToolSchemas {
         Self::compile(tool, Trust::Ours)
     }
 
-    /// Compiles the schemas of a tool that a peer lists. They are bounded, so that a check has
-    /// bounds whatever they say: 64 KiB each, 32 references and other keywords that apply to the
-    /// same value inside of each other, and 10,000 subschemas that one value can meet. A reference
-    /// is a pointer (`#/…`) or names an anchor.
+    /// Compiles the schemas of a tool that a peer lists. The schemas are bounded, so that each
+    /// check is. A schema has at most 64 KiB. At most 32 references and other keywords that apply
+    /// to the same value may be nested, and one value may meet at most 10,000 subschemas. A
+    /// reference is a pointer (`#/…`) or names an anchor.
     ///
     /// Fails with [`SchemaError::TooComplex`] beyond that, and as [`ToolSchemas::of`] does.
     pub fn of_peer(tool: &Tool) -> Result<Self, SchemaError> {

@@ -13,7 +13,7 @@ use super::super::Context as RequestContext;
 use super::Session;
 use super::command::SessionCommand;
 use super::error::SessionError;
-use super::slot::Slot;
+use super::slot::AnswerSlot;
 use mcp_proto::Duration;
 use mcp_proto::Json;
 use mcp_proto::UsageError;
@@ -26,12 +26,12 @@ pub struct Sent(Sending);
 
 #[derive(Debug)]
 enum Sending {
-    Waiting(Arc<Slot<()>>),
+    Waiting(Arc<AnswerSlot<()>>),
     Failed(SessionError),
 }
 
 impl Sent {
-    pub(super) fn new(slot: Arc<Slot<()>>) -> Self {
+    pub(super) fn new(slot: Arc<AnswerSlot<()>>) -> Self {
         Self(Sending::Waiting(slot))
     }
 
@@ -71,7 +71,7 @@ struct UnsentQuestion {
 
 enum AnswerState {
     New(UnsentQuestion),
-    CallContext { slot: Arc<Slot<Json>>, method: Cow<'static, str> },
+    Pending { slot: Arc<AnswerSlot<Json>>, method: Cow<'static, str> },
     Over,
 }
 
@@ -105,8 +105,8 @@ impl<R> Answer<R> {
 
     fn start(&mut self, question: UnsentQuestion) {
         let UnsentQuestion { request, about, timeout } = question;
-        let (ticket, slot) = Slot::new();
-        self.state = AnswerState::CallContext { slot, method: request.method_name() };
+        let (ticket, slot) = AnswerSlot::new();
+        self.state = AnswerState::Pending { slot, method: request.method_name() };
         let session = self.session.id;
         self.session.command(SessionCommand::Ask { session, about, request, timeout, ticket });
     }
@@ -119,9 +119,9 @@ impl<R> Future for Answer<R> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match mem::replace(&mut self.state, AnswerState::Over) {
             AnswerState::New(question) => self.start(question),
-            state @ (AnswerState::CallContext { .. } | AnswerState::Over) => self.state = state,
+            state @ (AnswerState::Pending { .. } | AnswerState::Over) => self.state = state,
         }
-        let AnswerState::CallContext { slot, method } = &self.state else {
+        let AnswerState::Pending { slot, method } = &self.state else {
             return Poll::Ready(Err(SessionError::Closed));
         };
         let (Poll::Ready(answer), method) = (slot.poll(context.waker()), method.clone()) else {
@@ -138,7 +138,7 @@ impl<R> Future for Answer<R> {
 
 impl<R> Drop for Answer<R> {
     fn drop(&mut self) {
-        if let AnswerState::CallContext { slot, .. } = &self.state
+        if let AnswerState::Pending { slot, .. } = &self.state
             && let Some(input) = slot.abandon()
         {
             self.session.command(SessionCommand::Cancel(input));

@@ -9,7 +9,8 @@ use mcp_proto::Json;
 use mcp_proto::server::{InputId, Notification, ReplyId, SessionRef};
 use mcp_proto::types::InputRequest;
 
-/// What a session asks of the service. To drop it says that there is none.
+/// Command from a session to the service. A command that is dropped reports that the session is
+/// gone. To drop it says that there is none.
 #[derive(Debug)]
 pub(in super::super) enum SessionCommand {
     Notify {

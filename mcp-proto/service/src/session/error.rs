@@ -28,7 +28,7 @@ pub enum SessionError {
     InvalidAnswer {
         /// The method of the request.
         method: Cow<'static, str>,
-        /// What is wrong with the answer.
+        /// Fault in the answer.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What an application sends to a legacy client outside of its requests.
+//! Messages that an application sends to a legacy client outside of its requests.
 //!
 //! In: verbs of an application, from a handler, from the handler of a notification, or later. Out:
 //! commands for the service, and futures of what came of them. A [`Session`] keeps nothing alive.
@@ -50,17 +50,17 @@ pub(super) use command::SessionCommand;
 pub use error::SessionError;
 pub(super) use questions::Questions;
 pub use scope::SessionScope;
-use slot::Slot;
+use slot::AnswerSlot;
 
 /// A legacy client, to be sent something outside of its requests: notifications, and requests for
 /// input. From [`Context::session`](super::Context::session) or
 /// [`Registry::session_notification`](crate::Registry::session_notification).
 ///
-/// Cheap to clone; it may be kept for as long as one likes, and keeps neither the connection nor the
-/// server. Over HTTP all of it goes out on the stream of the client's GET, and waits for one within
-/// [`Limits::max_replay_events`](mcp_proto::Limits::max_replay_events) and
-/// [`Limits::max_replay_bytes`](mcp_proto::Limits::max_replay_bytes); what is dropped then is no error
-/// here, and a request for input times out.
+/// Cheap to clone; it may be kept for as long as one likes, and keeps neither the connection nor
+/// the server. Over HTTP all messages go out on the stream of the client's GET. They wait for one
+/// within [`Limits::max_replay_events`](mcp_proto::Limits::max_replay_events) and
+/// [`Limits::max_replay_bytes`](mcp_proto::Limits::max_replay_bytes). A message that is dropped
+/// then is no error here, and a request for input times out.
 ///
 /// ```
 /// use mcp_proto::Json;
@@ -82,17 +82,17 @@ use slot::Slot;
 /// and has sent `notifications/initialized`, and a revision that has the request.
 #[derive(Clone)]
 pub struct Session {
-    /// Handlers may keep a session, and the port keeps handlers.
-    port: Weak<ServiceMailbox>,
+    /// Handlers may keep a session, and the mailbox keeps handlers.
+    mailbox: Weak<ServiceMailbox>,
     id: SessionRef,
 }
 
 impl Session {
-    pub(super) fn new(port: &Arc<ServiceMailbox>, id: SessionRef) -> Self {
-        Self { port: Arc::downgrade(port), id }
+    pub(super) fn new(mailbox: &Arc<ServiceMailbox>, id: SessionRef) -> Self {
+        Self { mailbox: Arc::downgrade(mailbox), id }
     }
 
-    /// What tells the sessions of a server from each other.
+    /// Identity of the session among those of a server.
     pub fn id(&self) -> SessionRef {
         self.id
     }
@@ -103,7 +103,7 @@ impl Session {
     /// Fails, beside what [`SessionError`] says, as
     /// [`Server::notify_session`](mcp_proto::server::Server::notify_session) does.
     pub fn notify(&self, notification: Notification) -> Sent {
-        let (ticket, slot) = Slot::new();
+        let (ticket, slot) = AnswerSlot::new();
         self.command(SessionCommand::Notify { session: self.id, notification, ticket });
         Sent::new(slot)
     }
@@ -166,8 +166,8 @@ impl Session {
 
     fn command(&self, command: SessionCommand) {
         // Without a service the command is dropped, and says so to its future.
-        if let Some(port) = self.port.upgrade() {
-            port.session_command(Box::new(command));
+        if let Some(mailbox) = self.mailbox.upgrade() {
+            mailbox.session_command(Box::new(command));
         }
     }
 }

@@ -69,7 +69,7 @@ impl Questions {
         }
     }
 
-    /// What came of a request.
+    /// Settles a request with the client's answer; returns the task to wake.
     #[must_use]
     pub(in super::super) fn answer(
         &mut self,

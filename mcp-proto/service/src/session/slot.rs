@@ -20,10 +20,10 @@ use mcp_proto::server::InputId;
 pub(super) type Outcome<T> = Result<T, SessionError>;
 
 #[derive(Debug)]
-pub(super) struct Slot<T>(Mailbox<SlotState<T>>);
+pub(super) struct AnswerSlot<T>(Mailbox<AnswerSlotState<T>>);
 
 #[derive(Debug)]
-enum SlotState<T> {
+enum AnswerSlotState<T> {
     /// For the service; then for the client, if the request has an id.
     Waiting(Option<InputId>),
     Settled(Outcome<T>),
@@ -31,35 +31,35 @@ enum SlotState<T> {
     Over,
 }
 
-impl<T> Slot<T> {
+impl<T> AnswerSlot<T> {
     /// A slot, with what settles it.
     pub(super) fn new() -> (Ticket<T>, Arc<Self>) {
-        let slot = Arc::new(Self(Mailbox::new(SlotState::Waiting(None))));
+        let slot = Arc::new(Self(Mailbox::new(AnswerSlotState::Waiting(None))));
         (Ticket(slot.clone()), slot)
     }
 
     /// The result; if there is none, `waker` is woken then.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Outcome<T>> {
-        self.0.poll(waker, |state| match mem::replace(state, SlotState::Over) {
-            SlotState::Waiting(input) => {
-                *state = SlotState::Waiting(input);
+        self.0.poll(waker, |state| match mem::replace(state, AnswerSlotState::Over) {
+            AnswerSlotState::Waiting(input) => {
+                *state = AnswerSlotState::Waiting(input);
                 None
             }
-            SlotState::Settled(outcome) => Some(outcome),
-            SlotState::Over => Some(Err(SessionError::Closed)),
+            AnswerSlotState::Settled(outcome) => Some(outcome),
+            AnswerSlotState::Over => Some(Err(SessionError::Closed)),
         })
     }
 
     /// Nobody waits any more. Returns the request to withdraw, if one is out.
     pub(super) fn abandon(&self) -> Option<InputId> {
-        let before = self.0.look(|state| mem::replace(state, SlotState::Over));
-        if let SlotState::Waiting(input) = before { input } else { None }
+        let before = self.0.look(|state| mem::replace(state, AnswerSlotState::Over));
+        if let AnswerSlotState::Waiting(input) = before { input } else { None }
     }
 
     fn settle(&self, outcome: Outcome<T>) -> Option<Waker> {
         self.0.put_asleep(|state| {
-            let SlotState::Waiting(_) = state else { return None };
-            *state = SlotState::Settled(outcome);
+            let AnswerSlotState::Waiting(_) = state else { return None };
+            *state = AnswerSlotState::Settled(outcome);
             Some(())
         })
     }
@@ -67,18 +67,18 @@ impl<T> Slot<T> {
 
 /// The right to settle a slot, once.
 #[derive(Debug)]
-pub(in super::super) struct Ticket<T>(Arc<Slot<T>>);
+pub(in super::super) struct Ticket<T>(Arc<AnswerSlot<T>>);
 
 impl<T> Ticket<T> {
     /// Returns whether nobody waits any more.
     pub(super) fn is_over(&self) -> bool {
-        self.0.0.look(|state| matches!(state, SlotState::Over))
+        self.0.0.look(|state| matches!(state, AnswerSlotState::Over))
     }
 
     /// The request is out. Returns whether anybody waits for the answer.
     pub(super) fn is_out(&self, out: InputId) -> bool {
         self.0.0.look(|state| {
-            let SlotState::Waiting(input) = state else { return false };
+            let AnswerSlotState::Waiting(input) = state else { return false };
             *input = Some(out);
             true
         })

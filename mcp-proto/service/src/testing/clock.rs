@@ -41,7 +41,7 @@ pub struct Clock {
 #[derive(Debug, Default)]
 struct ClockState {
     now: Instant,
-    /// Who sleeps, and until when.
+    /// Wakers of sleeping tasks, by the time at which each sleep ends.
     sleepers: BTreeMap<(Instant, u64), Waker>,
     serials: u64,
 }
@@ -63,7 +63,7 @@ impl Clock {
         state.now = state.now.max(now);
     }
 
-    /// When the next sleep is over.
+    /// Time at which the next sleep ends.
     pub(super) fn next(&self) -> Option<Instant> {
         self.state.lock().sleepers.keys().next().map(|(until, _)| *until)
     }
@@ -91,7 +91,7 @@ impl Clock {
 pub struct Sleep {
     clock: Clock,
     duration: Duration,
-    /// What it is known by, once it was polled.
+    /// Key of the sleep in the clock, once it was polled.
     key: Option<(Instant, u64)>,
 }
 
@@ -120,7 +120,7 @@ impl Future for Sleep {
 #[derive(Debug)]
 pub(super) struct Timer {
     clock: Clock,
-    /// What it was set to last.
+    /// Sleep until the last time that it was set to.
     sleep: Option<(Instant, Sleep)>,
 }
 

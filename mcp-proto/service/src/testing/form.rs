@@ -15,7 +15,7 @@ pub(super) fn params(text: &str) -> Params {
 }
 
 /// Text of `application/x-www-form-urlencoded`.
-fn decode(text: &str) -> String {
+pub(super) fn decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -7,19 +7,19 @@ use bytes::Bytes;
 use super::random::Random;
 use mcp_proto::{Duration, Instant};
 
-/// How a pipe treats what is sent over it, or a network its connections.
+/// Behaviour of a pipe, or of the connections of a network.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Network {
-    /// How long bytes are under way at least; default no time.
+    /// Shortest time that bytes are under way; default no time.
     pub min_latency: Duration,
-    /// How long bytes are under way at most; default no time. They never overtake each other.
+    /// Longest time that bytes are under way; default no time. They never overtake each other.
     pub max_latency: Duration,
     /// As many bytes arrive at once at most, and one at least; default any number.
     pub max_chunk: usize,
-    /// Over HTTP, one connection in so many is cut, at random: where its first response begins,
-    /// which is lost then, or somewhere within its first 2 KiB in one direction; default 0, which is
-    /// none.
+    /// Over HTTP, one connection in this many is cut at random; default 0, which is none. The cut
+    /// is where its first response begins, which is lost then, or within its first 2 KiB in one
+    /// direction.
     pub cuts: u32,
     /// Over HTTP, one connection in so many is refused; default 0, which is none.
     pub refusals: u32,
@@ -82,9 +82,9 @@ impl Default for Network {
 /// One direction.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// What is under way, with when it arrives; empty bytes are the end.
+    /// Chunks under way, with the time of arrival; empty bytes are the end.
     under_way: VecDeque<(Instant, Bytes)>,
-    /// When the last of it arrives.
+    /// Time at which the last of it arrives.
     last: Instant,
     ended: bool,
 }
@@ -120,7 +120,7 @@ impl Lane {
         true
     }
 
-    /// What is under way is lost, and nothing follows.
+    /// Drops the bytes under way; nothing follows.
     pub(super) fn cut(&mut self, now: Instant) {
         self.under_way.clear();
         self.last = now;
@@ -128,13 +128,13 @@ impl Lane {
         self.end(now);
     }
 
-    /// What has arrived next; empty bytes are the end.
+    /// Next chunk that has arrived; empty bytes are the end.
     pub(super) fn receive(&mut self, now: Instant) -> Option<Bytes> {
         self.next().filter(|at| *at <= now)?;
         self.under_way.pop_front().map(|(_, bytes)| bytes)
     }
 
-    /// How many bytes are under way.
+    /// Number of bytes under way.
     pub(super) fn waiting(&self) -> usize {
         self.under_way.iter().map(|(_, bytes)| bytes.len()).sum()
     }
@@ -144,7 +144,7 @@ impl Lane {
         self.ended
     }
 
-    /// When something arrives.
+    /// Time of the next arrival.
     pub(super) fn next(&self) -> Option<Instant> {
         self.under_way.front().map(|(at, _)| *at)
     }

@@ -45,7 +45,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What a test may want, and where it is:
+//! Tools for tests:
 //!
 //! | to have | there is |
 //! |---|---|
@@ -78,6 +78,7 @@ mod auth_server;
 mod clock;
 #[cfg(feature = "auth")]
 mod form;
+mod hosted;
 mod http;
 mod lane;
 mod pair;

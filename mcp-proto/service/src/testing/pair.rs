@@ -9,6 +9,7 @@ use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 
 use super::clock::Clock;
+use super::hosted::HostedTasks;
 use super::http::Http;
 use super::lane::Network;
 use super::pipe::Pipe;
@@ -16,17 +17,14 @@ use super::random::Random;
 use super::wire::Wire;
 use super::woken::Woken;
 use crate::{Catalog, Client, Drive, HttpClientConfig, Service};
-use mcp_proto::EraPolicy;
 use mcp_proto::client::{self, Negotiation, Verdict};
-use mcp_proto::http;
-use mcp_proto::server;
 use mcp_proto::types::Implementation;
-use mcp_proto::{Duration, Instant};
+use mcp_proto::{Duration, EraPolicy, Instant, http, server};
 
 /// With more looks than this at one instant, the two will never be done.
 const MAX_LOOKS: usize = 1_000_000;
 
-/// What was woken more often than this while nothing else happened will be woken for ever.
+/// Wakes at one instant after which a task is taken to be woken for ever.
 const MAX_WAKES: usize = 100_000;
 
 /// A client and a server with a pipe between them, or HTTP, in virtual time, which passes when
@@ -46,7 +44,7 @@ pub struct Pair {
     wire: Wire,
 }
 
-/// What is between the two, and the two with it.
+/// Transport of a pair, with its two sides.
 enum Between {
     Pipe(Box<Pipe>),
     Http(Box<Http>),
@@ -56,12 +54,16 @@ impl Pair {
     /// A client, and a server that offers this, both with default settings.
     pub fn new(catalog: impl Into<Catalog>) -> Self {
         let catalog = catalog.into();
-        Self::with_server(move |config| Box::new(Service::new(catalog.clone(), config)))
+        let clock = Clock::default();
+        let tasks = HostedTasks::of(&catalog, &clock);
+        let start = move |config| Box::new(Service::new(catalog.clone(), config)) as Box<dyn Drive>;
+        let pipe = Pipe::new(Box::new(start), tasks);
+        Self::between(Between::Pipe(Box::new(pipe)), clock)
     }
 
     /// A client, and a server that is started by a function, whenever the client wants it to be.
     pub fn with_server(start: impl FnMut(server::Config) -> Box<dyn Drive> + 'static) -> Self {
-        let pipe = Pipe::new(Box::new(start));
+        let pipe = Pipe::new(Box::new(start), HostedTasks::default());
         Self::between(Between::Pipe(Box::new(pipe)), Clock::default())
     }
 
@@ -205,7 +207,7 @@ impl Pair {
         self.clock.clone()
     }
 
-    /// How often the server was started.
+    /// Number of times that the server was started.
     pub fn starts(&self) -> usize {
         match &self.between {
             Between::Pipe(pipe) => pipe.starts(),
@@ -213,7 +215,7 @@ impl Pair {
         }
     }
 
-    /// How many connections are open that one side or both have; none with a pipe.
+    /// Number of connections that one side or both have open; 0 with a pipe.
     pub fn connections(&self) -> usize {
         match &self.between {
             Between::Pipe(_) => 0,
@@ -221,7 +223,7 @@ impl Pair {
         }
     }
 
-    /// How many sessions of legacy clients the server has; none with a pipe.
+    /// Number of sessions of legacy clients at the server; 0 with a pipe.
     pub fn sessions(&self) -> usize {
         match &self.between {
             Between::Pipe(_) => 0,
@@ -417,7 +419,7 @@ impl Pair {
         rang || stirred
     }
 
-    /// When something happens by itself.
+    /// Time of the next event that happens by itself.
     fn next(&self) -> Option<Instant> {
         let pipe = match &self.between {
             Between::Pipe(pipe) => pipe.next(),

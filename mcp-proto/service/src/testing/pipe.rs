@@ -8,6 +8,7 @@ use core::task::Waker;
 
 use bytes::Bytes;
 
+use super::hosted::HostedTasks;
 use super::lane::{Lane, Network};
 use super::random::Random;
 use super::wire::Wire;
@@ -22,6 +23,8 @@ pub(super) struct Pipe {
     network: Network,
     random: Random,
     sides: Option<Sides>,
+    /// The tasks of the server.
+    tasks: HostedTasks,
     starts: usize,
 }
 
@@ -34,13 +37,17 @@ struct Sides {
 }
 
 impl Pipe {
-    pub(super) fn new(start: Box<dyn FnMut(server::Config) -> Box<dyn Drive>>) -> Self {
+    pub(super) fn new(
+        start: Box<dyn FnMut(server::Config) -> Box<dyn Drive>>,
+        tasks: HostedTasks,
+    ) -> Self {
         Self {
             start,
             config: server::Config::default(),
             network: Network::calm(),
             random: Random::new(0),
             sides: None,
+            tasks,
             starts: 0,
         }
     }
@@ -67,7 +74,7 @@ impl Pipe {
         let Sides { client, server, to_server, to_client } = &mut sides;
         let random = &mut self.random;
         let network = &self.network;
-        let mut stirred = false;
+        let mut stirred = self.tasks.look();
         if let Some(side) = client {
             stirred |= turn(side, now, waker, to_server, network, random);
         }
@@ -120,7 +127,7 @@ impl Pipe {
         Some(Sides { client: Some(client), server: Some(server), to_server, to_client })
     }
 
-    /// When something happens by itself.
+    /// Time of the next event that happens by itself.
     pub(super) fn next(&self) -> Option<Instant> {
         let Sides { client, server, to_server, to_client } = self.sides.as_ref()?;
         let client = client.as_ref().map(|side| wait(side, to_client));
@@ -176,8 +183,8 @@ fn turn(
     says
 }
 
-/// When a side is due by itself, and when something arrives for it; what it does not want to read
-/// stays where it is.
+/// Times at which a side is due by itself, and at which bytes arrive for it. Bytes that it does not
+/// want to read stay in the lane.
 fn wait(side: &dyn Drive, lane: &Lane) -> [Option<Instant>; 2] {
     [side.poll_timeout(), lane.next().filter(|_| side.wants_read())]
 }

@@ -1,4 +1,4 @@
-//! Whether something was woken.
+//! Waker that records whether it was woken.
 
 use alloc::sync::Arc;
 use alloc::task::Wake;

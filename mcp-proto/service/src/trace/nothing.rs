@@ -1,4 +1,4 @@
-//! Nothing, in the place of spans.
+//! Stand-ins for spans, without the feature `tracing`.
 
 use super::super::handler_call::HandlerCall;
 use mcp_proto::ProtocolError;

@@ -71,7 +71,7 @@ impl Catalog {
     }
 }
 
-/// Who is told of spans.
+/// Function of the application that is told of spans.
 #[derive(Default)]
 pub(in super::super) struct Hook(OnceLock<Box<OnSpan>>);
 
@@ -119,7 +119,7 @@ impl Span {
             return Self::none();
         }
         let trace = request.trace.as_deref();
-        let subject = Subject::of(request.method.name(), Some(&request.params));
+        let subject = SpanSubject::of(request.method.name(), Some(&request.params));
         let span = open!("mcp.server", "server", subject, trace);
         if let Some(id) = id() {
             span.record("jsonrpc.request.id", id.as_str().trim_matches('"'));
@@ -157,7 +157,7 @@ impl Span {
             return Self::none();
         }
         let (method, params) = about();
-        let subject = Subject::of(method, params);
+        let subject = SpanSubject::of(method, params);
         Self { span: open!("mcp.client", "client", subject, None), ends: Some("cancelled") }
     }
 
@@ -267,15 +267,15 @@ impl Drop for Traced {
     }
 }
 
-/// What is asked, and of what.
-struct Subject<'a> {
+/// Method of a request, and the name or URI that it is about.
+struct SpanSubject<'a> {
     method: &'a str,
     tool: Option<Cow<'a, str>>,
     prompt: Option<Cow<'a, str>>,
     uri: Option<Cow<'a, str>>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> SpanSubject<'a> {
     fn of(method: &'a str, params: Option<&'a Json>) -> Self {
         let of = |methods: &[&str], member| {
             params

@@ -7,15 +7,14 @@ use bytes::{Buf, Bytes, BytesMut};
 use super::MAX_LINE_BYTES;
 
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct HttpLines {
     input: BytesMut,
-    /// How many bytes have no line feed.
+    /// Number of bytes that are known to have no line feed.
     searched: usize,
     place: HttpPosition,
-    /// What the head says of its body.
+    /// Length of the body as the head announces it.
     announced: Announced,
-    /// What has come of a body, or of its line, that is not complete. The end of a long one is
-    /// dropped.
+    /// Part of a body, or of its line, that is not complete. The end of a long one is dropped.
     body: BytesMut,
     /// True if the beginning of what is not complete was shown.
     shown: bool,
@@ -48,7 +47,7 @@ struct Announced {
     is_events: bool,
 }
 
-impl Lines {
+impl HttpLines {
     pub(super) fn push(&mut self, data: &[u8]) {
         self.input.extend_from_slice(data);
     }
@@ -114,7 +113,7 @@ impl Lines {
         }
     }
 
-    /// What has come of a line, or of a body, that is not complete; it is told once.
+    /// Beginning of a line, or of a body, that is not complete; returned once.
     pub(super) fn beginning(&mut self) -> Option<Bytes> {
         if self.shown { None } else { self.rest() }
     }
@@ -164,7 +163,7 @@ impl Lines {
         Some((taken as u64, end.and_then(|_| self.gathered())))
     }
 
-    /// What was gathered, if that is not blank.
+    /// Gathered text, unless it is blank.
     fn gathered(&mut self) -> Option<Bytes> {
         self.shown = false;
         let body = self.body.split().freeze();

@@ -1,4 +1,4 @@
-//! What is shown, without secrets.
+//! Masking of secrets in the conversation that is shown.
 
 use alloc::string::String;
 
@@ -47,12 +47,16 @@ pub(super) fn field(text: &str, out: &mut String) {
             out.push_str(name);
             out.push_str(": ***");
         }
+        Some((name, value)) if is_task_id(name, value.trim()) => {
+            let shown = value.trim().get(..8).unwrap_or_default();
+            out.extend([name, ": ", shown, "…"]);
+        }
         _ => message(text, out),
     }
 }
 
-/// What is before and behind the query, in the line of a request and in a field that tells where
-/// a browser comes from. Nobody here reads it: what is in it is a key, if anything.
+/// Text before and after the query, in the line of a request and in a `Referer` field. Nobody here
+/// reads it: what is in it is a key, if anything.
 fn around_query(text: &str) -> Option<(&str, &str)> {
     let (first, rest) = text.split_once(' ')?;
     let is_method = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -73,19 +77,27 @@ fn is_session(name: &str) -> bool {
     name.eq_ignore_ascii_case("mcp-session-id")
 }
 
+/// Returns whether a field names what may be a task: the id that servers of this crate give it has 22
+/// characters of Base64 for URLs. Some names of tools look like that, and are cut too.
+fn is_task_id(name: &str, value: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    name.eq_ignore_ascii_case("mcp-name") && value.len() == 22 && value.bytes().all(is_digit)
+}
+
 /// Writes a message with its secrets masked: strings, also in an array, behind a key that looks
 /// secret. It looks at strings and what is between them alone, so that what is no JSON is shown
 /// as it is.
 pub(super) fn message(mut rest: &str, out: &mut String) {
     let mut secret = false;
     let mut arrays = 0_u32;
+    let mut is_task = false;
     while let Some((between, string)) = rest.find('"').and_then(|at| rest.split_at_checked(at)) {
         for mark in between.chars() {
             match mark {
                 '[' => arrays += 1,
                 ']' => arrays = arrays.saturating_sub(1),
                 ',' if arrays > 0 => {}
-                ',' | '{' | '}' => (secret, arrays) = (false, 0),
+                ',' | '{' | '}' => (secret, arrays, is_task) = (false, 0, false),
                 _ => {}
             }
         }
@@ -94,6 +106,9 @@ pub(super) fn message(mut rest: &str, out: &mut String) {
         if after.trim_start().starts_with(':') {
             (secret, arrays) = (looks_secret(&unescaped(string)), 0);
             out.push_str(string);
+            is_task = ["\"taskId\"", "\"taskIds\""].contains(&string);
+        } else if is_task {
+            push_id(string, out);
         } else {
             let inner = string.get(1..).unwrap_or_default();
             out.push_str(if secret || is_credential(inner) { "\"***\"" } else { string });
@@ -101,6 +116,15 @@ pub(super) fn message(mut rest: &str, out: &mut String) {
         rest = after;
     }
     out.push_str(rest);
+}
+
+/// Writes the id of a task, cut to 8 characters: whoever knows all of it may have the task.
+fn push_id(string: &str, out: &mut String) {
+    let id = string.trim_matches('"');
+    match id.char_indices().nth(8) {
+        Some((end, _)) => out.extend(["\"", id.get(..end).unwrap_or_default(), "…\""]),
+        None => out.push_str(string),
+    }
 }
 
 /// The length of the string that `text` begins with, quotes included.
@@ -154,4 +178,29 @@ fn is_credential(value: &str) -> bool {
     SECRET_VALUES.iter().any(|secret| {
         value.get(..secret.len()).is_some_and(|start| start.eq_ignore_ascii_case(secret))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_t17_ids_of_tasks_are_cut() {
+        let shown = |text: &str| {
+            let mut out = String::new();
+            field(text, &mut out);
+            out
+        };
+        assert_eq!(shown("Mcp-Name: AQEBAQEBAQEBAQEBAQEBAQ"), "Mcp-Name: AQEBAQEB…");
+        assert_eq!(shown("Mcp-Name: render"), "Mcp-Name: render");
+        assert_eq!(
+            shown(r#"{"taskId":"0123456789","a":"b"}"#),
+            r#"{"taskId":"01234567…","a":"b"}"#
+        );
+        assert_eq!(shown(r#"{"taskId":"01234567"}"#), r#"{"taskId":"01234567"}"#);
+        assert_eq!(
+            shown(r#"{"taskIds":["0123456789", "abcdefghij"],"a":"0123456789"}"#),
+            r#"{"taskIds":["01234567…", "abcdefgh…"],"a":"0123456789"}"#
+        );
+    }
 }

@@ -25,9 +25,9 @@ const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) struct Wire {
     sink: Box<dyn FnMut(&str) + Send>,
-    /// What lines of the peer, and of our own, begin with.
+    /// Prefixes of the peer's lines, and of our own.
     marks: [String; 2],
-    /// What happens is told of this connection.
+    /// Number of the connection that events are shown for.
     connection: Option<u64>,
     /// `None` after the end.
     peer: Option<Lines>,
@@ -35,13 +35,13 @@ pub(super) struct Wire {
     told: Told,
 }
 
-/// When something was told last, in microseconds; connections of one server share it.
+/// Time of the last line, in microseconds; connections of one server share it.
 pub(super) type Told = Arc<AtomicU64>;
 
 /// From bytes to lines.
 enum Lines {
     Messages(LineReader),
-    Http(http::Lines),
+    Http(http::HttpLines),
 }
 
 impl Wire {
@@ -63,8 +63,8 @@ impl Wire {
             sink,
             marks: [alloc::format!("{number}>"), alloc::format!("{number}<")],
             connection: Some(number),
-            peer: Some(Lines::Http(http::Lines::default())),
-            own: Lines::Http(http::Lines::default()),
+            peer: Some(Lines::Http(http::HttpLines::default())),
+            own: Lines::Http(http::HttpLines::default()),
             told,
         }
     }
@@ -77,7 +77,7 @@ impl Wire {
         wire
     }
 
-    /// When something was told last, to be shared.
+    /// Time of the last line, to be shared.
     pub(super) fn told(&self) -> Told {
         self.told.clone()
     }

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::task::{Context, Poll};
 use std::io;
 
-use mcp_proto::auth::{AuthAction, Authorizer, HoldId, KeyRole, Secret, SignId, SubjectId};
+use mcp_proto::auth::{AuthAction, Authorizer, KeyRole, RecordId, Secret, SignId, SubjectId};
 use mcp_proto::{Duration, Instant};
 
 use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
@@ -30,12 +30,12 @@ type AuthorizerReply = Box<dyn FnOnce(&mut Authorizer)>;
 enum SignInStep {
     /// A record, and the lock of its key if it was asked for. What cannot be read counts as absent.
     Read {
-        id: HoldId,
+        id: RecordId,
         key: String,
         record: Option<Secret>,
         lock: Option<VaultLock>,
     },
-    Written(HoldId, io::Result<()>),
+    Written(RecordId, io::Result<()>),
     Removed,
     Signed(SignId, io::Result<Vec<u8>>),
     Subject(SubjectId, io::Result<Secret>),
@@ -52,7 +52,7 @@ impl Authorizing {
     pub(super) fn begin(&mut self, action: AuthAction) {
         let vault = self.sign_in.vault.clone();
         let task: AuthFuture<SignInStep> = match action {
-            AuthAction::Hold { id, key, locks } => Box::pin(async move {
+            AuthAction::Load { id, key, locks } => Box::pin(async move {
                 // Without the lock it works as well, but for a race with another process.
                 let lock = if locks { vault.lock(&key).await.ok() } else { None };
                 let record = vault.read(&key).await.ok().flatten();
@@ -166,12 +166,12 @@ impl Authorizing {
                 self.locks.extend(lock.map(|lock| (key, lock)));
                 Box::new(move |authorizer| {
                     let record = record.as_ref().map(Secret::expose);
-                    authorizer.handle_held(now, id, unix, record);
+                    authorizer.handle_loaded(now, id, unix, record);
                 })
             }
             SignInStep::Written(id, written) => {
                 let written = written.map_err(|error| error.to_string());
-                Box::new(move |authorizer| authorizer.handle_kept(now, id, written))
+                Box::new(move |authorizer| authorizer.handle_released(now, id, written))
             }
             SignInStep::Signed(id, signed) => {
                 let signed = signed.map_err(|error| error.to_string());

@@ -1,4 +1,4 @@
-//! Where a client finds its server over HTTP, and how.
+//! Settings of a client over HTTP: its server, and the way to it.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use mcp_proto::{UsageError, http::UrlError};
 /// The longest time that a connection may take by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a client finds its server over HTTP, and how; [`client::Config`] has the rest.
+/// Settings of a client over HTTP: its server, and the way to it; [`client::Config`] has the rest.
 ///
 /// ```
 /// use mcp_service::HttpClientConfig;
@@ -27,11 +27,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpClientConfig {
-    /// Where the server is.
+    /// URL of the server.
     pub url: Url,
     /// True if a legacy server is asked, with a GET, for what it says by itself; default true.
     /// Without it changes are told while a call is in flight, or not at all.
     pub listens: bool,
+    /// Another origin that the endpoint of a server of 2024-11-05 may name; default none. See
+    /// [`Config::trusts_endpoint_origin`].
+    pub trusts_endpoint_origin: Option<Url>,
     /// The longest time that a connection may take to be made, TLS included; default 10 s.
     pub connect_timeout: Duration,
     /// For `https`, the certificates of the authorities to trust, as PEM; default `None`, which are
@@ -48,6 +51,7 @@ impl HttpClientConfig {
         Self {
             url,
             listens: true,
+            trusts_endpoint_origin: None,
             connect_timeout: CONNECT_TIMEOUT,
             trusted: None,
             fields: Vec::new(),
@@ -97,6 +101,7 @@ impl HttpClientConfig {
     pub(super) fn of_machine(self, client: client::Config) -> Result<Config, UsageError> {
         let mut config = Config::new(self.url, client);
         config.listens = self.listens;
+        config.trusts_endpoint_origin = self.trusts_endpoint_origin;
         self.fields.iter().try_fold(config, |config, (name, value)| config.field(name, value))
     }
 }
@@ -114,6 +119,7 @@ impl fmt::Debug for HttpClientConfig {
         f.debug_struct("HttpClientConfig")
             .field("url", &self.url)
             .field("listens", &self.listens)
+            .field("trusts_endpoint_origin", &self.trusts_endpoint_origin)
             .field("connect_timeout", &self.connect_timeout)
             .field("trusted", &self.trusted.is_some())
             .field("fields", &fields)

@@ -46,7 +46,7 @@ enum Writing {
     Deaf,
 }
 
-/// What has come of an answer.
+/// Part of an answer.
 pub(super) enum ResponseEvent {
     Head(StatusHead),
     Body(Bytes),
@@ -122,7 +122,7 @@ impl Connection {
         self.output.push(bytes);
     }
 
-    /// What comes next of the answer.
+    /// Next part of the answer.
     pub(super) fn poll(&mut self, now: Instant, context: &mut Context<'_>) -> Poll<ResponseEvent> {
         loop {
             if let Some(incoming) = self.reader.poll() {

@@ -3,11 +3,11 @@
 //! In: requests, wakes and time. Out: what has come of their answers.
 //!
 //! Connections are kept for the next requests by [`IdleConnections`]; there are at most
-//! `Limits::max_client_connections` with those in use. Should one end at the very moment at which it
-//! is used, so that there is no byte of an answer, the request is sent once more on a fresh
-//! connection, if that is safe: if sending it twice does what sending it once does
-//! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have done
-//! what it asks for. All other requests fail: a tool must not be called twice.
+//! `Limits::max_client_connections` with those in use. A kept connection may end at the moment at
+//! which it is used, before any byte of an answer. The request is then sent again on a fresh
+//! connection, if that is safe. It is safe if the request is idempotent
+//! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have
+//! executed it. All other requests fail: a tool must not be called twice.
 //!
 //! A server that closes each connection after its answer may do so while the next request is on its
 //! way. A request that must not be sent twice therefore goes out on a connection that was kept only
@@ -27,8 +27,8 @@ use core::task::{Context, Poll, Waker, ready};
 use super::super::super::wire::Wire;
 use super::connection::{Connection, Failure, ResponseEvent};
 use super::idle::IdleConnections;
+use super::ready_queue::{ExchangeWaker, ReadyQueue};
 use super::socket::{Connecting, Connector};
-use super::woken::{ExchangeWaker, ReadyQueue};
 use crate::Socket;
 use mcp_proto::Limits;
 #[cfg(feature = "auth")]
@@ -46,7 +46,7 @@ pub(super) struct Exchanges {
     woken: Arc<ReadyQueue>,
     limits: Limits,
     connect_timeout: Duration,
-    /// How many connections there were.
+    /// Number of connections so far.
     connections: u64,
     shown: Option<Box<Shown>>,
 }
@@ -68,7 +68,7 @@ enum ExchangeState {
     Connected(Box<Connection>, Resend),
 }
 
-/// What may have to be sent once more, on a connection that was kept, until an answer begins.
+/// Request that may have to be sent again, on a connection that was kept, until an answer begins.
 type Resend = Option<Box<Request>>;
 
 impl Exchanges {
@@ -162,7 +162,7 @@ impl Exchanges {
         self.all.remove(&id);
     }
 
-    /// What comes next of an answer; nothing comes behind an end and a failure.
+    /// Next part of an answer; nothing follows an end or a failure.
     pub(super) fn poll(
         &mut self,
         now: Instant,
@@ -275,7 +275,7 @@ impl Exchanges {
         }
     }
 
-    /// When [`Exchanges::expire`] is to be called at the latest.
+    /// Time by which [`Exchanges::expire`] must be called.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.next().into_iter().chain(self.idle.next_deadline()).min()
     }

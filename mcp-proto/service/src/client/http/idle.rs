@@ -4,7 +4,7 @@
 //!
 //! | the server | keeps | gives a connection to |
 //! |---|---|---|
-//! | unproven: it has not answered on a connection that was kept, or has closed one since | the oldest, to see how long it stays open | requests that may be sent twice |
+//! | unproven: no kept connection has been answered on, or one was closed since | the oldest, to see how long it stays open | requests that may be sent twice |
 //! | proven: it has answered on one, or has left one open for a second | all within the bound | all requests |
 //!
 //! A connection is kept for 4 s, as many servers close one after 5 s. The connection that was used
@@ -17,10 +17,10 @@ use alloc::collections::VecDeque;
 use super::connection::Connection;
 use mcp_proto::{Duration, Instant};
 
-/// How long a connection is kept.
+/// Time for which an idle connection is kept.
 const KEPT: Duration = Duration::from_secs(4);
 
-/// How long after its answer a server that does not keep connections has closed one.
+/// Age at which an idle connection shows that the server keeps connections.
 const SETTLED: Duration = Duration::from_secs(1);
 
 /// Connections without a request.

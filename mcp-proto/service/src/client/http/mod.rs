@@ -2,8 +2,8 @@
 //!
 //! In: what handles ask for, what sockets bring, and time. Out: a future that ends when the client is
 //! closed. An adapter supplies a [`Connector`] and a [`Clock`]; [`HttpClientService::drive`] is the
-//! loop, for every runtime. It always reads: what a server says is bounded by `Limits` where it is
-//! kept, and answers are as many as what the client asks.
+//! loop, for every runtime. It has no back-pressure, and needs none: `Limits` bounds what the client
+//! keeps of a server, and there are no more answers than requests.
 
 #[cfg(feature = "auth")]
 mod authorizing;
@@ -11,8 +11,8 @@ mod config;
 mod connection;
 mod exchanges;
 mod idle;
+mod ready_queue;
 mod socket;
-mod woken;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -23,7 +23,7 @@ use core::task::{Context, Poll, Waker};
 
 use super::super::wire::Wire;
 use super::handle::Client;
-use super::runner::Runner;
+use super::runner::ClientRunner;
 use crate::Clock;
 use crate::drive::TURN_ROUNDS;
 #[cfg(feature = "auth")]
@@ -46,23 +46,23 @@ pub use socket::{Connecting, Connector};
 /// A client of a server over HTTP, to be driven by [`drive`](Self::drive): an adapter supplies a
 /// [`Connector`] and a [`Clock`].
 ///
-/// Each request that is not answered has a connection of its own. Others are kept for the next
-/// requests, for 4 s, as many servers close one after 5 s; there are at most
-/// `Limits::max_client_connections` in all. If a connection that was kept ends at the very moment at which it is
-/// used, before anything of an answer, a request is sent once more only if that is safe: if it
-/// [is idempotent](mcp_proto::http::client::Request::is_idempotent), or not all of it was written. A
-/// tool is not called twice: it is called on a connection that was kept only if the server has
-/// answered on one before, so that a server that closes each connection costs no call.
+/// Each open request has a connection of its own. An idle connection is kept for 4 s, because many
+/// servers close one after 5 s. There are at most `Limits::max_client_connections`, idle or not. A
+/// kept connection may end at the moment at which it is
+/// used, before any byte of an answer. The request is then sent again only if that is safe: it [is
+/// idempotent](mcp_proto::http::client::Request::is_idempotent), or not all of it was written. A
+/// tool is never called twice. It is called on a kept connection only if the server has answered on
+/// one before: otherwise a server that closes each connection would make calls fail.
 pub struct HttpClientService {
     machine: http::Client,
-    runner: Runner,
+    runner: ClientRunner,
     exchanges: Exchanges,
     #[cfg(feature = "auth")]
     authorizing: Option<Authorizing>,
-    /// Nothing, with room for the exchanges that are woken in the next turn.
+    /// Empty between turns; kept for its capacity.
     woken: Vec<ExchangeId>,
     wire: Option<Wire>,
-    /// Once the client is closed, why, if it has not been connected.
+    /// The error that kept the client from connecting; set when the client is closed.
     closed: Option<ConnectError>,
     life: BindingState,
 }
@@ -75,8 +75,8 @@ enum BindingState {
 }
 
 impl HttpClientService {
-    /// The service of a client. `random` gives bytes that nobody can guess, or any: they only spread
-    /// the times of clients that all try again.
+    /// The service of a client. `random` gives 16 random bytes at each call. With a sign-in nobody may
+    /// be able to guess them. Without one they only spread the retries of clients over time.
     ///
     /// Fails with [`UsageError::AlreadyConnected`] if the client has had one.
     pub fn new(
@@ -85,7 +85,7 @@ impl HttpClientService {
         random: impl FnMut() -> [u8; 16] + Send + 'static,
     ) -> Result<Self, UsageError> {
         let config = config.into();
-        let (runner, client) = Runner::new(&client.port)?;
+        let (runner, client) = ClientRunner::new(&client.mailbox)?;
         let exchanges = Exchanges::new(client.limits.clone(), config.connect_timeout);
         #[cfg(feature = "auth")]
         let (random, authorization) = begin_sign_in(&config, random);
@@ -105,8 +105,8 @@ impl HttpClientService {
         })
     }
 
-    /// Shows the conversation to `sink`, line by line: `1> ` and `1< ` are what the client and the
-    /// server send on the first connection, `@ ` the time that has passed, `! ` what happens. Strings
+    /// Shows the conversation to `sink`, line by line. `1> ` and `1< ` mark lines of the client and
+    /// of the server on the first connection, `@ ` the time that has passed, `! ` an event. Strings
     /// under keys that look secret are masked, and so are values of such fields.
     /// [`Client::on_wire`] sees it as well.
     pub fn show_wire(&mut self, now: Instant, sink: impl Fn(&str) + Send + Sync + 'static) {
@@ -127,10 +127,10 @@ impl HttpClientService {
         }));
     }
 
-    /// Drives the client until it is closed, by [`Client::close`] or because there is no connection.
-    /// Dropping this closes all connections.
+    /// Drives the client until it is closed, by [`Client::close`] or by a failure to connect. Dropping
+    /// this closes all connections.
     ///
-    /// Fails with why the client could not be connected, at the beginning or anew.
+    /// Fails with the error of the first connection or of a later one.
     pub async fn drive(
         &mut self,
         clock: &mut impl Clock,
@@ -183,7 +183,7 @@ impl HttpClientService {
         while let Some((exchange, failure)) = self.exchanges.expire(now) {
             self.machine.handle_failure(now, exchange, &failure.reason);
         }
-        // What is left after that many rounds has the driver woken again.
+        // After so many rounds other tasks get their turn. If work is left, the driver is woken.
         for _ in 0..TURN_ROUNDS {
             self.act_on_all(now, connector);
             let has_worked = self.runner.work(now, &mut self.machine);
@@ -192,6 +192,7 @@ impl HttpClientService {
             }
         }
         self.act_on_all(now, connector);
+        self.runner.flush();
         self.exchanges.woken().end_turn();
         self.runner.end_turn(&self.machine);
     }
@@ -244,7 +245,7 @@ impl HttpClientService {
         }
     }
 
-    /// Has the vault and the person go on, as long as something comes of that.
+    /// Polls the futures of the vault and of the person's consent, as long as one of them completes.
     #[cfg(feature = "auth")]
     fn authorize(
         &mut self,
@@ -297,7 +298,8 @@ impl HttpClientService {
     }
 }
 
-/// The authorizer of a client with a sign-in, and the randomness for both.
+/// The authorizer of a client with a sign-in. It shares `random` with the machine, which gets a
+/// handle of its own.
 #[cfg(feature = "auth")]
 fn begin_sign_in(
     config: &HttpClientConfig,

@@ -1,4 +1,4 @@
-//! What an adapter supplies to a client over HTTP: connections.
+//! Connector of a client over HTTP: the connections that an adapter supplies.
 
 use alloc::boxed::Box;
 use core::future::Future;
@@ -18,13 +18,13 @@ pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Socket>>> +
 /// Makes connections.
 pub trait Connector {
     /// Connects to the origin of a URL: to its host and port, and for `https` within TLS, by the name
-    /// of the host. What it fails with is told in words; how long it may take is not its concern.
+    /// of the host. The text of an error is shown to the user. The caller limits the time.
     fn connect(&mut self, url: &Url) -> Connecting;
 
-    /// Connects to the origin of a URL that somebody else has named, such as an authorization server:
-    /// within [`FetchReach::Public`] only to addresses that are
-    /// [`HostKind::Public`](mcp_proto::auth::HostKind::Public), whatever the name resolves to. A URL
-    /// of `https` is within TLS, also if that of the server is not.
+    /// Connects to the origin of a URL from somebody else, such as an authorization server. With
+    /// [`FetchReach::Public`] it connects only to addresses that are
+    /// [`HostKind::Public`](mcp_proto::auth::HostKind::Public), after the name is resolved. `https`
+    /// uses TLS even if the URL of the server does not.
     ///
     /// By default this connects within [`FetchReach::Any`], and fails within [`FetchReach::Public`].
     #[cfg(feature = "auth")]

@@ -42,12 +42,15 @@ impl AuthSocket {
     fn answer(&mut self, head: &Head) -> io::Result<()> {
         let url = self.url.join(head.target()).map_err(io::Error::other)?;
         let body = String::from_utf8_lossy(&self.body).into_owned();
-        let answer = self.server.answer(head.method(), &url, &body);
+        let answer = self.server.answer_to(head, &url, &body);
         let mut response = ResponseHead::new(answer.status);
         response.length = u64::try_from(answer.body.len()).ok();
         response.fields.push(("Content-Type", "application/json".into()));
         if let Some(location) = answer.location {
             response.fields.push(("Location", location.into()));
+        }
+        if let Some(nonce) = answer.nonce {
+            response.fields.push(("DPoP-Nonce", nonce.into()));
         }
         let kind = RequestKind { is_head: false, version: HttpVersion::Http11, keep_alive: true };
         let mut text = Vec::new();

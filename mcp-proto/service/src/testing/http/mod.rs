@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 #[cfg(feature = "auth")]
 use super::auth_server::AuthServer;
 use super::clock::{Clock, Timer};
+use super::hosted::HostedTasks;
 use super::lane::Network;
 use super::random::Random;
 use super::wire::Wire;
@@ -28,28 +29,30 @@ use mcp_proto::{Duration, Instant};
 
 use net::{End, Net};
 use socket::{Connector, Stream};
-use tasks::Tasks;
+pub(super) use tasks::TestTasks;
 
 /// Both sides.
 pub(super) struct Http {
     catalog: Catalog,
     pub(super) config: Config,
-    /// Where the client finds the server; `None` is where that is.
+    /// Settings with which the client connects; `None` for the URL of the server.
     client_config: Option<HttpClientConfig>,
     net: Net,
     #[cfg(feature = "auth")]
     auth_server: Option<AuthServer>,
     clock: Clock,
     /// The client, once it was first run.
-    client: Tasks,
+    client: TestTasks,
     site: Option<Site>,
+    /// The tasks of the server.
+    hosted: HostedTasks,
     starts: usize,
 }
 
 /// A server that was started, with its connections and the handlers of its sessions.
 struct Site {
     server: HttpServer,
-    tasks: Tasks,
+    tasks: TestTasks,
     spawned: Queue,
 }
 
@@ -58,6 +61,7 @@ type Queue = Arc<Lock<Vec<Spawned>>>;
 impl Http {
     pub(super) fn new(catalog: Catalog, clock: &Clock) -> Self {
         Self {
+            hosted: HostedTasks::of(&catalog, clock),
             catalog,
             config: Config::default(),
             client_config: None,
@@ -65,7 +69,7 @@ impl Http {
             #[cfg(feature = "auth")]
             auth_server: None,
             clock: clock.clone(),
-            client: Tasks::default(),
+            client: TestTasks::default(),
             site: None,
             starts: 0,
         }
@@ -106,7 +110,7 @@ impl Http {
         for handler in handlers {
             tasks.spawn(handler);
         }
-        let served = tasks.run();
+        let served = tasks.run() | self.hosted.look();
         self.client.run() || served
     }
 
@@ -136,7 +140,7 @@ impl Http {
         true
     }
 
-    /// Where the server is.
+    /// Settings with the URL of the server.
     fn client_config(&self) -> Option<HttpClientConfig> {
         let mut url = "http://localhost".to_string();
         url.push_str(&self.config.path);
@@ -153,7 +157,7 @@ impl Http {
         let catalog = self.catalog.clone();
         let config = self.config.clone();
         let server = HttpServer::new(catalog, config, move || bits.bits(), spawn);
-        let mut tasks = Tasks::default();
+        let mut tasks = TestTasks::default();
         let tended = server.clone();
         let mut timer = Timer::new(&self.clock);
         tasks.spawn(Box::pin(async move { tended.run_background(&mut timer).await }));
@@ -164,6 +168,7 @@ impl Http {
     /// The server is gone without a word, and another one is there.
     pub(super) fn restart(&mut self) {
         if self.site.take().is_some() {
+            self.hosted.clear();
             self.cut();
             self.start();
         }

@@ -1,4 +1,4 @@
-//! What is between a client and a server over HTTP: connections, and what breaks them.
+//! Network between a client and a server over HTTP: connections, and their faults.
 //!
 //! In: what either end of a connection writes; what is to break. Out: what arrives at the other end,
 //! late and in pieces; refusals; ends and resets. Each connection is a pair of lanes, which hold so
@@ -17,7 +17,7 @@ use super::super::random::Random;
 use crate::lock::Lock;
 use mcp_proto::{Duration, Instant};
 
-/// How many bytes a direction holds.
+/// Bytes that a direction holds.
 const WINDOW: usize = 64 * 1024;
 
 /// A connection that is cut at random is within so many bytes.
@@ -44,7 +44,7 @@ struct NetState {
     /// Those that the server has not got yet.
     arrived: Vec<u64>,
     refused_until: Instant,
-    /// How many bytes of the next request arrive.
+    /// Bytes of the next request that arrive before the cut.
     cut_request: Option<usize>,
     /// The same of the next response.
     cut_response: Option<usize>,
@@ -64,7 +64,7 @@ struct Way {
     lane: Lane,
     reader: Option<Waker>,
     writer: Option<Waker>,
-    /// How many more bytes arrive before the connection is cut.
+    /// Bytes that still arrive before the connection is cut.
     cut_after: Option<usize>,
     /// Its end was read.
     is_over: bool,
@@ -74,7 +74,7 @@ struct Way {
     is_mute: bool,
 }
 
-/// What an end of a connection finds to read.
+/// Result of a read at an end of a connection.
 pub(super) enum Found {
     Read(io::Result<Bytes>),
     /// Something arrives then.
@@ -114,7 +114,7 @@ impl Net {
         ((u128::from(high) << 64) | u128::from(low)).to_be_bytes()
     }
 
-    /// How long a connection takes to be made.
+    /// Time that a connection takes to open.
     pub(super) fn delay(&self) -> Duration {
         let NetState { network, random, .. } = &mut *self.state.lock();
         network.delay(random)
@@ -219,7 +219,7 @@ impl Net {
         wake(woken.into_iter().flatten());
     }
 
-    /// What is under way is lost, and both ends of all connections are told so.
+    /// Drops the bytes under way, and reports a reset to both ends of all connections.
     pub(super) fn cut(&self, now: Instant) {
         self.on_each(|connection| {
             connection.is_cut = true;
@@ -247,7 +247,7 @@ impl Net {
         }
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     pub(super) fn count(&self) -> usize {
         self.state.lock().connections.len()
     }
@@ -303,7 +303,7 @@ impl Connection {
 }
 
 impl Way {
-    /// What there is to read, and whoever has waited to write.
+    /// Reads from one direction; returns also the writer that has waited for room.
     fn read(
         &mut self,
         now: Instant,

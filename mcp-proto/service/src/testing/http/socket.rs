@@ -25,7 +25,7 @@ pub(super) struct Socket {
     net: Net,
     number: u64,
     end: End,
-    /// When something arrives.
+    /// Timer of the next arrival.
     timer: Timer,
 }
 

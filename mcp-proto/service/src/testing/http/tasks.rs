@@ -13,27 +13,27 @@ use core::task::{Context, Waker};
 use super::super::woken::Woken;
 
 #[derive(Default)]
-pub(super) struct Tasks {
-    all: Vec<Task>,
+pub(in super::super) struct TestTasks {
+    all: Vec<TestTask>,
 }
 
-struct Task {
+struct TestTask {
     future: Pin<Box<dyn Future<Output = ()>>>,
     woken: Arc<Woken>,
     waker: Waker,
 }
 
-impl Tasks {
+impl TestTasks {
     /// It is polled with the others, for the first time as if it was woken.
-    pub(super) fn spawn(&mut self, future: Pin<Box<dyn Future<Output = ()>>>) {
+    pub(in super::super) fn spawn(&mut self, future: Pin<Box<dyn Future<Output = ()>>>) {
         let woken = Arc::<Woken>::default();
         let waker = Waker::from(woken.clone());
         waker.wake_by_ref();
-        self.all.push(Task { future, woken, waker });
+        self.all.push(TestTask { future, woken, waker });
     }
 
     /// Polls those that were woken, once; says whether there were any.
-    pub(super) fn run(&mut self) -> bool {
+    pub(in super::super) fn run(&mut self) -> bool {
         let mut ran = false;
         self.all.retain_mut(|task| {
             if !task.woken.look() {

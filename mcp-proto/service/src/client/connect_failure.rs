@@ -1,4 +1,4 @@
-//! Why there is no connection, and to what.
+//! Error of a client that could not be connected: the reason and the target.
 //!
 //! In, from an adapter: the machine's reason, and the program or URL, which the machine does not
 //! know. Out: the error that an application prints.
@@ -13,7 +13,8 @@ use crate::Command;
 use mcp_proto::client::ConnectError;
 use mcp_proto::http::Url;
 
-/// What the adapters' `connect_command` and `connect_http` fail with, inside of an
+/// Error of the adapters' `connect_command` and `connect_http`, inside of an [`io::Error`]: the
+/// target, and why there is no connection to it. Its text has both.
 /// [`io::Error`]: why there is no connection, and to what. Its text has both.
 ///
 /// ```
@@ -40,7 +41,7 @@ pub struct ConnectFailure {
     pub target: String,
     /// Why there is no connection.
     pub error: ConnectError,
-    /// How the program has ended; `None` if it was not its end that there is no connection.
+    /// Exit status of the program; `None` unless its end is the reason that there is no connection.
     pub exit: Option<ExitStatus>,
 }
 

@@ -1,8 +1,9 @@
 //! The handlers that are running.
 //!
 //! In: a job to start, a slot that was woken, a cancellation. Out: what came of a job. A handler
-//! that is not done when it is first polled keeps its slot and is polled when its waker pushes
-//! the slot into the port; or, if the adapter can spawn, it leaves and reports through the port.
+//! that is not done after its first poll keeps its slot, and is polled again when its waker pushes
+//! the slot into the mailbox. If the adapter can spawn tasks, the handler moves to a task and
+//! reports through the mailbox.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -14,15 +15,12 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::Clock;
 use super::handler_call::{BoxFuture, HandlerCall};
 use super::service_mailbox::{Cancel, Command, ServiceMailbox};
+use super::{Clock, Spawned};
 use mcp_proto::Duration;
 use mcp_proto::ErrorData;
 use mcp_proto::server::{Outcome, Reply, ReplyId};
-
-/// A future of an adapter's own, to be driven to its end somewhere.
-pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The time that cancelled handlers get to be polled once more.
 const GRACE: Duration = Duration::from_millis(500);
@@ -34,14 +32,14 @@ pub(super) struct Job {
     future: BoxFuture,
 }
 
-/// What came of polling a job.
+/// Result of polling a job.
 pub(super) enum Progressed {
     Done(Reply, Outcome),
     Pending,
 }
 
-pub(super) struct Tasks {
-    port: Arc<ServiceMailbox>,
+pub(super) struct Jobs {
+    mailbox: Arc<ServiceMailbox>,
     slots: Vec<HandlerSlot>,
     free: Vec<usize>,
     /// The jobs that were pending when they were last polled.
@@ -75,10 +73,10 @@ impl Job {
 
     /// Polls it for the first time before it is spawned. The waker does nothing, because a spawned
     /// future is polled at once wherever it goes.
-    fn first(mut self) -> Started {
+    fn first(mut self) -> StartedJob {
         match self.poll(Waker::noop()) {
-            Poll::Ready(outcome) => Started::Done(self.end(), outcome),
-            Poll::Pending => Started::Pending(self),
+            Poll::Ready(outcome) => StartedJob::Done(self.end(), outcome),
+            Poll::Pending => StartedJob::Pending(self),
         }
     }
 
@@ -91,20 +89,20 @@ impl Job {
     }
 }
 
-/// What came of calling a handler.
-pub(super) enum Started {
+/// Result of calling a handler.
+pub(super) enum StartedJob {
     Done(Reply, Outcome),
     Pending(Job),
 }
 
 /// Calls a handler. One that panics is done.
-fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> HandlerCall) -> Started {
+fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> HandlerCall) -> StartedJob {
     let running = catch_unwind(AssertUnwindSafe(call));
     match running.unwrap_or_else(|_| HandlerCall::Done(panicked())) {
-        HandlerCall::Future(future) => Started::Pending(Job { reply, cancel, future }),
+        HandlerCall::Future(future) => StartedJob::Pending(Job { reply, cancel, future }),
         HandlerCall::Done(outcome) => {
             cancel.set();
-            Started::Done(reply, outcome)
+            StartedJob::Done(reply, outcome)
         }
     }
 }
@@ -114,16 +112,16 @@ pub(super) fn begin(
     reply: Reply,
     cancel: Arc<Cancel>,
     call: impl FnOnce() -> HandlerCall,
-) -> Started {
+) -> StartedJob {
     match make(reply, cancel, call) {
-        Started::Pending(job) => job.first(),
-        done @ Started::Done(..) => done,
+        StartedJob::Pending(job) => job.first(),
+        done @ StartedJob::Done(..) => done,
     }
 }
 
-impl Tasks {
-    pub(super) fn new(port: Arc<ServiceMailbox>) -> Self {
-        Self { port, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
+impl Jobs {
+    pub(super) fn new(mailbox: Arc<ServiceMailbox>) -> Self {
+        Self { mailbox, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
     }
 
     /// Calls a handler and polls it for the first time; what is pending then stays, or goes to
@@ -136,8 +134,8 @@ impl Tasks {
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
         let mut job = match make(reply, cancel, call) {
-            Started::Pending(job) => job,
-            Started::Done(reply, outcome) => return Progressed::Done(reply, outcome),
+            StartedJob::Pending(job) => job,
+            StartedJob::Done(reply, outcome) => return Progressed::Done(reply, outcome),
         };
         if let Some(spawn) = spawn {
             return self.start_spawned(job, spawn);
@@ -195,7 +193,7 @@ impl Tasks {
     /// Cancels everything, and waits until what was spawned has ended.
     pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
         self.cancel_all();
-        handlers_ended(&self.port, clock).await;
+        handlers_ended(&self.mailbox, clock).await;
     }
 
     /// A spawned job has reported.
@@ -210,10 +208,10 @@ impl Tasks {
         spawn: &mut (dyn FnMut(Spawned) + Send + 'static),
     ) -> Progressed {
         match job.first() {
-            Started::Done(reply, outcome) => Progressed::Done(reply, outcome),
-            Started::Pending(job) => {
+            StartedJob::Done(reply, outcome) => Progressed::Done(reply, outcome),
+            StartedJob::Pending(job) => {
                 self.pending.insert(job.id(), HandlerPlace::Spawned(job.cancel()));
-                spawn(Box::pin(SpawnedHandler::new(job, self.port.clone())));
+                spawn(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
                 Progressed::Pending
             }
         }
@@ -229,7 +227,7 @@ impl Tasks {
     fn vacant(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             let at = self.slots.len();
-            let waker = Waker::from(Arc::new(SlotWaker { at, port: self.port.clone() }));
+            let waker = Waker::from(Arc::new(SlotWaker { at, mailbox: self.mailbox.clone() }));
             self.slots.push(HandlerSlot { job: None, waker });
             at
         })
@@ -240,38 +238,38 @@ impl Tasks {
 /// then, which is harmless.
 struct SlotWaker {
     at: usize,
-    port: Arc<ServiceMailbox>,
+    mailbox: Arc<ServiceMailbox>,
 }
 
 impl Wake for SlotWaker {
     fn wake(self: Arc<Self>) {
-        self.port.ready(self.at);
+        self.mailbox.ready(self.at);
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.port.ready(self.at);
+        self.mailbox.ready(self.at);
     }
 }
 
 /// A job that runs where the adapter spawned it.
 pub(super) struct SpawnedHandler {
     job: Option<Job>,
-    port: Arc<ServiceMailbox>,
+    mailbox: Arc<ServiceMailbox>,
     watcher: Option<u64>,
 }
 
 impl SpawnedHandler {
-    pub(super) fn new(job: Job, port: Arc<ServiceMailbox>) -> Self {
-        port.add_handler();
-        Self { job: Some(job), port, watcher: None }
+    pub(super) fn new(job: Job, mailbox: Arc<ServiceMailbox>) -> Self {
+        mailbox.add_handler();
+        Self { job: Some(job), mailbox, watcher: None }
     }
 }
 
 /// Waits until all spawned handlers have ended, for 500 ms at most. They are cancelled: each is
 /// polled once more and dropped.
-pub(super) async fn handlers_ended(port: &ServiceMailbox, clock: &mut impl Clock) {
+pub(super) async fn handlers_ended(mailbox: &ServiceMailbox, clock: &mut impl Clock) {
     let until = clock.now() + GRACE;
-    poll_fn(|context| match port.poll_handlers_ended(context.waker()) {
+    poll_fn(|context| match mailbox.poll_handlers_ended(context.waker()) {
         Poll::Ready(()) => Poll::Ready(()),
         Poll::Pending => clock.poll_timer(context, until),
     })
@@ -288,7 +286,7 @@ impl Future for SpawnedHandler {
         match job.poll(context.waker()) {
             Poll::Ready(outcome) => {
                 if let Some(job) = self.job.take() {
-                    self.port.command(Command::Respond(job.end(), outcome));
+                    self.mailbox.command(Command::Respond(job.end(), outcome));
                 }
                 Poll::Ready(())
             }
@@ -304,9 +302,9 @@ impl Future for SpawnedHandler {
 impl Drop for SpawnedHandler {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
-            self.port.command(Command::Respond(job.end(), dropped()));
+            self.mailbox.command(Command::Respond(job.end(), dropped()));
         }
-        self.port.remove_handler();
+        self.mailbox.remove_handler();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which exchanges have something to do.
+//! Queue of the exchanges that have something to do, and the wakers that fill it.
 //!
 //! Each has a waker of its own, so that a turn polls those that were woken and no others.
 
@@ -12,7 +12,7 @@ use core::task::Waker;
 use crate::mailbox::Mailbox;
 use mcp_proto::http::client::ExchangeId;
 
-/// What wakers and the driver share: the exchanges that were woken.
+/// Queue that wakers and the driver share: the exchanges that were woken.
 #[derive(Default)]
 pub(super) struct ReadyQueue(Mailbox<Vec<ExchangeId>>);
 
@@ -20,7 +20,7 @@ pub(super) struct ReadyQueue(Mailbox<Vec<ExchangeId>>);
 pub(super) struct ExchangeWaker {
     id: ExchangeId,
     woken: Arc<ReadyQueue>,
-    /// Whether it is among those that were woken.
+    /// True if the exchange is in the queue.
     is_queued: AtomicBool,
 }
 

@@ -1,0 +1,127 @@
+//! The batch file that a program's name stands for on Windows.
+//!
+//! In: the name of a server, and the variables `PATH` and `PATHEXT`. Out: the path of a `.cmd` or
+//! `.bat` file, if that is what a terminal would start. Package managers install launchers such as
+//! `npx` as batch files. The system itself looks for
+//! `NAME.exe` only. The standard library runs a batch file with its arguments escaped, and refuses
+//! arguments that cannot be escaped.
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Extensions of what can be started without another program, in the order of Windows.
+const EXTENSIONS: [&str; 4] = [".COM", ".EXE", ".BAT", ".CMD"];
+
+/// Returns the batch file that `program` stands for; `None` if the system finds the program itself.
+///
+/// A name is looked up in the folders of `path`, except for relative ones: what lies in the current
+/// folder is not started. `extensions` is the value of `PATHEXT`.
+pub(super) fn find(
+    program: &OsStr,
+    path: &OsStr,
+    extensions: Option<&OsStr>,
+    exists: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let known = |extension: &&str| EXTENSIONS.iter().any(|it| it.eq_ignore_ascii_case(extension));
+    let is_complete = |extension: &OsStr| {
+        EXTENSIONS
+            .iter()
+            .any(|it| it.trim_start_matches('.').eq_ignore_ascii_case(&extension.to_string_lossy()))
+    };
+    if Path::new(program).extension().is_some_and(is_complete) {
+        return None;
+    }
+    let extensions: Vec<&str> = match extensions.and_then(OsStr::to_str) {
+        Some(list) => list.split(';').filter(known).collect(),
+        None => EXTENSIONS.to_vec(),
+    };
+    let is_path = Path::new(program).components().count() > 1;
+    let folders = if is_path { [PathBuf::new()].to_vec() } else { absolute(path) };
+    let (file, extension) = folders
+        .iter()
+        .flat_map(|folder| extensions.iter().map(move |extension| (folder, *extension)))
+        .map(|(folder, extension)| (folder.join(with(program, extension)), extension))
+        .find(|(file, _)| exists(file))?;
+    let is_batch = [".BAT", ".CMD"].iter().any(|it| it.eq_ignore_ascii_case(extension));
+    is_batch.then_some(file)
+}
+
+fn absolute(path: &OsStr) -> Vec<PathBuf> {
+    env::split_paths(path).filter(|folder| folder.is_absolute()).collect()
+}
+
+fn with(program: &OsStr, extension: &str) -> OsString {
+    let mut file = program.to_owned();
+    file.push(extension);
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(
+        program: &str,
+        path: &[&str],
+        pathext: Option<&str>,
+        files: &[&str],
+    ) -> Option<PathBuf> {
+        let path = env::join_paths(path).expect("no separators");
+        let exists = |file: &Path| files.iter().any(|it| Path::new(it) == file);
+        find(program.as_ref(), &path, pathext.map(OsStr::new), exists)
+    }
+
+    /// An absolute folder on this system.
+    const A: &str = if cfg!(windows) { "C:\\a" } else { "/a" };
+    const B: &str = if cfg!(windows) { "C:\\b" } else { "/b" };
+
+    fn file(folder: &str, name: &str) -> String {
+        Path::new(folder).join(name).to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn launcher_of_a_package_manager_is_found() {
+        let npx = file(B, "npx.CMD");
+        // Without an extension it is a script for other systems.
+        let files = [&*file(B, "npx"), &npx];
+        assert_eq!(found("npx", &[A, B], None, &files), Some(npx.clone().into()));
+        let all = Some(".COM;.EXE;.BAT;.CMD;.VBS;.JS");
+        assert_eq!(found("npx", &[A, B], all, &files), Some(npx.clone().into()));
+        assert_eq!(found("npx", &[A], None, &files), None);
+    }
+
+    #[test]
+    fn programs_are_left_to_the_system() {
+        let (exe, cmd) = (file(A, "uvx.EXE"), file(B, "uvx.CMD"));
+        // The first in the path counts, and in a folder the first of the extensions.
+        assert_eq!(found("uvx", &[A, B], None, &[&exe, &cmd]), None);
+        assert_eq!(found("uvx", &[B, A], None, &[&exe, &cmd]), Some(cmd.into()));
+        let both = [&*file(A, "uvx.CMD"), &exe];
+        assert_eq!(found("uvx", &[A], None, &both), None);
+        // The standard library looks up names with an extension.
+        for complete in ["npx.cmd", "npx.Exe"] {
+            assert_eq!(found(complete, &[A], None, &[&file(A, "npx.cmd.CMD")]), None);
+        }
+    }
+
+    #[test]
+    fn script_that_needs_another_program_is_not_started() {
+        let script = file(A, "server.JS");
+        assert_eq!(found("server", &[A], Some(".JS;.EXE"), &[&script]), None);
+    }
+
+    #[test]
+    fn current_folder_is_not_searched() {
+        let here = file(".", "npx.CMD");
+        assert_eq!(found("npx", &[".", ""], None, &[&here, "npx.CMD"]), None);
+    }
+
+    #[test]
+    fn path_without_an_extension_gets_one() {
+        let (program, cmd) = (file(A, "server-1.2"), file(A, "server-1.2.CMD"));
+        assert_eq!(found(&program, &[B], None, &[&cmd]), Some(cmd.into()));
+    }
+}

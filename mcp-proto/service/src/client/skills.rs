@@ -1,0 +1,232 @@
+//! Skills of a server, for hosts. A skill is a folder of instructions for a model: `SKILL.md` and
+//! other files. Its entry in the list names these files.
+//!
+//! In: the URI or the entry of a skill. Out: entries, and files that were checked against them. A file
+//! is read when it is needed: `SKILL.md` when the skill is loaded, others from the loaded skill.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::error::Error;
+use core::fmt;
+use core::future::Future;
+
+use mcp_proto::Json;
+use mcp_proto::client::CallError;
+use mcp_proto::ext::skills::{
+    self, GetSkillResult, ListSkillsResult, ReadResourceDirectoryResult, Skill, SkillError,
+    VerifiedFile,
+};
+use mcp_proto::types::{Resource, ResourceContents};
+use serde_json::json;
+
+use super::Client;
+
+/// The most pages of a directory.
+const MAX_PAGES: usize = 100;
+
+impl Client {
+    /// Fetches the entries of all skills that the server lists. It may serve others: see
+    /// [`Client::get_skill`]. An entry that breaks a rule is left out, and goes to
+    /// [`Client::on_entry_rejected`]. No file is read.
+    ///
+    /// Fails with [`SkillCallError::Undeclared`] if the server has no skills.
+    pub fn list_skills(
+        &self,
+    ) -> impl Future<Output = Result<ListSkillsResult, SkillCallError>> + Send + use<> {
+        let client = self.clone();
+        async move {
+            client.skills_settings().await?;
+            Ok(client.list().await?)
+        }
+    }
+
+    /// Gets the entry of a skill by the URI of its `SKILL.md`: the current one, also of a skill that
+    /// is not listed.
+    ///
+    /// Fails with [`SkillCallError::Undeclared`], and with [`SkillCallError::OtherResource`] if the
+    /// entry is that of another skill.
+    pub fn get_skill(
+        &self,
+        uri: &str,
+    ) -> impl Future<Output = Result<Skill, SkillCallError>> + Send + use<> {
+        let (client, uri) = (self.clone(), String::from(uri));
+        async move {
+            client.skills_settings().await?;
+            let result: GetSkillResult = client.call("skills/get", &json!({ "uri": uri })).await?;
+            if result.skill.uri() == uri {
+                Ok(result.skill)
+            } else {
+                Err(SkillCallError::OtherResource { uri })
+            }
+        }
+    }
+
+    /// Loads a skill: reads its `SKILL.md` and checks it against the entry. Ask the user before, as far
+    /// as your policy wants it. No other file is read.
+    ///
+    /// ```
+    /// # use mcp_service::{Client, SkillCallError};
+    /// # async fn example(client: Client) -> Result<(), SkillCallError> {
+    /// let skills = client.list_skills().await?.skills;
+    /// for skill in skills.iter().filter(|skill| skill.name() == "refunds") {
+    ///     let loaded = client.read_skill(skill).await?;
+    ///     println!("{}", loaded.text());
+    ///     let form = loaded.read("references/FORMS.md").await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Fails with [`SkillCallError::Refused`] if the file differs from the entry, or if the entry lists
+    /// no files.
+    pub fn read_skill(
+        &self,
+        skill: &Skill,
+    ) -> impl Future<Output = Result<LoadedSkill, SkillCallError>> + Send + use<> {
+        let (client, skill) = (self.clone(), skill.clone());
+        async move {
+            let file = read(&client, &skill, skill.uri()).await?;
+            Ok(LoadedSkill { client, skill, file })
+        }
+    }
+
+    /// Fetches all children of a directory; directories among them have the media type
+    /// `inode/directory`. The listing is current, and may differ from a loaded skill, whose files are
+    /// those of its entry.
+    ///
+    /// Fails with [`SkillCallError::Undeclared`] unless the server declares `directoryRead`.
+    pub fn read_directory(
+        &self,
+        uri: &str,
+    ) -> impl Future<Output = Result<Vec<Resource>, SkillCallError>> + Send + use<> {
+        let (client, uri) = (self.clone(), String::from(uri));
+        async move {
+            if !skills::reads_directories(&client.skills_settings().await?) {
+                return Err(SkillCallError::Undeclared);
+            }
+            let mut children = Vec::new();
+            let mut params = json!({ "uri": uri });
+            for _ in 0..MAX_PAGES {
+                let page: ReadResourceDirectoryResult =
+                    client.call("resources/directory/read", &params).await?;
+                children.extend(page.resources);
+                let Some(cursor) = page.next_cursor else { return Ok(children) };
+                params = json!({ "uri": uri, "cursor": cursor });
+            }
+            Err(SkillCallError::TooManyPages)
+        }
+    }
+
+    /// The settings that the server declares, once it is known.
+    async fn skills_settings(&self) -> Result<Json, SkillCallError> {
+        let server = self.connected().await.map_err(CallError::Connect)?;
+        server.extension(skills::ID).cloned().ok_or(SkillCallError::Undeclared)
+    }
+}
+
+/// A skill whose `SKILL.md` was read and is what its entry describes. Its files are read from the
+/// server that it came from, and from no other.
+#[derive(Clone, Debug)]
+pub struct LoadedSkill {
+    client: Client,
+    skill: Skill,
+    file: VerifiedFile,
+}
+
+impl LoadedSkill {
+    /// The entry that the skill was loaded from.
+    pub fn skill(&self) -> &Skill {
+        &self.skill
+    }
+
+    /// The text of `SKILL.md`, with its frontmatter. It is untrusted input: say to the model which
+    /// server it comes from.
+    pub fn text(&self) -> &str {
+        self.file.text().unwrap_or_default()
+    }
+
+    /// Reads a file that the skill refers to, by its path in the skill's directory or by its URI, and
+    /// checks it against the entry.
+    ///
+    /// Fails with [`SkillCallError::Refused`]; for a file that the entry does not list nothing is sent.
+    pub fn read(
+        &self,
+        reference: &str,
+    ) -> impl Future<Output = Result<VerifiedFile, SkillCallError>> + Send + use<> {
+        let (client, skill) = (self.client.clone(), self.skill.clone());
+        let listed = skill.resolve(reference).map(|file| file.uri.clone());
+        async move { read(&client, &skill, &listed?).await }
+    }
+}
+
+/// Reads a file and checks it against the entry.
+async fn read(client: &Client, skill: &Skill, uri: &str) -> Result<VerifiedFile, SkillCallError> {
+    // A file that the entry does not list is refused before any request.
+    skill.resolve(uri)?;
+    let result = client.read_resource(uri).await?;
+    let other = || SkillCallError::OtherResource { uri: uri.into() };
+    let [contents] = &*result.contents else { return Err(other()) };
+    if contents.uri() != uri {
+        return Err(other());
+    }
+    let bytes = match contents {
+        ResourceContents::Text(text) => text.text.as_bytes().to_vec(),
+        ResourceContents::Blob(blob) => blob.bytes().map_err(|_| other())?,
+    };
+    Ok(skill.verify(uri, bytes)?)
+}
+
+/// Why there is no skill, or no file of one.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SkillCallError {
+    /// The server does not declare the extension, or not what the call needs of it.
+    Undeclared,
+    /// The call failed.
+    Call(CallError),
+    /// A file is not what the skill's entry describes. Use nothing of it, and get the entry again.
+    Refused(SkillError),
+    /// The server answered with something else than the one resource, or skill, that was asked for.
+    OtherResource {
+        /// The URI that was asked for.
+        uri: String,
+    },
+    /// A directory has more pages than are fetched.
+    TooManyPages,
+}
+
+impl fmt::Display for SkillCallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Undeclared => f.write_str("the server does not declare skills, or directoryRead"),
+            Self::Call(error) => error.fmt(f),
+            Self::Refused(error) => error.fmt(f),
+            Self::OtherResource { uri } => {
+                write!(f, "the server answered with something else than {uri:?}")
+            }
+            Self::TooManyPages => write!(f, "the directory has more than {MAX_PAGES} pages"),
+        }
+    }
+}
+
+impl Error for SkillCallError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Call(error) => Some(error),
+            Self::Refused(error) => Some(error),
+            Self::Undeclared | Self::OtherResource { .. } | Self::TooManyPages => None,
+        }
+    }
+}
+
+impl From<CallError> for SkillCallError {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<SkillError> for SkillCallError {
+    fn from(error: SkillError) -> Self {
+        Self::Refused(error)
+    }
+}

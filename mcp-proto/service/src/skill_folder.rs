@@ -1,0 +1,118 @@
+//! Folders with the files of a skill.
+//!
+//! In: a folder. Out: its regular files, as far as a skill may have so many. Links are refused: they
+//! would serve what is elsewhere.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mcp_proto::ext::skills::{MAX_BYTES, MAX_FILES, SkillError, SkillFiles};
+
+/// The most levels of folders in a skill.
+const MAX_DEPTH: usize = 16;
+
+/// The most entries of all folders of a skill, hidden ones too.
+const MAX_ENTRIES: usize = 4096;
+
+/// Reads a skill from its folder, which has the name of the skill. `prefix` is where the server has
+/// the skill: with `acme/billing` the folder `refunds` is `skill://acme/billing/refunds`, without a
+/// prefix `skill://refunds`.
+///
+/// All regular files beneath the folder are read, but those whose names, or those of whose folders,
+/// begin with a dot. It blocks, so call it when the server starts.
+///
+/// Fails with [`io::ErrorKind::InvalidData`] for a link or another file that is not regular, and for a
+/// name that is not UTF-8. For a skill that breaks a rule, such as that of 512 files and 16 MiB, the
+/// error has a [`SkillError`] inside.
+pub fn read_skill_folder(folder: impl AsRef<Path>, prefix: &str) -> io::Result<SkillFiles> {
+    let folder = folder.as_ref();
+    let root = fs::canonicalize(folder)?;
+    let name = root.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| refused(folder, "has no name in UTF-8"))?;
+    let slash = if prefix.is_empty() { "" } else { "/" };
+    let directory = alloc::format!("skill://{prefix}{slash}{name}");
+    let mut reader = FolderReader { files: Vec::new(), entries: 0, bytes: 0 };
+    reader.read(&root, "", 0)?;
+    SkillFiles::new(&directory, reader.files).map_err(invalid)
+}
+
+/// The files of a folder that have been read.
+struct FolderReader {
+    files: Vec<(String, Vec<u8>)>,
+    entries: usize,
+    bytes: u64,
+}
+
+impl FolderReader {
+    /// Calls itself for folders inside, at most [`MAX_DEPTH`] times.
+    fn read(&mut self, folder: &Path, path: &str, depth: usize) -> io::Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(refused(folder, "is nested too deep"));
+        }
+        for entry in fs::read_dir(folder)? {
+            let place = entry?.path();
+            self.entries += 1;
+            if self.entries > MAX_ENTRIES {
+                return Err(refused(folder, "has too many entries"));
+            }
+            let name = place.file_name().and_then(|name| name.to_str());
+            let name = name.ok_or_else(|| refused(&place, "has a name that is not UTF-8"))?;
+            if name.starts_with('.') {
+                continue;
+            }
+            let path = if path.is_empty() { name.into() } else { alloc::format!("{path}/{name}") };
+            // Of a link this is the link itself.
+            let metadata = fs::symlink_metadata(&place)?;
+            if metadata.is_dir() {
+                self.read(&place, &path, depth + 1)?;
+            } else if metadata.is_file() {
+                self.read_file(&place, path, &metadata)?;
+            } else {
+                return Err(refused(&place, "is a link, or no regular file"));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_file(&mut self, place: &PathBuf, path: String, looked: &Metadata) -> io::Result<()> {
+        if self.files.len() >= MAX_FILES {
+            return Err(invalid(SkillError::TooManyFiles { files: self.files.len() + 1 }));
+        }
+        let file = File::open(place)?;
+        if !is_same(&file.metadata()?, looked) {
+            return Err(refused(place, "was replaced while it was read"));
+        }
+        let mut bytes = Vec::new();
+        let left = MAX_BYTES.saturating_sub(self.bytes);
+        self.bytes += file.take(left + 1).read_to_end(&mut bytes)? as u64;
+        if self.bytes > MAX_BYTES {
+            return Err(invalid(SkillError::TooManyBytes { bytes: self.bytes }));
+        }
+        self.files.push((path, bytes));
+        Ok(())
+    }
+}
+
+/// Returns whether both are of one file: a link may have taken its place.
+#[cfg(unix)]
+fn is_same(opened: &Metadata, looked: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    opened.is_file() && (opened.dev(), opened.ino()) == (looked.dev(), looked.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(opened: &Metadata, _: &Metadata) -> bool {
+    opened.is_file()
+}
+
+fn invalid(error: SkillError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+fn refused(place: &Path, reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, alloc::format!("{}: it {reason}", place.display()))
+}

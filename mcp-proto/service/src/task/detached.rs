@@ -1,0 +1,46 @@
+//! Work that goes on when the request that wants it ends.
+//!
+//! In: a future, and the host that runs it. Out: its output, for as long as somebody waits. A host that
+//! drops the future says so.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::future::{Future, poll_fn};
+
+use super::host::TaskHost;
+use crate::mailbox::Mailbox;
+
+/// The place for the output: `Some(None)` if there will be none.
+type OutputSlot<T> = Arc<Mailbox<Option<Option<T>>>>;
+
+/// The right to put the output in. Dropped, it says that there is none.
+struct OutputTicket<T>(OutputSlot<T>);
+
+impl<T> OutputTicket<T> {
+    fn settle(&self, output: Option<T>) {
+        self.0.put(|slot| {
+            if slot.is_some() {
+                return None;
+            }
+            *slot = Some(output);
+            Some(())
+        });
+    }
+}
+
+impl<T> Drop for OutputTicket<T> {
+    fn drop(&mut self) {
+        self.settle(None);
+    }
+}
+
+/// Runs a future at a host, to its end; `None` if the host drops it.
+pub(super) async fn detached<T: Send + 'static>(
+    host: &TaskHost,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    let slot: OutputSlot<T> = Arc::new(Mailbox::new(None));
+    let ticket = OutputTicket(slot.clone());
+    host.spawn(Box::pin(async move { ticket.settle(Some(future.await)) }));
+    poll_fn(|context| slot.poll(context.waker(), Option::take)).await
+}

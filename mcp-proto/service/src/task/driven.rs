@@ -1,0 +1,89 @@
+//! A handler with a mailbox of its own.
+//!
+//! In: polls. Out: its outcome, and what it reports. Whoever polls it plays the part of the service
+//! for this mailbox: it says what time it is, and wakes those who sleep.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::task::{Context, Poll};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::host::BoxClock;
+use crate::commands::{Command, Commands};
+use crate::handler_call::BoxFuture;
+use crate::service_mailbox::{Cancel, ServiceMailbox};
+use mcp_proto::server::Outcome;
+use mcp_proto::{ErrorData, Instant};
+
+/// A handler with a mailbox of its own. Dropped, it is cancelled.
+pub(super) struct Driven {
+    handler: BoxFuture,
+    mailbox: Arc<ServiceMailbox>,
+    cancel: Arc<Cancel>,
+    pub(super) clock: BoxClock,
+}
+
+impl Driven {
+    pub(super) fn new(
+        handler: BoxFuture,
+        mailbox: Arc<ServiceMailbox>,
+        cancel: Arc<Cancel>,
+        clock: BoxClock,
+    ) -> Self {
+        Self { handler, mailbox, cancel, clock }
+    }
+
+    pub(super) fn cancel(&self) -> &Arc<Cancel> {
+        &self.cancel
+    }
+
+    /// Polls the handler, and passes on what it has reported. One that panics has ended.
+    pub(super) fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        mut report: impl FnMut(Command),
+    ) -> Poll<Outcome> {
+        self.mailbox.begin_turn(self.clock.now(), context.waker());
+        let polled = catch_unwind(AssertUnwindSafe(|| self.handler.as_mut().poll(context)));
+        let commands: Commands =
+            self.mailbox.take_work().map(|work| work.commands).unwrap_or_default();
+        self.mailbox.end_turn();
+        commands.into_iter().for_each(&mut report);
+        polled.unwrap_or_else(|_| {
+            Poll::Ready(Outcome::Error(ErrorData::internal("the handler panicked")))
+        })
+    }
+
+    /// Waits until it is `at`, or until somebody's sleep is over; ready once it is `at`.
+    pub(super) fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        if at <= self.clock.now() {
+            return Poll::Ready(());
+        }
+        let sleep = self.mailbox.next_sleep().unwrap_or(Instant::NEVER);
+        let next = at.min(sleep);
+        if next == Instant::NEVER {
+            return Poll::Pending;
+        }
+        if self.clock.poll_timer(context, next).is_ready() {
+            // The handler is polled once more, and finds that its sleep is over.
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    /// Tells the handler that it is cancelled, and lets it run once more.
+    pub(super) fn end(&mut self, context: &mut Context<'_>) {
+        self.cancel.set();
+        // What it answers now is of no interest to anybody.
+        let _ = self.poll(context, |_| {});
+    }
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.cancel.set();
+        let handler = core::mem::replace(&mut self.handler, Box::pin(core::future::pending()));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(handler)));
+        self.mailbox.close();
+    }
+}

@@ -1,0 +1,137 @@
+//! A call that may become a task, for as long as its request waits.
+//!
+//! | In | then |
+//! |---|---|
+//! | an outcome | it is that of the request, also if it asks for input |
+//! | the request is cancelled | the handler is |
+//! | the handler takes longer than it may, and the store keeps a task | the outcome is that task, and the handler runs on, detached |
+//! | the same, and the store does not | the request waits on; one that requires a task fails |
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::future::poll_fn;
+use core::task::{Context, Poll};
+
+use super::driven::Driven;
+use super::host::TaskHost;
+use super::manager::{NewTask, TaskError, TaskManager, Tasks};
+use super::run::{TaskRun, within};
+use crate::handler_call::HandlerCall;
+use crate::service_mailbox::{Cancel, ServiceMailbox};
+use mcp_proto::server::task::{Record, TaskCall, TaskId};
+use mcp_proto::server::{Input, Outcome, Request};
+use mcp_proto::{ErrorData, Instant};
+
+/// Everything that a call needs to become a task.
+pub(crate) struct Held {
+    manager: TaskManager,
+    host: Arc<TaskHost>,
+    tasks: Tasks,
+    call: TaskCall,
+    input: Option<Input>,
+    owner: Option<Arc<str>>,
+    /// The mailbox and the cancellation of the request.
+    mailbox: Arc<ServiceMailbox>,
+    cancel: Arc<Cancel>,
+    /// Those of the handler.
+    own_mailbox: Arc<ServiceMailbox>,
+    own_cancel: Arc<Cancel>,
+}
+
+enum HeldStep {
+    Done(Outcome),
+    /// It takes longer than it may.
+    Due,
+}
+
+impl Held {
+    /// A call of a tool; `None` if it does not become a task by itself, or if no adapter could run
+    /// one.
+    pub(crate) fn new(
+        (manager, tasks): (TaskManager, Tasks),
+        call: TaskCall,
+        request: &Request,
+        mailbox: &Arc<ServiceMailbox>,
+        cancel: &Arc<Cancel>,
+    ) -> Option<Self> {
+        tasks.after()?;
+        let host = manager.current_host()?;
+        Some(Self {
+            manager,
+            host,
+            tasks,
+            call,
+            input: request.input.as_deref().cloned(),
+            owner: request.peer.principal.clone(),
+            own_mailbox: Arc::new(ServiceMailbox::new(mailbox.catalog().clone())),
+            own_cancel: Arc::new(Cancel::new()),
+            mailbox: mailbox.clone(),
+            cancel: cancel.clone(),
+        })
+    }
+
+    /// The mailbox and the cancellation that the handler gets.
+    pub(crate) fn ends(&self) -> (Arc<ServiceMailbox>, Arc<Cancel>) {
+        (self.own_mailbox.clone(), self.own_cancel.clone())
+    }
+
+    /// Holds the call of a handler.
+    pub(crate) fn hold(self, call: HandlerCall) -> HandlerCall {
+        let handler = match call {
+            HandlerCall::Done(outcome) => return HandlerCall::Done(outcome),
+            HandlerCall::Future(handler) => handler,
+        };
+        let clock = self.host.clock();
+        let (mailbox, cancel) = self.ends();
+        let driven = Driven::new(handler, mailbox, cancel, clock);
+        HandlerCall::Future(Box::pin(self.run(driven)))
+    }
+
+    async fn run(self, mut driven: Driven) -> Outcome {
+        let mut due = self.tasks.after().map_or(Instant::NEVER, |after| driven.clock.now() + after);
+        loop {
+            match poll_fn(|context| self.poll(context, &mut driven, due)).await {
+                HeldStep::Done(outcome) => return outcome,
+                HeldStep::Due => match self.store().await {
+                    Ok((id, record)) => {
+                        let place = (&self.manager, &self.host);
+                        TaskRun::new(place, id, &record, driven).spawn();
+                        return Outcome::Task(Box::new(record.task().clone()));
+                    }
+                    Err(error) if self.tasks == Tasks::Required => return refused(&error),
+                    Err(_) => due = Instant::NEVER,
+                },
+            }
+        }
+    }
+
+    fn poll(&self, context: &mut Context<'_>, driven: &mut Driven, due: Instant) -> Poll<HeldStep> {
+        if self.cancel.is_set() {
+            driven.cancel().set();
+        }
+        let polled = driven.poll(context, |command| self.mailbox.command(command));
+        if let Poll::Ready(outcome) = polled {
+            return Poll::Ready(HeldStep::Done(outcome));
+        }
+        if self.cancel.is_set() {
+            return Poll::Pending;
+        }
+        driven.poll_timer(context, due).map(|()| HeldStep::Due)
+    }
+
+    /// Has the store keep the task, for 10 s at most.
+    async fn store(&self) -> Result<(TaskId, Record), TaskError> {
+        let (call, lease) = (self.call.clone(), self.manager.lease());
+        let creating = self.manager.create(NewTask::default(), |record, now| {
+            let mut record =
+                record.owned_by(self.owner.as_deref()).called(call, self.input.clone());
+            record.renew(now.saturating_add(lease));
+            record
+        });
+        within(&mut *self.host.clock(), creating).await.unwrap_or(Err(TaskError::Unreadable))
+    }
+}
+
+fn refused(error: &TaskError) -> Outcome {
+    Outcome::Error(ErrorData::internal(alloc::format!("the call cannot become a task: {error}")))
+}

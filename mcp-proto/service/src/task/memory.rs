@@ -1,0 +1,245 @@
+//! A store of tasks in the memory of this process.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::ready;
+
+use bytes::Bytes;
+
+use super::store::{StoreError, StoreFuture, TaskStore};
+use super::watched::TaskWatcher;
+use crate::lock::Lock;
+use mcp_proto::Duration;
+use mcp_proto::server::task::TaskId;
+
+/// A store of tasks in memory, the default one. Its tasks end with the process. The number of tasks
+/// and their bytes are limited, in all and for each principal. [`Debug`](fmt::Debug) shows how many
+/// there are.
+pub struct MemoryStore {
+    max_tasks: usize,
+    max_tasks_per_principal: usize,
+    max_bytes: usize,
+    max_bytes_per_principal: usize,
+    kept: Lock<KeptTasks>,
+    watchers: Lock<Vec<TaskWatcher>>,
+}
+
+#[derive(Default)]
+struct KeptTasks {
+    tasks: BTreeMap<TaskId, KeptTask>,
+    /// The tasks of each principal.
+    owners: BTreeMap<Option<String>, TaskUsage>,
+    bytes: usize,
+}
+
+/// The room that tasks take.
+#[derive(Clone, Copy, Default)]
+struct TaskUsage {
+    tasks: usize,
+    bytes: usize,
+}
+
+struct KeptTask {
+    revision: u64,
+    owner: Option<String>,
+    record: Bytes,
+    /// Since the Unix epoch.
+    until: Duration,
+}
+
+impl Default for MemoryStore {
+    /// 1,000 tasks and 64 MiB; 100 tasks and 16 MiB of each principal, and of those without one.
+    fn default() -> Self {
+        Self {
+            max_tasks: 1_000,
+            max_tasks_per_principal: 100,
+            max_bytes: 64 * 1024 * 1024,
+            max_bytes_per_principal: 16 * 1024 * 1024,
+            kept: Lock::default(),
+            watchers: Lock::default(),
+        }
+    }
+}
+
+impl MemoryStore {
+    /// Sets how many tasks there may be, ended ones included; default 1,000.
+    pub fn max_tasks(mut self, tasks: usize) -> Self {
+        self.max_tasks = tasks;
+        self
+    }
+
+    /// Sets how many of them one principal may have, and those without one together; default 100.
+    pub fn max_tasks_per_principal(mut self, tasks: usize) -> Self {
+        self.max_tasks_per_principal = tasks;
+        self
+    }
+
+    /// Sets how many bytes all records may have together; default 64 MiB.
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes the records of one principal may have together, and those without one;
+    /// default 16 MiB.
+    pub fn max_bytes_per_principal(mut self, bytes: usize) -> Self {
+        self.max_bytes_per_principal = bytes;
+        self
+    }
+
+    fn insert(
+        &self,
+        now: Duration,
+        id: &TaskId,
+        owner: Option<&str>,
+        record: Bytes,
+        until: Duration,
+    ) -> Result<(), StoreError> {
+        let kept = &mut *self.kept.lock();
+        let owner = owner.map(String::from);
+        let is_full = |kept: &KeptTasks| {
+            let usage = kept.owners.get(&owner).copied().unwrap_or_default();
+            kept.tasks.len() >= self.max_tasks
+                || usage.tasks >= self.max_tasks_per_principal
+                || self.is_too_much(kept, usage, record.len())
+        };
+        if is_full(kept) {
+            kept.remove_expired(now);
+        }
+        if is_full(kept) {
+            return Err(StoreError::Full);
+        }
+        if kept.tasks.contains_key(id) {
+            return Err(StoreError::Exists);
+        }
+        kept.bytes += record.len();
+        let usage = kept.owners.entry(owner.clone()).or_default();
+        usage.tasks += 1;
+        usage.bytes += record.len();
+        kept.tasks.insert(id.clone(), KeptTask { revision: 0, owner, record, until });
+        Ok(())
+    }
+
+    fn replace(
+        &self,
+        now: Duration,
+        id: &TaskId,
+        from: u64,
+        record: Bytes,
+        until: Duration,
+    ) -> Result<bool, StoreError> {
+        let kept = &mut *self.kept.lock();
+        let Some(task) = kept.tasks.get(id) else { return Ok(false) };
+        if task.revision != from || task.until <= now {
+            return Ok(false);
+        }
+        let (owner, before) = (task.owner.clone(), task.record.len());
+        // A record that does not grow always has room: it is how a task that is too long fails.
+        let growth = record.len().saturating_sub(before);
+        let is_full = |kept: &KeptTasks| {
+            let usage = kept.owners.get(&owner).copied().unwrap_or_default();
+            growth > 0 && self.is_too_much(kept, usage, growth)
+        };
+        if is_full(kept) {
+            kept.remove_expired(now);
+        }
+        if is_full(kept) {
+            return Err(StoreError::Full);
+        }
+        let KeptTasks { tasks, owners, bytes } = kept;
+        let Some(task) = tasks.get_mut(id) else { return Ok(false) };
+        for bytes in owners.get_mut(&owner).map(|usage| &mut usage.bytes).into_iter().chain([bytes])
+        {
+            *bytes = bytes.saturating_sub(before).saturating_add(record.len());
+        }
+        (task.record, task.until) = (record, until);
+        task.revision += 1;
+        Ok(true)
+    }
+
+    /// Returns whether so many bytes more are too much, in all or for this principal.
+    fn is_too_much(&self, kept: &KeptTasks, usage: TaskUsage, more: usize) -> bool {
+        kept.bytes.saturating_add(more) > self.max_bytes
+            || usage.bytes.saturating_add(more) > self.max_bytes_per_principal
+    }
+}
+
+impl KeptTasks {
+    fn remove_expired(&mut self, now: Duration) {
+        let Self { tasks, owners, bytes } = self;
+        tasks.retain(|_, task| {
+            if task.until > now {
+                return true;
+            }
+            *bytes = bytes.saturating_sub(task.record.len());
+            if let Some(usage) = owners.get_mut(&task.owner) {
+                usage.tasks = usage.tasks.saturating_sub(1);
+                usage.bytes = usage.bytes.saturating_sub(task.record.len());
+                if usage.tasks == 0 {
+                    owners.remove(&task.owner);
+                }
+            }
+            false
+        });
+    }
+}
+
+impl TaskStore for MemoryStore {
+    fn create<'a>(
+        &'a self,
+        now: Duration,
+        id: &'a TaskId,
+        owner: Option<&'a str>,
+        record: Bytes,
+        time_to_live: Duration,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(ready(self.insert(now, id, owner, record, now.saturating_add(time_to_live))))
+    }
+
+    fn get<'a>(&'a self, now: Duration, id: &'a TaskId) -> StoreFuture<'a, Option<(u64, Bytes)>> {
+        let kept = self.kept.lock();
+        let found = kept.tasks.get(id).filter(|task| task.until > now);
+        Box::pin(ready(Ok(found.map(|task| (task.revision, task.record.clone())))))
+    }
+
+    fn change<'a>(
+        &'a self,
+        now: Duration,
+        id: &'a TaskId,
+        from: u64,
+        record: Bytes,
+        time_to_live: Duration,
+    ) -> StoreFuture<'a, bool> {
+        let changed = self.replace(now, id, from, record, now.saturating_add(time_to_live));
+        if matches!(changed, Ok(true)) {
+            // They wake somebody, who may do anything.
+            let watchers = self.watchers.lock().clone();
+            for watcher in &watchers {
+                watcher.changed(id);
+            }
+        }
+        Box::pin(ready(changed))
+    }
+
+    fn watch(&self, watcher: TaskWatcher) {
+        let mut watchers = self.watchers.lock();
+        watchers.retain(|watcher| !watcher.is_gone());
+        watchers.push(watcher);
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (tasks, bytes) = {
+            let kept = self.kept.lock();
+            (kept.tasks.len(), kept.bytes)
+        };
+        f.debug_struct("MemoryStore")
+            .field("tasks", &tasks)
+            .field("bytes", &bytes)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,304 @@
+//! The handler of a task, detached from its request.
+//!
+//! | In | then |
+//! |---|---|
+//! | progress | the status message of the task, at most once in 250 ms |
+//! | an outcome | the end of the task, or its input requests |
+//! | `tasks/cancel` in this process | the handler is cancelled and polled once more, if it ever was |
+//! | a third of the lease has passed | the lease is renewed, unless the task has ended, or runs elsewhere: then as above |
+//! | the TTL has passed | as above, and the task fails |
+//!
+//! Every access to the store has 10 s. What ends a task is tried again until the TTL is over. A write
+//! whose answer is late may have been done: input may have been given since, and the handler called
+//! again. So runs are counted, and what an earlier one reports changes nothing.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::{Context, Poll};
+
+use super::driven::Driven;
+use super::host::TaskHost;
+use super::manager::{Canceller, TaskError, TaskManager, no_room, too_long};
+use super::store::StoreError;
+use crate::Clock;
+use crate::commands::Command;
+use mcp_proto::server::task::step::TaskStep;
+use mcp_proto::server::task::{Record, TaskId};
+use mcp_proto::server::{Notification, Outcome, Progress};
+use mcp_proto::types::TaskStatus;
+use mcp_proto::{Duration, ErrorData, Instant};
+
+/// Least time between two status messages.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Time that a store has for an answer.
+const STORE_TIME: Duration = Duration::from_secs(10);
+
+/// Time until what has failed is tried again.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// The handler of a task, detached from its request.
+pub(super) struct TaskRun {
+    manager: TaskManager,
+    host: Arc<TaskHost>,
+    id: TaskId,
+    /// Number of times that the call had been resumed when it began.
+    number: u32,
+    driven: Driven,
+    /// False for a handler that has not begun.
+    is_polled: bool,
+    canceller: Arc<Canceller>,
+    watcher: Option<u64>,
+    /// The status message that is not stored yet.
+    message: Option<String>,
+    /// The earliest time for that.
+    message_due: Instant,
+    renewal: Instant,
+    end: Instant,
+}
+
+enum RunEvent {
+    Done(Outcome),
+    Message(String),
+    Renew,
+    Cancelled,
+    RunOut,
+}
+
+impl TaskRun {
+    /// The handler of a task that is in the store.
+    pub(super) fn new(
+        (manager, host): (&TaskManager, &Arc<TaskHost>),
+        id: TaskId,
+        record: &Record,
+        driven: Driven,
+    ) -> Self {
+        let cancel = driven.cancel().clone();
+        let canceller: Arc<Canceller> = Arc::new(move || cancel.set());
+        manager.begin(&id, canceller.clone());
+        let now = driven.clock.now();
+        Self {
+            end: now + record.ends_at().saturating_sub(host.unix_time()),
+            manager: manager.clone(),
+            host: host.clone(),
+            id,
+            number: record.run(),
+            driven,
+            is_polled: true,
+            canceller,
+            watcher: None,
+            message: None,
+            message_due: now,
+            renewal: now + manager.lease() / 3,
+        }
+    }
+
+    /// The same for a handler that has not begun, whose task may have been cancelled meanwhile: it
+    /// looks first.
+    pub(super) fn renew_first(mut self) -> Self {
+        self.renewal = self.driven.clock.now();
+        self.is_polled = false;
+        self
+    }
+
+    /// Runs the handler to its end, somewhere.
+    pub(super) fn spawn(self) {
+        let host = self.host.clone();
+        host.spawn(Box::pin(self.run()));
+    }
+
+    async fn run(mut self) {
+        loop {
+            match poll_fn(|context| self.poll(context)).await {
+                RunEvent::Done(outcome) => return self.settle(outcome).await,
+                RunEvent::Cancelled => return self.stop().await,
+                RunEvent::Message(message) => {
+                    let report = |record: &mut Record, now| record.report(now, message.clone());
+                    // The next one says as much.
+                    let _ = self.change(report).await;
+                    self.message_due = self.driven.clock.now() + PAUSE;
+                }
+                RunEvent::Renew => {
+                    if !self.renew().await {
+                        return self.stop().await;
+                    }
+                }
+                RunEvent::RunOut => {
+                    self.stop().await;
+                    return self.persist(Record::handle_run_out).await;
+                }
+            }
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<RunEvent> {
+        let cancel = self.driven.cancel().clone();
+        if !cancel.watch(&mut self.watcher, context.waker()) {
+            return Poll::Ready(RunEvent::Cancelled);
+        }
+        if !self.is_polled && self.renewal <= self.driven.clock.now() {
+            return Poll::Ready(RunEvent::Renew);
+        }
+        self.is_polled = true;
+        let mut last = None;
+        let polled = self.driven.poll(context, |command| {
+            if let Command::Notify(_, Notification::Progress(progress)) = command {
+                last = Some(status_message(&progress));
+            }
+        });
+        if let Poll::Ready(outcome) = polled {
+            return Poll::Ready(RunEvent::Done(outcome));
+        }
+        self.message = last.or(self.message.take());
+        let now = self.driven.clock.now();
+        if self.end <= now {
+            return Poll::Ready(RunEvent::RunOut);
+        }
+        if self.renewal <= now {
+            return Poll::Ready(RunEvent::Renew);
+        }
+        if self.message_due <= now
+            && let Some(message) = self.message.take()
+        {
+            return Poll::Ready(RunEvent::Message(message));
+        }
+        let message = self.message.as_ref().map_or(Instant::NEVER, |_| self.message_due);
+        let next = self.renewal.min(self.end).min(message);
+        if self.driven.poll_timer(context, next).is_ready() {
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    /// Tells the handler that it is cancelled, if it has begun.
+    async fn stop(&mut self) {
+        if !self.is_polled {
+            return;
+        }
+        poll_fn(|context| {
+            self.driven.end(context);
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// The handler has ended.
+    async fn settle(&mut self, outcome: Outcome) {
+        let max = self.manager.config().max_task_bytes;
+        let outcome = match outcome {
+            Outcome::Complete(result) if result.as_bytes().len() > max => {
+                Outcome::Error(too_long())
+            }
+            Outcome::Complete(_) | Outcome::InputRequired(_) | Outcome::Error(_) => outcome,
+            _ => Outcome::Error(ErrorData::internal("a task cannot become another task")),
+        };
+        self.persist(move |record, now| match &outcome {
+            Outcome::Complete(result) => record.complete(now, result.clone()),
+            // It has been asked, and the answer of the store was late.
+            Outcome::InputRequired(_) if record.task().status == TaskStatus::InputRequired => {
+                TaskStep::Ignore
+            }
+            Outcome::InputRequired(required) => record.ask(now, required.clone()),
+            Outcome::Error(error) => record.fail(now, error.clone()),
+            _ => TaskStep::Ignore,
+        })
+        .await;
+    }
+
+    /// Renews the lease; `false` if the task has ended, or if another run goes on with it.
+    async fn renew(&mut self) -> bool {
+        let lease = self.manager.lease();
+        self.renewal = self.driven.clock.now() + lease / 3;
+        let renewed = self.change(|record, now| record.renew(now.saturating_add(lease))).await;
+        match renewed {
+            Ok(record) => {
+                let left = record.ends_at().saturating_sub(self.host.unix_time());
+                self.end = self.driven.clock.now() + left;
+                record.run() == self.number && !record.task().status.is_terminal()
+            }
+            // A store that does not answer may do so next time.
+            Err(error) => !matches!(error, TaskError::Unknown),
+        }
+    }
+
+    /// Changes the task, and tries again for as long as the store does not answer; meanwhile the
+    /// lease is renewed. A task for whose change the store has no room fails.
+    async fn persist(&mut self, event: impl Fn(&mut Record, Duration) -> TaskStep + Send + Sync) {
+        loop {
+            let mut changed = self.change(&event).await;
+            if matches!(changed, Err(TaskError::Store(StoreError::Full))) {
+                changed = self.change(|record, now| record.fail(now, no_room())).await;
+            }
+            if !matches!(changed, Err(TaskError::Store(_) | TaskError::Unreadable)) {
+                return;
+            }
+            let now = self.driven.clock.now();
+            if self.end <= now {
+                return;
+            }
+            let clock = &mut self.driven.clock;
+            poll_fn(|context| clock.poll_timer(context, now + RETRY)).await;
+            if self.renewal <= self.driven.clock.now() && !self.renew().await {
+                return;
+            }
+        }
+    }
+
+    async fn change(
+        &mut self,
+        event: impl Fn(&mut Record, Duration) -> TaskStep + Send + Sync,
+    ) -> Result<Record, TaskError> {
+        let number = self.number;
+        let changing = self.manager.change(&self.id, |record, now| {
+            if record.run() == number { event(record, now) } else { TaskStep::Ignore }
+        });
+        let changed = within(&mut *self.driven.clock, changing).await;
+        Ok(changed.unwrap_or(Err(TaskError::Unreadable))?.0)
+    }
+}
+
+impl Drop for TaskRun {
+    fn drop(&mut self) {
+        self.manager.end(&self.id, &self.canceller);
+    }
+}
+
+/// A future's output, if it is there within [`STORE_TIME`].
+pub(super) async fn within<T>(
+    clock: &mut (dyn Clock + Send),
+    future: impl Future<Output = T>,
+) -> Option<T> {
+    within_time(clock, STORE_TIME, future).await
+}
+
+/// A future's output, if it is there within this time.
+pub(super) async fn within_time<T>(
+    clock: &mut (dyn Clock + Send),
+    time: Duration,
+    future: impl Future<Output = T>,
+) -> Option<T> {
+    let mut future = pin!(future);
+    let until = clock.now() + time;
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => clock.poll_timer(context, until).map(|()| None),
+    })
+    .await
+}
+
+/// Progress as a status message: `3 of 10: encoding`.
+fn status_message(progress: &Progress) -> String {
+    let mut text = progress.progress.to_string();
+    if let Some(total) = progress.total {
+        text.push_str(" of ");
+        text.push_str(&total.to_string());
+    }
+    if let Some(message) = &progress.message {
+        text.push_str(": ");
+        text.push_str(message);
+    }
+    text
+}

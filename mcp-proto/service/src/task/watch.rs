@@ -1,0 +1,131 @@
+//! Tasks that clients subscribe to, and what they are told of them.
+//!
+//! In: subscriptions, the records that this process writes, and what a store tells of other processes.
+//! Out: [`Change::TaskUpdated`], to the servers whose clients subscribe. Listeners order the states
+//! of a task and leave out what they were told, so that it does not matter who is faster.
+//!
+//! | In | then |
+//! |---|---|
+//! | a subscription | its tasks are looked up; those of its client are watched, and it is told of their states |
+//! | this process has changed a task | its state is told, if any task is watched or looked up |
+//! | the store tells of a watched task, its TTL or its lease is over | it is read, and its state told |
+//! | a watched task ends or is gone | it is not watched any more |
+//!
+//! A task is watched until it ends, also if its listener is gone before. So there are at most
+//! [`TaskConfig::max_watched_tasks`](super::TaskConfig::max_watched_tasks).
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::future::poll_fn;
+use core::task::Poll;
+
+use super::host::TaskHost;
+use super::manager::{TaskError, TaskManager};
+use super::run::within;
+use super::watched::{ToldFlag, WatchBegin};
+use mcp_proto::Duration;
+use mcp_proto::server::task::TaskId;
+use mcp_proto::server::task::step::TaskStep;
+
+/// Time until a store that has not answered is asked again.
+const RETRY: Duration = Duration::from_secs(20);
+
+/// Least time between two looks that nobody asked for.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Looks up a task that a client of this principal subscribes to, and tells it of the state; `false` if
+/// it is told of none.
+pub(super) async fn subscribe(
+    manager: &TaskManager,
+    host: &Arc<TaskHost>,
+    id: &TaskId,
+    owner: Option<&str>,
+) -> bool {
+    let found = manager.change(id, |_, _| TaskStep::Ignore).await;
+    let Ok((record, _)) = found else { return false };
+    if record.owner() != owner {
+        return false;
+    }
+    let is_told = record.task().status.is_terminal() || watch(manager, host, id);
+    if is_told {
+        manager.watched().tell(id, &record, true);
+    }
+    is_told
+}
+
+/// Watches a task that has not ended; `false` if there are too many.
+fn watch(manager: &TaskManager, host: &Arc<TaskHost>, id: &TaskId) -> bool {
+    match manager.watched().begin(id, manager.config().max_watched_tasks) {
+        WatchBegin::Begun(told) => {
+            let watch = Watch { manager: manager.clone(), id: id.clone(), told };
+            host.spawn(Box::pin(watch.run(host.clone())));
+            true
+        }
+        WatchBegin::Known => true,
+        WatchBegin::Full => false,
+    }
+}
+
+/// A watched task. Dropped, it is not watched any more.
+struct Watch {
+    manager: TaskManager,
+    id: TaskId,
+    told: Arc<ToldFlag>,
+}
+
+impl Watch {
+    async fn run(self, host: Arc<TaskHost>) {
+        let Self { manager, id, told } = &self;
+        let mut clock = host.clock();
+        loop {
+            let looking = manager.change(id, |_, _| TaskStep::Ignore);
+            let pause = match within(&mut *clock, looking).await {
+                Some(Ok((record, _))) => {
+                    manager.watched().tell(id, &record, false);
+                    if record.task().status.is_terminal() {
+                        return;
+                    }
+                    record.due_at().saturating_sub(host.unix_time()).max(LEAST_PAUSE)
+                }
+                Some(Err(TaskError::Unknown)) => return,
+                // It may answer next time.
+                Some(Err(_)) | None => RETRY,
+            };
+            let until = clock.now() + pause;
+            poll_fn(|context| {
+                let take = |told: &mut bool| core::mem::take(told).then_some(());
+                match told.poll(context.waker(), take) {
+                    Poll::Ready(()) => Poll::Ready(()),
+                    Poll::Pending => clock.poll_timer(context, until),
+                }
+            })
+            .await;
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.manager.watched().end(&self.id, &self.told);
+    }
+}
+
+/// The tasks that a subscription names.
+#[derive(serde::Deserialize)]
+pub(super) struct SubscribedTasks {
+    notifications: TaskFilter,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TaskFilter {
+    task_ids: Vec<String>,
+}
+
+impl SubscribedTasks {
+    pub(super) fn ids(self) -> impl Iterator<Item = TaskId> {
+        self.notifications.task_ids.into_iter().map(TaskId::from)
+    }
+}

@@ -1,0 +1,175 @@
+//! The tasks that clients subscribe to, and the servers of these clients.
+//!
+//! In: subscriptions, and changes of tasks by this process and by others. Out: states, to the servers;
+//! and a word to whoever watches a task that was changed elsewhere. [`watch`](super::watch) says when
+//! a task is watched.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::lock::Lock;
+use crate::mailbox::Mailbox;
+use mcp_proto::server::Change;
+use mcp_proto::server::task::{Record, TaskId};
+
+/// Tells the clients of a server of a change; `false` if the server is gone.
+pub(super) type ChangeListener = dyn Fn(&Change) -> bool + Send + Sync;
+
+/// The flag of a watched task that was changed since it was looked at.
+pub(super) type ToldFlag = Mailbox<bool>;
+
+/// The tasks that are watched.
+#[derive(Default)]
+pub(super) struct WatchedTasks(Lock<WatchedState>);
+
+#[derive(Default)]
+struct WatchedState {
+    tasks: BTreeMap<TaskId, WatchedTask>,
+    /// Number of subscriptions whose tasks are looked up.
+    lookups: usize,
+    /// The servers, by numbers of theirs.
+    listeners: BTreeMap<usize, Arc<ChangeListener>>,
+}
+
+struct WatchedTask {
+    told: Arc<ToldFlag>,
+    /// The last state that was told.
+    changes: Option<u64>,
+}
+
+/// The beginning of the watch of a task.
+pub(super) enum WatchBegin {
+    /// It is watched from now on; this says that it was changed elsewhere.
+    Begun(Arc<ToldFlag>),
+    /// It was watched before.
+    Known,
+    /// There are too many.
+    Full,
+}
+
+/// The way to tell a server that a task was changed elsewhere, for a
+/// [`TaskStore`](super::TaskStore). Cheap to clone.
+#[derive(Clone)]
+pub struct TaskWatcher(Weak<WatchedTasks>);
+
+impl TaskWatcher {
+    pub(super) fn new(watched: &Arc<WatchedTasks>) -> Self {
+        Self(Arc::downgrade(watched))
+    }
+
+    /// The task with this id was changed, by this process or another one. Clients that subscribe to
+    /// it are told of its state. It takes no time, and may be called on any thread.
+    pub fn changed(&self, id: &TaskId) {
+        if let Some(watched) = self.0.upgrade() {
+            watched.handle_changed(id);
+        }
+    }
+
+    /// Returns whether the server is gone, so that nobody is to be told any more.
+    pub fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
+impl fmt::Debug for TaskWatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskWatcher").field("is_gone", &self.is_gone()).finish()
+    }
+}
+
+impl WatchedTasks {
+    /// A subscription of a server begins to look up its tasks.
+    pub(super) fn begin_lookup(&self, server: usize, listener: Arc<ChangeListener>) {
+        let before = {
+            let mut state = self.0.lock();
+            state.lookups += 1;
+            state.listeners.insert(server, listener)
+        };
+        drop(before);
+    }
+
+    pub(super) fn end_lookup(&self) {
+        let mut state = self.0.lock();
+        state.lookups = state.lookups.saturating_sub(1);
+    }
+
+    /// Begins to watch a task, unless there are `max`.
+    pub(super) fn begin(&self, id: &TaskId, max: usize) -> WatchBegin {
+        let mut state = self.0.lock();
+        if state.tasks.contains_key(id) {
+            return WatchBegin::Known;
+        }
+        if state.tasks.len() >= max {
+            return WatchBegin::Full;
+        }
+        let told = Arc::new(ToldFlag::new(false));
+        state.tasks.insert(id.clone(), WatchedTask { told: told.clone(), changes: None });
+        WatchBegin::Begun(told)
+    }
+
+    /// The task is not watched any more.
+    pub(super) fn end(&self, id: &TaskId, told: &Arc<ToldFlag>) {
+        let mut state = self.0.lock();
+        if state.tasks.get(id).is_some_and(|task| Arc::ptr_eq(&task.told, told)) {
+            state.tasks.remove(id);
+        }
+    }
+
+    /// A task was changed by somebody else: whoever watches it looks.
+    fn handle_changed(&self, id: &TaskId) {
+        let told = self.0.lock().tasks.get(id).map(|task| task.told.clone());
+        if let Some(told) = told {
+            told.put(|told| {
+                *told = true;
+                Some(())
+            });
+        }
+    }
+
+    /// Tells the clients that subscribe of a state of a task; those that were told too, if `again`.
+    pub(super) fn tell(&self, id: &TaskId, record: &Record, again: bool) {
+        let listeners = self.0.lock().listeners(id, record.changes(), again);
+        if listeners.is_empty() {
+            return;
+        }
+        let Some(update) = record.update() else { return };
+        let change = Change::TaskUpdated(Arc::new(update));
+        for (server, listener) in listeners {
+            if !listener(&change) {
+                self.leave(server, &listener);
+            }
+        }
+    }
+
+    /// A server is gone, unless another one has its number.
+    fn leave(&self, server: usize, listener: &Arc<ChangeListener>) {
+        let mut state = self.0.lock();
+        if state.listeners.get(&server).is_some_and(|known| Arc::ptr_eq(known, listener)) {
+            state.listeners.remove(&server);
+        }
+    }
+}
+
+impl WatchedState {
+    /// The servers to tell of a state; none if they were told, unless `again`.
+    fn listeners(
+        &mut self,
+        id: &TaskId,
+        changes: u64,
+        again: bool,
+    ) -> Vec<(usize, Arc<ChangeListener>)> {
+        if self.lookups == 0 && self.tasks.is_empty() {
+            return Vec::new();
+        }
+        if let Some(task) = self.tasks.get_mut(id) {
+            if !again && task.changes.is_some_and(|told| told >= changes) {
+                return Vec::new();
+            }
+            task.changes = task.changes.max(Some(changes));
+        }
+        let listeners = self.listeners.iter();
+        listeners.map(|(server, listener)| (*server, listener.clone())).collect()
+    }
+}
