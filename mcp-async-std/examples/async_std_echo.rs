@@ -7,7 +7,7 @@ use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http, serve_stdi
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Echo {
-    /// What to say.
+    /// The message to send back.
     message: String,
 }
 

@@ -21,12 +21,12 @@
 //! }
 //! ```
 //!
-//! async-std is discontinued (RUSTSEC-2025-0052) and recommends smol to its users. This crate does not
-//! depend on it; whoever has it says `async_std::task::block_on`, and all else is the same. Every
-//! function here returns a future that any executor may run. Background work runs on smol's threads,
-//! of which there is one unless the environment variable `SMOL_THREADS` says otherwise: the
-//! connections of [`serve_http`], handlers of [`serve_stdio`] that do not end at once, and clients
-//! that are connected. [`serve`], [`serve_http_on`], [`run`], [`run_command`] and [`run_http`] spawn
+//! async-std is discontinued (RUSTSEC-2025-0052) and recommends smol to its users. This crate does
+//! not depend on it; whoever has it says `async_std::task::block_on`, and all else is the same.
+//! Every function here returns a future that any executor may run. Background work runs on smol's
+//! threads: one, unless the environment variable `SMOL_THREADS` says otherwise. This work is the
+//! connections of [`serve_http`], handlers of [`serve_stdio`] that do not end at once, and
+//! connected clients. [`serve`], [`serve_http_on`], [`run`], [`run_command`] and [`run_http`] spawn
 //! nothing there. Standard output belongs to the protocol: print to stderr.
 //!
 //! | to | call |
@@ -55,6 +55,7 @@ pub use mcp_service;
 pub use mcp_service::exports::*;
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
+pub use runtime::Stream;
 #[cfg(feature = "jwt")]
 pub use server::jwks;
 pub use server::{bridge, serve, serve_http, serve_http_on, serve_stdio, serve_stdio_with};

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::future::Future;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
@@ -72,17 +72,8 @@ impl Runtime for AsyncIo {
         thread.spawn(|| smol::block_on(future)).map(drop)
     }
 
-    async fn connect(&self, host: &str, port: u16) -> io::Result<Self::Socket> {
-        let name = (host.to_owned(), port);
-        let addresses = smol::unblock(move || name.to_socket_addrs()).await?;
-        let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
-        for address in addresses {
-            match Async::<TcpStream>::connect(address).await {
-                Ok(socket) => return Ok(Stream::of_socket(socket)),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+    async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
+        Ok(Stream::of_socket(Async::<TcpStream>::connect(address).await?))
     }
 
     async fn accept(&self, listener: &Self::Listener) -> io::Result<(Self::Socket, SocketAddr)> {
@@ -117,7 +108,7 @@ impl Runtime for AsyncIo {
 pub(crate) struct Timer {
     epoch: time::Instant,
     sleep: smol::Timer,
-    /// When `sleep` ends.
+    /// Time at which `sleep` ends.
     due: Instant,
 }
 
@@ -137,8 +128,10 @@ impl Clock for Timer {
     }
 }
 
-/// A stream of the `futures-io` traits as one of `mcp-service`.
-pub(crate) struct Stream<T>(pub(crate) T);
+/// A stream of the `futures-io` traits as one of `mcp-service`, such as for `BridgeTarget::stream`.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is a wrapper")]
+pub struct Stream<T>(pub T);
 
 impl Stream<Async<TcpStream>> {
     fn of_socket(socket: Async<TcpStream>) -> Self {

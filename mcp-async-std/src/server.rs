@@ -24,7 +24,7 @@ const BACKLOG: i32 = 1024;
 /// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
 /// A peer that stops reading ends the connection without an error.
 ///
-/// Fails with what `reader` or `writer` failed with.
+/// Fails with the error of `reader` or `writer`.
 pub async fn serve(
     catalog: impl Into<Catalog>,
     config: Config,
@@ -36,20 +36,20 @@ pub async fn serve(
     runtime::serve(&runtime, catalog, config, stream, pending()).await
 }
 
-/// Serves the client that started this process, over standard input and output. A handler that
-/// does not end at once is spawned on smol's threads.
+/// Serves the client that started this process, over standard input and output. A handler that is
+/// not done after its first poll is spawned on smol's threads.
 ///
 /// Returns when the input ends, or on SIGINT or SIGTERM, once requests in flight are answered or
-/// `Limits::drain` (2 s) has passed; what is not answered by then never is. From the first call on
-/// the two signals are this function's for as long as the process lives. The specification's page:
+/// `Limits::drain` (2 s) has passed. Requests without an answer by then get none. The first call
+/// takes over the two signals for the rest of the process. The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
 ///
-/// Fails with what reading or writing failed with; a client that is gone is no failure.
+/// Fails with the error of reading or writing; a client that is gone is no failure.
 pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
     serve_stdio_with(catalog, Config::default()).await
 }
 
-/// [`serve_stdio`] with other than the default settings.
+/// [`serve_stdio`] with settings of your choice.
 ///
 /// ```no_run
 /// # async fn example(registry: mcp_async_std::Registry<mcp_async_std::Handler>) -> std::io::Result<()> {
@@ -68,7 +68,7 @@ pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io
 /// Serves legacy and modern clients that connect to `listener`, on smol's threads, until
 /// SIGINT or SIGTERM; see [`serve_http_on`].
 ///
-/// Fails if the signals cannot be waited for.
+/// Fails if the process cannot listen for the signals.
 pub async fn serve_http(
     listener: TcpListener,
     catalog: impl Into<Catalog>,
@@ -79,8 +79,8 @@ pub async fn serve_http(
 }
 
 /// Serves legacy and modern clients that connect to `listener`, on any executor, until `stop`
-/// completes. `spawn` drives a future to its end somewhere: one for each connection, and one for
-/// each handler of a session that does not end at once.
+/// completes. `spawn` runs a future to its end in a task: one for each connection, and one for each
+/// handler of a session that is not done after its first poll.
 ///
 /// ```no_run
 /// # use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http_on};
@@ -96,8 +96,8 @@ pub async fn serve_http(
 /// # }
 /// ```
 ///
-/// Fails if `listener` cannot be made non-blocking. See [`runtime::serve_http`] for the end, and for
-/// a server that is full.
+/// Fails if `listener` cannot be made non-blocking. [`runtime::serve_http`] describes how the
+/// server stops, and how it refuses clients when it is full.
 pub async fn serve_http_on(
     listener: TcpListener,
     catalog: impl Into<Catalog>,

@@ -17,7 +17,7 @@
 mod hyper_serve;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
 use mcp_tokio::{
@@ -79,37 +79,44 @@ async fn verify(token: String) -> VerifiedToken {
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Note {
-    /// What to remember.
+    /// The text to remember.
     text: String,
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
-/// Two tools on notes that each principal has for itself.
+/// The notes that each principal has for itself.
+#[derive(Default)]
+struct Notes(Mutex<HashMap<Arc<str>, Vec<String>>>);
+
+#[expect(clippy::unused_async, reason = "a handler is async")]
+impl Notes {
+    async fn add(&self, note: Note, context: Context) -> Result<String, String> {
+        let who = principal(&context)?;
+        self.lock().entry(who.clone()).or_default().push(note.text);
+        Ok(format!("noted for {who}"))
+    }
+
+    async fn list(&self, _: Nothing, context: Context) -> Result<String, String> {
+        let who = principal(&context)?;
+        let mine = self.lock().get(&who).map(|notes| notes.join("; ")).unwrap_or_default();
+        Ok(format!("{who}: {mine}"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Vec<String>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 fn registry() -> Result<Registry<Handler>, UsageError> {
     let mut registry = Registry::new(Implementation::new("notes", env!("CARGO_PKG_VERSION")));
-    let notes = Arc::new(Mutex::new(HashMap::<Arc<str>, Vec<String>>::new()));
-    let kept = notes.clone();
-    registry.tool("add_note", "Keeps a note", move |note: Note, context: Context| {
-        let notes = kept.clone();
-        async move {
-            let who = principal(&context)?;
-            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-            notes.entry(who.clone()).or_default().push(note.text);
-            Ok::<_, String>(format!("noted for {who}"))
-        }
-    })?;
+    registry.with(Arc::new(Notes::default())).tool("add_note", "Keeps a note", Notes::add)?.tool(
+        "list_notes",
+        "Your notes",
+        Notes::list,
+    )?;
     registry.require_scopes("add_note", "notes:write")?;
-    registry.tool("list_notes", "Your notes", move |_: Nothing, context: Context| {
-        let notes = notes.clone();
-        async move {
-            let who = principal(&context)?;
-            let notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-            let mine = notes.get(&who).map(|notes| notes.join("; ")).unwrap_or_default();
-            Ok::<_, String>(format!("{who}: {mine}"))
-        }
-    })?;
     Ok(registry)
 }
 

@@ -33,7 +33,7 @@ use tokio::sync::{broadcast, mpsc};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// What a server needs of a message broker. Messages are lines of text.
+/// Message broker, as far as a server needs one. Messages are lines of text.
 trait Broker: Clone + Send + Sync + 'static {
     /// Sends a message to all who have subscribed.
     fn publish(&self, message: String) -> impl Future<Output = Result<(), Failure>> + Send;
@@ -83,9 +83,9 @@ async fn serve<B: Broker>(listen: &str, broker: B) -> Result<(), Failure> {
 
 #[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 struct Note {
-    /// What it is called.
+    /// The name of the note.
     name: String,
-    /// What it says.
+    /// The text of the note.
     text: String,
 }
 
@@ -197,7 +197,7 @@ struct Redis {
     client: redis::Client,
 }
 
-/// What these processes have in common on a server that others use too.
+/// Channel that these processes share, on a Redis that others use too.
 const CHANNEL: &str = "notes";
 
 impl Redis {

@@ -5,7 +5,7 @@ use tokio::net::TcpListener;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Echo {
-    /// What to say.
+    /// The message to send back.
     message: String,
 }
 

@@ -25,8 +25,8 @@
 //! Whom a request is for and which page sends it is forwarded as it is: the servers check it, and
 //! their `allowed_hosts` have the name of the gateway.
 //!
-//! What servers must share behind it: keys for request states, since the next round of a modern
-//! request may reach another server, and changes, as the example `broker` shows.
+//! The servers behind it must share keys for request states, since the next round of a modern
+//! request may reach another server. They also share changes, as the example `broker` shows.
 //!
 //! [Specification: Request Metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata)
 
@@ -60,17 +60,17 @@ const USAGE: &str = "usage: gateway --listen ADDRESS [--tools PREFIX=URL]... --e
 
 struct Gateway {
     client: Client<HttpConnector, Body>,
-    /// What names of tools begin with, and where these are called.
+    /// Prefixes of names of tools, and the servers of these tools.
     tools: Vec<(String, Uri)>,
     /// At least one.
     others: Vec<Uri>,
-    /// How many requests went to the others.
+    /// Number of requests that went to the others.
     turn: AtomicUsize,
 }
 
-/// Where a request goes.
+/// Route of a request.
 enum Route {
-    /// Where its head says, which the body is held against.
+    /// The server that its head names; the body is checked against the head.
     Modern(Uri, Box<BodyCheck>),
     /// To the other that has this number.
     Legacy(Uri, usize),
@@ -231,7 +231,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// What breaks off the body of a request is among the causes of its failure.
+/// Finds the error that broke off the body of a request among the causes of the failure.
 impl From<client::legacy::Error> for Refusal {
     fn from(error: client::legacy::Error) -> Self {
         let mut causes = successors(Some(&error as &dyn Error), |&error| error.source());

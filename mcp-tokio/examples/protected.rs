@@ -32,9 +32,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     registry.tool("whoami", "Says who asks", |_: Nothing, context: Context| async move {
         context.peer().principal.as_deref().unwrap_or("nobody").to_owned()
     })?;
+    registry.tool("publish", "Publishes", |_: Nothing, _| async { "published" })?;
+    registry.require_scopes("publish", "mcp:write")?;
 
     let mut config = HttpConfig::default();
-    let resource = ProtectedResource::new(&url, &issuer)?;
+    let resource = ProtectedResource::new(&url, &issuer)?.require_scopes("mcp:read");
     config.allowed_hosts.push(Url::parse(&url)?.host().into());
     config.protect(resource, JwtVerifier::new(ClaimRules::new(&issuer, &url), jwks(keys)));
 

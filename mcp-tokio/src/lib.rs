@@ -50,6 +50,7 @@ pub use mcp_service;
 pub use mcp_service::exports::*;
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
+pub use runtime::Stream;
 #[cfg(feature = "jwt")]
 pub use server::jwks;
 pub use server::{bridge, serve, serve_http, serve_http_until, serve_stdio, serve_stdio_with};

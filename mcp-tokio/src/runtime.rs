@@ -77,8 +77,8 @@ impl Runtime for Tokio {
         self.handle.runtime_flavor() != RuntimeFlavor::CurrentThread
     }
 
-    async fn connect(&self, host: &str, port: u16) -> io::Result<Self::Socket> {
-        Ok(Stream::of_socket(TcpStream::connect((host, port)).await?))
+    async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
+        Ok(Stream::of_socket(TcpStream::connect(address).await?))
     }
 
     async fn accept(&self, listener: &TcpListener) -> io::Result<(Self::Socket, SocketAddr)> {
@@ -135,8 +135,10 @@ impl Clock for Timer {
     }
 }
 
-/// A stream of tokio's traits as one of `mcp-service`.
-pub(crate) struct Stream<T>(pub(crate) T);
+/// A stream of tokio's traits as one of `mcp-service`, such as for `BridgeTarget::stream`.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is a wrapper")]
+pub struct Stream<T>(pub T);
 
 impl Stream<TcpStream> {
     fn of_socket(socket: TcpStream) -> Self {

@@ -170,7 +170,7 @@ mod axum_auth {
 /// Three servers behind a gateway: one for heavy work, and two others.
 struct Behind {
     gateway: Example,
-    /// How many calls came to any of them.
+    /// Number of calls at all of them.
     calls: Arc<AtomicUsize>,
     /// Lets `heavy_wait` go on.
     go_on: Arc<Notify>,
@@ -393,12 +393,12 @@ async fn connect(url: &str, negotiation: Negotiation) -> Client {
     client
 }
 
-/// What comes in no time, or else never.
+/// Result of a future that completes at once, or else never.
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), future).await.unwrap()
 }
 
-/// What a tool says.
+/// Text of a tool's result.
 async fn said(client: &Client, tool: &str, arguments: Value) -> String {
     let result = client.call_tool(tool, &arguments).await.unwrap();
     result.content[0].as_text().unwrap().to_owned()
@@ -432,7 +432,7 @@ fn request(method: Method, url: &str, fields: &[(&str, &str)], body: &str) -> Re
 
 /// A running example, which ends with its test.
 struct Example {
-    /// Where it listens.
+    /// URL at which it listens.
     url: String,
     _child: Child,
     _stderr: Lines<BufReader<ChildStderr>>,

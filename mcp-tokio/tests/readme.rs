@@ -1,4 +1,4 @@
-//! What the README shows runs: its client starts its server, and is answered.
+//! Test of the README's programs: its client starts its server, and gets an answer.
 
 use std::error::Error;
 use std::process::Command;

@@ -1,9 +1,10 @@
 //! One server and clients of both eras, in front of your eyes: `cargo run -p mcp-tokio --example tour`.
 //!
-//! You see five conversations, over pipes and over HTTP: on the left what the client sends, on the
-//! right what the server sends. Below each stands what the two have decided: the client which era its
-//! server belongs to, by rows of the table `client::probe::TABLE`, and the server which version it has
-//! served each request as. The first lines say what is left out.
+//! You see six conversations, over pipes and over HTTP: on the left what the client sends, on the
+//! right what the server sends; in the last one a bridge stands between them. Below each stands what
+//! the two have decided: the client which era its server belongs to, by rows of the table
+//! `client::probe::TABLE`, and the server which version it has served each request as. The first lines
+//! say what is left out.
 
 mod columns;
 mod json;
@@ -14,8 +15,9 @@ use std::error::Error;
 use std::io::{self, Write};
 
 use mcp_tokio::{
-    Client, ClientConfig, Config, EraPolicy, ErrorData, HttpClientConfig, HttpConfig,
-    Implementation, Negotiation, connect, connect_http, serve, serve_http_until,
+    Bridge, BridgeConfig, BridgeTarget, Client, ClientConfig, Config, EraPolicy, ErrorData,
+    HttpClientConfig, HttpConfig, Implementation, Negotiation, Stream, bridge, connect,
+    connect_http, serve, serve_http_until,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -23,7 +25,7 @@ use tokio::sync::oneshot;
 
 use columns::Page;
 use restaurant::Restaurant;
-use wire::Wire;
+use wire::{THREE, TWO, Wire};
 
 const LEFT_OUT: &str = "\
 Left out are \"jsonrpc\":\"2.0\", which is in every message, most fields of HTTP, and those of MCP that
@@ -44,38 +46,44 @@ pub(crate) async fn show(out: &mut impl Write) -> Result<()> {
     let mut page = Page::new(out);
     page.note(LEFT_OUT)?;
 
-    page.title("A legacy client opens with a handshake, over a pipe")?;
+    page.title("A legacy client opens with a handshake, over a pipe", TWO)?;
     let guest = Guest::new(Negotiation::Legacy);
     guest.comes_through_a_pipe(&restaurant, EraPolicy::Auto).await?;
     guest.books_a_table().await?;
     guest.leaves(&restaurant, &mut page).await?;
 
-    page.title("Another client asks first, and finds that the same server is modern")?;
+    page.title("Another client asks first, and finds that the same server is modern", TWO)?;
     let guest = Guest::new(Negotiation::Auto);
     guest.comes_through_a_pipe(&restaurant, EraPolicy::Auto).await?;
     guest.books_a_table().await?;
     guest.leaves(&restaurant, &mut page).await?;
 
-    page.title("It asks a server that serves legacy clients alone, and falls back")?;
+    page.title("It asks a server that serves legacy clients alone, and falls back", TWO)?;
     let guest = Guest::new(Negotiation::Auto);
     guest.comes_through_a_pipe(&restaurant, EraPolicy::LegacyOnly).await?;
     guest.leaves(&restaurant, &mut page).await?;
 
     let (url, close) = serve_over_http(&restaurant).await?;
-    page.title("The legacy client over HTTP: a session, and streams")?;
+    page.title("The legacy client over HTTP: a session, and streams", TWO)?;
     let guest = Guest::new(Negotiation::Legacy);
     connect_http(&guest.client, HttpClientConfig::parse(&url)?).await?;
     guest.wire.stream().await;
     guest.books_a_table().await?;
     guest.leaves(&restaurant, &mut page).await?;
 
-    page.title("The client that asks first, at the same address: each request stands alone")?;
+    page.title("The client that asks first, at the same address: each request stands alone", TWO)?;
     let guest = Guest::new(Negotiation::Auto);
     connect_http(&guest.client, HttpClientConfig::parse(&url)?).await?;
     guest.books_a_table().await?;
     guest.leaves(&restaurant, &mut page).await?;
     drop(close);
-    Ok(())
+
+    page.title("A bridge in front of a legacy server: the modern client sees a modern one", THREE)?;
+    let guest = Guest::new(Negotiation::Auto);
+    let bridge = guest.comes_over_a_bridge(&restaurant).await?;
+    guest.books_a_table().await?;
+    bridge.close().await;
+    guest.leaves(&restaurant, &mut page).await
 }
 
 /// A client, and what can be seen of its conversation.
@@ -107,6 +115,27 @@ impl Guest {
         let (reader, writer) = tokio::io::split(ours);
         connect(&self.client, reader, writer).await?;
         Ok(())
+    }
+
+    /// Connects to a bridge, whose server serves legacy clients alone.
+    async fn comes_over_a_bridge(&self, server: &Restaurant) -> Result<Bridge> {
+        let catalog = server.catalog.clone();
+        let target = BridgeTarget::stream(move || {
+            let (ours, theirs) = tokio::io::duplex(64 * 1024);
+            let mut config = Config::default();
+            config.era_policy = EraPolicy::LegacyOnly;
+            let (reader, writer) = tokio::io::split(theirs);
+            tokio::spawn(serve(catalog.clone(), config, reader, writer));
+            Ok(Stream(ours))
+        });
+        let bridge = bridge(target, BridgeConfig::new(Implementation::new("bridge", "1.0.0")));
+        bridge.on_wire(self.wire.upstream_tap());
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let (reader, writer) = tokio::io::split(theirs);
+        tokio::spawn(serve(bridge.catalog(), Config::default(), reader, writer));
+        let (reader, writer) = tokio::io::split(ours);
+        connect(&self.client, reader, writer).await?;
+        Ok(bridge)
     }
 
     async fn books_a_table(&self) -> Result<()> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_tokio::types::{ElicitRequestFormParams, RequestedSchema, StringSchema};
 use mcp_tokio::{Catalog, Context, Implementation, Interrupt, Registry, UsageError};
 
-/// What all connections are served from.
+/// Restaurant that serves all connections.
 pub(super) struct Restaurant {
     pub(super) catalog: Catalog,
     log: Log,
@@ -35,7 +35,7 @@ impl Restaurant {
         Ok(Self { catalog: Catalog::from(registry), log })
     }
 
-    /// What was served since it was last asked for.
+    /// Takes the log of what was served.
     pub(super) fn served(&self) -> Vec<String> {
         std::mem::take(&mut *self.log.lock().unwrap_or_else(PoisonError::into_inner))
     }

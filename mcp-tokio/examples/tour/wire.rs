@@ -1,4 +1,5 @@
-//! From what [`Client::on_wire`](mcp_tokio::Client::on_wire) sees to rows with two sides.
+//! Rows of a conversation, from the lines that [`Client::on_wire`](mcp_tokio::Client::on_wire) and
+//! [`Bridge::on_wire`](mcp_tokio::Bridge::on_wire) see.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,21 +10,29 @@ use tokio::sync::Notify;
 #[derive(Clone, Default)]
 pub(super) struct Wire(Arc<(Mutex<Vec<String>>, Notify)>);
 
-/// What one side sends, and what the other one sends after that, line by line.
-#[derive(Default)]
-pub(super) struct Row {
-    pub(super) client: Vec<String>,
-    pub(super) server: Vec<String>,
-}
+/// The lines that each side sends: first the client, then whoever answers.
+pub(super) type Row = Vec<Vec<String>>;
+
+/// Sides of a conversation without a bridge, and with one.
+pub(super) const TWO: &[&str] = &["client", "server"];
+pub(super) const THREE: &[&str] = &["modern client", "bridge", "legacy server"];
 
 impl Wire {
-    /// What writes the lines down.
+    /// The function that writes down the lines of a client.
     pub(super) fn tap(&self) -> impl Fn(&str) + Send + Sync + 'static {
         let wire = self.clone();
-        move |line| {
-            wire.0.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.into());
-            wire.0.1.notify_waiters();
-        }
+        move |line| wire.push(line.into())
+    }
+
+    /// The function that writes down the lines between a bridge and its server.
+    pub(super) fn upstream_tap(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let wire = self.clone();
+        move |line| wire.push(format!("{UPSTREAM}{line}"))
+    }
+
+    fn push(&self, line: String) {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        self.0.1.notify_waiters();
     }
 
     /// Waits until there is a stream on which the server can tell something.
@@ -54,8 +63,12 @@ impl Wire {
 
     /// The conversation so far.
     pub(super) fn rows(&self) -> Vec<Row> {
+        let lines = self.lines();
+        if lines.iter().any(|line| line.starts_with(UPSTREAM)) {
+            return bridged_rows(lines);
+        }
         let mut rows = Rows::default();
-        for line in self.lines() {
+        for line in lines {
             let Some((mark, text)) = line.split_once(' ') else { continue };
             match (mark, mark.strip_suffix('>'), mark.strip_suffix('<')) {
                 ("C>", ..) => rows.client("", text),
@@ -74,6 +87,34 @@ impl Wire {
     }
 }
 
+/// The rows of a conversation with a bridge between the two: `→` is for the server, `←` for the
+/// client.
+fn bridged_rows(lines: Vec<String>) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for line in lines {
+        let Some((mark, text)) = line.split_once(' ') else { continue };
+        let (column, text) = match mark {
+            "C>" => (0, text.to_owned()),
+            "bridge:C>" => (1, format!("→ {text}")),
+            "S>" => (1, format!("← {text}")),
+            "bridge:S>" => (2, text.to_owned()),
+            _ => continue,
+        };
+        // It stands beside what it follows, unless something stands there.
+        let is_taken = |row: &Row| row.iter().skip(column).any(|cell| !cell.is_empty());
+        if rows.last().is_none_or(is_taken) {
+            rows.push(vec![Vec::new(); THREE.len()]);
+        }
+        if let Some(cell) = rows.last_mut().and_then(|row| row.get_mut(column)) {
+            cell.push(text);
+        }
+    }
+    rows
+}
+
+/// The beginning of a line between a bridge and its server.
+const UPSTREAM: &str = "bridge:";
+
 #[derive(Default)]
 struct Rows {
     rows: Vec<Row>,
@@ -85,7 +126,7 @@ impl Rows {
     /// The client begins to say something.
     fn client(&mut self, connection: &str, text: &str) {
         self.places.insert(connection.into(), self.rows.len());
-        self.rows.push(Row { client: vec![text.into()], server: Vec::new() });
+        self.rows.push(vec![vec![text.into()], Vec::new()]);
     }
 
     /// The server says something: beside what it answers if that stands last or if the two `belong`
@@ -94,10 +135,10 @@ impl Rows {
         let place = self.places.entry(connection.into()).or_default();
         if *place + 1 < self.rows.len() && !belong {
             *place = self.rows.len();
-            self.rows.push(Row::default());
+            self.rows.push(vec![Vec::new(); TWO.len()]);
         }
-        if let Some(row) = self.rows.get_mut(*place) {
-            row.server.push(text.into());
+        if let Some([_, server]) = self.rows.get_mut(*place).map(Vec::as_mut_slice) {
+            server.push(text.into());
         }
     }
 
@@ -107,9 +148,9 @@ impl Rows {
             self.client(connection, start);
         } else if matters(text)
             && let Some(place) = self.places.get(connection)
-            && let Some(row) = self.rows.get_mut(*place)
+            && let Some([client, _]) = self.rows.get_mut(*place).map(Vec::as_mut_slice)
         {
-            row.client.push(text.into());
+            client.push(text.into());
         }
     }
 

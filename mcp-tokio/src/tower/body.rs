@@ -16,9 +16,9 @@ use crate::runtime::Timer;
 
 /// The body of an answer: all of it at once, or a stream of events. Dropping a stream says that
 /// the client is gone, which cancels a modern request.
-pub struct HttpBody(State);
+pub struct HttpBody(BodyState);
 
-enum State {
+enum BodyState {
     Whole(Bytes),
     Stream(Box<Answer>),
     Ended,
@@ -39,11 +39,11 @@ type Stopping = Option<Pin<Box<dyn Future<Output = ()> + Send>>>;
 impl HttpBody {
     /// A body that is known to its end.
     pub(super) fn whole(data: Bytes) -> Self {
-        Self(if data.is_empty() { State::Ended } else { State::Whole(data) })
+        Self(if data.is_empty() { BodyState::Ended } else { BodyState::Whole(data) })
     }
 
     pub(super) fn stream(answer: Box<Answer>) -> Self {
-        Self(State::Stream(answer))
+        Self(BodyState::Stream(answer))
     }
 }
 
@@ -96,19 +96,19 @@ impl Body for HttpBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let data = match &mut self.0 {
-            State::Ended => return Poll::Ready(None),
-            State::Whole(data) => {
+            BodyState::Ended => return Poll::Ready(None),
+            BodyState::Whole(data) => {
                 let data = std::mem::take(data);
-                self.0 = State::Ended;
+                self.0 = BodyState::Ended;
                 data
             }
-            State::Stream(answer) => loop {
+            BodyState::Stream(answer) => loop {
                 match std::task::ready!(answer.poll(context)) {
                     Part::Data(data) => break data,
                     // It was taken before.
                     Part::Head(_) | Part::Whole(..) => {}
                     Part::End => {
-                        self.0 = State::Ended;
+                        self.0 = BodyState::Ended;
                         return Poll::Ready(None);
                     }
                 }
@@ -118,14 +118,14 @@ impl Body for HttpBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, State::Ended)
+        matches!(self.0, BodyState::Ended)
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            State::Whole(data) => SizeHint::with_exact(data.len() as u64),
-            State::Stream(_) => SizeHint::default(),
-            State::Ended => SizeHint::with_exact(0),
+            BodyState::Whole(data) => SizeHint::with_exact(data.len() as u64),
+            BodyState::Stream(_) => SizeHint::default(),
+            BodyState::Ended => SizeHint::with_exact(0),
         }
     }
 }
@@ -133,9 +133,9 @@ impl Body for HttpBody {
 impl fmt::Debug for HttpBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.0 {
-            State::Whole(_) => "Whole",
-            State::Stream(_) => "Stream",
-            State::Ended => "Ended",
+            BodyState::Whole(_) => "Whole",
+            BodyState::Stream(_) => "Stream",
+            BodyState::Ended => "Ended",
         };
         f.debug_tuple("HttpBody").field(&state).finish()
     }

@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use mcp_proto::http::{Head, ResponseHead};
 
-/// What nearly all answers are.
+/// Content type of nearly all answers.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The head of a request. Whom it is for is the authority of its URI if there is one, which is

@@ -83,7 +83,7 @@ type ExtensionsOf = dyn Fn(&Extensions, &mut server::Extensions) + Send + Sync;
 /// Finds the address of the client among what a stack says of a request.
 type PeerOf = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
-/// What all requests of a server share.
+/// State that all requests of a server share.
 struct Shared {
     server: HttpServer,
     runtime: Tokio,
@@ -117,9 +117,9 @@ impl HttpService {
         Self { shared, peer: Arc::new(peer), extensions: None }
     }
 
-    /// Has `f` find the address of the client in the extensions of a request, so that limits per
-    /// holder count by it; by default it is an extension of the type [`SocketAddr`]. Of axum it is
-    /// `ConnectInfo<SocketAddr>`:
+    /// Sets the function that finds the address of the client in the extensions of a request, for
+    /// the limits per holder. By default it is an extension of the type [`SocketAddr`]. Of axum it
+    /// is `ConnectInfo<SocketAddr>`:
     ///
     /// ```no_run
     /// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {

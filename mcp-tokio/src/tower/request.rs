@@ -36,11 +36,11 @@ pin_project! {
         #[pin]
         body: B,
         // In a place of its own, since a future is moved before it is polled.
-        state: Box<State>,
+        state: Box<CallState>,
     }
 }
 
-enum State {
+enum CallState {
     Verifying(Verifying),
     Reading(Reading),
     Answering(Answer),
@@ -95,7 +95,7 @@ impl<B: Body> HttpFuture<B> {
         let state = match shared.server.verification(&admitting.head) {
             None => admitting.admit(shared, None),
             Some(verification) => {
-                State::Verifying(Verifying { shared, verification, admitting, timer: None })
+                CallState::Verifying(Verifying { shared, verification, admitting, timer: None })
             }
         };
         Self { body, state: Box::new(state) }
@@ -109,52 +109,55 @@ impl<B: Body> Future for HttpFuture<B> {
         let mut this = self.project();
         loop {
             match &mut **this.state {
-                State::Verifying(verifying) => {
+                CallState::Verifying(verifying) => {
                     let verdict = ready!(verifying.poll(context));
-                    **this.state = match std::mem::replace(&mut **this.state, State::Done) {
-                        State::Verifying(Verifying { shared, admitting, .. }) => {
+                    **this.state = match std::mem::replace(&mut **this.state, CallState::Done) {
+                        CallState::Verifying(Verifying { shared, admitting, .. }) => {
                             admitting.admit(shared, Some(verdict))
                         }
-                        state @ (State::Reading(_)
-                        | State::Answering(_)
-                        | State::Refused(..)
-                        | State::Done) => state,
+                        state @ (CallState::Reading(_)
+                        | CallState::Answering(_)
+                        | CallState::Refused(..)
+                        | CallState::Done) => state,
                     };
                 }
-                State::Reading(reading) => {
+                CallState::Reading(reading) => {
                     let read = ready!(reading.poll(this.body.as_mut(), context));
-                    **this.state = match (std::mem::replace(&mut **this.state, State::Done), read) {
-                        (State::Reading(reading), Ok(())) => State::Answering(reading.answer()),
-                        (State::Reading(reading), Err(status)) => {
-                            refused(&reading.admission, status)
-                        }
-                        (state, _) => state,
-                    };
+                    **this.state =
+                        match (std::mem::replace(&mut **this.state, CallState::Done), read) {
+                            (CallState::Reading(reading), Ok(())) => {
+                                CallState::Answering(reading.answer())
+                            }
+                            (CallState::Reading(reading), Err(status)) => {
+                                refused(&reading.admission, status)
+                            }
+                            (state, _) => state,
+                        };
                 }
-                State::Answering(answer) => match ready!(answer.poll(context)) {
+                CallState::Answering(answer) => match ready!(answer.poll(context)) {
                     Part::Whole(head, data) => {
-                        **this.state = State::Done;
+                        **this.state = CallState::Done;
                         return Poll::Ready(Ok(head::response(head, HttpBody::whole(data))));
                     }
                     Part::Head(head) => {
-                        let body = match std::mem::replace(&mut **this.state, State::Done) {
-                            State::Answering(answer) => HttpBody::stream(Box::new(answer)),
-                            State::Verifying(_)
-                            | State::Reading(_)
-                            | State::Refused(..)
-                            | State::Done => HttpBody::whole(Bytes::new()),
+                        let body = match std::mem::replace(&mut **this.state, CallState::Done) {
+                            CallState::Answering(answer) => HttpBody::stream(Box::new(answer)),
+                            CallState::Verifying(_)
+                            | CallState::Reading(_)
+                            | CallState::Refused(..)
+                            | CallState::Done => HttpBody::whole(Bytes::new()),
                         };
                         return Poll::Ready(Ok(head::response(head, body)));
                     }
                     // The head comes first.
                     Part::Data(_) => {}
                     Part::End => {
-                        **this.state = State::Refused(ResponseHead::new(500), Bytes::new());
+                        **this.state = CallState::Refused(ResponseHead::new(500), Bytes::new());
                     }
                 },
-                State::Refused(..) | State::Done => {
-                    let state = std::mem::replace(&mut **this.state, State::Done);
-                    let State::Refused(head, body) = state else { return Poll::Pending };
+                CallState::Refused(..) | CallState::Done => {
+                    let state = std::mem::replace(&mut **this.state, CallState::Done);
+                    let CallState::Refused(head, body) = state else { return Poll::Pending };
                     return Poll::Ready(Ok(head::response(head, HttpBody::whole(body))));
                 }
             }
@@ -178,10 +181,10 @@ impl Verifying {
 
 impl Admitting {
     /// Goes on with the request, whose token was verified if it has one.
-    fn admit(self, shared: Arc<Shared>, verdict: Option<VerifiedToken>) -> State {
+    fn admit(self, shared: Arc<Shared>, verdict: Option<VerifiedToken>) -> CallState {
         let Self { head, length, peer, extensions } = self;
         match shared.server.admit_with(head, verdict) {
-            Err(answering) => State::Answering(Answer::new(*answering, shared, None)),
+            Err(answering) => CallState::Answering(Answer::new(*answering, shared, None)),
             Ok(admission) if is_longer(length, shared.limits().max_body_bytes) => {
                 refused(&admission, 413)
             }
@@ -192,7 +195,7 @@ impl Admitting {
                 if !extensions.is_empty() {
                     admission.extend(extensions);
                 }
-                State::Reading(Reading { shared, admission, timer: None })
+                CallState::Reading(Reading { shared, admission, timer: None })
             }
         }
     }
@@ -235,9 +238,9 @@ impl Reading {
     }
 }
 
-fn refused(admission: &Admission, status: u16) -> State {
+fn refused(admission: &Admission, status: u16) -> CallState {
     let (head, body) = admission.refuse(status);
-    State::Refused(head, body)
+    CallState::Refused(head, body)
 }
 
 fn is_longer(length: u64, max: usize) -> bool {

@@ -215,16 +215,16 @@ fn servers(kinds: &[&str]) -> String {
 }
 
 /// A bridge that listens, until it is dropped.
-struct Listening {
+pub(crate) struct Listening {
     child: Child,
-    urls: Vec<String>,
+    pub(crate) urls: Vec<String>,
     /// As long as it is open, the bridge can write there.
     err: BufReader<ChildStderr>,
 }
 
 impl Listening {
     /// Starts `mcp` with these variables and words.
-    fn start(environment: &[(&str, &str)], words: &[&str]) -> Self {
+    pub(crate) fn start(environment: &[(&str, &str)], words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
             .args(words)
             .env("MCP_CREDENTIALS", "/none")
@@ -254,12 +254,12 @@ impl Drop for Listening {
 }
 
 /// These words, and the server as the last program.
-fn and_program<'a>(words: &[&'a str], env: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn and_program<'a>(words: &[&'a str], env: &[&'a str]) -> Vec<&'a str> {
     let program = and_this(&[]).pop().unwrap();
     [words, env, &["--", program]].concat()
 }
 
-/// What comes of these words, with the server as the last program.
+/// Output of `mcp` with these words, with the server as the last program.
 fn with_program(words: &[&str], env: &[&str]) -> String {
     let ran = run(&and_program(words, env));
     assert_eq!(ran.exit, 0, "{words:?}: {}", ran.err);

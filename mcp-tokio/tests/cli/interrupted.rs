@@ -5,6 +5,7 @@ use super::server::over_http;
 
 crate::all!(
     a_call_is_cancelled,
+    a_task_is_cancelled_with_its_call_alone,
     a_call_over_http_is_cancelled_and_its_session_ends,
     a_server_that_says_nothing_is_not_waited_for,
     a_second_one_waits_for_nothing,
@@ -33,6 +34,16 @@ fn a_call_is_cancelled() {
         );
         assert!(ran.err.ends_with("mcp: interrupted\n"), "{ran:?}");
     }
+}
+
+fn a_task_is_cancelled_with_its_call_alone() {
+    let ran = interrupted("tasks", &["call", "wait"], "tasks/get");
+    assert_eq!((ran.exit, &*ran.out), (130, ""), "{ran:?}");
+    assert!(has(&ran, "\"method\":\"tasks/cancel\""), "{ran:?}");
+    assert!(has(&ran, "cancelled: wait\n"), "{ran:?}");
+    // It belongs to an earlier call.
+    let ran = interrupted("tasks", &["task", "wait"], "\"working\"");
+    assert_eq!((ran.exit, has(&ran, "tasks/cancel")), (130, false), "{ran:?}");
 }
 
 fn a_call_over_http_is_cancelled_and_its_session_ends() {

@@ -6,18 +6,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::{env, fs, process};
 
-use mcp_tests::auth_site;
+use mcp_tests::{auth_site, examples};
 use mcp_tokio::HttpConfig;
 use mcp_tokio::mcp_service::testing::{AuthServer, Person};
 
 use super::run::{Ran, run_as};
-use super::server::serve_with;
+use super::server::{SERVER, serve_with};
 
 crate::all! {
     credentials_are_stored_used_and_removed,
     commands_ask_nobody_unless_told_to,
     person_who_refuses_is_told_of,
     only_servers_over_http_have_a_sign_in,
+    example_keychain_keeps_credentials_in_a_program,
 }
 
 /// A protected server, and its authorization server.
@@ -127,4 +128,45 @@ fn only_servers_over_http_have_a_sign_in() {
     let ran = run_as("", &[("MCP_CREDENTIALS", "/none")], &["login", "--", "cat"]);
     assert_eq!(ran.exit, 2);
     assert!(ran.err.contains("only servers over HTTP have a sign-in"), "{}", ran.err);
+}
+
+/// A program with the arguments of `secret-tool`, which keeps records in files.
+const SECRET_TOOL: &str = r#"#!/bin/sh
+verb=$1
+for key; do :; done
+file=$KEYCHAIN/$(echo "$key" | cksum | cut -d ' ' -f 1)
+case $verb in
+  store) cat >"$file" ;;
+  lookup) [ -f "$file" ] && cat "$file" ;;
+  clear) rm -f "$file" ;;
+esac
+"#;
+
+fn example_keychain_keeps_credentials_in_a_program() {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        let site = Site::new("keychain");
+        fs::create_dir_all(&site.folder).unwrap();
+        let program = site.folder.join("secret-tool");
+        fs::write(&program, SECRET_TOOL).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        for expired in [false, false, true] {
+            if expired {
+                site.server.expire_tokens();
+            }
+            let ran = process::Command::new(examples::path("mcp-tokio", "keychain").unwrap())
+                .arg(&site.url)
+                .env("BROWSER", env::current_exe().unwrap())
+                .env(SERVER, "browser")
+                .env("SECRET_TOOL", &program)
+                .env("KEYCHAIN", &site.folder)
+                .output()
+                .unwrap();
+            assert!(ran.status.success(), "{ran:?}");
+            assert!(String::from_utf8_lossy(&ran.stdout).contains("brew"), "{ran:?}");
+        }
+        assert_eq!((site.count("GET /authorize"), site.count("POST /token")), (1, 2));
+    }
 }

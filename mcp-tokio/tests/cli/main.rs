@@ -9,8 +9,11 @@ mod bridge;
 mod call;
 #[cfg(unix)]
 mod environment;
+mod hosts;
 #[cfg(unix)]
 mod interrupted;
+#[cfg(feature = "jwt")]
+mod issuer;
 mod lists;
 mod login;
 mod more;
@@ -21,6 +24,7 @@ mod replay;
 mod run;
 mod scratch;
 mod server;
+mod tasks;
 mod wrong;
 
 use std::process::ExitCode;
@@ -38,8 +42,14 @@ fn main() -> ExitCode {
     let unix = [interrupted::ALL, environment::ALL].concat();
     #[cfg(not(unix))]
     let unix: Vec<Test> = Vec::new();
-    let lists = [bridge::ALL, probe::ALL, lists::ALL, more::ALL].concat();
-    let all = [&lists, call::ALL, record::ALL, login::ALL, replay::ALL, wrong::ALL, &unix].concat();
+    #[cfg(feature = "jwt")]
+    let issuer = issuer::ALL;
+    #[cfg(not(feature = "jwt"))]
+    let issuer: &[Test] = &[];
+    let lists = [issuer, bridge::ALL, probe::ALL, lists::ALL, more::ALL, tasks::ALL].concat();
+    let all =
+        [&lists, call::ALL, record::ALL, login::ALL, replay::ALL, wrong::ALL, hosts::ALL, &unix]
+            .concat();
     let trial = |(name, test): Test| {
         Trial::test(name.trim_start_matches("cli::"), move || {
             test();

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::server::SERVER;
 
-/// What came of a run.
+/// Result of a run.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Ran {
     pub(crate) exit: i32,
@@ -123,7 +123,7 @@ impl Running {
         kill_process(id, Signal::INT).unwrap();
     }
 
-    /// What comes of it from here on.
+    /// Result of the run, from here on.
     #[cfg(unix)]
     pub(crate) fn end(mut self) -> Ran {
         use std::io::Read;

@@ -20,9 +20,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::runtime::Builder;
 
-use super::pantry;
+use super::{pantry, tasks};
 
-/// What the program is to be, if not the tests.
+/// Environment variable with the program's role, if it is not to be the tests.
 pub(crate) const SERVER: &str = "MCP_CLI_TEST_SERVER";
 
 /// Serves on standard input and output if the environment says so.
@@ -51,6 +51,7 @@ fn serve(kind: &str) -> io::Result<()> {
                 r#""error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01"]}}"#,
             );
         }
+        "tasks" => return tasks::serve(),
         "refuses" => return answer(r#""error":{"code":-32000,"message":"not today"}"#),
         // It reads, and says nothing.
         _ => return io::copy(&mut io::stdin(), &mut io::sink()).map(drop),

@@ -1,4 +1,4 @@
-//! What is wrong, and what the program says of it.
+//! Errors of all kinds, and the program's texts for them.
 
 use super::run::{Ran, run, run_in, with_server};
 use super::server::{nowhere, over_http, web};

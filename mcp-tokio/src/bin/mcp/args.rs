@@ -1,4 +1,4 @@
-//! What the command line can say.
+//! Command line of `mcp`.
 //!
 //! In: words. Out: [`Args`], or clap's own words about what is wrong with them.
 
@@ -13,8 +13,8 @@ use mcp_tokio::{Json, Negotiation, ProtocolVersion};
 use crate::bridge::args::{BridgeArgs, HELP_BRIDGE, USAGE_BRIDGE};
 use crate::more_args::{
     BenchArgs, CompleteArgs, CompletionsArgs, HELP_BENCH, HELP_COMPLETE, HELP_REPLAY, HELP_REQUEST,
-    ManArgs, PromptCommand, ReplayArgs, RequestArgs, ResourceCommand, USAGE_BENCH, USAGE_COMPLETE,
-    USAGE_REPLAY, USAGE_REQUEST,
+    HELP_TASK, ManArgs, PromptCommand, ReplayArgs, RequestArgs, ResourceCommand, TaskArgs,
+    USAGE_BENCH, USAGE_COMPLETE, USAGE_REPLAY, USAGE_REQUEST, USAGE_TASK,
 };
 use crate::sign_in::SignInArgs;
 
@@ -43,6 +43,9 @@ pub(crate) enum Do {
     /// Calls a tool: shows progress and log messages, and asks you what the server asks
     #[command(override_usage = USAGE_CALL, after_help = HELP_CALL)]
     Call(CallArgs),
+    /// Follows a task of a server until it has ended, and shows its result; or cancels it
+    #[command(override_usage = USAGE_TASK, after_help = HELP_TASK)]
+    Task(TaskArgs),
     /// Signs in to a server, in the browser, and stores the credentials for all commands
     #[command(override_usage = USAGE_LOGIN, after_help = HELP_LOGIN)]
     Login(Alone),
@@ -83,7 +86,7 @@ pub(crate) enum Do {
 /// A command that needs a server and nothing else.
 #[derive(clap::Args)]
 pub(crate) struct Alone {
-    /// Where the server is, if it is to be reached over HTTP
+    /// The URL of the server, if it is to be reached over HTTP
     #[arg(value_name = "URL")]
     pub(crate) url: Option<String>,
     #[command(flatten)]
@@ -111,6 +114,9 @@ pub(crate) struct CallArgs {
     /// alert, emergency
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
     pub(crate) log_level: LoggingLevel,
+    /// Does not wait for a task that the server makes of the call, and shows its id
+    #[arg(long)]
+    pub(crate) detach: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -127,7 +133,7 @@ pub(crate) struct RecordArgs {
     pub(crate) common: Common,
 }
 
-/// What all commands have.
+/// Arguments that all commands have.
 #[derive(clap::Args)]
 pub(crate) struct Common {
     /// Starts the server with this command, and talks to it over its standard input and output
@@ -215,6 +221,7 @@ impl Do {
             | Self::Logout(args) => &args.common,
             Self::Tools(args) => &args.alone.common,
             Self::Call(args) => &args.common,
+            Self::Task(args) => &args.common,
             Self::Resource(command) => command.common(),
             Self::Prompt(PromptCommand::Get(args)) => &args.common,
             Self::Complete(args) => &args.common,
@@ -337,8 +344,11 @@ const HELP_CALL: &str = "\
 A VALUE is what the input schema of the tool says: a number, true or false, JSON for arrays and
 objects, else text. Without a terminal what the server asks is declined.
 
-With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, and in the end {\"result\"} or
-{\"error\"}. What is asked is {\"message\",\"action\"}, with the {\"content\"} of a form that was sent.";
+A server may make a task of the call. It is asked for the task until that has ended, and ^C cancels
+the task; `mcp task` follows one that was left with --detach.
+
+With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, {\"task\"}, and in the end {\"result\"}
+or {\"error\"}, or with --detach {\"task\"}. What is asked is {\"message\",\"action\"}, with the {\"content\"} of a form that was sent.";
 
 const USAGE_LOGIN: &str = "mcp login [OPTIONS] <URL>";
 const USAGE_LOGOUT: &str = "mcp logout [OPTIONS] <URL>";

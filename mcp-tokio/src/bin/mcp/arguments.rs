@@ -1,8 +1,8 @@
 //! The arguments of a tool, by its input schema.
 //!
-//! In: a schema, and `key=value` words. Out: what a schema wants, as lines; and the arguments, each of
-//! the type that the schema wants. A schema is what a server says, so anything may be in it: what is
-//! not understood is taken for text, or for any JSON, and the server has the last word.
+//! In: a schema, and `key=value` words. Out: what a schema wants, as lines; and the arguments, each
+//! of the type that the schema wants. A schema comes from a server, so it may hold anything. A type
+//! that is not understood is taken for text, or for any JSON, and the server decides.
 
 use mcp_tokio::Json;
 use mcp_tokio::types::PromptArgument;
@@ -115,7 +115,7 @@ impl Schema {
         }
     }
 
-    /// Which arguments there are.
+    /// List of the arguments, for an error message.
     fn told(&self) -> String {
         let names = self.properties().into_iter().flat_map(Map::keys);
         let (first, then): (Vec<_>, Vec<_>) = names.partition(|name| self.requires(name));
@@ -166,7 +166,7 @@ fn types(property: &Value) -> Vec<&str> {
     }
 }
 
-/// What a property is, in a word or two.
+/// Type of a property, in a word or two.
 fn kind(property: &Value) -> String {
     let choices = property.get("enum").and_then(Value::as_array);
     if let Some(choices) = choices {

@@ -1,9 +1,11 @@
 //! `mcp call`: calls a tool, and shows what happens meanwhile.
 
+use std::time::Duration;
+
 use mcp_service::nearest;
 use mcp_tokio::mcp_proto::server::Progress;
-use mcp_tokio::types::{CallToolResult, ContentBlock, ResourceContents, Tool};
-use mcp_tokio::{Client, Json, ServerInfo};
+use mcp_tokio::types::{CallToolResult, ContentBlock, ResourceContents, Task, TaskStatus, Tool};
+use mcp_tokio::{Client, Json, ServerInfo, Started};
 use serde_json::json;
 
 use crate::args::CallArgs;
@@ -25,7 +27,7 @@ pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure>
         return Err(Failure::usage("arguments are KEY=VALUE, or JSON behind --args, and not both"));
     }
 
-    let client = session::client(&args.common)?;
+    let client = session::follower(&args.common)?;
     ask::user(&client, output);
     show_logs(&client, output);
     let result = session::with(&client, target, async |server| {
@@ -36,18 +38,27 @@ pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure>
         };
         call(&client, &server, &args, tool, &arguments, output).await
     });
-    let result = result.await?;
+    match result.await? {
+        Started::Task(task) => {
+            show_id(task.id(), output);
+            Ok(Exit::Fine)
+        }
+        Started::Done(result) => Ok(finish(&result, output)),
+    }
+}
 
+/// Shows the result of a tool.
+pub(crate) fn finish(result: &CallToolResult, output: Output) -> Exit {
     if output.is_json() {
         print::document(&json!({ "result": result }));
     } else {
-        show(&result);
+        show(result);
     }
     if result.is_error {
         print::note("mcp: the tool says that it has failed");
-        return Ok(Exit::Tool);
+        return Exit::Tool;
     }
-    Ok(Exit::Fine)
+    Exit::Fine
 }
 
 async fn call(
@@ -57,12 +68,19 @@ async fn call(
     tool: &str,
     arguments: &Json,
     output: Output,
-) -> Result<CallToolResult, Failure> {
+) -> Result<Started, Failure> {
     if server.capabilities.logging.is_some() {
         client.set_log_level(args.log_level).timeout(args.common.timeout).await?;
     }
-    let call = client.call_tool(tool, arguments).timeout(args.common.timeout);
-    Ok(call.on_progress(move |progress| show_progress(&progress, output)).await?)
+    let timeout = args.common.timeout;
+    let progress = move |progress| show_progress(&progress, output);
+    if args.detach {
+        let call = client.start_tool(tool, arguments).timeout(timeout);
+        return Ok(call.on_progress(progress).await?);
+    }
+    let call = client.call_tool(tool, arguments).timeout(timeout).max_total(Duration::MAX);
+    let call = call.on_progress(progress).on_task(move |task| show_task(&task, output));
+    Ok(Started::Done(call.await?))
 }
 
 pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Failure> {
@@ -72,7 +90,7 @@ pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Failur
     })
 }
 
-/// What to call instead, in a line.
+/// Names to use instead, in a line.
 fn instead(name: &str, names: &[&str]) -> String {
     const WIDTH: usize = 80;
 
@@ -96,6 +114,34 @@ fn show_progress(progress: &Progress, output: Output) {
     print::note(&format!("progress {progress}{total}{message}"));
 }
 
+/// Shows the status of a task.
+pub(crate) fn show_task(task: &Task, output: Output) {
+    if output.is_json() {
+        return print::document(&json!({ "task": task }));
+    }
+    let message = task.status_message.as_ref().map(|it| format!("  {it}")).unwrap_or_default();
+    print::note(&format!("task {}{message}", status(task.status)));
+}
+
+fn status(status: TaskStatus) -> &'static str {
+    match status {
+        TaskStatus::Working => "working",
+        TaskStatus::InputRequired => "needs input",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Failed => "failed",
+        TaskStatus::Cancelled => "cancelled",
+        _ => "unknown",
+    }
+}
+
+/// Shows the id of a task that is not followed.
+fn show_id(id: &str, output: Output) {
+    if output.is_json() {
+        return print::document(&json!({ "task": { "taskId": id } }));
+    }
+    print::text(id);
+}
+
 fn show_logs(client: &Client, output: Output) {
     client.on_log(move |log| {
         if output.is_json() {
@@ -108,8 +154,8 @@ fn show_logs(client: &Client, output: Output) {
     });
 }
 
-/// What a tool says. Structured content is shown if there is nothing else: it is there for programs,
-/// and most tools say the same in words.
+/// Prints the result of a tool. Structured content is shown if there is nothing else: it is there
+/// for programs, and most tools say the same in words.
 fn show(result: &CallToolResult) {
     for block in &result.content {
         print::text(&words(block));
@@ -140,7 +186,7 @@ pub(crate) fn contents(contents: &ResourceContents) -> String {
     }
 }
 
-/// What is in Base64 is no text; --json has it.
+/// Description of binary content in place of its Base64; `--json` has the content.
 fn binary(what: &str, mime_type: Option<&String>, base64: &str) -> String {
     let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
     let bytes = (base64.len() / 4 * 3).saturating_sub(padding);

@@ -1,4 +1,4 @@
-//! What can go wrong, and the exit code that says so.
+//! Failures of commands, and their exit codes.
 //!
 //! In: the errors of a client. Out: a [`Failure`]: an [`Exit`], what happened, and what to do about it.
 
@@ -7,7 +7,7 @@ use std::fmt;
 use mcp_tokio::mcp_proto::http::Unauthorized;
 use mcp_tokio::{CallError, ConnectError, ProtocolVersion};
 
-/// How the program ends; `args` has the words for each.
+/// Exit code of the program; `args` has the words for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -48,9 +48,9 @@ impl Exit {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
-    /// What happened, in one line.
+    /// Error in one line.
     pub(crate) message: String,
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub(crate) advice: Option<String>,
 }
 
@@ -147,10 +147,14 @@ impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         let as_told = |exit| Self::new(exit, &error);
         match &error {
-            CallError::Error { .. } | CallError::InputRefused(_) => as_told(Exit::Rpc),
+            CallError::Error { .. } | CallError::InputRefused(_) | CallError::TaskGone { .. } => {
+                as_told(Exit::Rpc)
+            }
             CallError::Protocol(_) => as_told(Exit::Protocol),
             CallError::TimedOut => Self::new(Exit::Timeout, "the server has not answered in time")
                 .advice("--timeout gives it more time"),
+            CallError::TaskLeft { task_id } => as_told(Exit::Connection)
+                .advice(format!("`mcp task` follows it again, by its id: {task_id}")),
             CallError::Connect(error) => error.clone().into(),
             CallError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
             CallError::Http { status } => Self::status(*status),

@@ -31,6 +31,7 @@ mod sign_in;
 mod story;
 mod strict;
 mod target;
+mod task;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,7 @@ fn run(args: Args, output: Output) -> Result<Exit, Failure> {
             Do::Resources(args) => list::resources(args, output).await,
             Do::Prompts(args) => list::prompts(args, output).await,
             Do::Call(args) => call::run(args, output).await,
+            Do::Task(args) => task::run(args, output).await,
             Do::Login(args) => login::login(args, output).await,
             Do::Logout(args) => login::logout(args, output).await,
             Do::Resource(ResourceCommand::Read(args)) => resource::read(args, output).await,

@@ -49,6 +49,18 @@ pub(crate) struct WatchArgs {
 }
 
 #[derive(clap::Args)]
+pub(crate) struct TaskArgs {
+    /// The URL of the server, unless a command follows; the id of the task
+    #[arg(value_name = "WORDS")]
+    pub(crate) words: Vec<String>,
+    /// Asks the server to cancel the task, and does not wait for its end
+    #[arg(long)]
+    pub(crate) cancel: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(clap::Args)]
 pub(crate) struct GetArgs {
     /// The URL of the server, unless a command follows; the prompt; its arguments
     #[arg(value_name = "WORDS")]
@@ -153,6 +165,14 @@ pub(crate) const HELP_COMPLETE: &str = "\
 A word with :// in it is a URI template, any other one is a prompt. A line is a value.
 
 With --json: {\"result\"}, as the specification has it.";
+
+pub(crate) const USAGE_TASK: &str = "mcp task [OPTIONS] <URL> <ID>
+       mcp task [OPTIONS] <ID> -- <COMMAND>...";
+pub(crate) const HELP_TASK: &str = "\
+The id is what `mcp call --detach` has shown, or another client. What the task asks for, you are
+asked. ^C leaves the task alone.
+
+With --json a line is one of {\"task\"}, {\"asked\"}, and in the end {\"result\"} or {\"error\"}.";
 
 pub(crate) const USAGE_REQUEST: &str = "\
 mcp request [OPTIONS] <URL> <METHOD> [KEY=VALUE]...

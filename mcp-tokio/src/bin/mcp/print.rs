@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::failure::{Exit, Failure};
 
-/// Where to write, and for whom.
+/// Format of the output, for people or for programs.
 #[derive(Clone, Copy)]
 pub(crate) struct Output {
     json: bool,

@@ -1,6 +1,7 @@
 //! `mcp probe`: what a server is, and how that was found out.
 
 use mcp_tokio::mcp_proto::Era;
+use mcp_tokio::mcp_proto::client::Transport;
 use mcp_tokio::types::{Implementation, ServerCapabilities};
 use mcp_tokio::{Client, ServerInfo};
 use serde::Serialize;
@@ -26,13 +27,14 @@ pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
         Story::new(&client, args.common.era).until(connected).await
     };
     let supported = found.as_ref().map(|server| supported(&client, server)).unwrap_or_default();
+    let transport = transport(&client);
     session.close().await;
 
     match found {
         Ok(server) if output.is_json() => {
-            print::document(&document(&server, &supported, decisions(&client)));
+            print::document(&document(&server, transport, &supported, decisions(&client)));
         }
-        Ok(server) => print::text(&format!("\n{}", describe(&server, &supported))),
+        Ok(server) => print::text(&format!("\n{}", describe(&server, transport, &supported))),
         Err(failure) if output.is_json() => {
             let error = print::error(&failure);
             print::document(&json!({ "error": error, "decisions": decisions(&client) }));
@@ -43,8 +45,8 @@ pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn decisions(client: &Client) -> Vec<story::Document> {
-    client.decisions().iter().map(story::Document::new).collect()
+fn decisions(client: &Client) -> Vec<story::StoryDocument> {
+    client.decisions().iter().map(story::StoryDocument::new).collect()
 }
 
 /// The versions that a server says it speaks; a legacy one says no more than which it takes.
@@ -54,27 +56,37 @@ fn supported(client: &Client, server: &ServerInfo) -> Vec<String> {
     listed.unwrap_or_else(|| vec![server.version.to_string()])
 }
 
-/// What is found, for programs.
+/// The transport, where it is another one than the address tells.
+fn transport(client: &Client) -> Option<&'static str> {
+    let is_old = client.verdict().is_some_and(|verdict| verdict.transport == Transport::HttpSse);
+    is_old.then_some("HTTP+SSE (2024-11-05)")
+}
+
+/// Findings as a document, for programs.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ProbeDocument<'a> {
     server: Option<&'a Implementation>,
     era: &'static str,
     version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transport: Option<&'static str>,
     supported: &'a [String],
     capabilities: &'a ServerCapabilities,
     instructions: Option<&'a str>,
-    decisions: Vec<story::Document>,
+    decisions: Vec<story::StoryDocument>,
 }
 
 fn document<'a>(
     server: &'a ServerInfo,
+    transport: Option<&'static str>,
     supported: &'a [String],
-    decisions: Vec<story::Document>,
-) -> Document<'a> {
-    Document {
+    decisions: Vec<story::StoryDocument>,
+) -> ProbeDocument<'a> {
+    ProbeDocument {
         server: server.implementation.as_ref(),
         era: era(server),
         version: server.version.as_str(),
+        transport,
         supported,
         capabilities: &server.capabilities,
         instructions: server.instructions.as_deref(),
@@ -89,7 +101,7 @@ fn era(server: &ServerInfo) -> &'static str {
     }
 }
 
-fn describe(server: &ServerInfo, supported: &[String]) -> String {
+fn describe(server: &ServerInfo, transport: Option<&str>, supported: &[String]) -> String {
     let name = server.implementation.as_ref().map_or("does not say".into(), |it| {
         let title = it.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
         format!("{} {}{title}", it.name, it.version)
@@ -99,6 +111,7 @@ fn describe(server: &ServerInfo, supported: &[String]) -> String {
         ("era", era(server).to_owned()),
         ("version", server.version.to_string()),
     ];
+    all.extend(transport.map(|transport| ("transport", transport.to_owned())));
     // A modern server need not list the legacy versions that it serves: one alone says nothing.
     let version = server.version.as_str();
     let others: Vec<_> = supported.iter().map(|it| &**it).filter(|it| *it != version).collect();

@@ -1,8 +1,8 @@
 //! `mcp record`: a conversation in a file.
 //!
-//! Over standard input and output it is a transcript in the format of `tests/transcripts`, from the
-//! client's side: what is asked of the client stands in it as well, and what the client reports of it is
-//! left for whoever makes a test of it. Over HTTP it is what was on the connections, line by line: a
+//! Over standard input and output the file is a transcript in the format of `tests/transcripts`,
+//! from the client's side. It has the acts of the client as well; the reports of the client are
+//! left to the author of the test. Over HTTP it is what was on the connections, line by line: a
 //! transcript numbers requests, and this numbers connections, as it is seen from outside.
 
 use std::fs::File;
@@ -92,7 +92,7 @@ async fn all(
 #[derive(Clone)]
 struct Transcript {
     lines: Arc<Mutex<Lines>>,
-    /// What is asked of the client stands in it.
+    /// True if the acts of the client are written to it.
     has_acts: bool,
 }
 
@@ -127,7 +127,7 @@ impl Transcript {
         Ok(Self { lines: Arc::new(Mutex::new(lines)), has_acts })
     }
 
-    /// What is asked of the client.
+    /// Writes an act of the client, if acts are written.
     fn act(&self, line: &str) {
         if self.has_acts {
             self.write(line);

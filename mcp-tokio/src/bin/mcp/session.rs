@@ -22,21 +22,34 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt::unless_interrupted;
 use crate::target::Target;
 
-/// The longest time that the end of a connection may take: longer than a server that has to be
-/// killed, and than one over HTTP may take to end a session.
+/// The longest time for the end of a connection. It exceeds the time of killing a server, and the
+/// time of ending a session over HTTP.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// How long what was dropped has to say so.
+/// Time for dropped calls and subscriptions to reach the server.
 const PARTING: Duration = Duration::from_millis(300);
 
 /// A client that is yet to be connected.
 ///
 /// Fails with a usage failure for a root that is none.
 pub(crate) fn client(common: &Common) -> Result<Client, Failure> {
+    with_config(config(common), common)
+}
+
+/// The same, which follows the tasks of a server.
+pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
+    with_config(config(common).follow_tasks(), common)
+}
+
+fn config(common: &Common) -> ClientConfig {
     let mut config = ClientConfig::new(Implementation::new("mcp", env!("CARGO_PKG_VERSION")));
     config.negotiation = common.era;
     config.probe_timeout = config.probe_timeout.min(common.timeout);
     config.initialize_timeout = common.timeout;
+    config
+}
+
+fn with_config(config: ClientConfig, common: &Common) -> Result<Client, Failure> {
     let client = Client::new(config);
     if !common.root.is_empty() {
         let roots = common.root.iter().map(|root| self::root(root));

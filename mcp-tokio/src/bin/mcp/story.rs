@@ -1,4 +1,4 @@
-//! How it is found out what a server is, step by step.
+//! Steps of finding out the era and version of a server.
 //!
 //! In: the [`Decision`]s of a negotiation, as far as it has come. Out: for people a line for each, as
 //! soon as it is taken; for programs a document.
@@ -15,15 +15,15 @@ use tokio::time::timeout;
 
 use crate::print;
 
-/// How often it is looked whether there is another decision.
+/// Interval of the checks for another decision.
 const TICK: Duration = Duration::from_millis(100);
 
 /// A negotiation, told while it goes on.
 pub(crate) struct Story<'a> {
     client: &'a Client,
-    /// What is sent first.
+    /// Request that is sent first.
     opening: &'static str,
-    /// How many lines there are; the first is the opening.
+    /// Number of lines so far; the first is the opening.
     told: usize,
 }
 
@@ -69,7 +69,7 @@ fn line(ms: u64, what: &str) -> String {
 
 /// A decision for programs, in the words of the table.
 #[derive(Serialize)]
-pub(crate) struct Document {
+pub(crate) struct StoryDocument {
     ms: u64,
     step: String,
     outcome: String,
@@ -77,7 +77,7 @@ pub(crate) struct Document {
     then: String,
 }
 
-impl Document {
+impl StoryDocument {
     pub(crate) fn new(decision: &Decision) -> Self {
         Self {
             ms: millis(decision),
@@ -89,7 +89,7 @@ impl Document {
     }
 }
 
-/// When it was taken, in milliseconds since the start.
+/// Time of a decision, in milliseconds since the start.
 fn millis(decision: &Decision) -> u64 {
     decision.at.as_micros() / 1000
 }

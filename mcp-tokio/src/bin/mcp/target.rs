@@ -1,4 +1,4 @@
-//! Which server is meant.
+//! Server that a command line names.
 //!
 //! In: what the command line says of it. Out: a [`Target`], or why it is none.
 

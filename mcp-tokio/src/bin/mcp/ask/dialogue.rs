@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// What a user types, what comes of it, and what is seen meanwhile.
+    /// Answers a form with what a user types; returns the result and the terminal's text.
     fn talk(form: &ElicitRequestFormParams, typed: &str) -> (ElicitResult, String) {
         let mut out = Vec::new();
         let answer = Dialogue::new(typed.as_bytes(), &mut out).form(form);

@@ -13,7 +13,7 @@ pub(super) struct Field<'a> {
     pub(super) required: bool,
 }
 
-/// What a schema says for people.
+/// Texts of a schema for people.
 struct About<'a> {
     texts: [Option<&'a String>; 2],
     kind: &'static str,
@@ -41,7 +41,7 @@ impl Field<'_> {
         lines.join("\n")
     }
 
-    /// What a line says; nothing if it is empty and may be.
+    /// Reads the value of a line; `None` if it is empty and may be.
     pub(super) fn read(&self, line: &str) -> Result<Option<Value>, String> {
         if line.is_empty() {
             let is_missing = self.required && self.default().is_none();
@@ -82,7 +82,7 @@ impl Field<'_> {
         chosen.map(|(text, _)| json!(text)).ok_or_else(|| format!("there is no choice {line}"))
     }
 
-    /// Whether the field takes a value, as a form of it alone says.
+    /// Checks a value with a form that has this field only.
     fn check(&self, value: &Value) -> Result<(), String> {
         let alone = RequestedSchema::new().optional(self.name, self.schema.clone());
         let form = ElicitRequestFormParams::new("", alone);
@@ -101,7 +101,7 @@ impl Field<'_> {
         alone.defaults().next().map(|(_, default)| default)
     }
 
-    /// What there is to choose from, with titles.
+    /// Choices, with titles.
     #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else has choices")]
     fn choices(&self) -> Vec<(String, String)> {
         let same = |texts: &[String]| texts.iter().map(|it| (it.clone(), it.clone())).collect();

@@ -1,4 +1,4 @@
-//! What a server asks the user, on the terminal.
+//! Questions of a server to the user, on the terminal.
 //!
 //! In: the forms and URLs of `elicitation/create`, and what the user types. Out: the answers. Questions
 //! go to standard error, so that standard output can go elsewhere. Without a terminal all is declined.
@@ -67,7 +67,7 @@ fn tell(output: Output, message: &str, answer: ElicitResult) -> ElicitResult {
     answer
 }
 
-/// What was asked and answered, for programs.
+/// Question and answer as a document, for programs.
 fn document(message: &str, answer: &ElicitResult) -> Value {
     match &answer.content {
         Some(content) => {

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use mcp_tokio::{EraPolicy, Sharing};
 
+use super::tokens::TokenArgs;
 use crate::args::Alone;
 
 #[derive(clap::Args)]
@@ -29,10 +30,8 @@ pub(crate) struct BridgeArgs {
     /// An origin whose pages may send requests; may be repeated
     #[arg(long, value_name = "ORIGIN", requires = "listen")]
     pub(crate) allow_origin: Vec<String>,
-    /// The variable that holds the bearer token that clients have to bring; needed for an address that
-    /// is not of this machine alone
-    #[arg(long, value_name = "VARIABLE", requires = "listen")]
-    pub(crate) require_bearer_env: Option<String>,
+    #[command(flatten)]
+    pub(crate) tokens: TokenArgs,
     #[command(flatten)]
     pub(crate) alone: Alone,
 }
@@ -66,9 +65,10 @@ server, or a process, of its own; modern clients share one if they declare the s
 With --upstream shared all share one, for a server that keeps nothing about its clients.
 
 Over HTTP only this machine is served, and hosts and origins are checked. Another address needs
---require-bearer-env, and --allow-host with the name that clients use. No token of a client is
-passed on to the server; --bearer-env, --header and `mcp login` are for that. Whoever is served uses
-the credentials of the person who has started the bridge.
+--require-bearer-env, and --allow-host with the name that clients use. Built with the feature jwt,
+--require-issuer verifies tokens of an authorization server, for the subjects that --subject names.
+No token of a client is passed on to the server; --bearer-env, --header and `mcp login` are for that.
+Whoever is served uses the credentials of the person who has started the bridge.
 
 With --listen and --config the bridge has a path for each server of the file, /NAME/mcp. What is for
 one server, such as --header, --bearer-env and --env, is in the file then. --server chooses one.

@@ -5,7 +5,6 @@
 //! path is one of another.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -31,11 +30,20 @@ pub(super) async fn listen(
     address: SocketAddr,
     args: &BridgeArgs,
 ) -> Result<(), Failure> {
-    let token = required_token(address, args)?;
+    let token = args.tokens.required(address)?;
     let mut config = HttpConfig::default();
     config.server.era_policy = args.serve;
     config.allowed_hosts.extend_from_slice(&args.allow_host);
     config.allowed_origins.extend_from_slice(&args.allow_origin);
+    // The bridge holds `Mcp-Param-*` against the arguments of a call.
+    config.keep_head = true;
+    let is_alone = matches!(bridges, [NamedBridge { name: None, .. }]);
+    if !is_alone && args.tokens.has_issuer() {
+        return Err(Failure::usage("--require-issuer protects one server")
+            .advice("choose one of the file with --server"));
+    }
+    #[cfg(feature = "jwt")]
+    args.tokens.jwt.protect(&mut config)?;
     let path = |NamedBridge { name, .. }: &NamedBridge| match name {
         Some(name) => (format!("/{}/mcp", encoded(name)), name.as_str().into()),
         None => (config.path.clone(), "client".into()),
@@ -46,33 +54,18 @@ pub(super) async fn listen(
     let local = listener.local_addr().map_err(failed)?;
     let urls = paths.keys().map(|path| format!("mcp bridge: http://{local}{path}"));
     eprintln!("{}", urls.collect::<Vec<_>>().join("\n"));
-    config.path = String::new();
-    let known = paths.clone();
-    config.route(move |head| {
-        let is_known = known.contains_key(head.path());
-        if is_known { None } else { Some(RouteResponse::new(404)) }
-    });
-    config.authorize = Some(Arc::new(move |head| authorize(head, token.as_deref(), &paths)));
-    serve_http(listener, catalog(bridges), config).await.map_err(failed)
-}
-
-/// The token that clients have to bring, if there is one.
-///
-/// Fails for an address that others than this machine reach, unless there is one.
-fn required_token(address: SocketAddr, args: &BridgeArgs) -> Result<Option<String>, Failure> {
-    match &args.require_bearer_env {
-        Some(name) => {
-            let token = env::var(name).ok().filter(|token| !token.is_empty());
-            token.map(Some).ok_or_else(|| {
-                Failure::usage(format!("the environment has no token in the variable {name}"))
-            })
-        }
-        None if address.ip().is_loopback() => Ok(None),
-        None => Err(Failure::usage(format!(
-            "whoever reaches {address} could use the server: no token is required"
-        ))
-        .advice("require one with --require-bearer-env, or listen at 127.0.0.1")),
+    if !is_alone {
+        config.path = String::new();
+        let known = paths.clone();
+        config.route(move |head| {
+            let is_known = known.contains_key(head.path());
+            if is_known { None } else { Some(RouteResponse::new(404)) }
+        });
     }
+    if !args.tokens.has_issuer() {
+        config.authorize = Some(Arc::new(move |head| authorize(head, token.as_deref(), &paths)));
+    }
+    serve_http(listener, catalog(bridges), config).await.map_err(failed)
 }
 
 fn catalog(bridges: &[NamedBridge]) -> Catalog {

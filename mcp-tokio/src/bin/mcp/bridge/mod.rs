@@ -5,6 +5,7 @@
 
 pub(crate) mod args;
 mod http;
+mod tokens;
 
 use mcp_tokio::{
     Bridge, BridgeConfig, BridgeTarget, Config, Implementation, Restart, bridge, serve_stdio_with,

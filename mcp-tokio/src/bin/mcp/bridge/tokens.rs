@@ -1,0 +1,123 @@
+//! Tokens that clients of `mcp bridge` bring: one for all, in the environment, or JWTs of an issuer.
+//!
+//! In: arguments. Out: settings of the server over HTTP, which refuse clients without a token.
+
+use std::env;
+use std::net::SocketAddr;
+
+use crate::failure::Failure;
+
+/// The tokens that clients have to bring over HTTP.
+#[derive(clap::Args)]
+pub(crate) struct TokenArgs {
+    /// The variable that holds the bearer token that clients have to bring; needed for an address that
+    /// is not of this machine alone, unless there is an issuer
+    #[arg(long, value_name = "VARIABLE", requires = "listen")]
+    pub(crate) require_bearer_env: Option<String>,
+    #[cfg(feature = "jwt")]
+    #[command(flatten)]
+    pub(crate) jwt: jwt::JwtArgs,
+}
+
+impl TokenArgs {
+    /// The token that clients have to bring, if there is one.
+    ///
+    /// Fails for an address that others than this machine reach, unless clients have to bring one.
+    pub(super) fn required(&self, address: SocketAddr) -> Result<Option<String>, Failure> {
+        match &self.require_bearer_env {
+            Some(name) => {
+                let token = env::var(name).ok().filter(|token| !token.is_empty());
+                token.map(Some).ok_or_else(|| {
+                    Failure::usage(format!("the environment has no token in the variable {name}"))
+                })
+            }
+            None if address.ip().is_loopback() || self.has_issuer() => Ok(None),
+            None => Err(Failure::usage(format!(
+                "whoever reaches {address} could use the server: no token is required"
+            ))
+            .advice("require one with --require-bearer-env, or listen at 127.0.0.1")),
+        }
+    }
+
+    pub(super) fn has_issuer(&self) -> bool {
+        #[cfg(feature = "jwt")]
+        return self.jwt.require_issuer.is_some();
+        #[cfg(not(feature = "jwt"))]
+        false
+    }
+}
+
+#[cfg(feature = "jwt")]
+mod jwt {
+    //! JWTs of an issuer, of the subjects that are named.
+
+    use std::sync::Arc;
+
+    use mcp_tokio::mcp_proto::http::Head;
+    use mcp_tokio::mcp_proto::resource_server::Verification;
+    use mcp_tokio::{
+        ClaimRules, HttpConfig, JwtVerifier, ProtectedResource, TokenRefusal, Url, Verifier, jwks,
+    };
+
+    use crate::failure::Failure;
+
+    #[derive(clap::Args)]
+    pub(crate) struct JwtArgs {
+        /// The issuer of the tokens that clients have to bring, which are JWTs
+        #[arg(long, value_name = "URL", requires_all = ["listen", "audience", "jwks", "subject"],
+              conflicts_with = "require_bearer_env")]
+        pub(crate) require_issuer: Option<String>,
+        /// The URL of this server that clients use, which tokens have to be for
+        #[arg(long, value_name = "URL", requires = "require_issuer")]
+        pub(crate) audience: Option<String>,
+        /// The URL of the issuer's keys, as the issuer's metadata names it
+        #[arg(long, value_name = "URL", requires = "require_issuer")]
+        pub(crate) jwks: Option<String>,
+        /// A person or client that may use the server, as sub of tokens, or * for all; may be repeated
+        #[arg(long, value_name = "SUBJECT", requires = "require_issuer")]
+        pub(crate) subject: Vec<String>,
+    }
+
+    impl JwtArgs {
+        /// Has the server verify tokens, if there is an issuer.
+        pub(crate) fn protect(&self, config: &mut HttpConfig) -> Result<(), Failure> {
+            let (Some(issuer), Some(audience), Some(jwks_url)) =
+                (&self.require_issuer, &self.audience, &self.jwks)
+            else {
+                return Ok(());
+            };
+            let failed = |url: &str| {
+                let url = url.to_owned();
+                move |error| Failure::usage(format!("{url}: {error}"))
+            };
+            let resource = ProtectedResource::new(audience, issuer).map_err(failed(audience))?;
+            let keys = jwks(Url::parse(jwks_url).map_err(failed(jwks_url))?);
+            let host = Url::parse(audience).map_err(failed(audience))?.host().to_owned();
+            let verifier = JwtVerifier::new(ClaimRules::new(issuer, audience), keys);
+            config.allowed_hosts.push(host);
+            config.protect(resource, Subjects { verifier, allowed: self.subject.clone().into() });
+            Ok(())
+        }
+    }
+
+    /// A verifier that refuses other subjects than those that are allowed.
+    struct Subjects {
+        verifier: JwtVerifier,
+        allowed: Arc<[String]>,
+    }
+
+    impl Verifier for Subjects {
+        fn verify(&self, token: &str, head: &Head) -> Verification {
+            let (verification, allowed) = (self.verifier.verify(token, head), self.allowed.clone());
+            Box::pin(async move {
+                let claims = verification.await?;
+                let is_allowed = |it: &String| it == "*" || claims.subject.as_ref() == Some(it);
+                if allowed.iter().any(is_allowed) {
+                    Ok(claims)
+                } else {
+                    Err(TokenRefusal::invalid("its subject may not use this server"))
+                }
+            })
+        }
+    }
+}
