@@ -5,7 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use mcp_proto::Limits;
-use mcp_proto::frame::http1::{HttpVersion, Incoming, RequestKind, RequestReader, ResponseHead};
+use mcp_proto::frame::http1::{
+    Head, HttpVersion, Incoming, RequestKind, RequestReader, ResponseHead,
+};
 use mcp_proto::http::Url;
 use mcp_service::testing::AuthServer;
 
@@ -23,14 +25,11 @@ pub fn serve(listener: TcpListener, server: AuthServer) {
 /// Answers one request, and closes the connection.
 fn answer(mut socket: TcpStream, server: &AuthServer) -> io::Result<()> {
     let mut reader = RequestReader::new(&Limits::default());
-    let (mut target, mut method, mut body) = (String::new(), String::new(), Vec::new());
+    let (mut request, mut body) = (Head::new("GET", "/"), Vec::new());
     let mut buffer = [0; 4096];
     loop {
         match reader.poll() {
-            Some(Incoming::Head { head, .. }) => {
-                target = head.target().into();
-                method = head.method().into();
-            }
+            Some(Incoming::Head { head, .. }) => request = head,
             Some(Incoming::Body(data)) => body.extend_from_slice(&data),
             Some(Incoming::End) => break,
             Some(_) => return Ok(()),
@@ -43,12 +42,13 @@ fn answer(mut socket: TcpStream, server: &AuthServer) -> io::Result<()> {
             }
         }
     }
-    let url = Url::parse(&format!("http://{}{target}", socket.local_addr()?));
+    let url = Url::parse(&format!("http://{}{}", socket.local_addr()?, request.target()));
     let url = url.map_err(io::Error::other)?;
-    let answer = server.answer(&method, &url, &String::from_utf8_lossy(&body));
+    let answer = server.answer_to(&request, &url, &String::from_utf8_lossy(&body));
     let mut head = ResponseHead::new(answer.status);
     head.length = u64::try_from(answer.body.len()).ok();
     head.fields.extend(answer.location.map(|location| ("Location", location.into())));
+    head.fields.extend(answer.nonce.map(|nonce| ("DPoP-Nonce", nonce.into())));
     let kind = RequestKind { is_head: false, version: HttpVersion::Http11, keep_alive: false };
     let mut text = Vec::new();
     head.encode(kind, &mut text);

@@ -1,4 +1,4 @@
-//! What a client does for the official conformance suite, for the `conformance_client` examples of the
+//! Client for the official conformance suite, used by the `conformance_client` examples of the
 //! adapters.
 //!
 //! In: the suite's environment, and the URL that it gives as the last argument. Out: `Ok` if all steps
@@ -22,14 +22,14 @@ use mcp_service::auth::{
     AuthFuture, Consent, ConsentPage, IdentityProvider, MemoryVault, PendingConsent, Secret, SignIn,
 };
 use mcp_service::runtime::unblock;
-use mcp_service::{Client, HttpClientConfig};
+use mcp_service::{Client, HttpClientConfig, SkillCallError};
 use serde_json::{Value, json};
 
 use crate::auth_site::location;
 
 /// A scenario that the suite wants to see.
 pub struct Scenario {
-    /// Where its server is.
+    /// URL of its server.
     pub url: String,
     name: String,
     version: ProtocolVersion,
@@ -37,7 +37,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// What the suite says.
+    /// Reads the scenario from the suite's environment variables.
     ///
     /// Fails if it has not said so.
     pub fn of_suite() -> Result<Self, Box<dyn Error>> {
@@ -130,6 +130,9 @@ impl Scenario {
     ///
     /// Fails with what the first failing step came to.
     pub async fn play(&self, client: &Client) -> Result<(), Box<dyn Error>> {
+        if self.name.starts_with("sep-2640-client-") {
+            return self.load_skills(client).await;
+        }
         let tools = client.list_tools().await?.tools;
         match &*self.name {
             "tools_call" => {
@@ -166,6 +169,28 @@ impl Scenario {
                 for tool in &tools {
                     client.call_tool::<Json>(&tool.name, &Json::EMPTY_OBJECT).await?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads each skill and reads its other files, as a model might want; nothing of a skill that does
+    /// not stand up to its entry. One scenario wants to see nothing loaded.
+    async fn load_skills(&self, client: &Client) -> Result<(), Box<dyn Error>> {
+        let skills = client.list_skills().await?.skills;
+        if self.name == "sep-2640-client-no-prefetch" {
+            return Ok(());
+        }
+        for skill in &skills {
+            let loaded = match client.read_skill(skill).await {
+                Err(SkillCallError::Refused(error)) => {
+                    eprintln!("{}: {error}", skill.uri());
+                    continue;
+                }
+                loaded => loaded?,
+            };
+            for file in skill.files().unwrap_or_default() {
+                loaded.read(&file.uri).await?;
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! Where the examples of the crates are, for tests that run them.
+//! Paths of the crates' examples, for tests that run them.
 
 use std::path::PathBuf;
 use std::{env, io};
 
-/// Where an example is. `cargo test` of its package has built it; that of a single test has not.
+/// Path of an example. `cargo test` of its package has built it; that of a single test has not.
 ///
 /// Fails with the command that builds it, if it is not there.
 pub fn path(package: &str, example: &str) -> io::Result<PathBuf> {

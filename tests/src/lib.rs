@@ -1,4 +1,4 @@
-//! What the tests of the whole share.
+//! Code that all tests share.
 
 pub mod auth_site;
 pub mod base64;
@@ -20,4 +20,5 @@ mod outside;
 pub mod process;
 #[cfg(unix)]
 pub mod runtimes;
+pub mod scripted;
 pub mod transcript;

@@ -1,5 +1,5 @@
-//! What a server sends to our client outside of its requests, on real pipes and sockets: roots and a
-//! log message when it is initialized, and a form that is open when the client closes.
+//! Messages of a server to our client outside of its requests, on real pipes and sockets. They are
+//! roots and a log message when it is initialized, and a form that is open when the client closes.
 
 use std::error::Error;
 use std::future::{Future, pending, poll_fn};
@@ -73,7 +73,7 @@ async fn talk(session: Session) -> Result<(), SessionError> {
     Ok(())
 }
 
-/// What a client hears outside of its calls.
+/// Messages that a client receives outside of its calls.
 #[derive(Clone, Default)]
 pub(crate) struct Heard {
     log: Arc<Cell<Json>>,

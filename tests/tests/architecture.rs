@@ -6,11 +6,12 @@ use std::path::Path;
 
 use mcp_proto::auth::{binding, flow, grant_kind, granted, redirect, refusal, registration};
 use mcp_proto::bridge;
-use mcp_proto::client::{probe, recovery};
+use mcp_proto::client::{probe, recovery, task};
 use mcp_proto::http::client::{answer, resume};
 use mcp_proto::http::status;
 use mcp_proto::message::draw_methods;
 use mcp_proto::negotiate;
+use mcp_proto::server::task as task_of_server;
 
 #[test]
 fn shows_the_negotiation_table() {
@@ -48,6 +49,11 @@ fn shows_the_recovery_table() {
 }
 
 #[test]
+fn shows_the_table_of_tasks() {
+    assert_eq!(shown("<!-- follow table: client::task::TABLE -->\n"), task::TABLE.draw());
+}
+
+#[test]
 fn shows_the_tables_of_the_bridge() {
     assert_eq!(shown("<!-- bridge table: bridge::TABLE -->\n"), bridge::TABLE.draw());
     assert_eq!(shown("<!-- bridge errors: bridge::ERRORS -->\n"), bridge::ERRORS.draw());
@@ -66,6 +72,16 @@ fn shows_the_tables_of_authorization() {
     ] {
         assert_eq!(shown(mark), table);
     }
+}
+
+#[test]
+fn shows_the_tables_of_tasks() {
+    assert_eq!(
+        shown("<!-- task table: server::task::step::TABLE -->\n"),
+        task_of_server::step::TABLE.draw()
+    );
+    let methods = "<!-- task requests: server::task::method::TABLE -->\n";
+    assert_eq!(shown(methods), task_of_server::method::TABLE.draw());
 }
 
 /// A map that fits in a pocket: it names files, and all of them are there.
@@ -106,7 +122,7 @@ fn list(folder: &Path, files: &mut Vec<String>) {
     }
 }
 
-/// What stands between a mark and the next end.
+/// Text between a mark and the next end.
 fn shown(mark: &str) -> &'static str {
     let text = include_str!("../../docs/tables.md");
     let rest = text.split_once(mark).map_or("no mark", |(_, rest)| rest);

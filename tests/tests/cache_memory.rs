@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
-use mcp_proto::client::{Cache, CacheLimits, Change};
+use mcp_proto::client::{Cache, CacheContext, CacheLimits, Change};
 use mcp_proto::{Bytes, Instant, Json};
 use peak_alloc::PeakAlloc;
 
@@ -26,11 +26,13 @@ fn what_is_kept_is_within_its_bounds() {
         let mut cache = Cache::new(limits);
         for n in 0..3000 {
             let params = json(format!(r#"{{"uri":"a:{n}","_meta":{{"n":{n}}}}}"#).into());
-            let ticket = cache.ticket(&format!("{}", n % 3), "resources/read", &params).unwrap();
+            let context = CacheContext::new("s", format!("{}", n % 3));
+            let context = context.variant(format!("{}", n % 7));
+            let ticket = cache.ticket(&context, "resources/read", &params).unwrap();
             let result = part_of_a_buffer(pad);
             cache.put(Instant::ZERO, ticket, &result);
             if n % 5 == 0 {
-                cache.handle_change(&Change::ResourceUpdated(format!("a:{}", n / 2)));
+                cache.handle_change("s", &Change::ResourceUpdated(format!("a:{}", n / 2)));
             }
         }
         assert_eq!(cache.is_empty(), max_bytes == 0);

@@ -33,7 +33,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const CHUNK: usize = 64 * 1024;
 const MIB: usize = 1024 * 1024;
 
-/// What a client may allocate under these limits, for one list.
+/// Most memory that a client may allocate under these limits, for one list.
 ///
 /// A line is held once as it comes and once more while the buffer grows to twice its size, and
 /// what a message says may stand in an event, a second time in what is kept of it, and a third time
@@ -48,7 +48,7 @@ fn bound(limits: &Limits) -> usize {
         + 300 * CHUNK.min(limits.max_line_bytes)
         + 2 * MIB
         + if limits.max_in_flight_bytes < MIB * 64 { 4 * limits.max_in_flight_bytes } else { 0 }
-        + limits.max_in_flight * (4 * limits.max_token_bytes + 1024)
+        + limits.max_in_flight * (4 * limits.max_id_bytes + 1024)
         + 4 * limits.max_list_bytes
 }
 
@@ -313,7 +313,7 @@ fn alone() -> Alone {
 
 const SAMPLING: &str = "\"messages\":[],\"maxTokens\":1";
 
-/// What the client has found out before the measurement.
+/// Server that the client has found before the measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Server {
     /// Nothing: the server does not answer.

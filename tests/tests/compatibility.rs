@@ -9,7 +9,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use mcp_service::testing::{Network, Pair};
 use mcp_tests::compatibility::{Cell, Tell, answer, meet};
 
-/// How a cell is played: on a good pipe, and several times on a bad one.
+/// Number of runs of a cell on a bad pipe, after one on a good pipe.
 const SEEDS: u64 = 5;
 
 fn main() -> ExitCode {

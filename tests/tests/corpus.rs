@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mcp_proto::auth::{binding, flow, granted, redirect, refusal, registration};
 use mcp_tests::{fuzz, transcript};
 
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target in `fuzz/fuzz_targets`, and the function that it wraps.
 const TARGETS: &[Target] = &[
+    ("auth", fuzz::auth),
     ("bridge", fuzz::bridge),
     ("client_http", fuzz::client_http),
     ("client_stdio", fuzz::client_stdio),
@@ -27,7 +29,16 @@ const TARGETS: &[Target] = &[
     ("server_http", fuzz::server_http),
     ("server_stdio", fuzz::server_stdio),
     ("sse", fuzz::sse),
+    ("tasks", fuzz::tasks),
 ];
+
+/// The target of a feature, which `jwt.rs` replays.
+const OF_A_FEATURE: &str = "jwt";
+
+#[test]
+fn the_auth_corpus_replays() {
+    replay("auth");
+}
 
 #[test]
 fn the_bridge_corpus_replays() {
@@ -99,18 +110,55 @@ fn the_sse_corpus_replays() {
     replay("sse");
 }
 
+#[test]
+fn the_tasks_corpus_replays() {
+    replay("tasks");
+}
+
 /// Without a fuzzer: what a generator of numbers comes to.
 #[test]
 fn a_bridge_passes_what_is_sent() {
-    let mut state = 1_u64;
+    let mut numbers = Numbers(1);
     for _ in 0..2000 {
-        let bytes = (0..200).map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            state.to_be_bytes()[0]
-        });
-        fuzz::bridge(&bytes.collect::<Vec<u8>>());
+        fuzz::bridge(&numbers.script(200, 0));
+    }
+}
+
+#[test]
+fn a_task_keeps_its_laws_whoever_changes_it() {
+    let mut numbers = Numbers(1);
+    for count in 0..1200 {
+        fuzz::tasks(&numbers.script(240, [0, 32, 96][count % 3]));
+    }
+}
+
+#[test]
+fn a_sign_in_keeps_its_laws_whatever_is_answered() {
+    let mut numbers = Numbers(1);
+    let mut rows = BTreeSet::new();
+    for count in 0..4000 {
+        // A zero is the choice that goes on: of many of them flows come to their ends.
+        rows.extend(fuzz::auth_rows(&numbers.script(300, [0, 128, 192][count % 3])));
+    }
+    assert!(rows.len() > 40, "{rows:?}");
+}
+
+#[test]
+fn the_auth_corpus_takes_every_row_of_the_tables() {
+    let inputs = entries(&folder().join("corpus/auth"));
+    let taken = inputs.iter().flat_map(|input| fuzz::auth_rows(&fs::read(input).unwrap()));
+    let taken: BTreeSet<_> = taken.collect();
+    macro_rules! rows {
+        ($($name:literal $module:ident)*) => {
+            [$($module::TABLE.rows().iter().map(|row| ($name, row.name)).collect::<Vec<_>>()),*]
+        };
+    }
+    let rows = rows! {
+        "refusal" refusal "flow" flow "registration" registration "binding" binding "iss" redirect
+        "granted" granted
+    };
+    for row in rows.into_iter().flatten() {
+        assert!(taken.contains(&row), "no script takes {row:?}");
     }
 }
 
@@ -138,13 +186,31 @@ fn every_target_has_a_replay_and_every_replay_a_target() {
         .iter()
         .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
-    let replays = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let replays = TARGETS.iter().map(|(name, _)| *name).chain([OF_A_FEATURE]);
+    let replays = replays.map(str::to_owned).collect();
     assert_eq!(targets, replays);
     let corpora: BTreeSet<String> = entries(&folder().join("corpus"))
         .iter()
         .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
         .collect();
     assert_eq!(corpora, replays);
+}
+
+/// A generator of numbers.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u8 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0.to_be_bytes()[0]
+    }
+
+    /// A script, and `zeros` of 256 bytes in it zero.
+    fn script(&mut self, length: usize, zeros: u8) -> Vec<u8> {
+        let byte = |_| if self.next() < zeros { 0 } else { self.next() };
+        (0..length).map(byte).collect()
+    }
 }
 
 fn replay(target: &str) {
@@ -161,7 +227,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
 }
 
-/// What is in a folder, sorted.
+/// Entries of a folder, sorted.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut entries: Vec<PathBuf> = read.map(|entry| entry.unwrap().path()).collect();

@@ -22,19 +22,21 @@ struct Series {
 }
 
 /// The bugs of other implementations (`t012_…`), and what fails in connections that live on
-/// (`second_hour_05_…`),
-/// and both for authorization (`auth_a05_…`, `auth_s05_…`).
-const SERIES: [Series; 4] = [
+/// (`second_hour_05_…`), both for authorization (`auth_a05_…`, `auth_s05_…`), for tasks (`task_t05_…`)
+/// and for HTTP+SSE (`sse_e5_…`).
+const SERIES: [Series; 6] = [
     Series { letter: 'T', words: &[], mark: "t", digits: 3, count: 126 },
     Series { letter: 'H', words: &["second", "hour"], mark: "", digits: 2, count: 28 },
     Series { letter: 'A', words: &["auth"], mark: "a", digits: 2, count: 50 },
     Series { letter: 'S', words: &["auth"], mark: "s", digits: 2, count: 20 },
+    Series { letter: 'K', words: &["task"], mark: "t", digits: 2, count: 17 },
+    Series { letter: 'E', words: &["sse"], mark: "e", digits: 1, count: 8 },
 ];
 
 /// A letter and a number.
 type Case = (char, usize);
 
-/// Where tests are, from the root of the workspace.
+/// Folders with tests, from the root of the workspace.
 const FOLDERS: [&str; 7] = [
     "mcp-proto/src",
     "mcp-proto/service/src",
@@ -96,7 +98,7 @@ fn rows() -> BTreeMap<Case, String> {
     rows
 }
 
-/// What stands between backticks.
+/// Words between backticks.
 fn names(places: &str) -> Vec<String> {
     places.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

@@ -27,7 +27,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const CHUNK: usize = 64 * 1024;
 const MIB: usize = 1024 * 1024;
 
-/// What a client may allocate under these limits, for one answer at a time.
+/// Most memory that a client may allocate under these limits, for one answer at a time.
 ///
 /// A message is held once as it comes and once more while the buffer grows to twice its size, and what
 /// it says may stand in an event, a second time in what is kept of it, and a third time in what is
@@ -38,7 +38,7 @@ fn bound(limits: &Limits) -> usize {
     8 * limits.max_line_bytes.max(limits.max_sse_event_bytes)
         + 300 * CHUNK
         + 2 * MIB
-        + limits.max_in_flight * (4 * limits.max_token_bytes + 4096)
+        + limits.max_in_flight * (4 * limits.max_id_bytes + 4096)
         + 4 * limits.max_list_bytes
 }
 
@@ -279,7 +279,7 @@ struct Measured {
     body_id: String,
     before: usize,
     bound: usize,
-    /// What the test itself allocates at a time.
+    /// Memory that the test itself allocates at a time.
     outside: usize,
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use mcp_proto::Duration;
 use mcp_proto::http::client::answer::{self, Asked, Body, Class, Meaning};
 use mcp_proto::http::client::resume::{self, Break, Kind, Then};
-use mcp_tests::transcript::{self, Transcript};
+use mcp_tests::transcript;
 
 #[test]
 fn every_answer_has_a_row_and_every_row_decides_one() {
@@ -27,15 +27,7 @@ fn every_break_has_a_row_and_every_row_decides_one() {
 
 #[test]
 fn every_row_has_a_conversation() {
-    let transcripts = transcript::all();
-    let shown = |table: &str| -> BTreeSet<String> {
-        let comments = transcripts
-            .iter()
-            .filter(|it| it.plays_client() && it.speaks_http())
-            .flat_map(Transcript::comments);
-        let rows = comments.filter_map(|comment| comment.strip_prefix("row: ")?.split_once('/'));
-        rows.filter(|(of, _)| *of == table).map(|(_, name)| name.to_owned()).collect()
-    };
+    let shown = |table| transcript::rows_of(table, |it| it.plays_client() && it.speaks_http());
     let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
     let answers: BTreeSet<String> = owned(names(answer::TABLE.rows().iter().map(|row| row.name)));
     let breaks: BTreeSet<String> = owned(names(resume::TABLE.rows().iter().map(|row| row.name)));
@@ -48,6 +40,7 @@ fn every_status_has_a_class() {
     for status in 0..=u16::MAX {
         let expected = match status {
             401 | 403 => Class::Unauthorized,
+            400 | 404 | 405 => Class::Absent,
             _ => match status / 100 {
                 2 => Class::Success,
                 3 => Class::Redirection,
@@ -90,10 +83,10 @@ fn a_result_counts_where_the_status_says_that_there_is_one() {
 fn t038_an_error_reaches_the_caller_whatever_the_status() {
     for answer in answers().filter(|answer| answer.asked == Asked::Call) {
         let expected = match (answer.body, answer.class) {
-            (Body::Result | Body::Nothing, _) => continue,
+            (Body::Result | Body::Endpoint | Body::Nothing, _) => continue,
             // Who asks is what such a server wants to know.
-            (Body::Error, Class::Unauthorized) => Meaning::Unauthorized,
-            (Body::ModernError | Body::Error, _) => Meaning::Body,
+            (Body::Unknown | Body::Error, Class::Unauthorized) => Meaning::Unauthorized,
+            (Body::ModernError | Body::Unknown | Body::Error, _) => Meaning::Body,
         };
         assert_eq!(answer.meaning, expected, "{answer:?}");
     }
@@ -103,22 +96,48 @@ fn t038_an_error_reaches_the_caller_whatever_the_status() {
 /// redirections say nothing of the era.
 #[test]
 fn t002_what_says_nothing_of_the_era_is_no_answer_to_the_probe() {
-    for answer in answers().filter(|answer| answer.asked == Asked::Era) {
+    for answer in answers().filter(|answer| answer.asked != Asked::Call) {
         let expected = match (answer.class, answer.body) {
             (_, Body::ModernError) => Meaning::Body,
             (Class::Unauthorized, _) => Meaning::Unauthorized,
             (Class::Redirection | Class::ServerError, _) => Meaning::Unavailable,
-            (Class::Success, Body::Nothing)
-            | (Class::ClientError, Body::Nothing | Body::Result) => Meaning::Status,
-            (Class::Success | Class::ClientError, _) => Meaning::Body,
+            _ if looks_for_old_transport(&answer) => Meaning::HttpSseTransport,
+            (
+                Class::Success | Class::Absent | Class::ClientError,
+                Body::Nothing | Body::Endpoint,
+            )
+            | (Class::Absent | Class::ClientError, Body::Result) => Meaning::Status,
+            (Class::Success | Class::Absent | Class::ClientError, _) => Meaning::Body,
         };
         assert_eq!(answer.meaning, expected, "{answer:?}");
     }
 }
 
+/// "400 Bad Request, 404 Not Found or 405 Method Not Allowed", without an error that a modern server
+/// would send, and to `initialize` alone; or a stream that begins as that of such a server.
+fn looks_for_old_transport(answer: &Answer) -> bool {
+    let is_refused = answer.class == Class::Absent;
+    let is_not_modern = matches!(answer.body, Body::Error | Body::Nothing);
+    let is_stream = answer.class == Class::Success && answer.body == Body::Endpoint;
+    let may = answer.asked == Asked::Initialize && answer.may_be_old;
+    may && (is_refused && is_not_modern || is_stream)
+}
+
+#[test]
+fn sse_e5_only_a_refused_initialize_leads_to_the_old_transport() {
+    for answer in answers() {
+        let leads = answer.meaning == Meaning::HttpSseTransport;
+        assert_eq!(leads, looks_for_old_transport(&answer), "{answer:?}");
+        if matches!(answer.class, Class::Unauthorized | Class::ServerError | Class::Redirection) {
+            assert!(!leads, "{answer:?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_no_response_is_never_taken_for_one() {
-    for answer in answers().filter(|answer| answer.body == Body::Nothing) {
+    let is_none = |answer: &Answer| matches!(answer.body, Body::Nothing | Body::Endpoint);
+    for answer in answers().filter(is_none) {
         assert_ne!(answer.meaning, Meaning::Body, "{answer:?}");
     }
 }
@@ -216,14 +235,15 @@ struct Answer {
     asked: Asked,
     class: Class,
     body: Body,
+    may_be_old: bool,
     row: &'static str,
     meaning: Meaning,
 }
 
 fn answers() -> impl Iterator<Item = Answer> {
-    answer::TABLE.cases().map(|((asked, class, body), row)| {
+    answer::TABLE.cases().map(|((asked, class, body, may_be_old), row)| {
         let row = row.expect("a row for every answer");
-        Answer { asked, class, body, row: row.name, meaning: row.then }
+        Answer { asked, class, body, may_be_old, row: row.name, meaning: row.then }
     })
 }
 

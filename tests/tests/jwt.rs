@@ -127,6 +127,10 @@ fn auth_s18_keys_have_one_algorithm_and_one_purpose() {
     let header = json!({"alg": "ES256", "kid": "a"});
     for (member, value) in [
         ("use", json!("enc")),
+        ("use", json!(7)),
+        ("key_ops", json!(["encrypt"])),
+        ("key_ops", json!("verify")),
+        ("alg", json!(["ES256"])),
         ("alg", json!("HS256")),
         ("alg", json!("RS256")),
         ("kty", json!("oct")),
@@ -142,6 +146,34 @@ fn auth_s18_keys_have_one_algorithm_and_one_purpose() {
     let two = World::with(key.clone(), vec![key.jwk(), Key::new("b").jwk()]);
     assert!(two.verify(&key.token(&header, &claims())).is_ok());
     assert!(two.verify(&key.token(&json!({"alg": "ES256"}), &claims())).is_err());
+}
+
+#[test]
+fn the_jwt_corpus_replays() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/jwt");
+    let mut accepted = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        accepted += mcp_tests::fuzz::jwt_accepted(&std::fs::read(entry.unwrap().path()).unwrap());
+    }
+    assert!(accepted > 0);
+}
+
+/// Without a fuzzer: what a generator of numbers comes to.
+#[test]
+fn auth_s18_only_good_tokens_are_accepted_whatever_comes() {
+    let (mut state, mut accepted) = (1_u64, 0);
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state.to_be_bytes()[0]
+    };
+    for count in 0..3000_usize {
+        // A zero is the usual choice: of many of them tokens are good.
+        let zeros = [0, 128, 224][count % 3];
+        let script: Vec<u8> = (0..160).map(|_| if next() < zeros { 0 } else { next() }).collect();
+        accepted += mcp_tests::fuzz::jwt_accepted(&script);
+    }
+    assert!(accepted > 1000, "{accepted}");
 }
 
 /// The example of RFC 7515, A.2.

@@ -34,7 +34,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const CHUNK: usize = 64 * 1024;
 const MIB: usize = 1024 * 1024;
 
-/// What a server may allocate under these limits.
+/// Most memory that a server may allocate under these limits.
 ///
 /// A line is held once as it comes and once more while the buffer grows to twice its size, and
 /// what a message says (a method, a version) may stand in the answer, in the answer's data and in
@@ -47,9 +47,9 @@ const MIB: usize = 1024 * 1024;
 fn bound(limits: &Limits) -> usize {
     8 * limits.max_line_bytes
         + 300 * CHUNK.min(limits.max_line_bytes)
-        + limits.max_in_flight * (4 * limits.max_token_bytes + 1024)
+        + limits.max_in_flight * (4 * limits.max_id_bytes + 1024)
         + 16 * limits.max_in_flight_bytes
-        + limits.max_subscriptions * (4 * limits.max_token_bytes + 1024)
+        + limits.max_subscriptions * (4 * limits.max_id_bytes + 1024)
         + 4 * limits.max_subscription_bytes
 }
 
@@ -375,13 +375,13 @@ fn asking(
     Measured { limits, answer: Box::new(answer), publish: None }.run(alone, text);
 }
 
-/// What the application does with requests.
+/// Handler of the application.
 type Answer<'a> = Box<dyn Fn(&Request) -> Option<Outcome> + 'a>;
 
 struct Measured<'a> {
     limits: Limits,
     answer: Answer<'a>,
-    /// What changes at the end, while nobody takes actions.
+    /// Changes to publish at the end, while nobody takes actions.
     publish: Option<&'a mut dyn Iterator<Item = Change>>,
 }
 

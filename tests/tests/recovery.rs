@@ -21,14 +21,8 @@ fn every_refusal_has_a_row_and_every_row_decides_one() {
 
 #[test]
 fn every_row_has_a_conversation() {
-    let transcripts = transcript::all();
-    let shown: BTreeSet<&str> = transcripts
-        .iter()
-        .filter(|it| it.plays_client())
-        .flat_map(Transcript::comments)
-        .filter_map(|comment| comment.strip_prefix("row: recovery/"))
-        .collect();
-    let names: BTreeSet<&str> = TABLE.rows().iter().map(|row| row.name).collect();
+    let shown = transcript::rows_of("recovery", Transcript::plays_client);
+    let names: BTreeSet<String> = TABLE.rows().iter().map(|row| row.name.to_owned()).collect();
     assert_eq!(shown, names, "the `# row: recovery/…` comments, and the rows");
 }
 

@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin has failed")]
 
+use std::sync::Arc;
+
 use mcp_proto::server::{
-    Config, Notification, Outcome, Progress, Registry, Request, Server, ServerEvent,
+    Config, Declaration, Notification, Outcome, Progress, Registry, Request, Server, ServerEvent,
 };
-use mcp_proto::stdio::Connection;
+use mcp_proto::stdio::{Connection, Lines};
+use mcp_proto::stream::{self, Framing, Unframed};
 use mcp_proto::types::{Implementation, Tool};
-use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine, UsageError};
+use mcp_proto::{Action, Binding, Bytes, BytesMut, Instant, Json, Limits, Machine, UsageError};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -35,7 +38,7 @@ fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
     assert!(matches!(other.poll_action(), Some(Action::Transmit(_))));
 }
 
-/// How deep a handler's result is nested is its own affair, also if `_meta` is merged into it.
+/// A handler's result may be nested to any depth, also if `_meta` is merged into it.
 #[test]
 fn a_deep_result_goes_out_whole() {
     let deep = (0..200).fold(serde_json::json!(1), |inside, _| serde_json::json!([inside]));
@@ -52,16 +55,87 @@ fn a_deep_result_goes_out_whole() {
     assert!(line.ends_with("\"z\":1}}\n"), "{line}");
 }
 
+/// What is handed on as it is makes the same bytes as what is copied.
+#[test]
+fn a_long_result_goes_out_without_a_copy() {
+    let text = "x".repeat(100_000);
+    let results = [
+        (format!(r#"{{"content":[],"text":"{text}"}}"#), true),
+        (format!(r#"{{ "content":[],"text":"{text}" }}"#), true),
+        (format!(r#"{{"text":"{text}","_meta":{{"k":1}},"content":[]}}"#), false),
+        (format!("{{\"content\":[],\n\"text\":\"{text}\"\r}}"), false),
+        (format!("{{{}}}", " ".repeat(100_000)), true),
+        (r#"{"content":[],"text":"short"}"#.to_owned(), false),
+    ];
+    for (result, is_shared) in results {
+        let result = Json::parse(result).unwrap();
+        let parts = transmitted::<Lines>(&result);
+        assert_eq!(parts.concat(), transmitted::<Copied>(&result).concat());
+        assert!(parts.concat().ends_with(b"}\n"));
+        let buffer = result.as_bytes().as_ptr_range();
+        let shared = parts.iter().filter(|part| buffer.contains(&part.as_ptr())).count();
+        assert_eq!(shared, usize::from(is_shared), "{:.40}", result.as_str());
+    }
+}
+
+/// Lines without parts that are handed on as they are.
+struct Copied(Lines);
+
+impl Framing for Copied {
+    fn new(limits: &Limits) -> Self {
+        Self(Lines::new(limits))
+    }
+
+    fn push(&mut self, data: Bytes) {
+        self.0.push(data);
+    }
+
+    fn next_message(&mut self) -> Option<Result<Bytes, Unframed>> {
+        self.0.next_message()
+    }
+
+    fn finish(&mut self) -> Option<Result<Bytes, Unframed>> {
+        self.0.finish()
+    }
+
+    fn write(out: &mut BytesMut, text: impl FnOnce(&mut BytesMut)) {
+        Lines::write(out, text);
+    }
+}
+
+/// What is transmitted if a call has this result, between two errors.
+fn transmitted<F: Framing>(result: &Json) -> Vec<Bytes> {
+    let mut connection = stream::Connection::<Server, F>::server(declaration(), Config::default());
+    let request = call(&mut connection);
+    let unknown = Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"unknown\"}\n");
+    connection.handle_bytes(NOW, unknown.clone());
+    connection.with(NOW, |server| {
+        server.respond(NOW, request.reply, Outcome::Complete(result.clone()));
+    });
+    connection.handle_bytes(NOW, unknown);
+    let mut parts = Vec::new();
+    while let Some(Action::Transmit(part)) = connection.poll_action() {
+        assert!(!part.is_empty());
+        parts.push(part);
+    }
+    assert_eq!(String::from_utf8(parts.concat()).unwrap().lines().count(), 3);
+    parts
+}
+
 /// A server whose one tool is `hold`.
 fn connection() -> Connection<Server> {
+    Connection::server(declaration(), Config::default())
+}
+
+fn declaration() -> Arc<Declaration> {
     let mut registry = Registry::new(Implementation::new("fixture", "1.0.0"));
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     registry.add_tool(Tool::new("hold", schema), ()).unwrap();
-    Connection::server(registry.declaration(), Config::default())
+    registry.declaration()
 }
 
 /// A call that has reached its handler; every client calls it 1.
-fn call(connection: &mut Connection<Server>) -> Request {
+fn call<F: Framing>(connection: &mut stream::Connection<Server, F>) -> Request {
     let line = concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","_meta":{"#,
         r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,

@@ -4,8 +4,8 @@
 #![expect(clippy::unwrap_used, clippy::string_slice, reason = "a test ends here, and says why")]
 
 use mcp_proto::request_state::{
-    Binding, CLOCK_SKEW, DEFAULT_REQUEST_STATE_TTL, MAX_REQUEST_STATE_BYTES, RequestStateCodec,
-    RequestStateError, RequestStateKey, UsedNonces, Verified,
+    CLOCK_SKEW, DEFAULT_REQUEST_STATE_TTL, MAX_REQUEST_STATE_BYTES, RequestStateCodec,
+    RequestStateError, RequestStateKey, StateBinding, UsedNonces, Verified,
 };
 use mcp_proto::{Duration, ErrorCode, ErrorData, Json, UsageError};
 use mcp_tests::base64::SYMBOLS;
@@ -45,7 +45,7 @@ fn the_format_stays_as_it_is() {
         "AQAAAAfw8fLz9PX29_j5-vv8_f7_AAABn6YOj8B7InByaWNlIjoxMn3W7vTyaG3tJ4euxcGOpMEff9PfH6QLBia_\
          LbgAPYnl-A"
     );
-    let state = codec.mint(NOW, nonce, &Binding::new("tools/call", &json(TEA)), b"").unwrap();
+    let state = codec.mint(NOW, nonce, &StateBinding::new("tools/call", &json(TEA)), b"").unwrap();
     assert_eq!(
         state,
         "AQAAAAfw8fLz9PX29_j5-vv8_f7_AAABn6YOj8CrA09I7gzv0KIP-rBNVQfFRxc61unY-jGO7X2tsk_RuA"
@@ -135,7 +135,7 @@ fn t125_a_state_expires_when_it_says() {
     assert_eq!(at(end), Err(RequestStateError::Expired));
     assert_eq!(at(Duration::MAX), Err(RequestStateError::Expired));
     // Nothing is said of the time of a state that is not genuine.
-    let other = Binding::new("tools/call", &json(TEA));
+    let other = StateBinding::new("tools/call", &json(TEA));
     assert_eq!(codec.verify(end, &other, &state), Err(RequestStateError::Forged));
 }
 
@@ -194,7 +194,7 @@ fn t125_a_state_is_good_for_its_request_alone() {
         ("other/method", r#"{"a":[{"_meta":1}]}"#, r#"{"a":[{"_meta":2}]}"#),
     ];
     for (method, here, there) in cases {
-        let [here, there] = [here, there].map(|params| Binding::new(method, &json(params)));
+        let [here, there] = [here, there].map(|params| StateBinding::new(method, &json(params)));
         assert_eq!(moved(&here, &there), Err(RequestStateError::Forged), "{method}");
         assert_eq!(moved(&there, &here), Err(RequestStateError::Forged), "{method}");
         assert_eq!(moved(&here, &here), Ok(()), "{method}");
@@ -207,7 +207,7 @@ fn t125_a_state_is_good_for_its_method_alone() {
     for here in methods {
         for there in methods {
             // `tools/call` and `prompts/get` bind the same parameters.
-            let [one, other] = [here, there].map(|method| Binding::new(method, &json(TEA)));
+            let [one, other] = [here, there].map(|method| StateBinding::new(method, &json(TEA)));
             assert_eq!(moved(&one, &other).is_ok(), here == there, "{here} and {there}");
         }
     }
@@ -215,7 +215,7 @@ fn t125_a_state_is_good_for_its_method_alone() {
 
 #[test]
 fn t125_a_state_is_good_for_its_principal_alone() {
-    let request = || Binding::new("tools/call", &json(TEA));
+    let request = || StateBinding::new("tools/call", &json(TEA));
     let hash = [1; 32];
     let principals: [Option<&[u8]>; 6] =
         [None, Some(b""), Some(b"alice"), Some(b"alic"), Some(b"\0"), Some(&hash)];
@@ -251,7 +251,7 @@ fn a_client_may_write_its_request_anew() {
     ] {
         assert_eq!(moved(&alice(TEA), &alice(again)), Ok(()), "{again}");
     }
-    let other = |params| Binding::new("other/method", &json(params));
+    let other = |params| StateBinding::new("other/method", &json(params));
     let again = r#"{"\u005fmeta":{},"requestState":"x","b":[],"a":1,"inputResponses":{}}"#;
     assert_eq!(moved(&other(r#"{"a":1,"b":[],"_meta":1}"#), &other(again)), Ok(()));
 }
@@ -262,8 +262,8 @@ fn parameters_as_deep_as_they_come_can_be_bound() {
         let (open, close) = ("{\"a\":".repeat(depth), "}".repeat(depth));
         Json::parse(format!("{{\"name\":\"x\",\"arguments\":{open}{inside}{close}}}")).unwrap()
     };
-    let one = Binding::new("tools/call", &deep(127, "1"));
-    let other = Binding::new("tools/call", &deep(127, "2"));
+    let one = StateBinding::new("tools/call", &deep(127, "1"));
+    let other = StateBinding::new("tools/call", &deep(127, "2"));
     assert_eq!(moved(&one, &one), Ok(()));
     assert_eq!(moved(&one, &other), Err(RequestStateError::Forged));
     // Deeper than any message: made by the application.
@@ -271,8 +271,8 @@ fn parameters_as_deep_as_they_come_can_be_bound() {
     for _ in 0..500 {
         value = serde_json::json!([value]);
     }
-    let one = Binding::new("tools/call", &Json::encode(&value).unwrap());
-    let other = Binding::new("tools/call", &Json::encode(&[value]).unwrap());
+    let one = StateBinding::new("tools/call", &Json::encode(&value).unwrap());
+    let other = StateBinding::new("tools/call", &Json::encode(&[value]).unwrap());
     assert_eq!(moved(&one, &one), Ok(()));
     assert_eq!(moved(&one, &other), Err(RequestStateError::Forged));
 }
@@ -432,7 +432,7 @@ proptest! {
     ) {
         let now = Duration::from_secs(seconds);
         let codec = RequestStateCodec::new(RequestStateKey::new(id, &secret).unwrap());
-        let mut binding = Binding::new("tools/call", &json(TEA));
+        let mut binding = StateBinding::new("tools/call", &json(TEA));
         if let Some(principal) = principal {
             binding = binding.principal(principal);
         }
@@ -493,8 +493,8 @@ fn json(text: &str) -> Json {
     Json::parse(text.to_owned()).unwrap()
 }
 
-fn alice(params: &str) -> Binding {
-    Binding::new("tools/call", &json(params)).principal("alice")
+fn alice(params: &str) -> StateBinding {
+    StateBinding::new("tools/call", &json(params)).principal("alice")
 }
 
 fn minted() -> String {
@@ -505,8 +505,8 @@ fn verify(state: &str) -> Result<Verified, RequestStateError> {
     codec().verify(NOW, &alice(TEA), state)
 }
 
-/// Whether a state that was minted for one request is good for another.
-fn moved(here: &Binding, there: &Binding) -> Result<(), RequestStateError> {
+/// Verifies for one request a state that was minted for another.
+fn moved(here: &StateBinding, there: &StateBinding) -> Result<(), RequestStateError> {
     let state = codec().mint(NOW, NONCE, here, b"").unwrap();
     codec().verify(NOW, there, &state).map(drop)
 }

@@ -27,6 +27,10 @@ pub struct Bridged {
     asked: BTreeMap<server::InputId, Ticket>,
     to_client: Vec<u8>,
     to_server: Vec<u8>,
+    /// The most bytes that a connection is given at once.
+    chunk: usize,
+    /// All bytes that the client has got, and all that the server has got.
+    sent: [Vec<u8>; 2],
     /// The number of responses of the bridge.
     pub responses: usize,
     /// The number of requests that the bridge was given.
@@ -62,6 +66,8 @@ impl Bridged {
             asked: BTreeMap::new(),
             to_client: Vec::new(),
             to_server: Vec::new(),
+            chunk: usize::MAX,
+            sent: [Vec::new(), Vec::new()],
             responses: 0,
             requests: 0,
         };
@@ -70,16 +76,31 @@ impl Bridged {
         bridged
     }
 
+    /// Lines arrive in pieces of at most `chunk` bytes from now on, each of which is handled before the
+    /// next one comes.
+    pub fn in_chunks_of(&mut self, chunk: usize) {
+        self.chunk = chunk;
+    }
+
+    /// All bytes that the client has got, and all that the server has got.
+    pub fn into_sent(self) -> [Vec<u8>; 2] {
+        self.sent
+    }
+
     /// The client sends a line.
     pub fn client(&mut self, line: &str) {
-        self.down.handle_bytes(self.now, Bytes::from(format!("{line}\n")));
-        self.run();
+        for chunk in format!("{line}\n").as_bytes().chunks(self.chunk) {
+            self.down.handle_bytes(self.now, Bytes::copy_from_slice(chunk));
+            self.run();
+        }
     }
 
     /// The server sends a line.
     pub fn server(&mut self, line: &str) {
-        self.up.handle_bytes(self.now, Bytes::from(format!("{line}\n")));
-        self.run();
+        for chunk in format!("{line}\n").as_bytes().chunks(self.chunk) {
+            self.up.handle_bytes(self.now, Bytes::copy_from_slice(chunk));
+            self.run();
+        }
     }
 
     /// The server is gone.
@@ -129,7 +150,10 @@ impl Bridged {
         let Some(action) = self.down.poll_action() else { return false };
         let Self { bridge, up, .. } = self;
         match action {
-            Action::Transmit(bytes) => self.to_client.extend_from_slice(&bytes),
+            Action::Transmit(bytes) => {
+                self.to_client.extend_from_slice(&bytes);
+                self.sent[0].extend_from_slice(&bytes);
+            }
             Action::Event(ServerEvent::Request(request)) => {
                 self.requests += 1;
                 let read = ClientRequest::of(&request);
@@ -163,7 +187,10 @@ impl Bridged {
         let Some(action) = self.up.poll_action() else { return false };
         let Self { bridge, up, .. } = self;
         match action {
-            Action::Transmit(bytes) => self.to_server.extend_from_slice(&bytes),
+            Action::Transmit(bytes) => {
+                self.to_server.extend_from_slice(&bytes);
+                self.sent[1].extend_from_slice(&bytes);
+            }
             Action::Event(ClientEvent::Reopen) => up.handle_opened(now),
             Action::Event(event) => {
                 up.with(now, |client| bridge.handle_client_event(now, event, client));

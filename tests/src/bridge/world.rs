@@ -189,8 +189,12 @@ impl Runtime for VirtualRuntime {
         lock(&self.0.state).spawned.push(Box::pin(future));
     }
 
-    async fn connect(&self, _host: &str, port: u16) -> io::Result<Stream> {
-        let backlog = lock(&self.0.state).listeners.get(&port).cloned();
+    async fn resolve(&self, _name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![(Ipv4Addr::LOCALHOST, port).into()])
+    }
+
+    async fn connect(&self, address: SocketAddr) -> io::Result<Stream> {
+        let backlog = lock(&self.0.state).listeners.get(&address.port()).cloned();
         let backlog = backlog.ok_or(io::ErrorKind::ConnectionRefused)?;
         let (here, there) = stream();
         let mut backlog = lock(&backlog);

@@ -226,8 +226,8 @@ fn script(text: &str) -> Command {
     Command::new("/bin/sh").args(["-c", text])
 }
 
-/// Where lines of stderr are to go, and where they come out. It is disconnected once nobody who
-/// could write any is left.
+/// Destination for lines of stderr, and the receiver of these lines. It is disconnected once nobody
+/// who could write any is left.
 fn told() -> (Stderr, Receiver<String>) {
     let (sender, receiver) = mpsc::channel();
     // A test that has ended is told nothing.

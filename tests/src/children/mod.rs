@@ -127,5 +127,5 @@ macro_rules! child_tests {
     };
 }
 
-/// What a check returns.
+/// Result of a check.
 pub type Check = Result<(), Box<dyn Error>>;

@@ -1,4 +1,4 @@
-//! What is said in each cell, and whether what came of it is what was expected.
+//! Conversation of each cell, and the comparison of its results with the expected ones.
 //!
 //! In: a client that is being connected. Out: the answers, to be compared.
 
@@ -14,18 +14,18 @@ use serde_json::json;
 use super::{Cell, Expected, Failure};
 use crate::http_client::Connecting;
 
-/// What came of a cell.
+/// Results of a cell's conversation.
 #[derive(Debug)]
 pub struct Met {
     /// The sum that was asked for before anything was known.
     pub sum: Result<String, CallError>,
     /// The names of the tools.
     pub tools: Result<Vec<String>, CallError>,
-    /// What a tool says that has asked for a name.
+    /// Text of a tool that has asked for a name.
     pub greeting: Result<String, CallError>,
-    /// What is known of the connection after all that.
+    /// Version of the connection at the end.
     pub connected: Result<ProtocolVersion, ConnectError>,
-    /// What there is to store then.
+    /// Version of the verdict to store at the end.
     pub stored: Option<ProtocolVersion>,
 }
 

@@ -1,4 +1,4 @@
-//! What is to come of a cell: the specification's matrix, and what it says about persisted eras.
+//! Expected results of each cell: the specification's matrix, and its rules for persisted eras.
 //!
 //! In: a cell. Out: a version, or a failure; and how often the server is started. Nothing of it is
 //! read from the code under test.
@@ -8,12 +8,12 @@ use mcp_proto::{Era, ProtocolVersion};
 
 use super::{Belief, Cell, ServerKind};
 
-/// What comes of a cell.
+/// Expected result of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Expected {
     /// The version that is spoken in the end, or why there is none.
     pub outcome: Result<ProtocolVersion, Failure>,
-    /// How often the server is started.
+    /// Number of times that the server is started.
     pub starts: usize,
 }
 
@@ -40,7 +40,7 @@ enum Client {
 }
 
 impl Cell {
-    /// What the specification has come of it.
+    /// Result that the specification requires.
     pub fn expected(self) -> Expected {
         match self.client() {
             Client::Dual => self.dual(),

@@ -16,7 +16,7 @@ use crate::http_client::{Connecting, Meet, Running};
 pub fn over_http(name: &str, serve: Serve, drive: Meet) -> Vec<Trial> {
     let mut trials = Vec::new();
     for cell in Cell::all().filter(|cell| cell.server.policy().is_some()) {
-        for sessions in [Sessions::Sessions, Sessions::Stateless, Sessions::Off] {
+        for sessions in [Sessions::Stateful, Sessions::Stateless, Sessions::Off] {
             if sessions == Sessions::Off && cell.server == ServerKind::LegacyOnly {
                 // It would serve nobody.
                 continue;
@@ -58,6 +58,6 @@ fn run(cell: Cell, sessions: Sessions, serve: Serve, drive: Meet) -> Result<(), 
     let told = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
     // Without legacy clients it is a modern server.
     let kind = if sessions == Sessions::Off { ServerKind::ModernOnly } else { cell.server };
-    Cell { server: kind, ..cell }.check_asked(&met, &told, sessions == Sessions::Sessions)?;
+    Cell { server: kind, ..cell }.check_asked(&met, &told, sessions == Sessions::Stateful)?;
     server.end()
 }

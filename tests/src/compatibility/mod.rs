@@ -1,5 +1,5 @@
-//! Which client can talk to which server, and how: every cell of the specification's compatibility
-//! matrix, with what a client may believe beforehand.
+//! Tests of every cell of the specification's compatibility matrix: each client with each server,
+//! with each belief that the client may have stored.
 //!
 //! A [`Cell`] is a server, a way to negotiate and a belief; [`Cell::expected`] is what the
 //! specification has come of it, and [`Met`] what did. [`over_pipes`] and [`over_http`] are the tests of
@@ -29,13 +29,13 @@ pub use server::{ServerKind, Tell};
 pub struct Cell {
     /// The server.
     pub server: ServerKind,
-    /// How the client finds a version.
+    /// Strategy for finding a version.
     pub negotiation: Negotiation,
-    /// What it believes beforehand.
+    /// Belief about the server beforehand.
     pub belief: Belief,
 }
 
-/// What a client has stored about a server; it may be stale.
+/// Belief about a server that a client has stored; it may be stale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Belief {
     /// Nothing.

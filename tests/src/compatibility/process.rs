@@ -16,7 +16,7 @@ use mcp_service::{Client, Command, Drive, Stderr};
 
 use super::{Cell, Met, ServerKind, Tell, answer};
 
-/// Which server to be.
+/// Environment variable with the name of the server to run.
 const SERVER: &str = "MCP_TEST_SERVER";
 
 /// As long as a server has to be silent to be taken for a silent one. One that would answer has

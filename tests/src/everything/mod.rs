@@ -6,6 +6,8 @@ mod input;
 mod prompts;
 mod resources;
 mod seal;
+mod skills;
+mod tasks;
 mod tools;
 mod transport;
 
@@ -48,5 +50,7 @@ pub fn registry() -> Result<Registry<Handler>, UsageError> {
     input::register(&mut registry)?;
     resources::register(&mut registry)?;
     prompts::register(&mut registry)?;
+    skills::register(&mut registry)?;
+    tasks::register(&mut registry)?;
     Ok(registry)
 }

@@ -15,7 +15,7 @@ use super::{A_MOMENT, Nothing, PIXEL, SILENCE};
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
-    /// What to say.
+    /// The message to send back.
     message: String,
 }
 

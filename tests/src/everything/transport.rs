@@ -1,14 +1,14 @@
-//! What the command line of an `everything` server says.
+//! Command line of an `everything` server.
 
 use mcp_proto::http::{Config, Sessions};
 use mcp_proto::{Duration, EraPolicy, server};
 
-/// How to use it.
+/// Usage text.
 const USAGE: &str = "usage: everything stdio [--era auto|legacy|modern]\n       everything http --listen ADDRESS [--path PATH] \
                          [--era auto|legacy|modern] [--sessions sessions|stateless|off] \
                          [--head-timeout MILLISECONDS]";
 
-/// Where a server finds its clients.
+/// Transport of a server.
 #[derive(Debug)]
 pub enum Transport {
     /// At standard input and output, with these settings.
@@ -17,7 +17,7 @@ pub enum Transport {
     Http(Box<Place>),
 }
 
-/// Where a server listens, and how.
+/// Address and settings of a server over HTTP.
 #[derive(Debug)]
 pub struct Place {
     /// An address, such as `127.0.0.1:8000`.
@@ -64,7 +64,7 @@ impl Place {
                 ("--listen", _) => listen = Some(value),
                 ("--path", _) => config.path = value,
                 ("--era", era) => config.server.era_policy = era_policy(era).ok_or(USAGE)?,
-                ("--sessions", "sessions") => config.sessions = Sessions::Sessions,
+                ("--sessions", "sessions") => config.sessions = Sessions::Stateful,
                 ("--sessions", "stateless") => config.sessions = Sessions::Stateless,
                 ("--sessions", "off") => config.sessions = Sessions::Off,
                 ("--head-timeout", _) => {

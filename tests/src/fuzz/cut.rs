@@ -1,8 +1,8 @@
-//! How the bytes of a peer are cut; chunking never matters.
+//! Cuts of a peer's bytes into chunks; chunking never matters.
 
 use std::fmt::Debug;
 
-/// How bytes are cut into what is read at once.
+/// Way to cut bytes into the chunks that are read at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cut {
     /// After each newline. A model follows this one.

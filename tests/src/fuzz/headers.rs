@@ -4,8 +4,8 @@
 //! makes of arguments, what a head says, and whether both agree is found here by other means.
 
 use mcp_proto::headers::{
-    BodyError, Declared, EmitError, Entry, HeaderError, Integer, Kind, MAX_SAFE, MirroredHeaders,
-    Place, Plan, decode, encode,
+    BodyError, Declared, EmitError, Entry, HeaderError, HeaderPlan, Integer, Kind, MAX_SAFE,
+    MirroredHeaders, Place, decode, encode,
 };
 use mcp_proto::{Bytes, Json, Limits};
 
@@ -48,7 +48,7 @@ fn arguments(schema: &[u8], arguments: &[u8], head: &[u8]) {
     else {
         return assert!(schema.is_empty(), "not JSON to one of two readers");
     };
-    let Ok(plan) = Plan::compile(&schema) else { return };
+    let Ok(plan) = HeaderPlan::compile(&schema) else { return };
     let fields = fields(head);
     let checked = mirrored(&fields).check_params(&plan, &arguments);
     let emitted = plan.emit(&arguments);
@@ -80,7 +80,7 @@ fn body(head: &[u8], body: &[u8]) {
     const SCHEMA: &str = r#"{"properties":{"n":{"type":"integer","x-mcp-header":"N"}}}"#;
     let fields = fields(head);
     let schema = Json::parse(SCHEMA).unwrap_or(Json::EMPTY_OBJECT);
-    let plan = Plan::compile(&schema).unwrap_or_default();
+    let plan = HeaderPlan::compile(&schema).unwrap_or_default();
     let limits = Limits::default();
     let _ = mirrored(&fields).claim();
     let checked = mirrored(&fields)
@@ -104,12 +104,12 @@ fn body(head: &[u8], body: &[u8]) {
     }
 }
 
-/// What a gateway says of a request; `None` if there is half a surrogate pair in a key.
+/// Verdict of a gateway on a request; `None` if there is half a surrogate pair in a key.
 fn request(
     fields: &[Field<'_>],
     method: &str,
     params: Option<&str>,
-    plan: &Plan,
+    plan: &HeaderPlan,
 ) -> Option<Result<(), &'static str>> {
     let params = Object::read(params.unwrap_or("{}"))?;
     let claim = match params.get("_meta").filter(|meta| meta.starts_with('{')) {
@@ -180,7 +180,7 @@ fn named<'a>(fields: &[Field<'a>], name: &str) -> Vec<&'a [u8]> {
     fields.iter().filter(same).map(|field| field.1).collect()
 }
 
-/// What headers of one name say together.
+/// Combined value of the headers of one name.
 fn said(values: &[&[u8]]) -> Result<Option<String>, &'static str> {
     match values {
         [] => Ok(None),
@@ -208,7 +208,7 @@ fn wants_integer(entry: &Entry, value: &str) -> bool {
     integer && value.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Whether the headers of an entry say what its argument is.
+/// Checks that the headers of an entry match its argument.
 fn check(entry: &Entry, value: &str, headers: &[&[u8]]) -> Result<(), &'static str> {
     let said = said(headers)?;
     if value == "null" || value.starts_with(['{', '[']) {

@@ -48,8 +48,8 @@ fn limits(choice: u8) -> Limits {
     limits
 }
 
-/// What a stream holds that comes in pieces of these sizes, over and over, with adjacent data in
-/// one. Who is eager polls behind each piece, others when all have come.
+/// Reads a stream in pieces of these sizes, over and over, and joins adjacent data. An eager reader
+/// polls after each piece, others after the last one.
 fn read(limits: &Limits, mut stream: &[u8], sizes: &[usize], eager: bool) -> Vec<Incoming> {
     let mut reader = RequestReader::new(limits);
     let mut found = Vec::new();
@@ -84,7 +84,7 @@ fn poll(reader: &mut RequestReader, found: &mut Vec<Incoming>) {
     }
 }
 
-/// What holds for everything that is found.
+/// Checks what holds for every reading.
 fn check(limits: &Limits, found: &[Incoming]) {
     let end = found.last();
     assert!(

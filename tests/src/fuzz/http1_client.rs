@@ -56,8 +56,8 @@ fn limits(choice: u8) -> Limits {
     limits
 }
 
-/// What a stream holds that comes in pieces of these sizes, over and over, with adjacent data in
-/// one. Who is eager polls behind each piece, others before each request and at the end.
+/// Reads a stream in pieces of these sizes, over and over, and joins adjacent data. An eager reader
+/// polls after each piece, others before each request and at the end.
 fn read(
     limits: &Limits,
     methods: u8,
@@ -116,7 +116,7 @@ fn poll(reader: &mut ResponseReader, found: &mut Vec<IncomingResponse>) {
     }
 }
 
-/// What holds for everything that is found.
+/// Checks what holds for every reading.
 fn check(limits: &Limits, found: &[IncomingResponse]) {
     use IncomingResponse::{Body, Closed, End, Head, Refused, Truncated};
     let end = found.last();

@@ -46,7 +46,7 @@ fn pieces(pattern: u8) -> Vec<usize> {
     if sizes == [0; 4] { vec![3, 0, 1] } else { sizes.to_vec() }
 }
 
-/// What the module says about lines, said by somebody who sees all of them at once.
+/// Oracle for lines, which sees the whole stream at once.
 fn split(stream: &[u8], max: usize) -> Vec<Line> {
     let stream = stream.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(stream);
     stream

@@ -17,7 +17,7 @@ pub fn message(data: &[u8]) {
     let mut limits = Limits::default();
     parse(data, &limits);
     limits.max_depth = 3;
-    limits.max_token_bytes = 8;
+    limits.max_id_bytes = 8;
     parse(data, &limits);
 }
 
@@ -49,7 +49,7 @@ fn parse(data: &[u8], limits: &Limits) {
             if let Some(id) = malformed.id {
                 assert!(oracle::json(id.as_str().as_bytes(), 0).is_some(), "{id}: {shown}");
                 assert!(oracle::id_value(id.as_str()).is_some(), "{id} is no id: {shown}");
-                assert!(id.as_str().len() <= limits.max_token_bytes, "{shown}");
+                assert!(id.as_str().len() <= limits.max_id_bytes, "{shown}");
             }
             assert!(!malformed.error.to_string().is_empty());
         }
@@ -62,7 +62,7 @@ fn parse(data: &[u8], limits: &Limits) {
     }
 }
 
-/// What was read is what stands there, and what `Value` makes of it.
+/// Checks that the message equals its text, and the reading of `serde_json`.
 fn agree(shape: &Shape, message: &Message, data: &[u8]) {
     let value: Option<Value> = serde_json::from_slice(data).ok();
     let read = match message {

@@ -10,7 +10,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// What a text is by the rules of JSON-RPC 2.0 and the choices that this project documents.
+/// Verdict on a text, by the rules of JSON-RPC 2.0 and the choices that this project documents.
 #[derive(Debug, PartialEq)]
 pub(super) enum Verdict {
     /// It is this message; whoever refuses it is wrong.
@@ -65,7 +65,7 @@ pub(super) fn elements(json: &str) -> Vec<&str> {
     elements.into_iter().map(RawValue::get).collect()
 }
 
-/// How deep a valid JSON text is nested.
+/// Depth of a valid JSON text.
 pub(super) fn depth(json: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut inside, mut escaped) = (false, false);
@@ -225,7 +225,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
 
 /// The id as it came, if it is a string or an integer of permitted length.
 fn valid_id(id: &str, limits: &Limits, doubtful: &mut bool) -> Option<String> {
-    if id.len() > limits.max_token_bytes {
+    if id.len() > limits.max_id_bytes {
         return None;
     }
     let plain = id.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());

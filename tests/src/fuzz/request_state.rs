@@ -1,6 +1,8 @@
 //! Sealed states against whoever has no key, and bindings against a second reader of JSON.
 
-use mcp_proto::request_state::{Binding, RequestStateCodec, RequestStateError, RequestStateKey};
+use mcp_proto::request_state::{
+    RequestStateCodec, RequestStateError, RequestStateKey, StateBinding,
+};
 use mcp_proto::{Duration, Json};
 
 use super::oracle::{self, Object};
@@ -86,7 +88,7 @@ fn values(data: &[u8]) {
     }
 }
 
-fn same(here: &Binding, there: &Binding) -> bool {
+fn same(here: &StateBinding, there: &StateBinding) -> bool {
     let minted = codec().mint(NOW, [1; 16], here, PAYLOAD).unwrap_or_default();
     match codec().verify(NOW, there, &minted) {
         Ok(_) => true,
@@ -164,10 +166,10 @@ fn escaped(string: &str) -> String {
     format!("\"{}\"", units.concat())
 }
 
-fn binding(method: &str, params: &str) -> Binding {
+fn binding(method: &str, params: &str) -> StateBinding {
     let params = Json::parse(params.to_owned());
     assert!(params.is_ok(), "not JSON");
-    Binding::new(method, &params.unwrap_or(Json::EMPTY_OBJECT))
+    StateBinding::new(method, &params.unwrap_or(Json::EMPTY_OBJECT))
 }
 
 fn genuine() -> String {

@@ -35,8 +35,8 @@ pub fn sse_pieces(max: usize, stream: &[u8], sizes: &[usize]) -> Vec<Incoming> {
 
 type Found = (Vec<Incoming>, Option<Bytes>);
 
-/// What a stream holds that comes in pieces of these sizes, over and over, and the last id. Who is
-/// eager polls behind each piece, others when all have come.
+/// Reads a stream in pieces of these sizes, over and over; returns the events and the last id. An
+/// eager reader polls after each piece, others after the last one.
 fn read(max: usize, mut stream: &[u8], sizes: &[usize], eager: bool) -> Found {
     let mut reader = EventReader::new(max);
     let mut found = Vec::new();
@@ -54,7 +54,7 @@ fn read(max: usize, mut stream: &[u8], sizes: &[usize], eager: bool) -> Found {
     (found, reader.last_event_id().cloned())
 }
 
-/// What is an event is the same event when it is written.
+/// Checks that each event is the same after writing and reading it.
 fn written_again(found: &[Incoming]) {
     for incoming in found {
         let Incoming::Event(Event { name, data, id }) = incoming else { continue };
@@ -72,8 +72,8 @@ fn written_again(found: &[Incoming]) {
     }
 }
 
-/// What the WHATWG says about streams, said by somebody who sees the whole of one at once, with
-/// the limit on top.
+/// Oracle for the WHATWG's rules of event streams and the limit, which sees the whole stream at
+/// once.
 fn oracle(max: usize, stream: &[u8]) -> Found {
     const BOM: &[u8] = b"\xEF\xBB\xBF";
     let (mut found, mut last) = (Vec::new(), None);
@@ -111,7 +111,7 @@ fn oracle(max: usize, stream: &[u8]) -> Found {
     (found, last)
 }
 
-/// How many lines fit, and whether there are others, `rest` among them.
+/// Number of lines that fit, and whether there are more, including `rest`.
 fn fitting(max: usize, lines: &[&[u8]], rest: &[u8]) -> (usize, bool) {
     let mut total = 0;
     let mut exceeds = |line: &[u8]| {

@@ -160,7 +160,7 @@ impl Client {
         }
     }
 
-    /// Whether the connection is closed; what still comes before that is dropped.
+    /// Returns whether the connection is closed; data before the end is dropped.
     pub fn is_closed(&mut self) -> io::Result<bool> {
         match self.socket.read_to_end(&mut Vec::new()) {
             Ok(_) => Ok(true),
@@ -169,7 +169,7 @@ impl Client {
         }
     }
 
-    /// Whether nothing comes for a while.
+    /// Returns whether no data comes for a while.
     pub fn is_silent(&mut self) -> io::Result<bool> {
         self.socket.get_ref().set_read_timeout(Some(Duration::from_millis(100)))?;
         let silent = self.socket.fill_buf().is_err();

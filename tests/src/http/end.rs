@@ -1,4 +1,4 @@
-//! How a server stops, and what it does not accept yet.
+//! Checks of how a server stops, and of what it refuses while it stops.
 
 use std::net::TcpStream;
 use std::time::Duration;

@@ -22,10 +22,10 @@ use mcp_service::Catalog;
 pub use client::{Client, Response};
 pub use server::{Server, Stop};
 
-/// What serves at a listener.
+/// Function that serves at a listener.
 pub type Serve = fn(TcpListener, Catalog, Config, Stop) -> io::Result<()>;
 
-/// What came of a check.
+/// Result of a check.
 pub type Check = Result<(), Box<dyn Error>>;
 
 type Named = (&'static str, fn(Serve) -> Check);

@@ -36,9 +36,9 @@ pub(super) struct Nothing {}
 /// A server in a thread, and what its handlers report.
 #[derive(Debug)]
 pub struct Server {
-    /// Where it listens.
+    /// Address at which it listens.
     pub address: SocketAddr,
-    /// What it offers.
+    /// Catalog that it offers.
     pub catalog: Catalog,
     /// Opens for the tool `wait`.
     pub gate: Stop,

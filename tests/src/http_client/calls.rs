@@ -1,4 +1,4 @@
-//! What is asked, answered and told.
+//! Checks of calls, their answers, and notifications.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -206,7 +206,7 @@ fn a_long_message_there_and_back(site: Site) -> Check {
     server.end()
 }
 
-/// Whether the tools were listed before or not.
+/// Mirrors arguments in headers, whether or not the tools were listed before.
 fn arguments_stand_in_headers(site: Site) -> Check {
     let server = site.everything()?;
     site.meet(&site.client(), server.address, |client| async move {
@@ -237,7 +237,7 @@ pub(super) fn text(result: &CallToolResult) -> String {
     result.content.iter().filter_map(|block| block.as_text()).collect()
 }
 
-/// What was heard, in order.
+/// Notifications, in order.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<String>>>);
 

@@ -1,4 +1,4 @@
-//! What ends, in time or before: calls, connections, sessions, clients.
+//! Checks of ends, in time or early: of calls, connections, sessions and clients.
 
 use std::future::{Future, poll_fn};
 use std::net::TcpListener;
@@ -126,7 +126,7 @@ fn the_end_of_a_client_ends_its_calls(site: Site) -> Check {
     server.end()
 }
 
-/// What a future comes to, unless `stop` completes before it.
+/// Result of a future, unless `stop` completes before it.
 async fn unless<T>(stop: Stop, future: impl Future<Output = T>) -> Option<T> {
     let (mut stop, mut future) = (pin!(stop), pin!(future));
     poll_fn(|context| match future.as_mut().poll(context) {

@@ -34,7 +34,7 @@ use proxy::Proxy;
 /// like it.
 pub type Meet = fn(Client, HttpClientConfig, Script) -> Check;
 
-/// What is done with a client.
+/// Script of a check, for a client that is connecting.
 pub type Script = Box<dyn FnOnce(Connecting) -> Running>;
 
 /// A client that is being connected.
@@ -43,7 +43,7 @@ pub type Connecting = Pin<Box<dyn Future<Output = io::Result<ServerInfo>>>>;
 /// A script that is running.
 pub type Running = Pin<Box<dyn Future<Output = Check>>>;
 
-/// What kind of server meets what kind of client.
+/// Kind of server and kind of client in a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Modern,
@@ -68,7 +68,7 @@ const WITH_TLS: &[Named] = without_tls::UNTESTED;
 
 type Named = (&'static str, &'static [Mode], fn(Site) -> Check);
 
-/// Where a check is done.
+/// Server and client of a check.
 #[derive(Clone, Copy)]
 struct Site {
     serve: Serve,
@@ -97,7 +97,7 @@ impl Site {
     fn config(self) -> Config {
         let mut config = Config::default();
         config.sessions = match self.mode {
-            Mode::Modern | Mode::Legacy => Sessions::Sessions,
+            Mode::Modern | Mode::Legacy => Sessions::Stateful,
             Mode::ModernStateless | Mode::LegacyStateless => Sessions::Stateless,
             Mode::ModernOff => Sessions::Off,
         };

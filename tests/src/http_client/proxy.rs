@@ -1,4 +1,4 @@
-//! What is between a client and a server, and can be cut.
+//! Proxy between a client and a server, whose connections can be cut.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::thread;
 
 /// Passes bytes on, in both directions, until it is dropped.
 pub(super) struct Proxy {
-    /// Where it listens.
+    /// Address at which it listens.
     pub(super) address: SocketAddr,
     open: Arc<Open>,
 }

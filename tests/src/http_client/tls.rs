@@ -139,7 +139,7 @@ fn refused(
 /// A server with a certificate.
 struct Certified {
     config: Arc<ServerConfig>,
-    /// Who has certified it, as PEM.
+    /// Certificate of its authority, as PEM.
     authority: String,
 }
 
@@ -164,7 +164,7 @@ impl Certified {
     }
 }
 
-/// What takes TLS off, in front of a server, until it is dropped.
+/// TLS terminator in front of a server, until it is dropped.
 struct Gate {
     address: SocketAddr,
     authority: String,

@@ -1,4 +1,4 @@
-//! What is left to test without TLS: of a client, or of this suite.
+//! Checks that remain without TLS, in the client or in this suite.
 
 #[cfg(not(feature = "tls"))]
 use std::error::Error;

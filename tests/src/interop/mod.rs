@@ -32,7 +32,7 @@ use servers::{Doing, Server};
 use serving::{Feature, Serving};
 use steps::Steps;
 
-/// What a step comes to.
+/// Result of a step.
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "interop NAME ERA COMMAND... -- MODE, or \
@@ -83,7 +83,7 @@ fn find(name: &str, era: &str, dashes: &str) -> Outcome<&'static Server> {
 trait Converse {
     fn server(&self) -> &'static Server;
 
-    /// How it is reached, if that is over HTTP.
+    /// Way in which it is served over HTTP; `None` on stdio.
     fn serving(&self) -> Option<Serving>;
 
     /// A conversation, after which all is as it should be.
@@ -129,7 +129,7 @@ trait Converse {
         }
     }
 
-    /// What a first client of the server finds out, stored and read again.
+    /// Verdict of a first client of the server, stored and read again.
     async fn verdict(&self) -> Outcome<Verdict> {
         let mut stored = String::new();
         self.converse(config(), self.server().at_the_end(), async |client, _| {

@@ -1,4 +1,4 @@
-//! How a client is connected, and what should come of that.
+//! Modes in which a client is connected, and their expected results.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use super::Outcome;
 use super::servers::Server;
 use super::serving::Serving;
 
-/// How a client is connected.
+/// Mode in which a client is connected.
 pub(super) enum Mode {
     /// With nothing stored.
     Fresh(Negotiation),
@@ -25,7 +25,7 @@ pub(super) enum Mode {
     Deaf,
 }
 
-/// What should come of it.
+/// Expected result of connecting.
 #[derive(Clone, Copy)]
 pub(super) enum Expected {
     Connected(ProtocolVersion),
@@ -42,15 +42,19 @@ impl Mode {
         }
     }
 
-    /// What should come of it on stdio, or over HTTP.
+    /// Expected result on stdio, or over HTTP.
     pub(super) fn expected(&self, server: &Server, serving: Option<Serving>) -> Expected {
         let negotiation = self.negotiation();
+        let is_sse = serving == Some(Serving::Sse);
         let Negotiation::Pinned(version) = negotiation else {
-            let is_modern = negotiation == Negotiation::Auto && server.is_dual();
+            let is_modern = negotiation == Negotiation::Auto && server.is_dual() && !is_sse;
             let modern = ProtocolVersion::LATEST_MODERN;
             return Expected::Connected(if is_modern { modern } else { server.newest_legacy });
         };
-        if server.speaks(version) {
+        if is_sse && version != ProtocolVersion::V2024_11_05 {
+            // So it refuses a POST to the URL of its stream.
+            Expected::Fails(|error| matches!(error, ConnectError::Http { status: 404 | 405 }))
+        } else if server.speaks(version) {
             Expected::Connected(version)
         } else if version.era() == Era::Modern {
             Expected::Fails(if serving.is_some() {

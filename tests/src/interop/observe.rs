@@ -1,4 +1,4 @@
-//! What a run sees beside the answers to its calls.
+//! Observations of a run beside the answers to its calls.
 
 use std::fs;
 use std::future::{Future, poll_fn};
@@ -14,10 +14,10 @@ use mcp_service::Stderr;
 use super::servers::Server;
 use super::{Outcome, equal};
 
-/// What a server writes when it is told that a call is cancelled.
+/// Line that a server writes to stderr when a call is cancelled.
 pub(super) const CANCELLED: &str = "cancelled";
 
-/// What has been seen, of all threads.
+/// Observations of all threads.
 #[derive(Clone, Default)]
 pub(super) struct Observed(Arc<Mutex<Seen>>);
 
@@ -70,7 +70,7 @@ impl Observed {
         std::mem::take(&mut self.lock().forms)
     }
 
-    /// How often it was told that this has changed.
+    /// Number of notifications of this change.
     pub(super) fn count(&self, change: &Change) -> usize {
         self.lock().changes.iter().filter(|seen| *seen == change).count()
     }
@@ -128,7 +128,7 @@ pub(super) fn children() -> Outcome<Vec<String>> {
     Ok(children)
 }
 
-/// What both come to.
+/// Runs two futures at once, and returns both results.
 pub(super) async fn both<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut first, mut second) = (None, None);

@@ -1,4 +1,4 @@
-//! What is known of each server; `tests/interop/servers/README.md` says the same in words.
+//! Facts about each server; `tests/interop/servers/README.md` has the same in words.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -14,10 +14,10 @@ pub(super) struct Server {
     sdk: &'static str,
     /// The era that `install` prints.
     era: &'static str,
-    /// What it calls itself.
+    /// Name of the server in its `serverInfo`.
     pub(super) name: &'static str,
     pub(super) newest_legacy: ProtocolVersion,
-    /// What a client is told that takes a modern revision alone, if this server has none.
+    /// Error of a client that accepts only a modern revision, if this server has none.
     pub(super) no_modern: fn(&ConnectError) -> bool,
     /// The same over HTTP.
     pub(super) no_modern_http: fn(&ConnectError) -> bool,
@@ -25,19 +25,19 @@ pub(super) struct Server {
     pub(super) cancels: bool,
     /// True if it ends by itself, within the time that it is given, while a call runs.
     ends_when_busy: bool,
-    /// What it exits with if a client has opened no conversation with it.
+    /// Exit code after a client that has opened no conversation.
     unopened: i32,
-    /// What it lacks over HTTP, served in this way to a client of this era.
+    /// Features that it lacks over HTTP, served in this way to a client of this era.
     pub(super) lacks: fn(Serving, Era) -> &'static [Feature],
     /// The status with which it refuses a session that is unknown to it. It should be 404, which has a
     /// client open another one; with any other the client never comes to one.
     pub(super) unknown_session: u16,
-    /// How the lines begin that it writes to standard error beside that.
+    /// Beginnings of the other lines that it writes to standard error.
     pub(super) writes: &'static [&'static str],
     pub(super) offers: &'static Offers,
 }
 
-/// What a server was doing when its input ended.
+/// Activity of a server when its input ended.
 #[derive(Clone, Copy)]
 pub(super) enum Doing {
     Nothing,
@@ -47,12 +47,12 @@ pub(super) enum Doing {
     Unopened,
 }
 
-/// What a server calls its fixtures, and how it answers.
+/// Names of a server's fixtures, and its answers.
 pub(super) struct Offers {
     /// The tools in the beginning.
     pub(super) tools: &'static [&'static str],
     pub(super) echo: &'static str,
-    /// What comes before the message.
+    /// Text before the message.
     pub(super) echoes: &'static str,
     /// A tool with its arguments.
     pub(super) progress: (&'static str, &'static str),
@@ -64,7 +64,7 @@ pub(super) struct Offers {
     /// The tool that is there after a touch; if there is none, another touch ends the updates.
     pub(super) touched: Option<&'static str>,
     pub(super) resource: &'static str,
-    /// What the resource holds before and after a touch.
+    /// Content of the resource before and after a touch.
     pub(super) holds: [&'static str; 2],
     /// A prompt with its arguments, and what it says.
     pub(super) prompt: (&'static str, &'static str),
@@ -90,7 +90,7 @@ impl Server {
         }
     }
 
-    /// What it does when a client is done: what was cancelled may run on.
+    /// Activity of the server when a client is done: a cancelled call may run on.
     pub(super) fn at_the_end(&self) -> Doing {
         if self.cancels { Doing::Nothing } else { Doing::Something }
     }
@@ -104,10 +104,10 @@ impl Server {
     }
 }
 
-/// How an unknown session is to be refused.
+/// Status with which an unknown session is to be refused.
 pub(super) const NOT_FOUND: u16 = 404;
 
-/// What a server is told to end with.
+/// Signal that ends a server.
 const SIGTERM: i32 = 15;
 
 const SERVERS: &[Server] = &[
@@ -117,7 +117,9 @@ const SERVERS: &[Server] = &[
         name: "interop-typescript-dual",
         lacks: |serving, era| match (serving, era) {
             (Serving::Json, Era::Legacy) => MUTE,
-            (Serving::Sessions | Serving::Stateless | Serving::Json, _) => usual(serving, era),
+            (Serving::Sessions | Serving::Stateless | Serving::Json | Serving::Sse, _) => {
+                usual(serving, era)
+            }
         },
         writes: &["responseMode: 'json' drops mid-call notifications. "],
         ..DUAL
@@ -131,7 +133,7 @@ const SERVERS: &[Server] = &[
             // It does not see that a client goes.
             (Serving::Json, Era::Modern) => &[Feature::Progress, Feature::Cancellation],
             (Serving::Json, Era::Legacy) => MUTE,
-            (Serving::Sessions | Serving::Stateless, _) => usual(serving, era),
+            (Serving::Sessions | Serving::Stateless | Serving::Sse, _) => usual(serving, era),
         },
         ..DUAL
     },
@@ -141,7 +143,9 @@ const SERVERS: &[Server] = &[
         name: "interop-python-legacy",
         lacks: |serving, era| match (serving, era) {
             (Serving::Json, Era::Legacy) => MUTE,
-            (Serving::Sessions | Serving::Stateless | Serving::Json, _) => usual(serving, era),
+            (Serving::Sessions | Serving::Stateless | Serving::Json | Serving::Sse, _) => {
+                usual(serving, era)
+            }
         },
         // The end of a session with a GET, or a POST, that is answered.
         writes: &[
@@ -161,7 +165,7 @@ const SERVERS: &[Server] = &[
         lacks: |serving, era| match serving {
             // It has no sessions, and is in one piece only if nothing else is said.
             Serving::Json => usual(Serving::Stateless, era),
-            Serving::Sessions | Serving::Stateless => usual(serving, era),
+            Serving::Sessions | Serving::Stateless | Serving::Sse => usual(serving, era),
         },
         ..DUAL
     },
@@ -175,6 +179,14 @@ const SERVERS: &[Server] = &[
         unknown_session: 401,
         unopened: 1,
         writes: &["Error: ConnectionClosed(", "Error: ExpectedInitializeRequest("],
+        ..LEGACY
+    },
+    // It has no subscriptions.
+    Server {
+        sdk: "fastmcp",
+        era: "legacy",
+        name: "interop-fastmcp",
+        lacks: |_, _| &[Feature::Changes],
         ..LEGACY
     },
     Server {
@@ -225,11 +237,12 @@ fn usual(serving: Serving, era: Era) -> &'static [Feature] {
             &[Feature::Input, Feature::Changes, Feature::Cancellation]
         }
         (Serving::Json, _) => &[Feature::Progress],
-        (Serving::Sessions, _) | (Serving::Stateless, Era::Modern) => &[],
+        (Serving::Sessions | Serving::Sse, _) | (Serving::Stateless, Era::Modern) => &[],
     }
 }
 
-/// What is lacking in answers in one piece, from a server that asks in the answer to a call.
+/// Features that are lacking with answers in one piece, from a server that asks in the answer to a
+/// call.
 const MUTE: &[Feature] = &[Feature::Progress, Feature::Input];
 
 const FIXTURES: Offers = Offers {

@@ -1,4 +1,4 @@
-//! How a server is served over HTTP, and what that comes to.
+//! Ways to serve over HTTP, and the features that each lacks.
 
 use std::str::FromStr;
 
@@ -7,8 +7,8 @@ use mcp_proto::{Era, ProtocolVersion};
 use super::mode::Mode;
 use super::servers::Server;
 
-/// How a server is served over HTTP, as far as the SDK has a choice. What concerns sessions concerns
-/// the legacy era alone.
+/// Way in which a server is served over HTTP, as far as the SDK has a choice. Sessions concern only
+/// the legacy era.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serving {
     /// With sessions, and answers that are streams.
@@ -17,9 +17,11 @@ pub(super) enum Serving {
     Stateless,
     /// With answers in one piece.
     Json,
+    /// By HTTP+SSE, which has the legacy era only.
+    Sse,
 }
 
-/// What is left out where a server lacks it.
+/// Feature that is not tested where a server lacks it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Feature {
     /// Progress is told.
@@ -33,7 +35,7 @@ pub(super) enum Feature {
 }
 
 impl Feature {
-    /// What a conversation lacks.
+    /// Features that a conversation lacks.
     pub(super) fn lacking(
         server: &Server,
         serving: Option<Serving>,
@@ -62,6 +64,7 @@ impl FromStr for Serving {
             "sessions" => Self::Sessions,
             "stateless" => Self::Stateless,
             "json" => Self::Json,
+            "sse" => Self::Sse,
             _ => return Err(super::USAGE),
         })
     }

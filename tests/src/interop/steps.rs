@@ -1,4 +1,4 @@
-//! What a client does with a server, step by step.
+//! Steps of a client's conversation with a server.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -9,7 +9,7 @@ use super::server::Server;
 use super::streams::{Kind, Output};
 use super::{Check, trial};
 
-/// What the client says, and the beginnings and ends of the answers.
+/// Lines of the client, and the beginnings and ends of the answers.
 struct Conversation {
     name: &'static str,
     lines: &'static [&'static str],
@@ -81,7 +81,7 @@ fn nothing_to_read(server: &str, stdout: Kind) -> Check {
     Ok(())
 }
 
-/// What a server is given that is started for each connection.
+/// Uses one socket for both directions, as for a server that is started for each connection.
 fn hold_on_one_socket(server: &str, conversation: &Conversation) -> Check {
     let (theirs, ours) = UnixStream::pair()?;
     let stdin = (OwnedFd::from(theirs.try_clone()?).into(), Box::new(ours.try_clone()?) as _);

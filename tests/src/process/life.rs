@@ -1,4 +1,4 @@
-//! How a server ends, and what does not end it.
+//! Checks of what ends a server, and of what does not.
 
 use super::server::Server;
 use super::streams::Kind;

@@ -17,10 +17,10 @@ use std::io;
 
 use libtest_mimic::{Failed, Trial};
 
-/// Which function is to serve.
+/// Environment variable with the name of the function that is to serve.
 pub(crate) const SERVER: &str = "MCP_TEST_SERVER";
 
-/// What serves on standard input and output.
+/// Function that serves on standard input and output.
 pub type Serve = fn() -> io::Result<()>;
 
 type Check = Result<(), Box<dyn Error>>;

@@ -19,7 +19,7 @@ pub(super) struct Server {
     child: Child,
     input: Option<Box<dyn Write + Send>>,
     output: BufReader<Box<dyn Read + Send>>,
-    /// What the server writes if that is no stream.
+    /// Output of the server if it is a file.
     file: Option<File>,
     errors: JoinHandle<io::Result<String>>,
     /// Dropped when the server has ended in time.

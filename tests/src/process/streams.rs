@@ -1,4 +1,4 @@
-//! What standard input and output may be.
+//! Kinds of standard input and output.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Pipe,
-    /// What Node.js gives to its children.
+    /// A socket, as Node.js gives to its children.
     Socket,
     File,
     Null,
@@ -28,7 +28,8 @@ impl Kind {
         }
     }
 
-    /// What a server reads; the client's end has `input` in it, and perhaps takes more.
+    /// Standard input of a server, and the client's end. The client's end has `input` in it, and
+    /// may take more.
     pub(super) fn input(self, input: &[u8]) -> io::Result<(Stdio, Box<dyn Write + Send>)> {
         Ok(match self {
             Self::Pipe => {
@@ -51,7 +52,7 @@ impl Kind {
         })
     }
 
-    /// What a server writes, and the client reads.
+    /// Standard output of a server, and the client's end.
     pub(super) fn output(self) -> io::Result<(Stdio, Output)> {
         Ok(match self {
             Self::Pipe => {
@@ -72,7 +73,7 @@ impl Kind {
     }
 }
 
-/// Where a client reads.
+/// Client's end of the output.
 pub(super) enum Output {
     Stream(Box<dyn Read + Send>),
     /// It shares its offset with the server's end, so it is read when the server has ended.

@@ -44,7 +44,7 @@ pub trait Runtime: 'static {
     fn spawn(future: Spawned);
 }
 
-/// What an adapter exports.
+/// Functions that an adapter exports.
 pub trait Adapter: 'static {
     /// True if clients go to `https` URLs.
     const HAS_TLS: bool;
@@ -173,8 +173,8 @@ fn meet_command<A: Adapter, R: Runtime>(client: &Client, command: Command) -> Me
     R::block_on(meet_meanwhile(connecting, client))
 }
 
-/// Runs all suites, and the tests of servers for which another HTTP stack accepts connections, met by the
-/// clients of the first suite; or is the server that one of the tests has started.
+/// Runs all suites, and the tests of servers for which another HTTP stack accepts connections, with
+/// the clients of the first suite. In a child process of a test it is the server instead.
 pub fn main(suites: &[Suite], stacks: &[(&'static str, Serve)]) -> ExitCode {
     let servers: Vec<_> = suites.iter().map(|suite| (suite.name, suite.serve_stdio)).collect();
     if let Some(served) = process::serve(&servers).or_else(compatibility::serve) {

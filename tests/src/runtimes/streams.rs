@@ -321,7 +321,7 @@ impl Client {
         Ok(())
     }
 
-    /// What more comes after the client has nothing more to say.
+    /// Shuts down the client's side, and returns the remaining lines.
     fn finish(self) -> Result<Vec<String>, Box<dyn Error>> {
         self.shutdown()?;
         let rest = self.stream.lines().collect::<io::Result<_>>()?;

@@ -1,8 +1,8 @@
-//! How bytes reach the machine: whole, or in pieces.
+//! Chunks of bytes for a machine: whole, or in pieces.
 
 use std::fmt;
 
-/// How a batch of bytes is split.
+/// Way to split a batch of bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chunks {
     Whole,

@@ -70,9 +70,9 @@
 //!
 //! An input and the outputs after it belong together: these must come out, in this order, and
 //! nothing else. `C` lines with no output between them are one batch of bytes (`@ 0s` separates
-//! them where that matters), and the handlers answer when all of it is read: so the result does
-//! not depend on how the bytes are split, which is what the player checks. It plays each
-//! transcript with the batches whole, in single bytes, in chunks of seven, and in random chunks.
+//! them where that matters), and the handlers answer when all of it is read. The result therefore
+//! does not depend on how the bytes are split, which the player checks. It plays each transcript
+//! with the batches whole, in single bytes, in chunks of seven, and in random chunks.
 //!
 //! # The server
 //!
@@ -89,7 +89,7 @@
 //! | `mirror` | returns its arguments as text; `region`, `at.count` and `dry` are repeated in headers `Region`, `Count`, `Dry` |
 //! | `numbers`, `choice`, `thing` | like `raw`, with an output schema of an array, of anything, of an object |
 //!
-//! What else it can have, and has if a setting says so:
+//! Entries that a setting adds:
 //!
 //! | kind | name | what it does |
 //! |---|---|---|
@@ -133,6 +133,9 @@
 //! | `! open` | the server is there, for the first time or anew |
 //! | `! eof` | the server closes its end |
 //! | `! call a tools/call {…}` | a call; without parameters it has `{}` |
+//! | `! start a {…}` | a call of a tool, whose response may be a task |
+//! | `! follow a id` | the task with this id is followed |
+//! | `! detach a` | the task of a call is not followed any more |
 //! | `! list a tools` | all pages of `tools`, `prompts`, `resources` or `templates` |
 //! | `! ping a` | a sign of life is asked for |
 //! | `! level a warning` | the least severe log messages that are wanted |
@@ -146,7 +149,7 @@
 //! | `! store` | the verdict is stored |
 //! | `! close` | the application is done |
 //!
-//! Calls, lists and pings may have options behind them: `timeout 5s`, `max-total 1s`, `no-reset`,
+//! Calls, tasks that are followed, lists and pings may have options behind them: `timeout 5s`, `max-total 1s`, `no-reset`,
 //! `progress`, `level warning`. These come out:
 //!
 //! | output | meaning |
@@ -157,6 +160,7 @@
 //! | `! responded a {…}` | the result of a call |
 //! | `! failed a: why` | it has none; the text is that of `CallError` |
 //! | `! progressed a 1 3 "x"` | how far it is; a total and a message may follow |
+//! | `! task a working "x"` | the task of a call has another status, or another message, which may follow |
 //! | `! asked i1 of a method {…}` | an input is needed; a legacy server does not say of which call |
 //! | `! ask-cancelled i1` | it is not needed any more |
 //! | `! logged warning "x" by "y"` | a log message, and its logger if it has one |
@@ -176,13 +180,14 @@
 //! | `= verdict 2026-07-28`, `= verdict {…}` | a stored verdict: a version, or the whole as JSON |
 //! | `= capabilities {…}` | what the client supports, default nothing |
 //! | `= probe-timeout 5s`, `= initialize-timeout 60s` | the fields of `Config` |
+//! | `= follow-tasks` | calls of tools follow their tasks |
 //! | `= restart never` | the `Restart` policy: `never` (default), `on-call` or `always` |
 //! | `= limit max_pages 2` | a field of `Limits` |
 //!
 //! # HTTP
 //!
-//! With `= transport http` as the first setting the server is one over HTTP, and clients talk to it on
-//! connections that have numbers: `1> …` is what is sent on the first, `1< …` what comes back.
+//! With `= transport http` as the first setting the server is one over HTTP, and clients talk to it
+//! on numbered connections. `1> …` is sent on the first connection, and `1< …` comes back on it.
 //!
 //! ```text
 //! # A modern call has an answer in JSON.
@@ -209,11 +214,11 @@
 //! | `1< cut off` | the connection closed before that |
 //! | `1< 100`, `1< closed` | the body may be sent; the connection has closed |
 //!
-//! A request has the fields that a decent client sends, unless it names them: `Host`, `Content-Type`,
-//! `Accept`, `Content-Length`; what a modern head repeats of its body; and of a legacy one the session
-//! and its version, which are those that were opened on this connection, or else opened last. Session
-//! ids count up from 1. Requests that follow one another on one connection are pipelined; their bytes
-//! are split in all ways, and the handlers answer when all of it is read.
+//! A request has the fields that a decent client sends, unless it names them: `Host`,
+//! `Content-Type`, `Accept`, `Content-Length`. A modern head also mirrors its body. A legacy head
+//! has the session and its version: those that were opened on this connection, or else opened last.
+//! Session ids count up from 1. Requests that follow one another on one connection are pipelined;
+//! their bytes are split in all ways, and the handlers answer when all of it is read.
 //!
 //! | input | meaning |
 //! |---|---|
@@ -240,9 +245,9 @@
 //!
 //! # A client over HTTP
 //!
-//! With `= role client` and `= transport http` the two sides change places here as well: the requests
-//! of the client come out, and what comes back on each goes in. Requests have numbers in the order in
-//! which the client opens them.
+//! With `= role client` and `= transport http` the two sides change places here as well. The
+//! requests of the client come out, and the answer to each goes in. Requests have numbers in the
+//! order in which the client opens them.
 //!
 //! ```text
 //! # A modern call has an answer in JSON.
@@ -298,6 +303,8 @@
 //! |---|---|
 //! | `= url https://a/b` | where the server is; default `http://localhost/mcp` |
 //! | `= field Name: value` | a field of every request |
+//! | `= trusts-endpoint-origin http://a` | another origin that the endpoint of HTTP+SSE may name |
+//! | `= sse known` | a verdict of this process says that the server is one of HTTP+SSE |
 //! | `= listens off` | a legacy server is not asked, with a GET, for what it says by itself |
 //! | `= random 255` | the first byte of whatever is random; default 0 |
 //!
@@ -318,6 +325,7 @@ mod player;
 mod settings;
 mod value;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -371,6 +379,14 @@ pub fn all() -> Vec<Transcript> {
     };
     #[expect(clippy::panic, reason = "tests end here, and say why")]
     load().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The rows of a table that comments of these transcripts name: `# row: TABLE/NAME`.
+pub fn rows_of(table: &str, is_about: impl Fn(&Transcript) -> bool) -> BTreeSet<String> {
+    let transcripts = all();
+    let comments = transcripts.iter().filter(|it| is_about(it)).flat_map(Transcript::comments);
+    let rows = comments.filter_map(|comment| comment.strip_prefix("row: ")?.split_once('/'));
+    rows.filter(|(of, _)| *of == table).map(|(_, name)| name.to_owned()).collect()
 }
 
 /// Why a transcript could not be loaded.

@@ -129,7 +129,7 @@ fn output(begun: bool) -> Result<Content> {
 }
 
 impl Transcript {
-    /// What a `!` line does to the machine; `None` if it is what the machine reports.
+    /// Reads the input of a `!` line; `None` if it is a report of the machine.
     fn input(&self, event: &str) -> Result<Option<Input>> {
         match &self.role {
             Role::Http(settings) => match http::act(event)? {
@@ -145,7 +145,7 @@ impl Transcript {
     }
 }
 
-/// What a `!` line does to a server.
+/// Reads the act of a `!` line on a server.
 fn act(settings: &Settings, event: &str) -> Result<Option<Act>> {
     let (verb, all) = event.split_once(' ').unwrap_or((event, ""));
     let (call, rest) = all.split_once(' ').unwrap_or((all, ""));

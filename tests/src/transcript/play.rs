@@ -11,12 +11,12 @@ use super::http_client;
 use super::player::Player;
 use super::value::{Content, Input, Role, Transcript};
 
-/// What plays one side of a conversation.
+/// Player of one side of a conversation.
 pub(super) trait Play {
-    /// What comes out after this input.
+    /// Output after this input.
     fn step(&mut self, input: &Input) -> Vec<String>;
 
-    /// How its negotiation went, if it is a client that is played.
+    /// Decisions of the negotiation, if a client is played.
     fn decisions(&self) -> &[Decision] {
         &[]
     }
@@ -53,7 +53,7 @@ impl Transcript {
         }
     }
 
-    /// How the negotiation goes, if a client is played.
+    /// Decisions of the negotiation, if a client is played.
     pub fn decisions(&self) -> Vec<Decision> {
         let Ok(mut player) = self.player(Chunks::Whole) else { return Vec::new() };
         for step in self.steps() {
@@ -62,7 +62,7 @@ impl Transcript {
         player.decisions().to_vec()
     }
 
-    /// What comes out of each step.
+    /// Outputs of each step.
     fn outputs(&self, way: Chunks) -> Vec<Vec<String>> {
         let steps = self.steps();
         match self.player(way) {
@@ -153,10 +153,10 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What has come out since the last input.
+/// Output since the last input.
 #[derive(Debug)]
 pub(super) struct Output {
-    /// What a line that was sent begins with.
+    /// Prefix of a line that was sent.
     sender: &'static str,
     /// Bytes that were sent, and are not a line yet.
     sent: Vec<u8>,

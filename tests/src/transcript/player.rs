@@ -278,7 +278,7 @@ impl Player {
         self.out.push(line);
     }
 
-    /// What a call is called: by its name if it is held, by its handler if it did not get there.
+    /// Name of a call: its own if it is held, its handler's if it did not get there.
     fn name(&self, about: ReplyId) -> String {
         let held = self.held.iter().find(|(_, reply)| reply.id() == about);
         let waits = self.calls.iter().find(|request| request.reply.id() == about);
@@ -287,7 +287,7 @@ impl Player {
         name.unwrap_or("an unknown call").into()
     }
 
-    /// What must hold between inputs.
+    /// Checks the invariants between inputs.
     fn check(&mut self) {
         if self.life == Life::Reported {
             self.broken("`Closed` came without `Close`");

@@ -1,4 +1,4 @@
-//! How the server of a transcript is set up: the `=` lines, and what they say by default.
+//! Settings of a transcript's server: the `=` lines, and their defaults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::fixture::{Prompt, Resource, Template, Tool};
 
 type Result<T> = std::result::Result<T, String>;
 
-/// How the server of a transcript is set up.
+/// Settings of a transcript's server.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) era_policy: EraPolicy,
@@ -37,7 +37,7 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
 }
 
-/// What has arguments that are completed.
+/// Prompt or template whose arguments are completed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Completes {
     Prompt(Prompt),
@@ -130,7 +130,7 @@ pub(super) fn limit(limits: &mut Limits, text: &str) -> Result<()> {
         "max_in_flight_bytes" => limits.max_in_flight_bytes = number(value)?,
         "max_batch_bytes" => limits.max_batch_bytes = number(value)?,
         "max_endpoint_bytes" => limits.max_endpoint_bytes = number(value)?,
-        "max_token_bytes" => limits.max_token_bytes = number(value)?,
+        "max_id_bytes" => limits.max_id_bytes = number(value)?,
         "max_client_bytes" => limits.max_client_bytes = number(value)?,
         "max_subscriptions" => limits.max_subscriptions = number(value)?,
         "max_subscriptions_per_holder" => limits.max_subscriptions_per_holder = number(value)?,

@@ -19,7 +19,7 @@ pub struct Transcript {
     pub(super) lines: Vec<Line>,
 }
 
-/// Who is played, and how it is set up.
+/// Side that is played, with its settings.
 #[derive(Clone, Debug)]
 pub(super) enum Role {
     Server(Settings),
@@ -38,7 +38,7 @@ pub(super) struct Line {
     pub(super) content: Content,
 }
 
-/// What a line says.
+/// Content of a line.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     /// A comment, a setting, or nothing.
@@ -47,7 +47,7 @@ pub(super) enum Content {
     Output,
 }
 
-/// What is done to the machine.
+/// Input of the machine.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Input {
     Bytes(Vec<u8>),
@@ -56,13 +56,13 @@ pub(super) enum Input {
     Server(Act),
     Client(client::Act),
     Http(http::Act),
-    /// What comes back to a client over HTTP.
+    /// Part of an answer to a client over HTTP.
     Answer(http_client::Answer),
     /// A field of every request of a client over HTTP.
     Field(String, String),
 }
 
-/// What is done to a server.
+/// Act on a server.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Act {
     Answer {
@@ -91,7 +91,7 @@ pub(super) enum Act {
     },
 }
 
-/// What comes of a held call.
+/// End of a held call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Answer {
     Release(Option<Json>),
@@ -104,9 +104,9 @@ pub(super) enum Answer {
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) input: Input,
-    /// Which of the lines is the last of the input.
+    /// Index of the last line of the input.
     pub(super) last: usize,
-    /// Which of the lines are the outputs.
+    /// Indices of the output lines.
     pub(super) outputs: Vec<usize>,
 }
 

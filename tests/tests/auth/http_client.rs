@@ -1,178 +1,16 @@
 //! A client over HTTP with an authorizer: refused requests are held and sent again, whatever they are.
 
-use mcp_proto::auth::{AuthAction, AuthState, Authorizer, Config};
-use mcp_proto::client::{
-    self, CallError, CallId, CallOptions, ClientEvent, ConnectError, Negotiation,
-};
+use mcp_proto::auth::{AuthAction, AuthState, Config};
+use mcp_proto::client::{self, CallError, ClientEvent, ConnectError, Negotiation};
 use mcp_proto::frame::http1::StatusHead;
-use mcp_proto::http::client::{Action, ExchangeId, Request};
+use mcp_proto::http::client::Action;
 use mcp_proto::http::{self, Url};
 
 use mcp_proto::types::Implementation;
-use mcp_proto::{Binding, Duration, Json, UsageError};
-use serde_json::{Value, json};
+use mcp_proto::{Binding, Duration, UsageError};
 
-use super::world::{Person, SERVER, World};
-
-/// A client, its server, and the world of its authorizer.
-struct Host {
-    client: http::Client,
-    world: World,
-    /// Operations that need no token.
-    open: Vec<&'static str>,
-    /// The operations of the requests, with the status of the answer.
-    log: Vec<String>,
-    events: Vec<ClientEvent>,
-    is_closed: bool,
-}
-
-impl Host {
-    fn new(negotiation: Negotiation) -> Self {
-        Self::with(negotiation, |config| config)
-    }
-
-    fn with(negotiation: Negotiation, change: impl FnOnce(Config) -> Config) -> Self {
-        let config = client::Config::new(Implementation::new("app", "1.0.0"));
-        let config =
-            http::client::Config::new(Url::parse(SERVER).unwrap(), config.negotiation(negotiation));
-        let mut client = http::Client::new(config, Box::new(|| [0; 16]));
-        let mut world = World::new();
-        client.set_authorizer(authorizer(change)).unwrap();
-        world.now = mcp_proto::Instant::ZERO;
-        Self {
-            client,
-            world,
-            open: Vec::new(),
-            log: Vec::new(),
-            events: Vec::new(),
-            is_closed: false,
-        }
-    }
-
-    fn connect(&mut self) -> &mut Self {
-        self.client.handle_opened(self.world.now);
-        self.run();
-        self
-    }
-
-    fn call(&mut self, name: &str) -> CallId {
-        let params = Json::parse(format!(r#"{{"name":"{name}"}}"#)).unwrap();
-        let now = self.world.now;
-        self.client
-            .with(now, |it| it.call(now, "tools/call", params, CallOptions::default()))
-            .unwrap()
-    }
-
-    fn result(&self, call: CallId) -> Option<&Result<Json, CallError>> {
-        self.events.iter().find_map(|event| match event {
-            ClientEvent::Response { call: id, result, .. } if *id == call => Some(result),
-            _ => None,
-        })
-    }
-
-    /// Does all actions. Time stands still.
-    fn run(&mut self) {
-        while let Some(action) = self.client.poll_action() {
-            let now = self.world.now;
-            match action {
-                Action::Open { exchange, request } => self.serve(exchange, &request),
-                Action::Fetch { exchange, fetch } => {
-                    let (status, location, body) = self.world.answer(&fetch);
-                    if status == 0 {
-                        self.client.handle_failure(now, exchange, "no connection");
-                        continue;
-                    }
-                    let mut head = StatusHead::new(status);
-                    if let Some(location) = location {
-                        head.push("Location", location.as_bytes());
-                    }
-                    self.client.handle_head(now, exchange, &head);
-                    for piece in body.into_bytes().chunks(7) {
-                        self.client.handle_body(now, exchange, piece.to_vec().into());
-                    }
-                    self.client.handle_end(now, exchange);
-                }
-                Action::Authorize(action) => {
-                    if let Some(reply) = self.world.reply(action) {
-                        self.client.with_authorizer(now, reply).unwrap();
-                    }
-                }
-                Action::Event(event) => self.events.push(event),
-                Action::Close => self.is_closed = true,
-                _ => {}
-            }
-        }
-    }
-
-    /// The server's answer to a request.
-    fn serve(&mut self, exchange: ExchangeId, request: &Request) {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        let method = body["method"].as_str().unwrap_or(request.method).to_owned();
-        let name = body["params"]["name"].as_str().map(|name| format!(" {name}"));
-        let operation = format!("{method}{}", name.unwrap_or_default());
-        let field = |wanted: &str| {
-            let mut fields = request.fields.iter();
-            fields.find(|(name, _)| name == wanted).map(|(_, value)| value.to_string())
-        };
-        let refusal = self.world.judge(field("Authorization").as_deref(), &operation);
-        let refusal = refusal.filter(|_| !self.open.contains(&method.as_str()));
-        let now = self.world.now;
-        let (status, text) = match &refusal {
-            Some(refusal) => (refusal.status, String::new()),
-            None => answer(&method, &body),
-        };
-        self.log.push(format!("{operation} {status}"));
-        let mut head = StatusHead::new(status);
-        head.push("Content-Type", b"application/json");
-        if method == "initialize" {
-            head.push("Mcp-Session-Id", b"s1");
-        }
-        if let Some(refusal) = refusal {
-            let challenge = match (refusal.status, self.world.needs.get(&operation)) {
-                (403, Some(needed)) => {
-                    format!(r#"Bearer error="insufficient_scope", scope="{needed}""#)
-                }
-                _ => self.world.challenge.clone(),
-            };
-            head.push("WWW-Authenticate", challenge.as_bytes());
-        }
-        self.client.handle_head(now, exchange, &head);
-        self.client.handle_body(now, exchange, text.into());
-        self.client.handle_end(now, exchange);
-    }
-
-    fn pages(&self) -> usize {
-        self.world.pages.len()
-    }
-}
-
-fn authorizer(change: impl FnOnce(Config) -> Config) -> Authorizer {
-    let mut count = 0;
-    let random = move || {
-        count += 1;
-        [count; 16]
-    };
-    Authorizer::new(change(Config::new(Url::parse(SERVER).unwrap())), Box::new(random))
-}
-
-fn answer(method: &str, body: &Value) -> (u16, String) {
-    let result = match method {
-        "server/discover" => json!({
-            "resultType": "complete", "supportedVersions": ["2026-07-28"],
-            "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"},
-            "ttlMs": 0, "cacheScope": "private",
-        }),
-        "initialize" => json!({
-            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-            "serverInfo": {"name": "s", "version": "1"},
-        }),
-        "GET" => return (405, String::new()),
-        "DELETE" => return (200, String::new()),
-        _ if body["id"].is_null() => return (202, String::new()),
-        _ => json!({"resultType": "complete", "content": []}),
-    };
-    (200, json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string())
-}
+use super::host::{Host, authorizer};
+use super::world::{Person, SERVER};
 
 #[test]
 fn probe_is_held_and_sent_again_after_the_sign_in() {
@@ -225,6 +63,37 @@ fn stream_of_a_session_is_held_and_sent_again() {
     host.connect();
     assert_eq!(host.log[2..], ["GET 401", "GET 405"]);
     assert_eq!(host.pages(), 1);
+}
+
+#[test]
+fn sse_e5_the_authorizer_is_asked_for_the_stream_and_for_calls() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.is_old = true;
+    host.world.challenge = r#"Bearer scope="read""#.into();
+    host.world.needs.insert("tools/call w".into(), "write".into());
+    host.connect();
+    let stream = ["initialize 405", "GET 401", "GET 200"];
+    let session = ["initialize 202", "notifications/initialized 202"];
+    assert_eq!(host.log, [&stream[..], &session].concat());
+    let call = host.call("w");
+    host.run();
+    assert!(host.result(call).unwrap().is_ok(), "{:?}", host.log);
+    assert_eq!(host.log[5..], ["tools/call w 403", "tools/call w 202"]);
+    assert_eq!(host.pages(), 2);
+}
+
+#[test]
+fn sse_e5_a_sign_in_that_fails_is_told_and_not_the_first_refusal() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.is_old = true;
+    host.world.person = Person::Redirects("error=access_denied");
+    host.connect();
+    let Some(ClientEvent::Closed(Some(ConnectError::Unauthorized(error)))) = host.events.last()
+    else {
+        panic!("{:?}", host.events)
+    };
+    assert!(error.sign_in.is_some());
+    assert_eq!(host.log, ["initialize 405", "GET 401"]);
 }
 
 #[test]
@@ -361,13 +230,28 @@ fn cancelled_call_is_not_sent_after_the_sign_in() {
 }
 
 #[test]
-fn end_of_a_session_is_not_held() {
+fn end_of_a_session_is_sent_at_once_with_a_good_token() {
     let mut host = Host::new(Negotiation::Legacy);
     host.connect();
     let now = host.world.now;
     host.client.with(now, |it| it.close(now));
     host.run();
     assert!(host.is_closed);
+    assert_eq!(host.log.last().unwrap(), "DELETE 200");
+}
+
+#[test]
+fn end_of_a_session_waits_for_a_refresh() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.connect();
+    host.world.pass(3600);
+    // The server takes the next token alone.
+    host.world.accepted.clear();
+    let now = host.world.now;
+    host.client.with(now, |it| it.close(now));
+    host.run();
+    assert!(host.is_closed);
+    assert_eq!(host.world.grants(), ["authorization_code", "refresh_token"]);
     assert_eq!(host.log.last().unwrap(), "DELETE 200");
 }
 

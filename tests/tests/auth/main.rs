@@ -5,7 +5,10 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a driver of a test skips other actions")]
 
 mod discovery;
+mod grants;
+mod host;
 mod http_client;
+mod proofs;
 mod protected;
 mod proxies;
 mod security;

@@ -1,4 +1,4 @@
-//! What an attacker may try: S1 to S17.
+//! Attacks on a client's authorization: S1 to S17.
 
 use mcp_proto::auth::AuthError;
 

@@ -114,6 +114,22 @@ fn auth_a42_offline_access_is_asked_for_where_it_is_listed() {
 }
 
 #[test]
+fn offline_access_asks_for_consent() {
+    let page = |members: &str| {
+        let mut world = World::new();
+        world.issuer(ISSUER_PLACE, ISSUER, members);
+        world.request("x").unwrap();
+        world.pages.remove(0)
+    };
+    let offline = r#","scopes_supported":["offline_access"]"#;
+    assert_eq!(page(offline)["prompt"], "consent");
+    assert!(!page("").contains_key("prompt"));
+    // What the endpoint says is not said twice.
+    let endpoint = r#","authorization_endpoint":"https://a.example/authorize?prompt=login""#;
+    assert_eq!(page(&format!("{offline}{endpoint}"))["prompt"], "login");
+}
+
+#[test]
 fn auth_a43_scopes_are_those_of_the_challenge_or_of_the_server() {
     let supported = format!(
         r#"{{"resource":"{SERVER}","authorization_servers":["{ISSUER}"],"scopes_supported":["a","b"]}}"#

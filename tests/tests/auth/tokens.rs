@@ -19,10 +19,10 @@ fn auth_a20_parallel_requests_wait_for_one_refresh() {
     let mut world = signed_in();
     world.pass(3600);
     for _ in 0..10 {
-        assert_eq!(world.authorizer.access(world.now, "POST"), Access::Wait);
+        assert_eq!(world.access(), Access::Wait);
     }
     world.run().unwrap();
-    assert!(matches!(world.authorizer.access(world.now, "POST"), Access::Ready(_)));
+    assert!(matches!(world.access(), Access::Ready(_)));
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
 }
 
@@ -85,14 +85,14 @@ fn auth_a24_an_answer_without_a_refresh_token_keeps_the_earlier_one() {
 fn auth_a25_rotated_tokens_are_stored_before_they_are_used_and_a_failure_is_told() {
     let mut world = signed_in();
     world.pass(3600);
-    world.authorizer.access(world.now, "POST");
+    world.access();
     let mut kept = None;
     while kept.is_none() {
         match world.authorizer.poll_action().unwrap() {
-            AuthAction::Hold { id, key, .. } => {
+            AuthAction::Load { id, key, .. } => {
                 let record = world.store.get(&key).map(String::as_str);
                 let unix = Duration::from_secs(1_800_003_600);
-                world.authorizer.handle_held(world.now, id, unix, record);
+                world.authorizer.handle_loaded(world.now, id, unix, record);
             }
             AuthAction::Fetch(fetch) => {
                 let body = br#"{"access_token":"n","token_type":"Bearer","refresh_token":"m"}"#;
@@ -107,12 +107,12 @@ fn auth_a25_rotated_tokens_are_stored_before_they_are_used_and_a_failure_is_told
             _ => {}
         }
     }
-    assert_eq!(world.authorizer.access(world.now, "POST"), Access::Wait);
-    world.authorizer.handle_kept(world.now, kept.unwrap(), Err("disk full".into()));
+    assert_eq!(world.access(), Access::Wait);
+    world.authorizer.handle_released(world.now, kept.unwrap(), Err("disk full".into()));
     let unsaved = Some("disk full".into());
     let changed = AuthAction::Changed(AuthState::Ready { unsaved });
     assert_eq!(world.authorizer.poll_action(), Some(changed));
-    assert!(matches!(world.authorizer.access(world.now, "POST"), Access::Ready(_)));
+    assert!(matches!(world.access(), Access::Ready(_)));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn auth_a30_short_tokens_are_refreshed_by_a_share_of_their_life() {
 #[test]
 fn auth_a31_a_request_with_an_older_token_is_sent_again() {
     let mut world = signed_in();
-    let Access::Ready(old) = world.authorizer.access(world.now, "POST") else { panic!() };
+    let Access::Ready(old) = world.access() else { panic!() };
     world.pass(3600);
     world.request("x").unwrap();
     let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
@@ -204,7 +204,7 @@ fn auth_a33_missing_scopes_are_told_as_such() {
     let mut world = World::new();
     world.challenge = r#"Bearer scope="a""#.into();
     world.request("x").unwrap();
-    let Access::Ready(held) = world.authorizer.access(world.now, "POST") else { panic!() };
+    let Access::Ready(held) = world.access() else { panic!() };
     let refusal = Unauthorized::new(403, [&value[..]]);
     let sent = SentRequest { token: Some(held.token), operation: "x", tries: 0, nonces: 0 };
     let advice = world.authorizer.handle_refusal(world.now, &refusal, &sent);
@@ -235,13 +235,13 @@ fn auth_a36_zero_is_over_at_once_and_digits_are_a_number() {
     world.authorizer.authorize(world.now, &mcp_proto::auth::Scopes::none());
     world.run().unwrap();
     // One request has it, so that such answers do not ask for tokens without end.
-    assert!(matches!(world.authorizer.access(world.now, "POST"), Access::Ready(_)));
-    assert_eq!(world.authorizer.access(world.now, "POST"), Access::Wait);
+    assert!(matches!(world.access(), Access::Ready(_)));
+    assert_eq!(world.access(), Access::Wait);
     let mut world = World::new();
     world.token_members = r#","expires_in":"100""#.into();
     world.request("x").unwrap();
     world.pass(95);
-    assert_eq!(world.authorizer.access(world.now, "POST"), Access::Wait);
+    assert_eq!(world.access(), Access::Wait);
 }
 
 #[test]

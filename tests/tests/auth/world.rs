@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use mcp_proto::auth::{
     Access, AuthAction, AuthDecision, AuthError, AuthState, Authorizer, Config, Fetch, FetchAnswer,
-    RefusalAdvice, SentRequest,
+    RefusalAdvice, Secret, SentRequest,
 };
 use mcp_proto::http::{Unauthorized, Url};
 use mcp_proto::{Duration, Instant};
@@ -41,9 +41,10 @@ pub(crate) enum Person {
 
 pub(crate) struct World {
     pub(crate) authorizer: Authorizer,
+    server: Url,
     pub(crate) now: Instant,
     pub(crate) store: BTreeMap<String, String>,
-    /// Whether the store keeps records.
+    /// `Ok` if the store keeps records, or its error.
     pub(crate) keeps: Result<(), String>,
     /// Status, `Location` and body, by URL.
     pub(crate) documents: BTreeMap<String, (u16, Option<String>, String)>,
@@ -53,11 +54,15 @@ pub(crate) struct World {
     pub(crate) token_members: String,
     pub(crate) gives_refresh_token: bool,
     pub(crate) person: Person,
+    /// Whether anybody signs.
+    pub(crate) signs: bool,
     pub(crate) port: u16,
     /// The tokens that the server accepts.
     pub(crate) accepted: Vec<String>,
     /// The challenge of a 401.
     pub(crate) challenge: String,
+    /// The number of requests that the server refuses for want of a nonce.
+    pub(crate) nonces_wanted: u32,
     /// Scopes that operations need: a 403 names them.
     pub(crate) needs: BTreeMap<String, String>,
     /// Methods and URLs without queries, in order.
@@ -93,8 +98,10 @@ impl World {
             count += 1;
             [count; 16]
         };
-        let config = change(Config::new(Url::parse(server).unwrap()));
+        let server = Url::parse(server).unwrap();
+        let config = change(Config::new(server.clone()));
         let mut world = Self {
+            server,
             authorizer: Authorizer::new(config, Box::new(random)),
             now: Instant::ZERO,
             store: BTreeMap::new(),
@@ -104,9 +111,11 @@ impl World {
             token_members: r#","expires_in":3600"#.into(),
             gives_refresh_token: true,
             person: Person::Consents,
+            signs: true,
             port: 49152,
             accepted: Vec::new(),
             challenge: "Bearer".into(),
+            nonces_wanted: 0,
             needs: BTreeMap::new(),
             log: Vec::new(),
             pages: Vec::new(),
@@ -130,8 +139,11 @@ impl World {
 
     /// The same servers and store for another process.
     pub(crate) fn restart(self) -> Self {
-        let fresh = Self::new();
-        Self { authorizer: fresh.authorizer, ..self }
+        self.restart_with(|config| config)
+    }
+
+    pub(crate) fn restart_with(self, change: impl FnOnce(Config) -> Config) -> Self {
+        Self { authorizer: Self::with(change).authorizer, ..self }
     }
 
     pub(crate) fn document(&mut self, url: &str, status: u16, body: &str) {
@@ -163,11 +175,16 @@ impl World {
         self.now = self.now + Duration::from_secs(seconds);
     }
 
+    /// The credentials of a POST to the server.
+    pub(crate) fn access(&mut self) -> Access {
+        self.authorizer.access(self.now, "POST", &self.server)
+    }
+
     /// Sends a request until it is accepted or fails.
     pub(crate) fn request(&mut self, operation: &str) -> Result<(), AuthError> {
-        let mut tries = 0;
+        let (mut tries, mut nonces) = (0, 0);
         loop {
-            let credentials = match self.authorizer.access(self.now, "POST") {
+            let credentials = match self.access() {
                 Access::Ready(credentials) => Some(credentials),
                 Access::None => None,
                 Access::Wait => {
@@ -177,20 +194,32 @@ impl World {
             };
             self.sent += 1;
             let token = credentials.as_ref().map(|it| it.authorization.expose().to_owned());
-            let Some(refusal) = self.judge(token.as_deref(), operation) else {
+            let refusal = match self.wanted_nonce() {
+                None => self.judge(token.as_deref(), operation),
+                refusal => refusal,
+            };
+            let Some(refusal) = refusal else {
                 self.authorizer.handle_accepted(operation);
                 return Ok(());
             };
-            let sent =
-                SentRequest { token: credentials.map(|it| it.token), operation, tries, nonces: 0 };
+            let token = credentials.map(|it| it.token);
+            let sent = SentRequest { token, operation, tries, nonces };
             match self.authorizer.handle_refusal(self.now, &refusal, &sent) {
                 RefusalAdvice::Repeat => {}
                 RefusalAdvice::Wait => self.run()?,
                 RefusalAdvice::Fail(error) => return Err(error),
             }
             tries += 1;
+            nonces += u8::from(refusal.wants_nonce());
             assert!(tries <= 4, "a request is sent four times at most");
         }
+    }
+
+    /// The server's wish for another nonce.
+    fn wanted_nonce(&mut self) -> Option<Unauthorized> {
+        self.nonces_wanted = self.nonces_wanted.checked_sub(1)?;
+        self.authorizer.handle_nonce(&format!("server{}", self.nonces_wanted));
+        Some(Unauthorized::new(401, [&b"DPoP error=\"use_dpop_nonce\""[..]]))
     }
 
     /// The server's refusal.
@@ -199,7 +228,7 @@ impl World {
         authorization: Option<&str>,
         operation: &str,
     ) -> Option<Unauthorized> {
-        let token = authorization.and_then(|value| value.strip_prefix("Bearer "));
+        let token = authorization.and_then(|value| value.split_once(' ')).map(|(_, token)| token);
         let Some(token) = token.filter(|token| self.accepted.iter().any(|own| own == token)) else {
             return Some(Unauthorized::new(401, [self.challenge.as_bytes()]));
         };
@@ -250,26 +279,32 @@ impl World {
                 Some(Box::new(move |it| match answer {
                     (0, ..) => it.handle_unfetched(now, fetch.id),
                     (status, location, body) => {
+                        let nonce = body.contains("use_dpop_nonce").then_some("issuer");
                         let (location, body) = (location.as_deref(), body.as_bytes());
-                        it.handle_fetched(
-                            now,
-                            fetch.id,
-                            FetchAnswer { status, location, nonce: None, body },
-                        );
+                        let answer = FetchAnswer { status, location, nonce, body };
+                        it.handle_fetched(now, fetch.id, answer);
                     }
                 }))
             }
-            AuthAction::Hold { id, key, .. } => {
+            AuthAction::Load { id, key, .. } => {
                 let unix = Duration::from_secs(1_800_000_000 + now.as_micros() / 1_000_000);
                 let record = self.store.get(&key).cloned();
-                Some(Box::new(move |it| it.handle_held(now, id, unix, record.as_deref())))
+                Some(Box::new(move |it| it.handle_loaded(now, id, unix, record.as_deref())))
             }
             AuthAction::Release { id, key, record: Some(record) } => {
                 if self.keeps.is_ok() {
                     self.store.insert(key, record.expose().into());
                 }
                 let keeps = self.keeps.clone();
-                Some(Box::new(move |it| it.handle_kept(now, id, keeps)))
+                Some(Box::new(move |it| it.handle_released(now, id, keeps)))
+            }
+            AuthAction::Sign { .. } if !self.signs => None,
+            AuthAction::Sign { id, .. } => {
+                Some(Box::new(move |it| it.handle_signed(now, id, Ok(&[7; 64]))))
+            }
+            AuthAction::Subject { id } => {
+                let subject = Ok(Secret::new("canary-subject"));
+                Some(Box::new(move |it| it.handle_subject(now, id, subject)))
             }
             AuthAction::Remove { key } => {
                 self.store.remove(&key);
@@ -310,7 +345,9 @@ impl World {
         self.heads.push(head.collect());
         match (fetch.method, url.rsplit('/').next()) {
             ("POST", Some("token")) => {
-                let (status, body) = self.token(params(&format!("?{}", fetch.body.expose())));
+                let is_bound = fetch.fields.iter().any(|(name, _)| *name == "DPoP");
+                let form = params(&format!("?{}", fetch.body.expose()));
+                let (status, body) = self.token(form, if is_bound { "DPoP" } else { "bearer" });
                 (status, None, body)
             }
             ("POST", Some("register")) => {
@@ -326,7 +363,8 @@ impl World {
     }
 
     /// The token endpoint: a refresh token is good once.
-    fn token(&mut self, form: Params) -> (u16, String) {
+    fn token(&mut self, form: Params, token_type: &str) -> (u16, String) {
+        let exchanges = form["grant_type"].ends_with("token-exchange");
         let refreshes = form["grant_type"] == "refresh_token";
         let is_current = form.get("refresh_token") == self.refresh_token.as_ref();
         self.forms.push(form);
@@ -335,6 +373,10 @@ impl World {
         }
         if refreshes && !is_current {
             return (400, r#"{"error":"invalid_grant"}"#.into());
+        }
+        if exchanges {
+            let body = r#"{"access_token":"canary-jag","token_type":"N_A","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag"}"#;
+            return (200, body.into());
         }
         self.issued += 1;
         let token = format!("canary-access-{}", self.issued);
@@ -347,7 +389,7 @@ impl World {
             self.refresh_token = Some(refresh);
         }
         self.accepted = vec![token.clone()];
-        (200, format!(r#"{{"access_token":"{token}","token_type":"bearer"{members}}}"#))
+        (200, format!(r#"{{"access_token":"{token}","token_type":"{token_type}"{members}}}"#))
     }
 
     pub(crate) fn rows(&self, table: &str) -> Vec<&'static str> {

@@ -37,16 +37,28 @@ fn results_of_legacy_get_what_the_modern_era_has_in_addition() {
     let asked = forwarded(&mut bridged, Era::Modern, 1, "tools/list", json!({"cursor": "2"}));
     assert_eq!(asked["params"], json!({"cursor": "2"}));
     let tools = json!([{"name": "x", "inputSchema": {"type": "object"}, "new": 1}]);
+    // A modern server says who it is in each result.
+    let meta = json!({SERVER_INFO: {"name": "server", "version": "2", "mark": "kept"}});
     let answer = answered(&mut bridged, &asked, &json!({"tools": tools, "nextCursor": "3"}));
     let expected = json!({
         "resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": tools,
-        "nextCursor": "3",
+        "nextCursor": "3", "_meta": meta,
     });
     assert_eq!(answer["result"], expected);
     let asked = forwarded(&mut bridged, Era::Modern, 2, "tools/call", json!({"name": "x"}));
     assert_eq!(asked["params"], json!({"name": "x"}));
     let answer = answered(&mut bridged, &asked, &json!({}));
-    assert_eq!(answer["result"], json!({"resultType": "complete"}));
+    assert_eq!(answer["result"], json!({"resultType": "complete", "_meta": meta}));
+    let asked = forwarded(&mut bridged, Era::Modern, 3, "tools/call", json!({"name": "x"}));
+    let answer = answered(&mut bridged, &asked, &json!({"_meta": {"a/b": [1]}, "more": 2}));
+    let mut both = meta.clone();
+    both["a/b"] = json!([1]);
+    let expected = json!({"resultType": "complete", "_meta": both, "more": 2});
+    assert_eq!(answer["result"], expected);
+    let asked = forwarded(&mut bridged, Era::Modern, 4, "tools/call", json!({"name": "x"}));
+    let own = json!({SERVER_INFO: {"name": "own"}});
+    let answer = answered(&mut bridged, &asked, &json!({"_meta": own}));
+    assert_eq!(answer["result"]["_meta"], own);
 }
 
 #[test]
@@ -152,5 +164,17 @@ fn ping_is_answered_here() {
         bridged.client(&request(1, "ping", &json!({})));
         assert_eq!(only(bridged.to_client())["result"], json!({}));
         assert_eq!(bridged.to_server(), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn content_that_is_no_object_is_wrapped_whatever_is_known_of_its_tool() {
+    for content in [json!([1]), json!("text"), json!(null)] {
+        let mut bridged = quiet(Era::Legacy, Era::Modern);
+        let params = json!({"name": "not listed", "arguments": {}});
+        let asked = forwarded(&mut bridged, Era::Legacy, 1, "tools/call", params);
+        let result = json!({"resultType": "complete", "content": [], "structuredContent": content});
+        let answer = answered(&mut bridged, &asked, &result);
+        assert_eq!(answer["result"]["structuredContent"], json!({"result": content}));
     }
 }

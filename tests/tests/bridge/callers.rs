@@ -15,17 +15,15 @@ use mcp_proto::types::{
     RequestedSchema, StringSchema,
 };
 use mcp_proto::{Duration, Era, EraPolicy, Json};
-use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run_http, serve};
-use mcp_service::{
-    Bridge, BridgeConfig, Client, Context, Handler, Interrupt, Registry, Sharing, Socket,
-};
+use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, run_http, serve};
+use mcp_service::{Bridge, BridgeConfig, Client, Context, Handler, Interrupt, Registry, Sharing};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use serde_json::{Value, json};
 
 use super::ERAS;
 use super::cells::{BRIDGE, at, client, listen};
 
-/// Who calls: its principal, its era, whether it can be asked.
+/// Caller: its principal, its era, and true if it can be asked for input.
 #[derive(Clone, Copy, Debug)]
 struct Caller {
     principal: &'static str,
@@ -170,7 +168,7 @@ fn secret(number: usize) -> String {
     format!("secret-{number}-")
 }
 
-/// What a client is told and asked from here on.
+/// Records the notifications and requests of a client from here on.
 fn watch(client: &Client, caller: Caller, number: usize) -> Arc<Mutex<Vec<String>>> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let logs = seen.clone();
@@ -208,7 +206,7 @@ fn bridged(world: &World, era: Era, sharing: Sharing) -> (Bridge, Arc<Mutex<usiz
             let stop = std::future::pending();
             drop(serve(&server, registry(number), config, there, stop).await);
         });
-        Ok(Box::new(here) as Box<dyn Socket>)
+        Ok(Box::new(here) as Box<dyn ByteStream>)
     }));
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
     config.sharing = sharing;

@@ -7,8 +7,10 @@ use mcp_proto::client::{Config, Negotiation};
 use mcp_proto::http::Url;
 use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
 use mcp_proto::{Era, EraPolicy, ProtocolVersion, http, server};
-use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run, run_http, serve, serve_http};
-use mcp_service::{Bridge, BridgeConfig, Catalog, Client, HttpClientConfig, Socket};
+use mcp_service::runtime::{
+    BridgeTarget, ByteStream, Runtime, bridge, run, run_http, serve, serve_http,
+};
+use mcp_service::{Bridge, BridgeConfig, Catalog, Client, HttpClientConfig};
 use mcp_tests::bridge::script::{self, CellSteps, differences};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use mcp_tests::everything;
@@ -147,7 +149,7 @@ pub(super) fn pipe(world: &World, policy: EraPolicy, opened: Arc<Mutex<usize>>) 
             let registry = everything::registry().unwrap();
             drop(serve(&runtime, registry, config, there, std::future::pending()).await);
         });
-        Ok(Box::new(here) as Box<dyn Socket>)
+        Ok(Box::new(here) as Box<dyn ByteStream>)
     }))
 }
 
@@ -162,7 +164,7 @@ pub(super) fn at(port: u16) -> HttpClientConfig {
     HttpClientConfig::new(Url::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap())
 }
 
-/// What a client gets, step by step.
+/// Steps of a client's script, with their results.
 fn script(world: &World, down: Transport, era: Era, behind: Option<(Transport, Era)>) -> CellSteps {
     let client = client(era);
     script::equip(&client);

@@ -6,8 +6,8 @@ use mcp_proto::client::Negotiation;
 use mcp_proto::http::Url;
 use mcp_proto::types::{Implementation, LoggingLevel};
 use mcp_proto::{Duration, Era, EraPolicy, Instant, ProtocolVersion};
-use mcp_service::runtime::{BridgeTarget, Runtime, bridge};
-use mcp_service::{Bridge, BridgeConfig, Client, Clock, HttpClientConfig, Sharing, Socket};
+use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge};
+use mcp_service::{Bridge, BridgeConfig, Client, Clock, HttpClientConfig, Sharing};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 
 use super::ERAS;
@@ -173,7 +173,7 @@ fn failing(world: &World, times: &Arc<Mutex<Vec<Instant>>>, ends: usize) -> Brid
     let target = BridgeTarget::Stream(Arc::new(move || {
         let mut times = times.lock().unwrap();
         times.push(now(&here));
-        if times.len() > ends { works() } else { Ok(Box::new(stream().0) as Box<dyn Socket>) }
+        if times.len() > ends { works() } else { Ok(Box::new(stream().0) as Box<dyn ByteStream>) }
     }));
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
     config.client.negotiation = Negotiation::Pinned(ProtocolVersion::LATEST_MODERN);

@@ -2,6 +2,8 @@
 
 use mcp_proto::Duration;
 
+use mcp_proto::Limits;
+
 use super::*;
 
 const QUESTION: &str = r#"{"jsonrpc":"2.0","id":"q1","method":"elicitation/create",
@@ -154,6 +156,41 @@ fn response_that_comes_while_nobody_waits_is_kept_for_the_retry() {
     });
     bridged.client(&request(2, "tools/call", &modern(params)));
     assert_eq!(only(bridged.to_client())["result"]["content"], json!(["late"]));
+}
+
+#[test]
+fn what_a_legacy_server_asks_is_answered_at_the_latest_with_its_response() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let (_, asked) = parked(&mut bridged);
+    let line = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": []}});
+    bridged.server(&line.to_string());
+    let told: Vec<_> = bridged.to_server();
+    let ids: Vec<_> = told.iter().map(|it| it["id"].clone()).collect();
+    assert_eq!(ids, [json!("q1"), json!(7)]);
+    assert!(told.iter().all(|it| it["error"].is_object()), "{told:?}");
+}
+
+#[test]
+fn responses_that_nobody_comes_for_are_bounded_in_number() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let most = Limits::default().max_in_flight;
+    let mut states = Vec::new();
+    for id in 0..=u64::try_from(most).unwrap() {
+        let asked = call(&mut bridged, Era::Modern, id, json!({"name": "x"}));
+        bridged.server(&question());
+        states.push(only(bridged.to_client())["result"]["requestState"].clone());
+        let line = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [id]}});
+        bridged.server(&line.to_string());
+        bridged.to_server();
+    }
+    let retry = |id: u64, state: &Value| {
+        let params = json!({"name": "x", "requestState": state, "inputResponses": {}});
+        request(id, "tools/call", &modern(params))
+    };
+    bridged.client(&retry(9000, &states[0]));
+    assert_eq!(only(bridged.to_client())["error"]["code"], -32602);
+    bridged.client(&retry(9001, &states[1]));
+    assert_eq!(only(bridged.to_client())["result"]["content"], json!([1]));
 }
 
 #[test]

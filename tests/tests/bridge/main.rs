@@ -12,10 +12,12 @@ mod callers;
 mod cells;
 mod connections;
 mod faults;
+mod headers;
 mod inputs;
 mod same_era;
 mod subscriptions;
 mod tables;
+mod tasks;
 
 use mcp_proto::client::Negotiation;
 use mcp_proto::{Era, EraPolicy, ProtocolVersion};

@@ -94,6 +94,32 @@ fn subscription_of_a_legacy_client_becomes_one_at_a_modern_server() {
 }
 
 #[test]
+fn legacy_client_that_subscribes_twice_gets_each_update_once() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let begin = |bridged: &mut Bridged, id: u64| {
+        let uri = json!({"uri": "a:1"});
+        forwarded(bridged, Era::Legacy, id, "resources/subscribe", uri)["id"].clone()
+    };
+    let (first, second) = (begin(&mut bridged, 1), begin(&mut bridged, 2));
+    for (number, listen) in [(1, &first), (2, &second)] {
+        let honoured = json!({"resourceSubscriptions": ["a:1"]});
+        let ack = json!({"notifications": honoured, "_meta": {LISTENS: listen}});
+        bridged.server(&notification("notifications/subscriptions/acknowledged", ack));
+        assert_eq!(only(bridged.to_client())["id"], number);
+    }
+    assert_eq!(only(bridged.to_server())["params"]["requestId"], second);
+    for listen in [&first, &second] {
+        let params = json!({"uri": "a:1", "_meta": {LISTENS: listen}});
+        bridged.server(&notification("notifications/resources/updated", params));
+    }
+    assert_eq!(bridged.to_client().len(), 1);
+    // A third one is answered at once.
+    bridged.client(&request(3, "resources/subscribe", &json!({"uri": "a:1"})));
+    assert_eq!(only(bridged.to_client())["id"], 3);
+    assert_eq!(bridged.to_server(), Vec::<Value>::new());
+}
+
+#[test]
 fn resource_that_a_modern_server_does_not_honour_is_refused() {
     let mut bridged = quiet(Era::Legacy, Era::Modern);
     let asked =
@@ -101,6 +127,19 @@ fn resource_that_a_modern_server_does_not_honour_is_refused() {
     let ack = json!({"notifications": {}, "_meta": {LISTENS: asked["id"]}});
     bridged.server(&notification("notifications/subscriptions/acknowledged", ack));
     assert_eq!(only(bridged.to_client())["error"]["code"], -32602);
+}
+
+#[test]
+fn resources_that_are_refused_do_not_count_as_subscriptions() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    for id in 1..=2000 {
+        let uri = json!({"uri": format!("a:{id}")});
+        let asked = forwarded(&mut bridged, Era::Legacy, id, "resources/subscribe", uri);
+        let ack = json!({"notifications": {}, "_meta": {LISTENS: asked["id"]}});
+        bridged.server(&notification("notifications/subscriptions/acknowledged", ack));
+        assert_eq!(only(bridged.to_client())["error"]["code"], -32602, "{id}");
+        bridged.to_server();
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! What of a server's results is kept, for whom, and until when.
+//! Tests of the cache: the results that are kept, for which clients, and until when.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod law;
 mod model;
+mod wired;
 
-use mcp_proto::client::{Cache, CacheLimits, Cached, Change, List};
+use mcp_proto::client::{Cache, CacheContext, CacheLimits, Cached, Change, List};
 use mcp_proto::types::CacheScope;
 use mcp_proto::{Duration, Instant, Json};
 
@@ -36,7 +38,7 @@ fn only_results_that_the_specification_lets_be_kept_have_tickets() {
         ("ping", "{}", false),
         ("Tools/List", "{}", false),
     ] {
-        let ticket = cache.ticket("", method, &json(params));
+        let ticket = cache.ticket(&of(""), method, &json(params));
         assert_eq!(ticket.is_some(), kept, "{method} {params}");
     }
 }
@@ -69,7 +71,7 @@ fn t010_a_result_is_fresh_for_what_its_hints_say() {
     ] {
         let mut cache = Cache::default();
         let result = json(&format!("{{{hints}}}"));
-        let ticket = cache.ticket("", "tools/list", &json("{}")).unwrap();
+        let ticket = cache.ticket(&of(""), "tools/list", &json("{}")).unwrap();
         assert_eq!(cache.put(at(7), ticket, &result), fresh_ms > 0, "{hints}");
         let cached = get(&mut cache, at(7), "", "tools/list", "{}");
         assert_eq!(cached.as_ref().map(|cached| &cached.result), (fresh_ms > 0).then_some(&result));
@@ -105,7 +107,7 @@ fn a_request_is_its_method_and_parameters_as_values_and_no_meta() {
 }
 
 #[test]
-fn what_is_private_does_not_cross_contexts_and_what_is_public_does() {
+fn what_is_private_does_not_cross_principals_and_what_is_public_does() {
     let mut cache = Cache::default();
     put(&mut cache, "alice", "tools/list", "{}", "private");
     put(&mut cache, "alice", "prompts/list", "{}", "public");
@@ -126,7 +128,7 @@ fn what_is_private_does_not_cross_contexts_and_what_is_public_does() {
     // Whoever asked by themselves is given what everyone is given since.
     put(&mut cache, "bob", "prompts/list", "{}", "public");
     assert_eq!(cache.len(), 2);
-    cache.clear_context("alice");
+    cache.clear_principal("alice");
     assert_eq!(get(&mut cache, at(0), "alice", "tools/list", "{}"), None);
     assert!(get(&mut cache, at(0), "alice", "prompts/list", "{}").is_some());
     cache.clear();
@@ -163,7 +165,7 @@ fn a_change_drops_what_it_concerns() {
             let scope = if n % 2 == 0 { "public" } else { "private" };
             put(&mut cache, "alice", method, params, scope);
         }
-        cache.handle_change(&change);
+        cache.handle_change("s", &change);
         let mut gone = Vec::new();
         for (n, (method, params)) in requests.iter().enumerate() {
             if get(&mut cache, at(0), "alice", method, params).is_none() {
@@ -176,6 +178,56 @@ fn a_change_drops_what_it_concerns() {
 }
 
 #[test]
+fn results_of_another_server_or_variant_are_others() {
+    let mut cache = Cache::default();
+    put(&mut cache, "alice", "tools/list", "{}", "public");
+    let other = CacheContext::new("t", "alice");
+    for (context, is_found) in
+        [(of("bob"), true), (other.clone(), false), (of("alice").variant("v"), false)]
+    {
+        let ticket = cache.ticket(&context, "tools/list", &json("{}")).unwrap();
+        assert_eq!(cache.get(at(0), &ticket).is_some(), is_found);
+    }
+    // A change concerns all variants, and one server.
+    let ticket = cache.ticket(&of("alice").variant("v"), "tools/list", &json("{}")).unwrap();
+    assert!(cache.put(at(0), ticket, &result("public")));
+    let ticket = cache.ticket(&other, "tools/list", &json("{}")).unwrap();
+    assert!(cache.put(at(0), ticket, &result("private")));
+    cache.handle_change("s", &Change::ListChanged(List::Tools));
+    assert_eq!(cache.len(), 1);
+    cache.clear_server("s");
+    assert_eq!(cache.len(), 1);
+    cache.clear_server("t");
+    assert_eq!((cache.len(), cache.bytes()), (0, 0));
+}
+
+#[test]
+fn a_stale_result_is_given_to_those_who_want_one() {
+    let mut cache = Cache::default();
+    put(&mut cache, "", "tools/list", "{}", "public");
+    let ticket = cache.ticket(&of(""), "tools/list", &json("{}")).unwrap();
+    let second = Duration::from_secs(1);
+    assert_eq!(cache.get(at(10_000), &ticket), None);
+    assert!(cache.get_stale(at(10_999), &ticket, second).is_some());
+    assert_eq!(cache.get_stale(at(11_000), &ticket, second), None);
+    cache.handle_change("s", &Change::ListChanged(List::Tools));
+    assert_eq!(cache.get_stale(at(10_999), &ticket, second), None);
+}
+
+#[test]
+fn a_result_says_what_is_left_of_its_time() {
+    let mut cache = Cache::default();
+    put(&mut cache, "", "tools/list", "{}", "public");
+    let cached = get(&mut cache, at(0), "", "tools/list", "{}").unwrap();
+    for (now, left) in [(0, 10_000), (1, 9_999), (9_999, 1), (10_000, 0), (20_000, 0)] {
+        let text = cached.result_at(at(now));
+        let expected =
+            format!(r#"{{"resultType":"complete","cacheScope":"public","ttlMs":{left}}}"#);
+        assert_eq!(text.as_str(), expected);
+    }
+}
+
+#[test]
 fn what_was_asked_before_a_change_is_not_kept_after_it() {
     let mut cache = Cache::default();
     for (method, params, change, kept) in [
@@ -183,16 +235,16 @@ fn what_was_asked_before_a_change_is_not_kept_after_it() {
         ("tools/list", "{}", Change::ListChanged(List::Prompts), true),
         ("resources/read", r#"{"uri":"a:b"}"#, Change::ResourceUpdated("a:b".into()), false),
     ] {
-        let ticket = cache.ticket("", method, &json(params)).unwrap();
-        cache.handle_change(&change);
+        let ticket = cache.ticket(&of(""), method, &json(params)).unwrap();
+        cache.handle_change("s", &change);
         assert_eq!(cache.put(at(0), ticket, &result("public")), kept, "{method} {change:?}");
     }
-    let ticket = cache.ticket("alice", "tools/list", &json("{}")).unwrap();
-    cache.clear_context("alice");
+    let ticket = cache.ticket(&of("alice"), "tools/list", &json("{}")).unwrap();
+    cache.clear_principal("alice");
     assert!(!cache.put(at(0), ticket, &result("private")));
     // Of two results of the same request, that of the later one stays, whichever comes first.
-    let first = cache.ticket("", "tools/list", &json("{}")).unwrap();
-    let second = cache.ticket("", "tools/list", &json("{}")).unwrap();
+    let first = cache.ticket(&of(""), "tools/list", &json("{}")).unwrap();
+    let second = cache.ticket(&of(""), "tools/list", &json("{}")).unwrap();
     assert!(cache.put(at(0), second, &result("private")));
     assert!(!cache.put(at(1), first, &result("public")));
     assert_eq!(get(&mut cache, at(1), "", "tools/list", "{}").unwrap().received, at(0));
@@ -205,10 +257,10 @@ fn an_error_for_a_cursor_drops_all_pages() {
     put(&mut cache, "", "tools/list", "{}", "private");
     put(&mut cache, "", "tools/list", &page(1), "private");
     put(&mut cache, "", "prompts/list", "{}", "private");
-    let first = cache.ticket("", "tools/list", &json("{}")).unwrap();
+    let first = cache.ticket(&of(""), "tools/list", &json("{}")).unwrap();
     cache.handle_error(first);
     assert_eq!(cache.len(), 3);
-    let second = cache.ticket("", "tools/list", &json(&page(2))).unwrap();
+    let second = cache.ticket(&of(""), "tools/list", &json(&page(2))).unwrap();
     cache.handle_error(second);
     assert_eq!(cache.len(), 1);
     assert!(get(&mut cache, at(0), "", "prompts/list", "{}").is_some());
@@ -219,7 +271,7 @@ fn a_result_takes_the_place_of_another_even_if_it_is_not_kept() {
     for answer in [r#"{"ttlMs":0}"#, r#"{"resultType":"input_required","ttlMs":9}"#, "{}", "[]"] {
         let mut cache = Cache::default();
         put(&mut cache, "", "tools/list", "{}", "public");
-        let ticket = cache.ticket("", "tools/list", &json("{}")).unwrap();
+        let ticket = cache.ticket(&of(""), "tools/list", &json("{}")).unwrap();
         assert!(!cache.put(at(0), ticket, &json(answer)));
         assert_eq!((cache.len(), cache.bytes()), (0, 0), "{answer}");
     }
@@ -248,13 +300,13 @@ fn a_result_that_is_too_large_is_not_kept_and_drops_no_other() {
     let mut cache = Cache::new(limits);
     put(&mut cache, "", "prompts/list", "{}", "private");
     let large = json(&format!(r#"{{"ttlMs":9,"tools":["{}"]}}"#, "t".repeat(2000)));
-    let ticket = cache.ticket("", "tools/list", &json("{}")).unwrap();
+    let ticket = cache.ticket(&of(""), "tools/list", &json("{}")).unwrap();
     assert!(!cache.put(at(0), ticket, &large));
     assert_eq!(cache.len(), 1);
     let mut limits = CacheLimits::default();
     limits.max_entries = 0;
     let mut none = Cache::new(limits);
-    let ticket = none.ticket("", "tools/list", &json("{}")).unwrap();
+    let ticket = none.ticket(&of(""), "tools/list", &json("{}")).unwrap();
     assert!(!none.put(at(0), ticket, &result("public")));
     assert!(none.is_empty());
 }
@@ -263,13 +315,13 @@ fn a_result_that_is_too_large_is_not_kept_and_drops_no_other() {
 fn logs_do_not_show_whose_results_are_kept() {
     let mut cache = Cache::default();
     put(&mut cache, "secret", "resources/read", r#"{"uri":"secret:"}"#, "private");
-    let ticket = cache.ticket("secret", "resources/read", &json(r#"{"uri":"secret:"}"#));
+    let ticket = cache.ticket(&of("secret"), "resources/read", &json(r#"{"uri":"secret:"}"#));
     assert!(!format!("{cache:?} {ticket:?}").contains("secret"));
 }
 
 /// Has a result that is fresh for 10 s kept at the epoch.
 fn put(cache: &mut Cache, context: &str, method: &str, params: &str, scope: &str) {
-    let ticket = cache.ticket(context, method, &json(params)).unwrap();
+    let ticket = cache.ticket(&of(context), method, &json(params)).unwrap();
     assert!(cache.put(at(0), ticket, &result(scope)), "{method} {params}");
 }
 
@@ -280,8 +332,13 @@ fn get(
     method: &str,
     params: &str,
 ) -> Option<Cached> {
-    let ticket = cache.ticket(context, method, &json(params)).unwrap();
+    let ticket = cache.ticket(&of(context), method, &json(params)).unwrap();
     cache.get(now, &ticket)
+}
+
+/// Somebody who asks the server `s`.
+fn of(principal: &str) -> CacheContext {
+    CacheContext::new("s", principal)
 }
 
 fn result(scope: &str) -> Json {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::RngSeed;
 
-use super::{at, json};
+use super::{at, json, of};
 
 const CONTEXTS: [&str; 3] = ["", "alice", "bob"];
 
@@ -90,12 +90,12 @@ struct Both {
 struct Asked {
     context: usize,
     request: usize,
-    /// When, in steps.
+    /// Time in steps.
     step: usize,
     void: bool,
 }
 
-/// What is kept, in the order of use.
+/// Results that are kept, in the order of use.
 #[derive(Default)]
 struct Model {
     kept: Vec<Kept>,
@@ -116,7 +116,8 @@ impl Both {
         match step {
             Step::Ask { context, request } => {
                 let (method, params, _) = REQUESTS[*request];
-                let ticket = self.cache.ticket(CONTEXTS[*context], method, &json(params)).unwrap();
+                let ticket =
+                    self.cache.ticket(&of(CONTEXTS[*context]), method, &json(params)).unwrap();
                 let asked = Asked { context: *context, request: *request, step: n, void: false };
                 self.tickets.push((ticket, asked));
             }
@@ -144,7 +145,7 @@ impl Both {
             }
             Step::Get(_) | Step::Put { .. } | Step::Error(_) => {}
             Step::Change(change) => {
-                self.cache.handle_change(change);
+                self.cache.handle_change("s", change);
                 let (methods, uri): (&[&str], _) = match change {
                     Change::ResourceUpdated(uri) => (&["resources/read"], Some(uri)),
                     Change::ListChanged(List::Tools) => (&["tools/list"], None),
@@ -159,7 +160,7 @@ impl Both {
                 );
             }
             Step::ClearContext(context) => {
-                self.cache.clear_context(CONTEXTS[*context]);
+                self.cache.clear_principal(CONTEXTS[*context]);
                 self.drop(|_| true, |kept| kept.context == Some(*context));
             }
             Step::Clear => {
@@ -200,10 +201,13 @@ impl Model {
         let same = |kept: &Kept| {
             kept.request == asked.request && kept.context.is_none_or(|c| c == asked.context)
         };
-        if asked.void || self.kept.iter().any(|kept| same(kept) && kept.asked > asked.step) {
+        if asked.void {
             return false;
         }
-        self.kept.retain(|kept| !same(kept));
+        self.kept.retain(|kept| !same(kept) || kept.asked > asked.step);
+        if self.kept.iter().any(same) {
+            return false;
+        }
         let context = (!public).then_some(asked.context);
         let stale = at(self.now + ttl);
         let kept = Kept { request: asked.request, context, result, stale, asked: asked.step };
@@ -226,6 +230,6 @@ impl Kept {
     fn bytes(&self) -> usize {
         let (_, params, uri) = REQUESTS[self.request];
         let context = self.context.map_or("", |context| CONTEXTS[context]);
-        512 + params.len() + uri.len() + context.len() + self.result.as_bytes().len()
+        512 + "s".len() + params.len() + uri.len() + context.len() + self.result.as_bytes().len()
     }
 }

@@ -11,7 +11,7 @@ use mcp_service::testing::Pair;
 use mcp_service::{Call, Catalog, Client, Context, Handler, IntoToolResult, Registry};
 use serde_json::{Value, json};
 
-/// How the two eras are come to.
+/// Strategies that lead to each of the two eras.
 pub(crate) const ERAS: [Negotiation; 2] = [Negotiation::Auto, Negotiation::Legacy];
 
 /// The same, over whatever there is.
@@ -22,14 +22,14 @@ pub(crate) const WAYS: [Way; 4] = [
     Way { over: Over::Http, negotiation: Negotiation::Legacy },
 ];
 
-/// How a client and a server come together.
+/// Transport and strategy of a pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) over: Over,
     pub(crate) negotiation: Negotiation,
 }
 
-/// What is between them.
+/// Transport of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Over {
     Pipe,
@@ -65,7 +65,7 @@ impl From<Negotiation> for Way {
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
-/// What was noted down, in order.
+/// Notes in order.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -135,22 +135,22 @@ pub(crate) fn call(client: &Client) -> Call<CallToolResult> {
     client.call_tool("t", &json!({}))
 }
 
-/// What the tool said.
+/// Text of the tool's result.
 pub(crate) fn text(result: Result<CallToolResult, CallError>) -> String {
     result.unwrap().content[0].as_text().unwrap().to_owned()
 }
 
-/// How often the client has said something with this in it.
+/// Number of the client's messages that contain this.
 pub(crate) fn said(pair: &Pair, what: &str) -> usize {
     messages(pair, |mark| mark != "S>" && mark.ends_with('>'), what)
 }
 
-/// How often the server has.
+/// Number of the server's messages that contain this.
 pub(crate) fn served(pair: &Pair, what: &str) -> usize {
     messages(pair, |mark| mark == "S>" || mark.ends_with('<'), what)
 }
 
-/// How many of the messages with such a mark have this in them; heads of HTTP are none.
+/// Number of the messages with such a mark that contain this; heads of HTTP do not count.
 fn messages(pair: &Pair, of: impl Fn(&str) -> bool, what: &str) -> usize {
     let wire = pair.wire();
     let lines = wire.lines().filter_map(|line| line.split_once(' '));

@@ -1,4 +1,4 @@
-//! How a negotiation went, as the handle of a client tells it.
+//! Decisions of a negotiation, as the handle of a client reports them.
 
 use mcp_proto::client::{ConnectError, Decision, Negotiation};
 use mcp_proto::{EraPolicy, ProtocolVersion};
@@ -103,7 +103,7 @@ fn fresh(over: Over, policy: EraPolicy) -> Pair {
     pair(way, |_: Value, _| async { "done" }).era_policy(policy)
 }
 
-/// Where the negotiation was, and what people read of it.
+/// Steps of the negotiation, and their texts for people.
 fn told(client: &Client) -> Vec<String> {
     let told = |decision: &Decision| format!("{:?}: {decision}", decision.step);
     client.decisions().iter().map(told).collect()

@@ -1,4 +1,4 @@
-//! What servers tell: logs, other notifications, and what is wrong.
+//! Messages of servers: logs, other notifications, and errors.
 
 use std::task::Waker;
 

@@ -1,4 +1,4 @@
-//! What servers ask of the application.
+//! Requests of servers for input of the application.
 
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, Mutex};

@@ -71,7 +71,7 @@ async fn busy(given: Value, context: Context) -> Result<&'static str, Interrupt>
     Ok("done")
 }
 
-/// What is to come of a call.
+/// Required end of a call.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Answer,

@@ -1,4 +1,4 @@
-//! What clients want to be told of.
+//! Subscriptions of clients.
 
 use std::task::Poll;
 
@@ -158,7 +158,7 @@ fn hear(client: &Client, log: &Log) {
     client.on_change(move |change| match change {
         Change::ListChanged(list) => log.note(format!("{list:?}")),
         Change::ResourceUpdated(uri) => log.note(uri),
-        other => unreachable!("{other:?}"),
+        other @ (Change::TaskUpdated(_) | _) => unreachable!("{other:?}"),
     });
 }
 

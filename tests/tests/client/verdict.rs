@@ -1,4 +1,4 @@
-//! What is found out about a server, and believed the next time.
+//! Verdicts on a server that are stored and used the next time.
 
 use mcp_proto::client::{Negotiation, Verdict};
 use mcp_proto::{Era, EraPolicy};

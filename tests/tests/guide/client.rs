@@ -10,8 +10,8 @@ use mcp_tokio::types::{
 };
 use mcp_tokio::{
     CallError, CallToolResult, Client, ClientConfig, Command, ConnectError, ConnectFailure,
-    ErrorData, HttpClientConfig, Implementation, Negotiation, ProtocolVersion, Stderr, UsageError,
-    Verdict, connect_command, connect_http,
+    ErrorData, HttpClientConfig, Implementation, Negotiation, ProtocolVersion, Stderr, Url,
+    UsageError, Verdict, connect_command, connect_http,
 };
 use serde_json::{Value, json};
 
@@ -25,6 +25,7 @@ use mcp_tokio::{
     Change, ContentBlock, Context, Handler, HttpConfig, Interrupt, Json, List, Progress, Registry,
     ServerInfo, Structured,
 };
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -110,16 +111,14 @@ fn calls() -> Outcome {
     Ok(())
 }
 
-/// What there is.
+/// Names of the tools, text of the map, and completions of a city.
 async fn look(client: &Client) -> Result<Vec<String>, CallError> {
     let mut seen = Vec::new();
     for tool in client.list_tools().await?.tools {
         seen.push(tool.name);
     }
     for contents in client.read_resource("weather://map").await?.contents {
-        if let ResourceContents::Text(text) = contents {
-            seen.push(text.text);
-        }
+        seen.extend(contents.as_text().map(String::from));
     }
     let pack = CompletionReference::prompt("pack");
     let begun = CompleteRequestParams::new(pack, "city", "O");
@@ -127,7 +126,7 @@ async fn look(client: &Client) -> Result<Vec<String>, CallError> {
     Ok(seen)
 }
 
-/// What a result says.
+/// Text of a result.
 fn told(result: &CallToolResult) -> String {
     let texts = result.content.iter().filter_map(|block| block.as_text());
     let text = texts.collect::<Vec<_>>().join("\n");
@@ -186,7 +185,7 @@ async fn sample(asked: CreateMessageRequestParams) -> Result<CreateMessageResult
     Ok(CreateMessageResult::new("a model", text))
 }
 
-/// What servers may ask for, said before the client is connected.
+/// Declares the inputs that servers may ask for; called before the client is connected.
 fn enable(client: &Client) -> Result<(), UsageError> {
     client.on_form(show);
     client.on_url(open);
@@ -231,7 +230,7 @@ fn logs_and_changes() -> Outcome {
     Ok(())
 }
 
-/// What to do about a call that failed.
+/// Advice about a call that failed.
 fn advice(error: &CallError) -> &'static str {
     match error {
         CallError::Error { .. } => "the server says why",
@@ -295,6 +294,64 @@ async fn over_http(client: &Client, url: &str, token: &str) -> Result<(), Box<dy
     let server = connect_http(client, server).await?;
     eprintln!("{url} speaks {}", server.version);
     Ok(())
+}
+
+async fn behind_a_proxy(client: &Client, url: &str) -> Result<(), Box<dyn Error>> {
+    let mut server = HttpClientConfig::parse(url)?;
+    server.trusts_endpoint_origin = Some(Url::parse("http://10.0.0.7:8000")?);
+    connect_http(client, server).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn http_sse() -> Outcome {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/sse", listener.local_addr()?);
+    tokio::spawn(sse_server(listener));
+    let client = Client::new(Implementation::new("app", "1.0.0"));
+    behind_a_proxy(&client, &url).await?;
+    let transport = client.verdict().map(|verdict| verdict.transport);
+    assert_eq!(transport, Some(mcp_proto::client::Transport::HttpSse));
+    let rows: Vec<_> = client.decisions().iter().map(|decision| decision.row).collect();
+    assert_eq!(rows, ["legacy-by-error", "old-transport", "legacy"]);
+    client.ping().await?;
+    client.close().await;
+    Ok(())
+}
+
+/// A server of HTTP+SSE that sees itself at another origin.
+async fn sse_server(listener: TcpListener) -> std::io::Result<()> {
+    const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n\
+        event: endpoint\ndata: http://10.0.0.7:8000/messages\n\n";
+    const EMPTY: &str = "Content-Length: 0\r\nConnection: close\r\n\r\n";
+
+    let mut stream = None;
+    loop {
+        let (mut socket, _) = listener.accept().await?;
+        let mut text = String::new();
+        // The last byte of a request is that of its head, or the last brace of its body.
+        while !text.ends_with(if text.starts_with("POST") { "}" } else { "\r\n\r\n" }) {
+            let mut piece = [0; 4096];
+            let length = socket.read(&mut piece).await?;
+            text.push_str(&String::from_utf8_lossy(&piece[..length]));
+        }
+        if text.starts_with("GET /sse ") {
+            socket.write_all(STREAM.as_bytes()).await?;
+            stream = Some(socket);
+            continue;
+        }
+        let status = if text.starts_with("POST /messages ") { "202 Accepted" } else { "405 No" };
+        socket.write_all(format!("HTTP/1.1 {status}\r\n{EMPTY}").as_bytes()).await?;
+        let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        let message: Value = serde_json::from_str(body).unwrap_or_default();
+        if let (Some(stream), Some(_)) = (&mut stream, message.get("id")) {
+            let info = json!({ "name": "srv", "version": "1" });
+            let result =
+                json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": info });
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+            stream.write_all(format!("event: message\ndata: {answer}\n\n").as_bytes()).await?;
+        }
+    }
 }
 
 #[tokio::test]

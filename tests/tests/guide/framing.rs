@@ -161,7 +161,7 @@ fn framed(text: &str) -> Vec<u8> {
     out.to_vec()
 }
 
-/// What a server answers to these chunks and the end of the stream, in texts.
+/// Texts that a server answers to these chunks and the end of the stream.
 fn serve(chunks: &[&[u8]]) -> Vec<String> {
     let registry = registry();
     let mut config = server::Config::default();

@@ -2,13 +2,13 @@
 
 use std::error::Error;
 
-use mcp_proto::headers::{Header, HeaderError, MirroredHeaders, Plan};
+use mcp_proto::headers::{Header, HeaderError, HeaderPlan, MirroredHeaders};
 use mcp_proto::types::Tool;
 use mcp_proto::{Bytes, ErrorCode, Limits, header_name};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Where a request goes, by its head alone.
+/// Route of a request, by its head alone.
 fn route<'a>(
     fields: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> Result<&'static str, HeaderError> {
@@ -45,7 +45,7 @@ header_name!(Region = "Region");
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Place {
     city: String,
-    /// Where the data is.
+    /// The region of the data.
     region: Header<String, Region>,
 }
 
@@ -55,7 +55,7 @@ fn with_the_body() -> Outcome {
     let schema = Tool::of::<Place>("forecast")?.input_schema;
     let place: Place = serde_json::from_str(r#"{"city":"Oslo","region":"eu"}"#)?;
     assert_eq!((&*place.city, &**place.region), ("Oslo", "eu"));
-    let plan = Plan::compile(&schema)?;
+    let plan = HeaderPlan::compile(&schema)?;
     let plan_of = |tool: &str| (tool == "forecast").then_some(&plan);
     let body = Bytes::from(BODY.trim());
 

@@ -11,8 +11,11 @@
     reason = "what applications write: async handlers, and the cases that concern them"
 )]
 
+mod apps;
+mod cache;
 mod client;
 mod eras;
+mod follow_tasks;
 mod framing;
 mod gateways;
 mod machine;
@@ -24,6 +27,8 @@ mod second_hour;
 mod security;
 mod server;
 mod sign_in;
+mod skills;
+mod tasks;
 mod testing;
 #[cfg(feature = "validate")]
 mod validation;

@@ -1,14 +1,16 @@
-//! What the pages say is so: code, names, numbers, links.
+//! Tests that the pages are true: code, names, numbers, links.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use mcp_proto::Limits;
 
-/// Where what is quoted may stand: all of it is compiled and run by `cargo test`, or by `.ci/run`.
-const SOURCES: [&str; 7] = [
+/// Folders of quoted code: `cargo test` or `.ci/run` compiles and runs all of it.
+const SOURCES: [&str; 9] = [
     "mcp-proto/examples",
     "mcp-tokio/examples",
+    "mcp-tokio/examples/integrations/src/bin",
+    "mcp-tokio/examples/redis_tasks",
     "mcp-async-std/examples",
     "tests/bench/src/bin",
     "tests/tests/guide",
@@ -16,11 +18,19 @@ const SOURCES: [&str; 7] = [
     "tests/interop/servers/rmcp/src",
 ];
 
-/// What has another name where it is exported again.
+/// Folders of quoted files that a script or a test runs, with their language.
+const FILES: [(&str, &str, &str); 4] = [
+    ("caddy", "tests/proxies", "Caddyfile"),
+    ("dockerfile", "tests/platforms", "Dockerfile"),
+    ("json", "tests/interop/hosts/files", "json"),
+    ("nginx", "tests/proxies", "conf"),
+];
+
+/// Names of items that have another name where they are exported again.
 const ALIASES: [(&str, &str); 2] =
     [("HttpConfig", "http::Config"), ("ClientConfig", "client::Config")];
 
-/// What paths of other crates begin with.
+/// First segments of other crates' paths.
 const OTHERS: [&str; 8] = [
     "axum",
     "serde_json",
@@ -36,11 +46,22 @@ const OTHERS: [&str; 8] = [
 fn every_block_of_code_is_a_quote() {
     let sources: Vec<String> =
         SOURCES.iter().flat_map(|folder| files(folder, "rs")).map(|file| read(&file)).collect();
+    let is_of_a_file = |block: &Block| {
+        let of_language = FILES.iter().filter(|(language, ..)| *language == block.language);
+        let mut texts = of_language
+            .flat_map(|(_, folder, end)| named(folder, |name| name.ends_with(end)))
+            .map(|file| read(&file));
+        texts.any(|text| has(&text, &block.lines))
+    };
     let mut wrong = Vec::new();
     for page in pages() {
         for block in blocks(&read(&page)) {
             let quoted = match &*block.language {
-                "rust" | "json" | "text" => sources.iter().any(|source| has(source, &block.lines)),
+                "rust" | "text" => sources.iter().any(|source| has(source, &block.lines)),
+                "json" => {
+                    sources.iter().any(|source| has(source, &block.lines)) || is_of_a_file(&block)
+                }
+                "caddy" | "dockerfile" | "nginx" => is_of_a_file(&block),
                 "sh" => block.lines.iter().all(|line| is_command(line)),
                 // A dependency is said as it is for a stranger, who has no workspace.
                 "toml" => true,
@@ -157,7 +178,7 @@ fn spelled(name: &str, value: &str) -> String {
 /// A fenced block of a page.
 struct Block {
     language: String,
-    /// Where its fence is.
+    /// Line number of its fence.
     line: usize,
     lines: Vec<String>,
 }
@@ -209,6 +230,12 @@ fn is_command(line: &str) -> bool {
         let command = format!(" {} ", words.next().unwrap_or_default());
         return read(&root().join(script)).contains(&command);
     }
+    if program == Some("npx") {
+        let script = read(&root().join("tests/interop/inspector/run"));
+        let mut options = line.split_whitespace().filter(|word| word.starts_with("--"));
+        return line.starts_with("npx @modelcontextprotocol/inspector ")
+            && options.all(|option| script.contains(option));
+    }
     if program != Some("cargo") {
         return line.starts_with('#')
             || line.starts_with("curl ")
@@ -255,10 +282,15 @@ fn pages() -> Vec<PathBuf> {
 }
 
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join(folder)).unwrap();
-    let files = entries.map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> =
-        files.filter(|file| file.extension().is_some_and(|it| it == extension)).collect();
+    named(folder, |name| Path::new(name).extension().is_some_and(|it| it == extension))
+}
+
+fn named(folder: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap());
+    let mut files: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(&is_wanted))
+        .map(|entry| entry.path())
+        .collect();
     files.sort();
     files
 }

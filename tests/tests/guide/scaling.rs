@@ -24,7 +24,7 @@ struct Book {
     city: String,
 }
 
-/// What is kept at the client until the user has answered.
+/// Offer that the client keeps until the user has answered.
 #[derive(Serialize, Deserialize)]
 struct Offer {
     price: u32,

@@ -1,4 +1,4 @@
-//! When servers go away: what is repeated, when, and what an application sees.
+//! Failures of servers: calls that are repeated, their delays, and the view of the application.
 
 use std::error::Error;
 

@@ -29,7 +29,7 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
     Ok(registry)
 }
 
-/// What comes through is no message, and gets another answer.
+/// Status for a request that passes the checks: its body is no message.
 const THROUGH: u16 = 400;
 
 /// Stands for whatever knows tokens.

@@ -11,8 +11,8 @@ use mcp_tokio::types::{
 };
 use mcp_tokio::{
     Catalog, Change, Context, ErrorData, Handler, HandlerKind, HttpConfig, Implementation,
-    Interrupt, Json, List, Outcome, Progress, Registry, RouteResponse, Session, SessionError,
-    Structured, Tool, UsageError, limit_concurrency, limit_rate,
+    Interrupt, Json, List, ListEntry, Outcome, Progress, Registry, RouteResponse, Session,
+    SessionError, Structured, Tool, UsageError, limit_concurrency, limit_rate,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,12 +30,12 @@ type Tested = Result<(), Box<dyn Error>>;
 
 const BOTH: [Negotiation; 2] = [Negotiation::Legacy, Negotiation::Auto];
 
-/// Where to look.
+/// A place, and the day of the forecast.
 #[derive(Deserialize, JsonSchema)]
 struct Place {
     /// The name of a city.
     city: String,
-    /// How many days ahead; today without it.
+    /// Days ahead; today if it is absent.
     days: Option<u8>,
 }
 
@@ -58,7 +58,7 @@ const FORECAST: &str = r#"
   "name": "forecast",
   "description": "Tells the weather of a city",
   "inputSchema": {
-    "description": "Where to look.",
+    "description": "A place, and the day of the forecast.",
     "type": "object",
     "properties": {
       "city": {
@@ -66,7 +66,7 @@ const FORECAST: &str = r#"
         "type": "string"
       },
       "days": {
-        "description": "How many days ahead; today without it.",
+        "description": "Days ahead; today if it is absent.",
         "type": "integer",
         "minimum": 0,
         "maximum": 255
@@ -108,13 +108,27 @@ fn a_tool_whose_definition_is_given() -> Tested {
     Ok(())
 }
 
+#[derive(Default)]
+struct Counter {
+    asked: AtomicUsize,
+}
+
+impl Counter {
+    async fn count(&self, _: Place, _: Context) -> String {
+        format!("asked {} times", self.asked.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    async fn reset(&self, _: Place, _: Context) -> String {
+        format!("asked {} times until now", self.asked.swap(0, Ordering::Relaxed))
+    }
+}
+
 fn counting() -> Result<Registry<Handler>, UsageError> {
     let mut registry = weather()?;
-    let asked = Arc::new(AtomicUsize::new(0));
-    registry.tool("count", "Counts its calls", move |_: Place, _| {
-        let asked = asked.clone();
-        async move { format!("asked {} times", asked.fetch_add(1, Ordering::Relaxed) + 1) }
-    })?;
+    registry
+        .with(Arc::new(Counter::default()))
+        .tool("count", "Counts its calls", Counter::count)?
+        .tool("reset", "Starts counting again", Counter::reset)?;
     Ok(registry)
 }
 
@@ -122,7 +136,9 @@ fn counting() -> Result<Registry<Handler>, UsageError> {
 fn state() -> Tested {
     let registry = counting()?;
     called(registry.clone(), "count", &json!({ "city": "Oslo" }))?;
-    assert_eq!(called(registry, "count", &json!({ "city": "Oslo" }))?, "asked 2 times");
+    assert_eq!(called(registry.clone(), "count", &json!({ "city": "Oslo" }))?, "asked 2 times");
+    let reset = called(registry, "reset", &json!({ "city": "Oslo" }))?;
+    assert_eq!(reset, "asked 2 times until now");
     Ok(())
 }
 
@@ -296,7 +312,7 @@ fn resources() -> Tested {
 
 #[derive(Deserialize, JsonSchema)]
 struct Trip {
-    /// Where to go.
+    /// The destination.
     city: String,
 }
 
@@ -410,6 +426,38 @@ fn around_handlers() -> Tested {
     }
     let refused = pair.run(client.call_tool("forecast", &oslo))?;
     assert_eq!(refused.content[0].as_text(), Some("Too many calls; try again in 0.1 s."));
+    Ok(())
+}
+
+fn with_callers(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
+    registry.tool("warn", "Warns a city", warn)?;
+    registry.only_for(ListEntry::tool("warn"), |peer| {
+        peer.scopes().is_some_and(|scopes| scopes.contains("weather:warn"))
+    })?;
+    Ok(())
+}
+
+#[test]
+fn some_callers_only() -> Tested {
+    let mut registry = weather()?;
+    with_callers(&mut registry)?;
+    let mut pair = Pair::over_http(registry);
+    let client = pair.client();
+    assert_eq!(pair.run(client.list_tools())?.tools.len(), 1);
+    assert!(pair.run(client.call_tool("warn", &json!({ "city": "Oslo" }))).is_err());
+    Ok(())
+}
+
+fn city() -> Result<Registry<Handler>, UsageError> {
+    let mut registry = Registry::new(Implementation::new("city", "1.0.0"));
+    registry.mount("weather_", weather()?)?;
+    Ok(registry)
+}
+
+#[test]
+fn mounted() -> Tested {
+    let told = called(city()?, "weather_forecast", &json!({ "city": "Oslo" }))?;
+    assert_eq!(told, "It rains in Oslo.");
     Ok(())
 }
 

@@ -16,7 +16,7 @@ struct Outlook {
     /// The name of a city.
     #[schemars(length(min = 1))]
     city: String,
-    /// How many days ahead.
+    /// Days ahead.
     #[schemars(range(max = 7))]
     days: u8,
 }

@@ -18,7 +18,7 @@ fn without_meta(wire: &str) -> String {
     short
 }
 
-/// What follows the object that a text begins with. (No brace is in a string here.)
+/// Text after the object that a text begins with. (No brace is in a string here.)
 fn after_object(text: &str) -> &str {
     let mut depth = 0;
     let end = text.find(|c| {

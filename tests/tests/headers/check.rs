@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use mcp_proto::headers::{HeaderError, MirroredHeaders, Plan, ValueError, name_member};
+use mcp_proto::headers::{HeaderError, HeaderPlan, MirroredHeaders, ValueError, name_member};
 use serde_json::json;
 
 use super::{head, json, plan, told};
@@ -14,7 +14,10 @@ fn the_method_says_what_is_named() {
         ("prompts/get", Some("name")),
         ("resources/read", Some("uri")),
         ("tasks/get", Some("taskId")),
-        ("tasks/anything", Some("taskId")),
+        ("tasks/update", Some("taskId")),
+        ("tasks/cancel", Some("taskId")),
+        ("tasks/result", None),
+        ("tasks/list", None),
         ("tasks", None),
         ("tools/list", None),
         ("resources/subscribe", None),
@@ -256,7 +259,7 @@ fn arguments_are_found_along_their_paths() {
 
 #[test]
 fn t120_a_plan_is_made_once_and_knows_no_schema() {
-    let plan: Plan = {
+    let plan: HeaderPlan = {
         let schema = json!({"a": {"type": "integer", "x-mcp-header": "A"}, "rest": {"enum": ["x".repeat(10_000)]}});
         plan(&schema)
     };

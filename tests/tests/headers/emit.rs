@@ -1,6 +1,6 @@
 //! The client's role: which headers a request has.
 
-use mcp_proto::headers::{EmitError, Plan, standard};
+use mcp_proto::headers::{EmitError, HeaderPlan, standard};
 use serde_json::json;
 
 use super::{json, plan};
@@ -52,7 +52,7 @@ fn t121_arguments_become_headers() {
         "b":{"type":"boolean","x-mcp-header":"B"},
         "u":{"x-mcp-header":"U"},
         "o":{"properties":{"s":{"type":["string","null"],"x-mcp-header":"O"}}}}}"#;
-    let plan = Plan::compile(&json(schema)).unwrap();
+    let plan = HeaderPlan::compile(&json(schema)).unwrap();
     let table = [
         (
             r#"{"s":"x","i":42,"b":true,"u":1,"o":{"s":"y"},"rest":9}"#,
@@ -99,7 +99,7 @@ fn t121_what_no_header_can_say_is_not_sent() {
     assert!(error.to_string().len() < 400, "{error}");
 }
 
-fn emitted(plan: &Plan, arguments: &str) -> Result<String, EmitError> {
+fn emitted(plan: &HeaderPlan, arguments: &str) -> Result<String, EmitError> {
     let arguments = json(arguments);
     let headers = plan.emit(&arguments)?;
     let lines = headers

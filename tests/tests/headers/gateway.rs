@@ -1,6 +1,6 @@
 //! A gateway's role: a head alone, and a head with its body.
 
-use mcp_proto::headers::{BodyError, MirroredHeaders, Plan};
+use mcp_proto::headers::{BodyError, HeaderPlan, MirroredHeaders};
 use mcp_proto::{Bytes, ErrorCode, Limits};
 use serde_json::json;
 
@@ -99,8 +99,10 @@ fn bodies_of_all_kinds() {
     let body = request("resources/read", r#""uri":"file:///é","name":"x""#);
     assert_eq!(checked(&[VERSION, read, "Mcp-Name:=?base64?ZmlsZTovLy/DqQ==?="], &body), "ok");
     assert_eq!(checked(&[VERSION, read, "Mcp-Name:x"], &body), "Mcp-Name Mismatch");
-    let body = request("tasks/get", r#""taskId":"7","taskId":"8""#);
+    let body = request("tasks/get", r#""taskId":"8""#);
     assert_eq!(checked(&[VERSION, "Mcp-Method:tasks/get", "Mcp-Name:8"], &body), "ok");
+    let body = request("tasks/get", r#""taskId":"7","taskId":"8""#);
+    assert_eq!(checked(&[VERSION, "Mcp-Method:tasks/get", "Mcp-Name:8"], &body), "shape");
     // Wrong parameters are the server's to tell.
     let body = request("tools/call", r#""name":1,"arguments":{"n":42}"#);
     assert_eq!(checked(&[VERSION, CALL], &body), "ok");
@@ -139,7 +141,7 @@ fn request(method: &str, params: &str) -> String {
 }
 
 fn checked(fields: &[&str], body: &str) -> String {
-    let sql: Plan = plan(&json!({"n": {"type": "integer", "x-mcp-header": "N"}}));
+    let sql: HeaderPlan = plan(&json!({"n": {"type": "integer", "x-mcp-header": "N"}}));
     let body = Bytes::from(body.to_owned());
     let plan_of = |tool: &str| (tool == "sql").then_some(&sql);
     match head(fields).check_body(&body, &Limits::default(), plan_of) {

@@ -1,7 +1,7 @@
-//! What holds for all values: nothing is lost on the way, and nothing else is let through.
+//! Laws for all values: nothing is lost on the way, and nothing else is let through.
 
 use mcp_proto::Json;
-use mcp_proto::headers::{Integer, MAX_SAFE, MirroredHeaders, Plan, decode, encode};
+use mcp_proto::headers::{HeaderPlan, Integer, MAX_SAFE, MirroredHeaders, decode, encode};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-fn plan() -> Plan {
+fn plan() -> HeaderPlan {
     super::plan(&json!({
         "s": {"type": "string", "x-mcp-header": "S"},
         "i": {"type": "integer", "x-mcp-header": "I"},
@@ -100,7 +100,7 @@ fn arguments() -> impl Strategy<Value = Value> {
         .prop_map(|(s, i, b, os, oi)| json!({"s": s, "i": i, "b": b, "o": {"s": os, "i": oi}}))
 }
 
-/// What is no value for a header, or one of another type.
+/// Values that no header can hold, or only one of another type.
 fn odd() -> impl Strategy<Value = Value> {
     select(vec![json!(null), json!([]), json!({"s": "x"}), json!("x"), json!(true)])
 }

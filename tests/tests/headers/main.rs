@@ -1,4 +1,4 @@
-//! What HTTP headers repeat of a message: plans, values, and both roles.
+//! Headers that mirror parts of a message: plans, values, and both roles.
 
 #![expect(clippy::unwrap_used, reason = "a test ends here, and says why")]
 
@@ -12,7 +12,7 @@ mod plan;
 mod value;
 
 use mcp_proto::Json;
-use mcp_proto::headers::{HeaderError, MirroredHeaders, Plan};
+use mcp_proto::headers::{HeaderError, HeaderPlan, MirroredHeaders};
 use serde_json::Value;
 
 /// The fields of a head, `name: value` each, without a blank that is not the value's own.
@@ -23,9 +23,9 @@ fn head<'a>(fields: &[&'a str]) -> MirroredHeaders<'a> {
     }))
 }
 
-fn plan(properties: &Value) -> Plan {
+fn plan(properties: &Value) -> HeaderPlan {
     let schema = serde_json::json!({"type": "object", "properties": properties});
-    Plan::compile(&json(&schema.to_string())).unwrap()
+    HeaderPlan::compile(&json(&schema.to_string())).unwrap()
 }
 
 fn json(text: &str) -> Json {

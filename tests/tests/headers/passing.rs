@@ -129,7 +129,7 @@ fn a_long_name_in_escapes_is_the_name() {
 proptest! {
     #![proptest_config(cases(4000))]
 
-    /// What passes in pieces is what is right as a whole.
+    /// A body that passes in pieces passes as a whole, and the reverse.
     #[test]
     fn pieces_are_judged_as_the_whole_is(
         method in select(vec!["tools/call", "resources/read", "tasks/get", "tools/list"]),

@@ -1,4 +1,4 @@
-//! Which `x-mcp-header` annotations make headers, and which make a tool invalid.
+//! Plans: `x-mcp-header` annotations that make headers, and those that make a tool invalid.
 //!
 //! A schema stands for a tool's `inputSchema`; the verdict on it is one line: the entries of its
 //! plan, or what is wrong and where.
@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use mcp_proto::headers::{Declared, Entry, Plan, PlanError};
+use mcp_proto::headers::{Declared, Entry, HeaderPlan, PlanError};
 use mcp_proto::server::Registry;
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Json, UsageError};
@@ -272,7 +272,7 @@ fn depth_is_bounded() {
     // `Json::encode` goes deeper than what can be parsed.
     let deep = RawValue::from_string(nested(63)).unwrap();
     let deeper = Json::encode(&[[deep]]).unwrap();
-    assert_eq!(Plan::compile(&deeper), Err(PlanError::TooDeep));
+    assert_eq!(HeaderPlan::compile(&deeper), Err(PlanError::TooDeep));
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn what_is_accepted_is_what_the_schema_says() {
 const TCHAR: &[u8] =
     b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// How many annotations there are in a schema of the generator's, whatever leads to them.
+/// Number of annotations in a generated schema, at any place.
 fn annotations(schema: &Value) -> usize {
     let Some(members) = schema.as_object() else { return 0 };
     let below = members.iter().map(|(key, value)| match &**key {
@@ -466,8 +466,8 @@ fn misplaced(schema: &Value, at: &str) {
     assert_eq!(verdict(&schema.to_string()), format!("Misplaced {at}"), "{schema}");
 }
 
-fn compile(schema: &str) -> Result<Plan, PlanError> {
-    Plan::compile(&Json::parse(schema.to_owned()).unwrap())
+fn compile(schema: &str) -> Result<HeaderPlan, PlanError> {
+    HeaderPlan::compile(&Json::parse(schema.to_owned()).unwrap())
 }
 
 fn verdict(schema: &str) -> String {

@@ -1,11 +1,11 @@
-//! What is accepted, and what is found in it.
+//! Requests that are accepted, and their contents.
 
 use mcp_proto::frame::http1::{Incoming, RequestReader};
 use mcp_proto::{Bytes, Limits};
 
 use crate::{read, show};
 
-/// What comes in, and what is found. `{}` stands for a `Host` and the line end before it.
+/// Input, and the contents of what is read. `{}` stands for a `Host` and the line end before it.
 const TABLE: &[(&str, &str)] = &[
     ("", "closed"),
     ("\r\n", "closed"),

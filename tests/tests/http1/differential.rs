@@ -33,7 +33,7 @@ struct Seen {
     body: Option<Vec<u8>>,
 }
 
-/// How a stream ended.
+/// End of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ending {
     Refused,
@@ -80,8 +80,8 @@ proptest! {
     }
 }
 
-/// What is complete here is so there, and equal; where it ends here, it does not go on there,
-/// but for what only we refuse.
+/// Compares our reading with hyper's: each complete request is equal there. If our reading ends,
+/// hyper's ends too, except for requests that only we refuse.
 fn compare(stream: &[u8]) {
     let (ours, ending) = ours(stream);
     let theirs = hyper(stream);
@@ -108,7 +108,7 @@ fn compare(stream: &[u8]) {
     }
 }
 
-/// What our reader finds.
+/// Requests that our reader reads.
 fn ours(stream: &[u8]) -> (Vec<Seen>, Ending) {
     let mut requests: Vec<Seen> = Vec::new();
     let mut data = Vec::new();
@@ -142,7 +142,7 @@ fn seen(head: &Head) -> Seen {
     }
 }
 
-/// What hyper finds.
+/// Requests that hyper reads.
 fn hyper(stream: &[u8]) -> Vec<Seen> {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let service = service_fn(|request: hyper::Request<HyperBody>| {

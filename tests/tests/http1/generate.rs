@@ -20,7 +20,7 @@ pub(crate) enum Body {
     Chunked { chunks: Vec<(Vec<u8>, String)>, last: String, trailer: Vec<String> },
 }
 
-/// What makes a message another one when it stands somewhere in it.
+/// Strings that change the meaning of a message when they are inserted into it.
 const NASTY: &[&str] = &[
     "\r\n",
     "\n",
@@ -144,7 +144,7 @@ pub(crate) fn response() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// What goes over the wire.
+/// Bytes on the wire.
 pub(crate) fn bytes(stream: &[Request]) -> Vec<u8> {
     stream.iter().flat_map(Request::bytes).collect()
 }

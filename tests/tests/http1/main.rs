@@ -35,7 +35,7 @@ fn read(limits: &Limits, stream: &[u8]) -> Vec<Incoming> {
     std::iter::from_fn(|| reader.poll()).collect()
 }
 
-/// What was found, one request a line.
+/// Text of what was read, one request a line.
 fn show(found: &[Incoming]) -> String {
     found.iter().map(show_one).collect()
 }

@@ -1,4 +1,4 @@
-//! What is refused, with its status, and that nothing comes behind it.
+//! Requests that are refused, with their statuses; nothing after them is read.
 
 use std::collections::BTreeSet;
 

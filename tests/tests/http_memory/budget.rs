@@ -8,7 +8,7 @@ use super::{KIB, MIB, Meter};
 
 const MAX: usize = 8 * MIB;
 
-/// What the rest of a site takes: connections, sessions, what the test has of them.
+/// Memory of the rest of a site: connections, sessions, and the test's own view of them.
 const SLACK: usize = 3 * MIB;
 
 fn site() -> Site {

@@ -1,4 +1,4 @@
-//! What is there and does nothing: sessions and connections by the ten thousand.
+//! Memory of idle sessions and connections, by the ten thousand.
 
 use mcp_proto::server::{Change, InputRequired, List, Outcome};
 use mcp_proto::types::InputRequest;

@@ -42,7 +42,7 @@ impl Meter {
         meter
     }
 
-    /// What is in use counts as nothing from here on.
+    /// Sets the present usage as the zero of the meter.
     fn restart(&mut self) {
         ALLOCATOR.reset_peak_usage();
         self.before = ALLOCATOR.current_usage();

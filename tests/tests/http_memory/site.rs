@@ -11,7 +11,7 @@ use mcp_proto::server::{
 use mcp_proto::{Action, Bytes, Duration, Instant, Json, Limits, Machine};
 use mcp_tests::fuzz::{self, Answers};
 
-/// How a connection is found again.
+/// Number of a connection.
 pub(crate) type Number = usize;
 
 pub(crate) struct Site {
@@ -23,19 +23,19 @@ pub(crate) struct Site {
     pub(crate) connections: BTreeMap<Number, Client>,
     count: Number,
     pub(crate) owed: Vec<Reply>,
-    /// How many messages were reported as lost.
+    /// Number of messages that were reported as lost.
     pub(crate) lost: u64,
 }
 
 /// The other end of a connection.
 pub(crate) struct Client {
     connection: Connection,
-    /// What it has read and nobody has looked at.
+    /// Bytes that it has read and no test has taken.
     pub(crate) read: Vec<u8>,
     /// True if it reads: the driver of one that does not takes no actions and visits nobody.
     pub(crate) reads: bool,
     pub(crate) closed: bool,
-    /// How much it has read.
+    /// Number of bytes that it has read.
     pub(crate) count: usize,
 }
 
@@ -94,7 +94,7 @@ impl Site {
         self.take(number)
     }
 
-    /// What a client has read since it was looked at.
+    /// Takes what a client has read since the last take.
     pub(crate) fn take(&mut self, number: Number) -> String {
         let client = self.connections.get_mut(&number).expect("a client");
         String::from_utf8(std::mem::take(&mut client.read)).expect("text")

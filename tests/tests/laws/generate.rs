@@ -67,7 +67,7 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
             config.limits.max_line_bytes = line;
             config.limits.max_in_flight = requests;
             config.limits.max_in_flight_bytes = bytes;
-            config.limits.max_token_bytes = token;
+            config.limits.max_id_bytes = token;
             config.limits.max_depth = depth;
             config.limits.handler_timeout = handler;
             config.limits.input_timeout = handler;
@@ -80,7 +80,7 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
     )
 }
 
-/// What happens in a row.
+/// Sequences of operations.
 pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
     let time = || (0_u64..400).prop_map(Duration::from_millis);
     let op = prop_oneof![

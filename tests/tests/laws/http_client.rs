@@ -30,9 +30,10 @@ proptest! {
 
     #[test]
     fn chunking_never_matters_to_a_client_over_http(
-        modern in any::<bool>(),
+        kind in 0..3_u8,
         lines in prop::collection::vec(line(), 1..24),
     ) {
+        let (modern, sse) = (kind == 0, kind == 2);
         let era = if modern { "= verdict 2026-07-28" } else { "= negotiation legacy" };
         let settings = format!(
             "= role client\n= transport http\n{era}\n= capabilities {{\"elicitation\":{{}}}}\n\
@@ -40,6 +41,11 @@ proptest! {
         );
         let opened = if modern {
             "! call a tools/call {\"name\":\"x\"}\n! subscribe s {\"toolsListChanged\":true}\n".into()
+        } else if sse {
+            format!(
+                "1< 405\n2< 200 text/event-stream\n2< {ENDPOINT}\n3< 202\n2< event: {INITIALIZED}\n\
+                 4< 202\n! call a tools/call {{\"name\":\"x\"}}\n"
+            )
         } else {
             format!(
                 "1< 200 application/json\n1< Mcp-Session-Id: s\n1< {INITIALIZED}\n2< 202\n\
@@ -51,6 +57,9 @@ proptest! {
         transcript.keeps_laws().map_err(TestCaseError::fail)?;
     }
 }
+
+/// The event of a server of HTTP+SSE.
+const ENDPOINT: &str = r#""event: endpoint\ndata: /m\n\n""#;
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{}}}}"#;
 
@@ -76,6 +85,7 @@ fn op() -> impl Strategy<Value = Vec<u8>> {
         1 => (request(), request(), any::<u8>())
             .prop_map(|(request, other, manner)| vec![0x0C, request, other, manner]),
         4 => (0x10..0x1C_u8, any::<u8>()).prop_map(|(op, n)| vec![op, n]),
+        1 => request().prop_map(|request| vec![0x0B, request, 0xF0]),
         1 => select(vec![vec![0x1C], vec![0x10, 0], vec![0x15, 7], vec![0x11, 0]]),
     ]
 }
@@ -96,6 +106,7 @@ fn line() -> impl Strategy<Value = String> {
         "event: {\"jsonrpc\":\"2.0\",\"id\":\"e\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}}",
         "event: {\"jsonrpc\":",
         "event 1-1:",
+        ENDPOINT,
         "retry: 10",
         ":",
         "\"data: \" \"x\" * 400 \"\\r\\n\\r\"",

@@ -79,7 +79,7 @@ fn executions(runs: &Runs) -> usize {
 
 #[test]
 fn second_hour_01_an_error_of_a_handler_is_delivered_and_nothing_is_executed_again() {
-    let over_http = [Sessions::Sessions, Sessions::Stateless].map(Some);
+    let over_http = [Sessions::Stateful, Sessions::Stateless].map(Some);
     for sessions in over_http.into_iter().chain([None]) {
         for policy in POLICIES {
             for verdict in verdicts() {
@@ -103,7 +103,7 @@ fn second_hour_01_an_error_of_a_handler_is_delivered_and_nothing_is_executed_aga
 
 #[test]
 fn second_hour_01_a_slow_server_executes_each_call_once_whatever_the_verdict_says() {
-    for sessions in [None, Some(Sessions::Sessions), Some(Sessions::Stateless)] {
+    for sessions in [None, Some(Sessions::Stateful), Some(Sessions::Stateless)] {
         for policy in POLICIES {
             for verdict in verdicts() {
                 for latency in [10, 3000, 6000] {

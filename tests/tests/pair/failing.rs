@@ -1,4 +1,4 @@
-//! How a test fails: with the conversation so far, and with the seed.
+//! Failures of a test with a pair: they show the conversation so far, and the seed.
 
 use std::env;
 use std::future::{pending, poll_fn};

@@ -1,9 +1,12 @@
-//! `Pair` itself: time, the pipe, HTTP, what breaks them, and how a test fails.
+//! `Pair` itself: time, the pipe, HTTP, sign-in, what breaks them, and how a test fails.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod cache;
 mod executions;
 mod failing;
+mod follow_tasks;
+mod grants;
 mod http;
 mod pipe;
 mod recorder;

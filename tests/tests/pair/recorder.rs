@@ -12,10 +12,10 @@ use mcp_service::{Context, Drive, Handler, Registry, Service};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What arrived together, and when.
+/// Bytes that arrived together, and the time of arrival.
 pub(crate) type Heard = Arc<Mutex<Vec<(Instant, Bytes)>>>;
 
-/// What a server's handlers note down.
+/// Notes of a server's handlers.
 pub(crate) type Notes = Arc<Mutex<Vec<String>>>;
 
 #[derive(Deserialize, JsonSchema)]

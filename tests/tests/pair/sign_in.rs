@@ -12,13 +12,13 @@ use mcp_service::auth::{MemoryVault, Secret, SignIn, Vault, VaultLock};
 use mcp_service::testing::{AuthServer, Network, Pair, Person};
 use mcp_service::{Call, Client, HttpClientConfig, Registry};
 
-const SERVER: &str = "http://localhost/mcp";
-const ISSUER: &str = "http://localhost:9000";
+pub(super) const SERVER: &str = "http://localhost/mcp";
+pub(super) const ISSUER: &str = "http://localhost:9000";
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
-fn registry() -> Registry {
+pub(super) fn registry() -> Registry {
     let mut registry = Registry::new(Implementation::new("s", "1.0.0"));
     registry.tool("t", "Tells", |Nothing {}, _| async { "told" }).unwrap();
     registry
@@ -28,7 +28,7 @@ fn server() -> AuthServer {
     AuthServer::new(ISSUER, SERVER)
 }
 
-fn protected(server: &AuthServer) -> http::Config {
+pub(super) fn protected(server: &AuthServer) -> http::Config {
     let mut config = http::Config::default();
     let guard = server.clone();
     config.authorize = Some(Arc::new(move |head| guard.authorize(head)));
@@ -51,11 +51,11 @@ fn pair(server: AuthServer, vault: impl Vault + 'static) -> (Pair, AuthServer) {
     (pair, server)
 }
 
-fn call(client: &Client) -> Call<CallToolResult> {
+pub(super) fn call(client: &Client) -> Call<CallToolResult> {
     client.call_tool("t", &())
 }
 
-fn count(server: &AuthServer, line: &str) -> usize {
+pub(super) fn count(server: &AuthServer, line: &str) -> usize {
     server.log().iter().filter(|it| *it == line).count()
 }
 

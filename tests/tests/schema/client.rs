@@ -1,4 +1,4 @@
-//! What a client that is played sends, as the schemas have it.
+//! Messages of a client in a transcript, checked against the schemas.
 //!
 //! A request says itself whether it is modern; all else is judged by the revision that `initialize`
 //! has agreed on, if there was one.
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::schemas::{LATEST_LEGACY, MODERN, Schemas};
 
-/// What has been said so far.
+/// Conversation so far.
 #[derive(Default)]
 pub(crate) struct Conversation {
     /// The methods of the server's requests that have had no response, by id.
@@ -40,7 +40,7 @@ impl Conversation {
         }
     }
 
-    /// What is wrong with a line that the client sends.
+    /// Faults of a line that the client sends.
     pub(crate) fn client_sends(&mut self, schemas: &mut Schemas, line: &str) -> Vec<String> {
         let message: Value = serde_json::from_str(line).unwrap();
         let Some(batch) = message.as_array() else { return self.client_says(schemas, &message) };
@@ -123,6 +123,8 @@ fn asked(method: &str) -> Option<&'static str> {
         "subscriptions/listen" => "SubscriptionsListenRequest",
         "tools/call" => "CallToolRequest",
         "tools/list" => "ListToolsRequest",
+        // Of an extension.
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "JSONRPCRequest",
         custom if custom.starts_with("com.example/") => "JSONRPCRequest",
         custom if custom.starts_with("notifications/com.example/") => "JSONRPCNotification",
         _ => return None,

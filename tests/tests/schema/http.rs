@@ -1,4 +1,4 @@
-//! What a server that is played sends over HTTP, as the schemas have it.
+//! Messages of a server over HTTP in a transcript, checked against the schemas.
 //!
 //! Several connections speak at once, sessions have ids in common, and streams are replayed; so a
 //! message is valid if it answers any request that had its id, or belongs to any session.
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::schemas::{LATEST_LEGACY, MODERN, Schemas};
 use crate::server::{result_of, unasked};
 
-/// What has been said so far.
+/// Conversation so far.
 #[derive(Default)]
 pub(crate) struct Conversation {
     /// The methods of all requests, by id, and whether they are modern.
@@ -20,7 +20,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// What is wrong with a line of a transcript, if it is one that the machine writes.
+    /// Faults of a line of a transcript, if the machine writes it.
     pub(crate) fn line(&mut self, schemas: &mut Schemas, line: &str) -> Option<Vec<String>> {
         let (mark, line) = line.split_once(' ')?;
         let text = line.get(line.find(['{', '['])?..)?;
@@ -72,7 +72,7 @@ impl Conversation {
         shortest.unwrap_or_else(|| vec!["nobody asked for this".to_owned()])
     }
 
-    /// What a message may be, and by which revision.
+    /// Definitions that a message may have, with their revisions.
     fn definitions(&self, message: &Value) -> Vec<(String, Definition)> {
         let revisions = |modern: bool| match (modern, self.sessions.is_empty()) {
             (true, _) => vec![MODERN.to_owned()],

@@ -1,9 +1,10 @@
 //! All that the machines write in the transcripts is valid by the official schema of the revision
 //! that is spoken.
 //!
-//! Where a handler or an application of a transcript says what is not, a comment says so: `# not by
-//! the schema: why` is about the next line that comes out. Methods that begin with `custom/` are in no
-//! schema, and have any result; a client's begin with `com.example/` or `notifications/com.example/`.
+//! If a handler or an application of a transcript sends something invalid, a comment says so: `#
+//! not by the schema: why` is about the next line that comes out. Methods that begin with `custom/`
+//! are in no schema, and have any result; a client's begin with `com.example/` or
+//! `notifications/com.example/`.
 //!
 //! The revisions before 2025-11-25 have no form for an error about a message whose id could not be
 //! read. It is judged by 2025-11-25.
@@ -48,7 +49,7 @@ fn what_the_machines_write_is_valid() {
     assert!(wrong.is_empty(), "{} of {lines} lines:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What has been said so far, to the machine that is played and by it.
+/// Conversation so far, of the machine and its peer.
 enum Conversation {
     Server(server::Conversation),
     Client(client::Conversation),
@@ -68,7 +69,7 @@ impl Conversation {
         }
     }
 
-    /// What is wrong with a line of a transcript, if it is one that the machine writes.
+    /// Faults of a line of a transcript, if the machine writes it.
     fn line(&mut self, schemas: &mut Schemas, line: &str) -> Option<Vec<String>> {
         match self {
             Self::Http(conversation) => conversation.line(schemas, line),

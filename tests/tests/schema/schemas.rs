@@ -8,7 +8,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 pub(crate) const MODERN: &str = "2026-07-28";
-/// What a legacy message is judged by before it is known which revision is spoken.
+/// Revision for legacy messages before the session has one.
 pub(crate) const LATEST_LEGACY: &str = "2025-11-25";
 
 /// The official schemas, each read and each definition compiled when it is first needed.
@@ -25,7 +25,7 @@ impl Schemas {
         schema[container(schema)].get(name).is_some()
     }
 
-    /// What is wrong with a value that should be as defined.
+    /// Faults of a value that should have this definition.
     pub(crate) fn check(&mut self, revision: &str, name: &str, value: &Value) -> Vec<String> {
         if !self.defines(revision, name) {
             return vec![format!("{revision} has no {name}")];
@@ -40,7 +40,7 @@ impl Schemas {
         faults.map(|fault| format!("no {name} of {revision}: {fault}")).collect()
     }
 
-    /// What is wrong with an error response.
+    /// Faults of an error response.
     pub(crate) fn check_error(&mut self, revision: &str, message: &Value) -> Vec<String> {
         let no_form = message.get("id").is_none() && revision != MODERN;
         let revision = if no_form { LATEST_LEGACY } else { revision };
@@ -50,7 +50,7 @@ impl Schemas {
         self.check(revision, name.unwrap(), message)
     }
 
-    /// What is wrong with a response whose result should be as defined.
+    /// Faults of a response whose result should have this definition.
     pub(crate) fn check_result(
         &mut self,
         revision: &str,

@@ -1,4 +1,4 @@
-//! What a server that is played sends, as the schemas have it.
+//! Messages of a server in a transcript, checked against the schemas.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 
 use crate::schemas::{LATEST_LEGACY, MODERN, Schemas};
 
-/// What has been said so far.
+/// Conversation so far.
 #[derive(Default)]
 pub(crate) struct Conversation {
-    /// What the client has sent since its last newline.
+    /// Text of the client since its last newline.
     rest: Vec<u8>,
     /// The requests in flight, by id.
     requests: BTreeMap<String, Request>,
@@ -26,7 +26,7 @@ struct Request {
     cancelled: bool,
 }
 
-/// What matters of a message that a client sends. The rest is not looked at: it may be nested
+/// Members of a client's message that matter here. The rest is not looked at: it may be nested
 /// deeper than a `Value` can be.
 #[derive(Deserialize)]
 struct Sent {
@@ -86,7 +86,7 @@ impl Conversation {
         }
     }
 
-    /// What is wrong with a line that the server sends.
+    /// Faults of a line that the server sends.
     pub(crate) fn server_sends(&mut self, schemas: &mut Schemas, line: &str) -> Vec<String> {
         let message: Value = serde_json::from_str(line).unwrap();
         let Some(batch) = message.as_array() else { return self.server_says(schemas, &message) };

@@ -36,7 +36,7 @@ fn values_of_authorize_reach_handlers_with_each_request() {
 #[test]
 fn values_are_there_when_a_handler_runs_again_with_input() {
     for negotiation in ERAS {
-        let mut pair = over_http(negotiation, Sessions::Sessions, true);
+        let mut pair = over_http(negotiation, Sessions::Stateful, true);
         pair.client().on_form(|form| async move { form.accept(&json!({"sure": true})).unwrap() });
         assert_eq!(called(&mut pair, "ask"), "alice, files:read, POST, node 7, no token");
     }
@@ -45,7 +45,7 @@ fn values_are_there_when_a_handler_runs_again_with_input() {
 #[test]
 fn nothing_is_kept_without_the_setting_and_on_a_stream() {
     for negotiation in ERAS {
-        let mut pair = over_http(negotiation, Sessions::Sessions, false);
+        let mut pair = over_http(negotiation, Sessions::Stateful, false);
         assert_eq!(called(&mut pair, "who"), "alice, files:read, no head");
         let mut pair = Pair::new(registry()).negotiation(negotiation);
         assert_eq!(called(&mut pair, "who"), "nobody, no scopes, no head");
@@ -65,7 +65,7 @@ fn extensions_hold_a_value_of_each_type() {
 }
 
 fn ways() -> impl Iterator<Item = (Negotiation, Sessions)> {
-    let sessions = [Sessions::Sessions, Sessions::Stateless];
+    let sessions = [Sessions::Stateful, Sessions::Stateless];
     ERAS.into_iter().flat_map(move |era| sessions.map(|sessions| (era, sessions)))
 }
 

@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod callers;
+mod filters;
 mod middleware;
+mod mounts;
 mod resources;
 mod routes;
+mod state;

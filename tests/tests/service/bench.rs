@@ -127,24 +127,29 @@ impl Bench {
         self.turn();
     }
 
-    /// How long until the next deadline.
+    /// Time until the next deadline.
     pub(crate) fn flush_deadline(&self) -> Option<Duration> {
         self.service.poll_timeout().map(|at| at.duration_since(self.now))
     }
 
-    /// How often the service was woken since this was last asked.
+    /// Number of wakes of the service since the last look.
     pub(crate) fn wakes(&self) -> usize {
         self.wakes.0.swap(0, Ordering::SeqCst)
     }
 
     /// The lines that the service sends.
     pub(crate) fn out(&mut self) -> Vec<String> {
+        self.text().lines().map(str::to_owned).collect()
+    }
+
+    /// What is written, which may end within a line.
+    pub(crate) fn text(&mut self) -> String {
         let mut bytes = Vec::new();
         while !self.service.output().is_empty() {
             bytes.extend_from_slice(self.service.output());
             self.service.handle_written(self.service.output().len());
         }
-        String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()
+        String::from_utf8(bytes).unwrap()
     }
 
     /// The connection is as good as ever.
@@ -154,7 +159,7 @@ impl Bench {
     }
 }
 
-/// What opens a legacy session.
+/// Request that opens a legacy session.
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 
 /// A registry whose one tool, `t`, is `f`.
@@ -194,7 +199,7 @@ pub(crate) fn failure(id: u32, message: &str) -> String {
 pub(crate) struct Wakes(AtomicUsize);
 
 impl Wakes {
-    /// How often since this was last asked.
+    /// Number of wakes since the last look.
     pub(crate) fn take(&self) -> usize {
         self.0.swap(0, Ordering::SeqCst)
     }
@@ -206,7 +211,7 @@ impl Wake for Wakes {
     }
 }
 
-/// What a handler waits for.
+/// Gate at which a handler waits.
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Arc<Mutex<GateState>>);
 
@@ -230,7 +235,7 @@ impl Gate {
         waker.unwrap().wake();
     }
 
-    /// How often the handler was polled at the gate.
+    /// Number of polls of the handler at the gate.
     pub(crate) fn polls(&self) -> usize {
         self.0.lock().unwrap().polls
     }
@@ -260,7 +265,7 @@ pub(crate) async fn yield_now() {
     .await;
 }
 
-/// What handlers note down.
+/// Notes of handlers.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -311,12 +316,12 @@ impl Hands {
         });
     }
 
-    /// How many are not done.
+    /// Number of futures that are not done.
     pub(crate) fn count(&self) -> usize {
         self.0.lock().unwrap().len()
     }
 
-    /// How often one was woken since this was last asked.
+    /// Number of wakes since the last look.
     pub(crate) fn wakes(&self) -> usize {
         self.1.0.swap(0, Ordering::SeqCst)
     }

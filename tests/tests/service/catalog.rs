@@ -1,4 +1,4 @@
-//! What is offered changes while services run.
+//! Updates of a catalog while services run.
 
 use std::sync::{Arc, Mutex};
 use std::thread;

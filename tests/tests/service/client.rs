@@ -73,7 +73,7 @@ impl Client {
         self.say(json!({"id": id, "result": result}));
     }
 
-    /// What the server has sent.
+    /// Messages that the server has sent.
     pub(crate) fn out(&mut self) -> Vec<Value> {
         if let Some(hands) = &self.hands {
             hands.poll();
@@ -159,7 +159,7 @@ pub(crate) fn plain(mut response: Value) -> Value {
     response
 }
 
-/// What comes of a tool that returns a text.
+/// Response of a tool that returns a text.
 pub(crate) fn text(text: &str) -> Value {
     json!({"result": {"content": [{"type": "text", "text": text}]}})
 }

@@ -247,12 +247,12 @@ struct Stream {
     /// Chunks to be read; an empty one is the end.
     input: VecDeque<Bytes>,
     output: Vec<u8>,
-    /// How much may be written.
+    /// Number of bytes that may be written.
     room: usize,
     broken: Option<io::ErrorKind>,
     flushes: usize,
     flushes_block: bool,
-    /// What the timer was last set to.
+    /// Time to which the timer was last set.
     timer: Option<Instant>,
     stop: bool,
 }

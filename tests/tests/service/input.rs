@@ -1,4 +1,4 @@
-//! What a handler asks its client for: one handler, both eras.
+//! Requests of a handler for its client's input: one handler, both eras.
 
 use std::error::Error;
 use std::time::Duration;

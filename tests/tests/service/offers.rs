@@ -19,7 +19,7 @@ type Boxed = Box<dyn Error + Send + Sync>;
 
 #[derive(Deserialize)]
 struct Language {
-    /// What a text must be to be one.
+    /// Language of a text, one of the known ones.
     language: Known,
 }
 
@@ -261,7 +261,8 @@ fn failing(manner: &str) -> [(&'static str, Value); 4] {
     ]
 }
 
-/// What comes of a request, whether the handler is done at once, or later, or elsewhere.
+/// Checks the response to a request, with a handler that is done at once, later, or in another
+/// task.
 fn in_both_eras(method: &str, params: &Value, expected: &Value) {
     for era in ERAS {
         for client in [Client::new(era, registry()), Client::new(era, registry()).spawning()] {

@@ -1,4 +1,4 @@
-//! What an application sends to a legacy client outside of its requests.
+//! Messages of an application to a legacy client outside of its requests.
 
 use std::future::Future;
 use std::pin::Pin;

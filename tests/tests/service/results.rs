@@ -1,4 +1,4 @@
-//! What goes into a handler, and what may come out.
+//! Arguments of handlers, and their return values.
 
 use mcp_proto::types::{CallToolResult, ContentBlock, ImageContent, ResourceContents};
 use mcp_proto::{ErrorCode, ErrorData, Json};
@@ -134,7 +134,7 @@ fn an_error_of_any_kind_by_a_question_mark() {
     assert_eq!(bench.out(), [expected]);
 }
 
-/// What the client gets if a handler returns `value`.
+/// Response for the client if a handler returns `value`.
 fn result(value: impl IntoToolResult + Clone + Send + Sync + 'static) -> String {
     let mut bench = Bench::new(move |_: Value, _| std::future::ready(value.clone()));
     bench.call(1);

@@ -131,10 +131,10 @@ fn auth_a21_lock_of_a_file_holds_between_processes() {
 /// A page as an authorizer wants it shown.
 fn page(redirect_uri: &str) -> ConsentPage {
     let server = Url::parse("https://s.example/mcp").unwrap();
-    let config = Config::new(server).client("https://a.example", "id", None);
+    let config = Config::new(server.clone()).client("https://a.example", "id", None);
     let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
     let now = Instant::ZERO;
-    authorizer.access(now, "POST");
+    authorizer.access(now, "POST", &server);
     let sent = mcp_proto::auth::SentRequest { token: None, operation: "x", tries: 0, nonces: 0 };
     let mut is_refused = false;
     loop {
@@ -145,8 +145,8 @@ fn page(redirect_uri: &str) -> ConsentPage {
             continue;
         };
         match action {
-            AuthAction::Hold { id, .. } => {
-                authorizer.handle_held(now, id, Duration::from_secs(1), None);
+            AuthAction::Load { id, .. } => {
+                authorizer.handle_loaded(now, id, Duration::from_secs(1), None);
             }
             AuthAction::Fetch(fetch) => {
                 let body = if fetch.url.as_str().starts_with("https://s.example/") {

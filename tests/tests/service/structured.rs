@@ -159,7 +159,7 @@ fn what_is_no_json_is_an_error() {
     }
 }
 
-/// What a client makes of the structured content of a result; `None` if it does not fit.
+/// Structured content of a result, as a client reads it; `None` if it does not fit.
 fn read<T: DeserializeOwned>(result: &Value) -> Option<T> {
     let result: CallToolResult = serde_json::from_value(result.clone()).unwrap();
     result.structured().ok()
@@ -174,7 +174,7 @@ fn called(era: Era, value: impl IntoToolResult + Clone + Send + Sync + 'static) 
     result
 }
 
-/// How a tool that returns `value` is listed, and what comes of calling it.
+/// Entry in the list of a tool that returns `value`, and the response to a call of it.
 fn shown(era: Era, value: impl IntoToolResult + Clone + Send + Sync + 'static) -> (Value, Value) {
     let mut registry = Registry::<Handler>::new(Implementation::new("bench", "1"));
     let handler = move |_: Nothing, _| std::future::ready(value.clone());

@@ -44,7 +44,7 @@ fn said(context: &Context) -> String {
     said.unwrap_or_else(|| "nothing".into())
 }
 
-/// What a call of a tool comes to.
+/// Calls a tool, and returns its text.
 fn call(pair: &mut Pair, tool: &str, trace: Option<TraceContext>) -> String {
     let mut options = CallOptions::default();
     options.trace = trace.map(Box::new);

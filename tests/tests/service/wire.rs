@@ -157,7 +157,7 @@ fn the_rest_is_shown_as_it_is() {
     }
 }
 
-/// What is shown of a line.
+/// Text of a line as it is shown.
 fn masked(line: &str) -> String {
     let (mut bench, log) = shown();
     bench.line(line);

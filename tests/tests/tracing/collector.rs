@@ -10,7 +10,7 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-/// What was subscribed to.
+/// Spans and events of the subscriber.
 #[derive(Clone, Default)]
 pub(crate) struct Collector(Arc<Mutex<Seen>>);
 
@@ -49,6 +49,12 @@ impl Collector {
     /// The events, as text.
     pub(crate) fn events(&self) -> Vec<String> {
         self.lock().events.clone()
+    }
+
+    /// All that was written down.
+    pub(crate) fn shown(&self) -> String {
+        let seen = self.lock();
+        format!("{:?} {:?}", seen.spans, seen.events)
     }
 
     fn change(&self, id: &Id, change: impl FnOnce(&mut Span)) {

@@ -6,6 +6,7 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod collector;
+mod sign_in;
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;

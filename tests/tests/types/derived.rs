@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use mcp_proto::header_name;
-use mcp_proto::headers::{Declared, Header, HeaderValue, Kind, Plan};
+use mcp_proto::headers::{Declared, Header, HeaderPlan, HeaderValue, Kind};
 use mcp_proto::server::Registry;
 use mcp_proto::types::{Implementation, Prompt, Tool};
 use mcp_proto::{Json, UsageError};
@@ -22,7 +22,7 @@ header_name!(Shard = "Shard");
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug, Default)]
 struct Query {
-    /// Where to run it.
+    /// The region to run it in.
     region: Header<String, Region>,
     #[serde(default)]
     priority: Header<Option<u8>, Priority>,
@@ -40,7 +40,7 @@ fn headers_are_the_plain_type_and_their_name() {
             "type": "object",
             "properties": {
                 "region": {
-                    "description": "Where to run it.",
+                    "description": "The region to run it in.",
                     "type": "string",
                     "x-mcp-header": "Region",
                 },
@@ -62,7 +62,7 @@ fn headers_are_the_plain_type_and_their_name() {
         })
     );
     let tool = Tool::of::<Query>("query").unwrap();
-    let plan = Plan::compile(&tool.input_schema).unwrap();
+    let plan = HeaderPlan::compile(&tool.input_schema).unwrap();
     assert!(plan.warnings().next().is_none());
     let mut found: Vec<_> = plan.entries().iter().map(|e| (e.header(), e.declared())).collect();
     found.sort_by_key(|(header, _)| *header);
@@ -154,12 +154,12 @@ fn header_in_a_nested_type_of_one_field_is_found() {
     let of_one_field = Tool::of::<Arguments<Place>>("nested").unwrap();
     let in_place = Tool::of_verbatim::<Arguments<InPlace>>("nested").unwrap();
     for tool in [of_one_field, in_place] {
-        let plan = Plan::compile(&tool.input_schema).unwrap();
+        let plan = HeaderPlan::compile(&tool.input_schema).unwrap();
         assert_eq!(plan.entries()[0].path(), ["place", "region"]);
     }
 }
 
-/// Whether a type may be in a header.
+/// True if a type may be in a header.
 macro_rules! is_header_value {
     ($of:ty) => {{
         trait Otherwise {

@@ -246,7 +246,7 @@ fn parse(text: &str) -> Message {
     message
 }
 
-/// What is in a folder, sorted.
+/// Entries of a folder, sorted.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     paths.sort();

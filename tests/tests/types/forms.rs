@@ -1,4 +1,4 @@
-//! What a user fills into a form: defaults, and what does not fit.
+//! Values of a user in a form: defaults, and values that do not fit.
 
 use std::error::Error;
 use std::fs;
@@ -282,7 +282,7 @@ const FORM: &str = r#"{"type":"object","properties":{
     "odd":{}
     },"required":["text","none"]}"#;
 
-/// What is wrong with this value in a field of this schema.
+/// Error of this value in a field of this schema.
 fn field(schema: impl Into<PrimitiveSchemaDefinition>, value: &Value) -> Option<FieldError> {
     let form = form(RequestedSchema::new().required("field", schema));
     match form.accept(&json!({ "field": value })) {

@@ -57,7 +57,7 @@ fn option_of_a_field_that_is_not_required_is_no_null() {
         #[serde(default)]
         default: Option<bool>,
         choice: Option<Color>,
-        /// Where it is.
+        /// The place of it.
         nested: Option<Point>,
         list: Option<Vec<Option<String>>>,
     }
@@ -68,7 +68,7 @@ fn option_of_a_field_that_is_not_required_is_no_null() {
             "default": {"type": "boolean"},
             "choice": {"type": "string", "enum": ["Red", "Green"]},
             "nested": {
-                "description": "Where it is.",
+                "description": "The place of it.",
                 "type": "object",
                 "properties": {"x": {"type": "number"}},
                 "required": ["x"],

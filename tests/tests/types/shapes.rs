@@ -1,17 +1,18 @@
-//! What the examples do not show: unions, leniency, and the shapes of legacy revisions.
+//! Shapes that the examples do not show: unions, leniency, and those of legacy revisions.
 
 use mcp_proto::types::{
     Annotations, BooleanSchema, CacheScope, CallToolResult, CancelledNotificationParams,
-    CompleteResult, ContentBlock, CreateMessageRequestParams, CreateMessageResult, DiscoverResult,
-    ElicitAction, ElicitRequestParams, ElicitResult, ElicitationCapability,
-    ElicitationCompleteNotificationParams, EmptyResult, EnumOption, Icon, Implementation,
-    InitializeRequestParams, InitializeResult, InputRequest, InputRequests, LegacyTitledEnumSchema,
-    ListToolsResult, NumberSchema, PrimitiveSchemaDefinition, ProgressNotificationParams,
-    PromptMessage, RequestParams, RequestedSchema, ResourceContents, Role, SamplingMessage,
-    SamplingMessageContentBlock, SetLevelRequestParams, StringSchema, SubscribeRequestParams,
+    CompleteResult, ContentBlock, CreateMessageRequestParams, CreateMessageResult,
+    CreateTaskResult, DetailedTask, DiscoverResult, ElicitAction, ElicitRequestParams,
+    ElicitResult, ElicitationCapability, ElicitationCompleteNotificationParams, EmptyResult,
+    EnumOption, Icon, Implementation, InitializeRequestParams, InitializeResult, InputRequest,
+    InputRequests, LegacyTitledEnumSchema, ListToolsResult, NumberSchema,
+    PrimitiveSchemaDefinition, ProgressNotificationParams, PromptMessage, RequestParams,
+    RequestedSchema, ResourceContents, Role, SamplingMessage, SamplingMessageContentBlock,
+    SetLevelRequestParams, StringSchema, SubscribeRequestParams, TaskRequestParams,
     TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, ToolChoice,
     URLElicitationRequiredErrorData, UnsubscribeRequestParams, UntitledMultiSelectEnumSchema,
-    UntitledSingleSelectEnumSchema,
+    UntitledSingleSelectEnumSchema, UpdateTaskRequestParams,
 };
 use mcp_proto::{Json, RequestId};
 use serde::de::DeserializeOwned;
@@ -66,6 +67,37 @@ fn legacy_shapes_survive() {
             r#"{"elicitations":[{"mode":"url","message":"m","url":"https://a","elicitationId":"1"}]}"#,
         ),
         same::<UnsubscribeRequestParams>(r#"{"uri":"file:///a"}"#),
+    ];
+    assert_eq!(
+        shapes.into_iter().filter_map(Check::err).collect::<Vec<_>>(),
+        <[String; 0]>::default()
+    );
+}
+
+#[test]
+fn shapes_of_tasks_survive() {
+    let shapes = [
+        same::<CreateTaskResult>(
+            r#"{"resultType":"task","taskId":"t","status":"working","createdAt":"a",
+            "lastUpdatedAt":"b","ttlMs":null,"_meta":{"k":1}}"#,
+        ),
+        same::<DetailedTask>(
+            r#"{"taskId":"t","status":"input_required","statusMessage":"m","createdAt":"a",
+            "lastUpdatedAt":"b","ttlMs":60000,"pollIntervalMs":1000,
+            "inputRequests":{"k":{"method":"roots/list"}}}"#,
+        ),
+        same::<DetailedTask>(
+            r#"{"resultType":"complete","taskId":"t","status":"completed","createdAt":"a",
+            "lastUpdatedAt":"b","ttlMs":1,"result":{"content":[],"n":1.0},"_meta":{}}"#,
+        ),
+        same::<DetailedTask>(
+            r#"{"taskId":"t","status":"failed","createdAt":"a","lastUpdatedAt":"b","ttlMs":1,
+            "error":{"code":-32603,"message":"m","data":{"d":[1.0]}}}"#,
+        ),
+        same::<TaskRequestParams>(r#"{"taskId":"t"}"#),
+        same::<UpdateTaskRequestParams>(
+            r#"{"taskId":"t","inputResponses":{"k":{"action":"accept","content":{"n":1.0}}}}"#,
+        ),
     ];
     assert_eq!(
         shapes.into_iter().filter_map(Check::err).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! What a client checks of a server's tools.
+//! Checks of a server's tools by a client.
 
 use mcp_proto::types::{CallToolResult, Tool};
 use mcp_service::schema::{SchemaError, ToolSchemas};

@@ -18,7 +18,7 @@ fn schemas(schema: &Value) -> ToolSchemas {
     ToolSchemas::of(&Tool::new("t", json(schema))).unwrap()
 }
 
-/// What does not fit the schema, in words; empty if the value fits.
+/// Text of the misfits of a value; empty if it fits the schema.
 fn misfits(schema: &Value, value: &Value) -> String {
     let checked = schemas(schema).check_arguments(&json(value));
     checked.err().map(|misfits| misfits.to_string()).unwrap_or_default()

@@ -5,25 +5,36 @@
 //! - a request arrives once, with its method and its parameters, but for what belongs to one hop;
 //! - within an era a result, an error, progress and a question arrive as they were sent;
 //! - nothing is answered twice, nor after it was cancelled; a call is never sent twice;
-//! - when the server has ended, everything is answered, and nothing waits.
+//! - when the server has ended, everything is answered, and nothing waits;
+//! - the same lines in pieces give both peers the same bytes.
 
-mod json;
 mod model;
 
 use mcp_proto::Era;
 
-use json::ScriptBytes;
 use model::BridgeModel;
+
+use super::script_bytes::ScriptBytes;
 
 /// The most steps of a script.
 const MAX_STEPS: usize = 64;
 
-/// Plays a script.
+/// Plays a script, with whole lines and in pieces.
+///
+/// # Panics
+///
+/// If a property does not hold.
 pub fn bridge(data: &[u8]) {
+    let whole = play(data, usize::MAX);
+    assert!(whole == play(data, 1 + data.len() % 13), "pieces of lines make a difference");
+}
+
+/// Returns all bytes that the client has got, and all that the server has got.
+fn play(data: &[u8], chunk: usize) -> [Vec<u8>; 2] {
     let mut bytes = ScriptBytes::new(data);
     let eras = bytes.next();
     let era = |bit: u8| if eras & bit == 0 { Era::Legacy } else { Era::Modern };
-    let mut model = BridgeModel::new(era(1), era(2));
+    let mut model = BridgeModel::new(era(1), era(2), chunk);
     for _ in 0..MAX_STEPS {
         if bytes.is_empty() {
             break;
@@ -40,5 +51,5 @@ pub fn bridge(data: &[u8]) {
             _ => model.babble(&mut bytes),
         }
     }
-    model.end();
+    model.end()
 }

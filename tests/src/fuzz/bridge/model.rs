@@ -8,7 +8,7 @@ use mcp_proto::client::Negotiation;
 use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
 use serde_json::{Map, Value, json};
 
-use super::json::ScriptBytes;
+use super::super::script_bytes::ScriptBytes;
 use crate::bridge::Bridged;
 
 /// The methods that a client calls.
@@ -50,13 +50,15 @@ struct UnansweredRequest {
 }
 
 impl BridgeModel {
-    /// A bridge whose server is connected, and whose legacy client is initialized.
-    pub(super) fn new(down: Era, up: Era) -> Self {
+    /// A bridge whose server is connected, and whose legacy client is initialized. Lines arrive in
+    /// pieces of at most `chunk` bytes.
+    pub(super) fn new(down: Era, up: Era, chunk: usize) -> Self {
         let negotiation = match up {
             Era::Legacy => Negotiation::Legacy,
             Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
         };
-        let bridged = Bridged::new(EraPolicy::Auto, negotiation);
+        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation);
+        bridged.in_chunks_of(chunk);
         let mut model = Self {
             bridged,
             down,
@@ -186,9 +188,7 @@ impl BridgeModel {
         const CODES: [i64; 6] = [-32602, -32603, -32002, -32601, 1, -32042];
         let Some((id, waiting)) = self.take(bytes) else { return };
         let code = bytes.pick(&CODES).copied().unwrap_or(-32603);
-        // `null` is the same as no data.
-        let data = Some(bytes.value(2)).filter(|data| !data.is_null()).unwrap_or_else(|| json!(0));
-        let error = json!({"code": code, "message": "so", "data": data});
+        let error = json!({"code": code, "message": "so", "data": bytes.value(2)});
         let line = json!({"jsonrpc": "2.0", "id": waiting.id, "error": error});
         self.answered.push(waiting.id);
         self.bridged.server(&line.to_string());
@@ -298,8 +298,9 @@ impl BridgeModel {
         self.settle();
     }
 
-    /// The server ends: whoever waits gets an answer, and whoever comes then too.
-    pub(super) fn end(mut self) {
+    /// The server ends: whoever waits gets an answer, and whoever comes then too. Returns all bytes
+    /// that the client has got, and all that the server has got.
+    pub(super) fn end(mut self) -> [Vec<u8>; 2] {
         self.bridged.server_ends();
         self.bridged.to_server();
         self.settle();
@@ -308,6 +309,7 @@ impl BridgeModel {
             assert!(left.is_empty(), "not answered: {left:?}");
             assert!(self.bridged.responses <= self.bridged.requests);
         }
+        self.bridged.into_sent()
     }
 
     /// Takes answers to requests that wait; whatever they are.

@@ -35,13 +35,13 @@ pub fn run_client(script: &ClientScript) {
     play_all(|cut| Play::new(script, cut).play(script));
 }
 
-/// What can be seen from outside, in order.
+/// Observable behaviour, in order.
 #[derive(PartialEq, Debug)]
 enum Entry {
     Sent(Vec<u8>),
     Event(String),
     Close,
-    /// What a command has returned.
+    /// Result of a command.
     Done(String),
     /// After each step: the next deadline, and whether more is wanted.
     Rest(Option<Instant>, bool),
@@ -53,12 +53,12 @@ struct Play {
     now: Instant,
     model: Model,
     server: Hostile,
-    /// What the server says later.
+    /// Text of the server that is held back.
     pending: Option<Vec<u8>>,
     asked: VecDeque<InputReply>,
     void: VecDeque<InputReply>,
     dropped: Vec<InputId>,
-    /// How many calls were made, successful or not.
+    /// Number of calls, successful or not.
     tags: u64,
     log: Vec<Entry>,
 }
@@ -152,7 +152,7 @@ impl Play {
         self.settle();
     }
 
-    /// What the application does.
+    /// Runs an act of the application.
     fn act(&mut self, op: &ClientOp) {
         let now = self.now;
         match op {
@@ -328,7 +328,7 @@ impl Play {
         }
     }
 
-    /// What was held back goes out.
+    /// Sends the text that was held back.
     fn flush(&mut self) {
         if let Some(pending) = self.pending.take() {
             self.feed(&pending);
@@ -434,7 +434,7 @@ pub(super) fn level(n: u8) -> LoggingLevel {
     }
 }
 
-/// What an application may give.
+/// Input that an application may give.
 pub(super) fn input(n: u8) -> Result<Json, ErrorData> {
     let text = match n & 7 {
         0 | 1 => "{\"action\":\"accept\",\"content\":{}}",

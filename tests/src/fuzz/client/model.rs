@@ -1,5 +1,5 @@
-//! What must hold of a client whatever its server does, by somebody who knows no more of it than
-//! what it writes and what it tells.
+//! Invariants of a client with any server, checked by a model that sees only the bytes it writes
+//! and the events it reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(super) struct Model {
     /// The calls that have had their response, and the subscriptions that have ended.
     over: BTreeSet<CallId>,
     subscriptions: BTreeMap<SubscriptionId, Subscription>,
-    /// What the server waits for, and for which call.
+    /// Inputs that the server waits for, with their calls.
     inputs: BTreeMap<InputId, Option<CallId>>,
     last_input: Option<InputId>,
     /// All ids that requests have had.
@@ -33,11 +33,12 @@ pub(super) struct Model {
     /// The ids of those that the server has said something to; `None` once it has said what is hard
     /// to tell.
     replied: Option<BTreeSet<String>>,
-    /// What a legacy server was asked about each resource last: to tell of it, or not to.
+    /// Last request to a legacy server about each resource: true to subscribe, false to
+    /// unsubscribe.
     resources: BTreeMap<String, bool>,
     /// True if the last `initialize` said that roots change.
     tells_roots: bool,
-    /// How many actions there have been.
+    /// Number of actions so far.
     actions: usize,
 }
 
@@ -54,7 +55,7 @@ enum Phase {
 }
 
 struct Call {
-    /// What its request says, if that tells it from others.
+    /// Text that tells its request from others, if there is one.
     tag: Option<String>,
     ends: Instant,
     wants_progress: bool,
@@ -417,7 +418,7 @@ impl Model {
         self.phase = Phase::Closed;
     }
 
-    /// How many actions there have been, and whether the answer to what was read needs one.
+    /// Number of actions so far, and whether the answer to the request that was read needs another.
     pub(super) fn awaits(&self, read: &Read) -> (usize, bool) {
         let value = oracle::id_value(&read.id).unwrap_or_default();
         let waits = |call: &Call| call.out.as_ref() == Some(&value);

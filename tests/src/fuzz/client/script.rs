@@ -1,6 +1,6 @@
 //! Bytes as a conversation with a server on a byte stream, from the client's side.
 //!
-//! What the server writes stands there as it is. Controls that no JSON text holds are what happens
+//! Bytes are text of the server, as it is. Controls that no JSON text holds are what happens
 //! beside: the application acts, time passes, and the server says what fits to what it has read.
 //!
 //! | control | then | what happens |
@@ -87,16 +87,16 @@ pub enum ClientOp {
     Tell(u8),
     /// The server asks the client.
     Ask(u8),
-    /// What the server says next goes out with what it says after that.
+    /// Keeps the next text of the server back until the text after it.
     Hold,
 }
 
 /// A client's settings, and a conversation with it.
 #[derive(Clone, Debug)]
 pub struct ClientScript {
-    /// How the client behaves.
+    /// Settings of the client.
     pub config: Config,
-    /// What happens, in order. The server is there before.
+    /// Steps, in order. The server is connected before the first. The server is there before.
     pub ops: Vec<ClientOp>,
 }
 
@@ -177,7 +177,7 @@ fn config([negotiation, verdict, line, calls, offers, times]: [u8; 6]) -> Config
     limits.max_line_bytes = if line == 0 { 4096 } else { usize::from(line) * 8 - 8 };
     limits.max_in_flight = if calls == 0 { 6 } else { usize::from(calls % 8) };
     limits.max_depth = if calls & 0x80 == 0 { 128 } else { 5 };
-    limits.max_token_bytes = if calls & 0x40 == 0 { 64 } else { 4 };
+    limits.max_id_bytes = if calls & 0x40 == 0 { 64 } else { 4 };
     limits.max_input_rounds = 2;
     limits.max_pages = 3;
     limits.max_list_bytes = if calls & 0x20 == 0 { 1024 } else { 8 };
@@ -200,7 +200,7 @@ const VERDICT: &str = r#"{"version":"2026-07-28","discover":{"resultType":"compl
     "supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,
     "cacheScope":"private"}}"#;
 
-/// What a client may support.
+/// Capabilities that a client may have.
 pub(in super::super) fn capabilities(n: u8) -> ClientCapabilities {
     let mut members = Vec::new();
     let mut add = |bit: u8, text: &'static str| {

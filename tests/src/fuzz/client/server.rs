@@ -15,7 +15,7 @@ pub(in super::super) struct Read {
     pub(in super::super) params: String,
 }
 
-/// What the server remembers.
+/// Memory of the server.
 #[derive(Default)]
 pub(in super::super) struct Hostile {
     /// The requests that it has not answered, oldest first.
@@ -202,7 +202,7 @@ fn discovered(manner: u8) -> String {
     format!("\"result\":{{{first},\"supportedVersions\":[{supported}],{OFFERS},{cache}}}")
 }
 
-/// What comes of a call; a list gets pages.
+/// Answer to a call; a list gets pages.
 fn answered(method: &str, params: &str, manner: u8) -> String {
     let result = |members: &str| format!("\"result\":{{{members}}}");
     let required = |members: &str| result(&format!("\"resultType\":\"input_required\",{members}"));

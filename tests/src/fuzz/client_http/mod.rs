@@ -48,19 +48,26 @@ const TOOLS: &str = r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private"
     {"name":"t","inputSchema":{"type":"object","properties":{"tag":{"type":"integer","x-mcp-header":"Tag"},"n":{"type":"string","x-mcp-header":"N"}}}},
     {"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}}]}"#;
 
+/// An event that names the target of messages, or none that is of use.
+fn server_endpoint(n: u8) -> String {
+    let to = ["/messages?s=1", "messages", "https://example.com/", "?a=b", "\u{1}", ""];
+    let to = to.get(usize::from(n & 0xF) % to.len()).copied().unwrap_or_default();
+    format!("event: endpoint\ndata: {to}\n\n")
+}
+
 struct Play {
     client: Client,
-    /// How long the pieces of a body are.
+    /// Length of the pieces of a body.
     size: usize,
     now: Instant,
     model: Model,
     hostile: Hostile,
     asked: VecDeque<InputReply>,
-    /// How many calls were made, successful or not.
+    /// Number of calls, successful or not.
     tags: u64,
     /// True if a call may take for ever.
     endless: bool,
-    /// What could be seen from outside, in order.
+    /// Observable behaviour, in order.
     log: Vec<String>,
 }
 
@@ -131,6 +138,8 @@ impl Play {
             HttpOp::Ask { request, n } => self.say(self.at(*request), &server::ask(*n)),
             HttpOp::Event { request, n } => {
                 let text = match n % 8 {
+                    // A server of HTTP+SSE names where messages go.
+                    _ if *n >= 0xF0 => server_endpoint(*n),
                     0 => "id: 1-0\ndata: \n\n".to_owned(),
                     1 => format!("id: {n}\n\n"),
                     2 => "retry: 0\n".to_owned(),
@@ -158,7 +167,7 @@ impl Play {
         }
     }
 
-    /// What the application does.
+    /// Runs an act of the application.
     fn act(&mut self, op: &HttpOp) {
         let now = self.now;
         match op {

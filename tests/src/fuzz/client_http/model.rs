@@ -1,8 +1,9 @@
-//! What must hold of a client over HTTP, whatever its server does.
+//! Invariants of a client over HTTP, with any server.
 //!
-//! In: what the application does, what the client wants done. Out: a panic if a rule is broken: each
-//! call has one response and each subscription one end; a request is out once; sessions are those that
-//! an answer to `initialize` has named, and modern requests have none; fields are what fields may be.
+//! In: what the application does, what the client wants done. Out: a panic if a rule is broken.
+//! Each call has one response and each subscription one end, and a request is out once. Sessions
+//! are those that an answer to `initialize` has named, and modern requests have none. Fields are
+//! valid.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use mcp_proto::http::client::{ExchangeId, Request};
 use super::super::client::server::Read;
 use super::super::oracle::{self, Object};
 
-/// What was seen so far.
+/// Observations so far.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     /// All requests that there were, in order.
@@ -220,7 +221,7 @@ impl Model {
         assert!(endless || asked <= wanted, "{out:?} are out, and {wanted} wanted");
     }
 
-    /// What must hold between steps.
+    /// Checks the invariants between steps.
     pub(super) fn settled(&self, now: Instant, next: Option<Instant>) {
         assert!(next.is_none_or(|next| next > now), "{next:?} is past at {now:?}");
         assert!(!self.closed || next.is_none(), "a deadline after the end");

@@ -16,7 +16,7 @@
 //! | `08` | request, manner | the response to it, as a body or an event, in one of many manners |
 //! | `09` | request, n | an event that tells something |
 //! | `0A` | request, n | an event that asks for something |
-//! | `0B` | request, n | an event of no message: an id, `retry`, a comment, or half of one |
+//! | `0B` | request, n | an event of no message: an id, `retry`, a comment, or half of one; from `F0` on the event `endpoint` of HTTP+SSE |
 //! | `0C` | request, other, manner | the response to another request |
 //! | `10` | n | the application calls a method |
 //! | `11` | n | it fetches a list |
@@ -34,7 +34,7 @@
 //!
 //! Anything else is nothing.
 
-use mcp_proto::client::{self, Negotiation, Verdict};
+use mcp_proto::client::{self, Negotiation, Transport, Verdict};
 use mcp_proto::http::Url;
 use mcp_proto::http::client::Config;
 use mcp_proto::types::Implementation;
@@ -76,15 +76,15 @@ pub enum HttpOp {
 /// A client's settings, and a conversation with it.
 #[derive(Clone, Debug)]
 pub struct HttpScript {
-    /// How the client behaves; `None` if that cannot be.
+    /// Settings of the client; `None` if they cannot be used.
     pub config: Option<Config>,
-    /// What is random.
+    /// Random byte of the settings.
     pub random: u8,
-    /// What happens, in order.
+    /// Steps, in order.
     pub ops: Vec<HttpOp>,
 }
 
-/// What a server may answer with.
+/// Statuses of a server's answers.
 const STATUSES: &[u16] =
     &[200, 202, 204, 307, 308, 302, 400, 401, 403, 404, 405, 406, 500, 503, 100, 600, 201, 413];
 
@@ -162,6 +162,9 @@ fn config([negotiation, verdict, calls, offers, times, _]: [u8; 6]) -> Option<Co
         0 => None,
         n => pinned(n - 1).map(Verdict::new),
     };
+    if let Some(known) = client.verdict.as_mut().filter(|_| verdict >= 0xC0) {
+        known.transport = Transport::HttpSse;
+    }
     client.capabilities = capabilities(offers);
     let limits = &mut client.limits;
     limits.max_in_flight = if calls == 0 { 6 } else { usize::from(calls % 8) };

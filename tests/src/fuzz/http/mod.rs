@@ -77,7 +77,7 @@ struct Play {
     model: Model,
     closing: bool,
     steps: u32,
-    /// What was told, by steps and in an order that pieces do not change.
+    /// Events, by steps and in an order that chunks do not change.
     log: Vec<String>,
 }
 
@@ -477,7 +477,7 @@ impl Play {
     }
 }
 
-/// What a handler comes up with; it bears the mark of its request, or is input that is required.
+/// Outcome of a handler: it has the mark of its request, or it is input that is required.
 fn outcome(manner: u8, arguments: &Json) -> Outcome {
     match manner % 4 {
         0 | 1 => Outcome::Complete(arguments.clone()),

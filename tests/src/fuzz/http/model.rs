@@ -1,4 +1,4 @@
-//! What may be said to whom: it knows nothing of how the server works.
+//! Model of the messages that each client may receive, without knowledge of the server's workings.
 //!
 //! Each request bears a mark, which all that is said about it repeats. So of everything that a
 //! client reads the model knows which request it belongs to, and where it may be.
@@ -15,14 +15,14 @@ type Exchange = (usize, usize);
 
 pub(super) struct Model {
     mode: Sessions,
-    /// What was sent, by connections.
+    /// Requests that were sent, by connections.
     sent: BTreeMap<usize, Vec<Sent>>,
-    /// Where marks come from.
+    /// Exchange of each mark.
     marks: BTreeMap<String, Exchange>,
     serials: u32,
     /// Sessions, and the ids of their events in the order of their coming.
     sessions: Vec<(String, Vec<String>)>,
-    /// What each event of a session says.
+    /// Data of each event of a session.
     events: BTreeMap<(String, String), String>,
     /// The exchange that a stream of a session began in.
     streams: BTreeMap<(String, String), Exchange>,
@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// What a client sends.
+    /// Records a request of a client.
     pub(super) fn request(&mut self, link: usize, number: u8, argument: u8) -> Sent {
         self.serials += 1;
         let at = usize::from(argument / 16);
@@ -161,7 +161,7 @@ impl Model {
                 assert!(!events || status == 200);
                 if let Some(session) = session {
                     assert!(kind == Kind::Initialize && status == 200, "a session for {kind:?}");
-                    assert!(self.mode == Sessions::Sessions, "nobody has sessions");
+                    assert!(self.mode == Sessions::Stateful, "nobody has sessions");
                     assert!(self.sessions.iter().all(|(id, _)| *id != session), "a session twice");
                     self.sessions.push((session, Vec::new()));
                 }

@@ -1,5 +1,5 @@
-//! What clients send: requests with a mark of their own, whole and well-formed but for what each is
-//! about.
+//! Requests of clients, each with a mark of its own, and well-formed except for the one thing that
+//! it tests.
 
 /// A request, and what is known of it.
 pub(super) struct Sent {
@@ -9,9 +9,9 @@ pub(super) struct Sent {
     pub(super) id: Option<String>,
     /// The marks of the calls in it.
     pub(super) marks: Vec<String>,
-    /// What its `Mcp-Session-Id` says.
+    /// Value of its `Mcp-Session-Id`.
     pub(super) session: Option<String>,
-    /// What its `Last-Event-ID` says.
+    /// Value of its `Last-Event-ID`.
     pub(super) last_event: Option<String>,
 }
 
@@ -26,11 +26,11 @@ pub(super) enum Kind {
     /// One with `initialize`.
     Initialize,
     Get,
-    /// What is answered at once, whatever it is.
+    /// A request that is answered at once, whatever it is.
     Other,
 }
 
-/// What the world looks like to a client that is about to send a request.
+/// State that a client sees before it sends a request.
 pub(super) struct World<'a> {
     /// A mark that no other request has.
     pub(super) mark: String,

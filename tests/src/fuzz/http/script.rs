@@ -12,7 +12,7 @@
 use mcp_proto::http::{Config, Sessions};
 use mcp_proto::{Duration, EraPolicy};
 
-/// How many connections a script has at a time.
+/// Number of connections of a script at a time.
 pub(super) const CONNECTIONS: usize = 4;
 
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ fn config([mode, bounds, times]: [u8; 3]) -> Config {
     config.sessions = match mode % 8 {
         6 => Sessions::Stateless,
         7 => Sessions::Off,
-        _ => Sessions::Sessions,
+        _ => Sessions::Stateful,
     };
     config.server.era_policy = match mode / 8 % 8 {
         6 => EraPolicy::LegacyOnly,

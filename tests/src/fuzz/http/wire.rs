@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub(super) struct Reader {
     bytes: Vec<u8>,
     open: Option<Open>,
-    /// How many responses are complete.
+    /// Number of complete responses.
     pub(super) complete: usize,
     pub(super) found: VecDeque<Found>,
     /// True if the server will close when this response is complete.
@@ -26,7 +26,7 @@ enum Framing {
     Chunked,
 }
 
-/// What a client finds in a response.
+/// Part of a response.
 #[derive(Debug)]
 pub(super) enum Found {
     Head {

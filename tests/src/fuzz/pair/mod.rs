@@ -53,15 +53,15 @@ fn play_twice(script: &PairScript) {
     assert_eq!(Play::new(script).play(script), wire, "the same seed, another conversation");
 }
 
-/// What it has come to that the level of logs is set.
+/// Result of setting the log level.
 const LEVEL: &str = "level";
 
-/// What a call has come to, as a text that is right or wrong.
+/// Result of a call, as a text or an error.
 type Came = Result<String, CallError>;
 
 struct Running {
     future: Waiting<Came>,
-    /// What must come of it if nothing gets in between.
+    /// Result that is required if nothing gets in between.
     wanted: Wanted,
 }
 
@@ -75,7 +75,7 @@ enum Wanted {
 
 struct Open {
     subscription: Subscription,
-    /// What it must have been told of.
+    /// True if a notification is due on it.
     untold: bool,
 }
 
@@ -94,7 +94,7 @@ struct Play {
     whole: bool,
     fits: bool,
     tools: usize,
-    /// How many tools were called.
+    /// Number of tools that were called.
     calls: usize,
 }
 
@@ -466,7 +466,7 @@ fn url() -> Url {
     Url::parse("http://localhost/mcp").expect("a URL")
 }
 
-/// What a tool says.
+/// Text of a tool's result.
 fn text(result: &CallToolResult) -> String {
     let first = result.content.first();
     first.and_then(ContentBlock::as_text).unwrap_or_default().to_owned()

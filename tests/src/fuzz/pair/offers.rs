@@ -19,14 +19,14 @@ use serde::Deserialize;
 
 use super::outside::Sessions;
 
-/// What a tool is given.
+/// Arguments of a tool.
 #[derive(Deserialize, schemars::JsonSchema)]
 pub(super) struct Given {
     pub(super) text: String,
     n: u8,
 }
 
-/// How often tools were run with each text.
+/// Number of times that tools were run with each text.
 #[derive(Clone, Default)]
 pub(super) struct Runs(Arc<Mutex<BTreeMap<String, u32>>>);
 
@@ -116,7 +116,7 @@ fn unwind() -> String {
     std::panic::resume_unwind(Box::new("on purpose"))
 }
 
-/// What was answered follows what was given.
+/// Tool that asks for input, and appends the answers to its text.
 fn ask(given: Given, context: &Context) -> Result<String, Interrupt> {
     let form = || ElicitRequestFormParams::new("who?", RequestedSchema::new());
     let mut text = given.text;
@@ -132,8 +132,8 @@ fn roots(given: &Given, context: &Context) -> Result<String, Interrupt> {
     Ok(format!("{}{roots}", given.text))
 }
 
-/// What the application does when it is asked: it accepts, declines, refuses, panics at once or
-/// later, is silent, or takes its time by being asked again.
+/// Sets the application's answers to a form. It accepts, declines, refuses, panics at once or
+/// later, is silent, or is slow and takes several polls.
 pub(super) fn answers(client: &Client, gives: u8) {
     let accepts = |accepts: bool| {
         let action = if accepts { ElicitAction::Accept } else { ElicitAction::Decline };
@@ -157,7 +157,7 @@ pub(super) fn answers(client: &Client, gives: u8) {
     }
 }
 
-/// How often servers were started, and how many of them have not closed.
+/// Number of servers that were started, and of those that have not closed.
 #[derive(Default)]
 pub(super) struct Servers {
     pub(super) open: AtomicUsize,

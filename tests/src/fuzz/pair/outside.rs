@@ -1,5 +1,5 @@
-//! What the server does outside of requests: each of its futures ends, and no client that lacks
-//! something is asked for it.
+//! Messages of the server outside of requests. Each future ends, and no client is asked for
+//! something that it lacks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -38,7 +38,7 @@ impl Sessions {
     }
 }
 
-/// What is sent outside of requests, and what came of it.
+/// Messages that were sent outside of requests, and their results.
 pub(super) struct Outside {
     sessions: Sessions,
     waiting: Vec<Waiting<Result<(), SessionError>>>,

@@ -80,7 +80,7 @@ pub(super) enum PairOp {
     RestartAs(u8),
 }
 
-/// What is between the two.
+/// Transport between the two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Over {
     Pipe,
@@ -96,7 +96,7 @@ pub(super) struct PairScript {
     /// True if each way takes seconds.
     pub(super) is_slow: bool,
     pub(super) seed: u64,
-    /// How the application gives input.
+    /// Way in which the application gives input.
     pub(super) gives: u8,
     pub(super) ops: Vec<PairOp>,
 }
@@ -232,7 +232,7 @@ impl PairScript {
     /// Returns whether whoever wants to hear of changes does.
     pub(super) fn hears(&self) -> bool {
         self.over == Over::Pipe
-            || self.over == Over::Http { sessions: Sessions::Sessions, listens: true }
+            || self.over == Over::Http { sessions: Sessions::Stateful, listens: true }
     }
 
     /// Returns whether a legacy client is not known from one request to the next.
@@ -241,7 +241,7 @@ impl PairScript {
     }
 }
 
-/// How a server over HTTP is set up.
+/// Settings of a server over HTTP.
 pub(super) fn http_config(sessions: Sessions, era_policy: EraPolicy) -> http::Config {
     let mut config = http::Config::default();
     config.sessions = sessions;
@@ -253,7 +253,7 @@ pub(super) fn http_config(sessions: Sessions, era_policy: EraPolicy) -> http::Co
 
 pub(super) fn mode(n: u8) -> Sessions {
     match n % 3 {
-        0 => Sessions::Sessions,
+        0 => Sessions::Stateful,
         1 => Sessions::Stateless,
         _ => Sessions::Off,
     }

@@ -1,5 +1,5 @@
-//! What the model knows of subscriptions: the first message is an acknowledgement, nothing comes
-//! that was not asked for, and the last is the result, or nothing after a cancellation.
+//! Model of subscriptions. The first message is an acknowledgement, and nothing comes that was not
+//! asked for. The last is the result, or nothing after a cancellation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ struct Listener {
     lists: BTreeSet<List>,
     /// The resources, and whether it is sure that the server knows of them.
     uris: BTreeMap<String, bool>,
-    /// What must be told, and what may be.
+    /// Changes that may be reported, and whether they must be.
     untold: BTreeMap<Change, bool>,
 }
 
@@ -99,7 +99,7 @@ impl Listeners {
             let sure = match change {
                 Change::ListChanged(list) => listener.lists.contains(list).then_some(true),
                 Change::ResourceUpdated(uri) => listener.uris.get(uri).copied(),
-                _ => None,
+                Change::TaskUpdated(_) | _ => None,
             };
             if let Some(sure) = sure {
                 *listener.untold.entry(change.clone()).or_default() |= sure;

@@ -34,12 +34,12 @@ use model::Model;
 pub use script::{Op, Script, answer};
 use seen::Seen;
 
-/// When a tool of the test application answers.
+/// Time at which a tool of the test application answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answers {
     /// As soon as the client's bytes are read.
     AtOnce,
-    /// When the script says so.
+    /// At a later step of the script.
     Later,
 }
 
@@ -93,7 +93,7 @@ fn grow(registry: &mut Registry<Answers>) {
     debug_assert_eq!(added, Ok(()));
 }
 
-/// What can be seen from outside, in order.
+/// Observable behaviour, in order.
 #[derive(PartialEq, Debug)]
 enum Entry {
     Sent(Vec<u8>),
@@ -122,7 +122,7 @@ struct Play {
     held: VecDeque<Held>,
     void: VecDeque<Reply>,
     gone: Option<ReplyId>,
-    /// What the client was asked for about no request; some of it may be over.
+    /// Requests for input outside of a request; some of them may be over.
     inputs: Vec<InputId>,
     log: Vec<Entry>,
 }
@@ -426,7 +426,7 @@ impl Play {
     }
 }
 
-/// What a handler may come up with.
+/// Outcome of a handler.
 fn outcome(manner: u8, arguments: &Json) -> Outcome {
     let json = |text: &'static str| Json::parse(text).unwrap_or(Json::EMPTY_OBJECT);
     let error = |code| {
@@ -450,7 +450,7 @@ fn outcome(manner: u8, arguments: &Json) -> Outcome {
     }
 }
 
-/// What a handler may need.
+/// Input that a handler requires.
 fn required(manner: u8) -> InputRequired {
     let roots = || InputRequest::ListRoots(RequestParams::default());
     let form = || {

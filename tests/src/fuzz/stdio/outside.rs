@@ -1,4 +1,4 @@
-//! What the application does outside of requests: each request for input is answered, timed out,
+//! Requests of the application outside of a request: each request for input is answered, timed out,
 //! withdrawn, or ended with the connection, once.
 
 use mcp_proto::server::{InputId, Notification};
@@ -164,7 +164,7 @@ impl Model {
         }
     }
 
-    /// Whether an initialized legacy client is there.
+    /// Checks that an initialized legacy client is connected.
     fn may_send_outside(&self) -> Result<(), UsageError> {
         match (&self.life, &self.session) {
             (Life::Draining(_) | Life::Closed, _) => Err(UsageError::Closed),

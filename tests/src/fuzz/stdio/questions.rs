@@ -1,5 +1,5 @@
-//! What the model knows of requests to the client: each is answered, withdrawn or timed out, none
-//! goes to a modern client, and whoever waits for one is answered all the same.
+//! Model of requests to the client. Each is answered, withdrawn or timed out, and none goes to a
+//! modern client. A waiting task gets an answer in each case.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::seen::{Came, Event, Seen};
 use crate::fuzz::oracle::{self, Object};
 use crate::fuzz::written::Written;
 
-/// What the client has been asked and has not answered.
+/// Requests to the client without an answer.
 #[derive(Default)]
 pub(super) struct Questions {
     open: BTreeMap<u64, Question>,
@@ -61,7 +61,7 @@ impl Questions {
         id
     }
 
-    /// How many are open.
+    /// Number of open requests.
     pub(super) fn len(&self) -> usize {
         self.open.len()
     }
@@ -85,7 +85,7 @@ impl Questions {
         Some(id)
     }
 
-    /// Which question a response answers: `1`, and `"1"` too.
+    /// Request that a response answers: `1` and `"1"` name the same one.
     fn answered_by(&self, id: &str) -> Option<u64> {
         let digits = id.strip_prefix('"').and_then(|id| id.strip_suffix('"'));
         let number = match digits {

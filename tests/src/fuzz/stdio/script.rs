@@ -1,7 +1,7 @@
 //! Bytes as a conversation with a server on a byte stream.
 //!
-//! What a client writes stands there as it is, so that a transcript is a script. Controls that no
-//! JSON text holds are what happens beside: time passes, the application acts, the input ends.
+//! Bytes are text of the client, as it is, so that a transcript is a script. Controls that no JSON
+//! text holds are what happens beside: time passes, the application acts, the input ends.
 //!
 //! | control | then | what happens |
 //! |---|---|---|
@@ -79,9 +79,9 @@ pub enum Op {
 /// A server's settings, and a conversation with it.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// How the server behaves.
+    /// Settings of the server.
     pub config: Config,
-    /// What happens, in order.
+    /// Steps, in order.
     pub ops: Vec<Op>,
 }
 
@@ -137,7 +137,7 @@ impl Script {
     }
 }
 
-/// What a client may say to what the server asks.
+/// Answer of a client to a request of the server.
 pub fn answer(n: u8) -> String {
     let body = match n / 32 {
         0 | 1 => "\"result\":{\"roots\":[]}",
@@ -165,7 +165,7 @@ fn config([policy, line, requests, bytes, times]: [u8; 5]) -> Config {
     limits.max_in_flight = if requests == 0 { 4 } else { usize::from(requests % 8) };
     limits.max_in_flight_bytes = if bytes == 0 { 64 * 1024 } else { usize::from(bytes) * 16 };
     limits.max_depth = if times & 0x80 == 0 { 128 } else { 5 };
-    limits.max_token_bytes = if times & 0x40 == 0 { 64 } else { 4 };
+    limits.max_id_bytes = if times & 0x40 == 0 { 64 } else { 4 };
     limits.max_client_bytes = if times & 0x20 == 0 { 512 } else { 16 };
     limits.max_subscriptions = limits.max_in_flight + 1;
     limits.max_subscription_bytes = if bytes == 0 { 1024 } else { 8 };

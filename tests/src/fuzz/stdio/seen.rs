@@ -1,5 +1,5 @@
-//! What a server on a byte stream said and did in one step, read strictly: whole lines, each a
-//! message of JSON-RPC 2.0, and nothing after the end.
+//! Output of a server on a byte stream in one step, read strictly: whole lines, each a message of
+//! JSON-RPC 2.0, and nothing after the end.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use mcp_proto::types::LoggingLevel;
 
 use crate::fuzz::written::Written;
 
-/// What came out in one step.
+/// Output of one step.
 #[derive(Default, Debug)]
 pub(super) struct Seen {
     pub(super) lines: VecDeque<String>,
@@ -27,7 +27,7 @@ pub(super) enum Event {
     Closed,
 }
 
-/// What came of a request for input about no request.
+/// Result of a request for input outside of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Came {
     Answer,

@@ -1,4 +1,4 @@
-//! What is done to a client: the `!` lines.
+//! Acts on a client: the `!` lines.
 
 use mcp_proto::client::{CallOptions, Listing};
 use mcp_proto::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
@@ -8,11 +8,15 @@ use super::super::parse::Result;
 use super::super::settings::{duration, json};
 use super::settings::decode;
 
-/// What is done to a client. Most of it bears a name that outputs use.
+/// Act on a client. Most acts have a name that outputs use. Most of it bears a name that outputs
+/// use.
 #[derive(Clone, PartialEq, Debug)]
 pub(in super::super) enum Act {
     Open,
     Call { name: String, method: String, params: Json, options: CallOptions },
+    Start { name: String, params: Json, options: CallOptions },
+    Follow { name: String, task_id: String, options: CallOptions },
+    Detach(String),
     List { name: String, listing: Listing, options: CallOptions },
     Ping { name: String, options: CallOptions },
     Level { name: String, level: LoggingLevel },
@@ -27,22 +31,22 @@ pub(in super::super) enum Act {
     Close,
 }
 
-/// What a `!` line does to a client; `None` if it is what the client reports.
+/// Reads the act of a `!` line; `None` if it is a report of the client.
 pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
     let (verb, all) = event.split_once(' ').unwrap_or((event, ""));
     let (first, rest) = all.split_once(' ').unwrap_or((all, ""));
     let name = first.to_owned();
     let act = match verb {
         "connected" | "disconnected:" | "reopen" | "responded" | "failed" | "progressed"
-        | "asked" | "ask-cancelled" | "logged" | "subscribed" | "changed" | "ended"
+        | "task" | "asked" | "ask-cancelled" | "logged" | "subscribed" | "changed" | "ended"
         | "completed" | "notified" | "tool-rejected" | "unauthorized" | "unauthorized:"
         | "no-stream:" | "undelivered" | "undelivered:" | "peer-fault" | "refused" | "stored"
         | "closed" | "closed:" => {
             return Ok(None);
         }
         "open" => Act::Open,
-        "call" | "list" | "ping" | "level" | "cancel" | "answer" | "refuse" | "subscribe"
-        | "unsubscribe" | "notify"
+        "call" | "start" | "follow" | "detach" | "list" | "ping" | "level" | "cancel"
+        | "answer" | "refuse" | "subscribe" | "unsubscribe" | "notify"
             if name.is_empty() =>
         {
             return Err(format!("`{verb}` needs a name"));
@@ -52,6 +56,15 @@ pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
             let (params, rest) = params(rest)?;
             Act::Call { name, method: method.into(), params, options: options(rest)? }
         }
+        "start" => {
+            let (params, rest) = params(rest)?;
+            Act::Start { name, params, options: options(rest)? }
+        }
+        "follow" => {
+            let (id, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+            Act::Follow { name, task_id: id.into(), options: options(rest)? }
+        }
+        "detach" => Act::Detach(name),
         "list" => {
             let (list, rest) = rest.split_once(' ').unwrap_or((rest, ""));
             Act::List { name, listing: listing(list)?, options: options(rest)? }

@@ -15,7 +15,7 @@ use super::show;
 
 type Called = Result<CallId, UsageError>;
 
-/// What the application has done and has not seen the end of.
+/// Calls, inputs and subscriptions of the application that have not ended.
 #[derive(Debug, Default)]
 pub(in super::super) struct Application {
     /// Calls that have had no response, by name.
@@ -26,7 +26,7 @@ pub(in super::super) struct Application {
     inputs: BTreeMap<InputId, (String, InputReply, Option<CallId>)>,
     /// Inputs that were given, by name.
     given: BTreeMap<InputId, String>,
-    /// How many inputs there were.
+    /// Number of inputs so far.
     asked: usize,
     /// Subscriptions that have not ended, by name.
     subscriptions: BTreeMap<SubscriptionId, String>,
@@ -48,6 +48,21 @@ impl Application {
                 let call = client.with(now, |client| client.call(now, method, params, options));
                 self.called(name, call, out);
             }
+            Act::Start { name, params, options } => {
+                let call = client.with(now, |client| client.start_tool(now, params, options));
+                self.called(name, call, out);
+            }
+            Act::Follow { name, task_id, options } => {
+                let call = client.with(now, |client| client.follow_task(now, task_id, options));
+                self.called(name, call, out);
+            }
+            Act::Detach(name) => match self.known.get(&name) {
+                Some(call) => {
+                    let detached = client.with(now, |client| client.leave_task(now, *call));
+                    refused(&name, detached.err(), out);
+                }
+                None => out.broken(&format!("there was no call `{name}`")),
+            },
             Act::List { name, listing, options } => {
                 let call = client.with(now, |client| client.list(now, listing, options));
                 self.called(name, call, out);
@@ -144,6 +159,7 @@ impl Application {
             ClientEvent::Progress { call, progress } => {
                 show::progressed(self.call_name(call), &progress)
             }
+            ClientEvent::Task { call, task } => show::task(self.call_name(call), &task),
             ClientEvent::Input(input) => {
                 self.asked += 1;
                 let name = format!("i{}", self.asked);

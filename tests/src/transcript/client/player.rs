@@ -132,7 +132,7 @@ impl Player {
         }
     }
 
-    /// What must hold between inputs.
+    /// Checks the invariants between inputs.
     fn check(&mut self) {
         if self.life == Life::Reported {
             self.out.broken("`Closed` came without `Close`");

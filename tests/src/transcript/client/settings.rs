@@ -1,4 +1,4 @@
-//! How the client of a transcript is set up: the `=` lines, and what they say by default.
+//! Settings of a transcript's client: the `=` lines, and their defaults.
 
 use mcp_proto::client::{Config, Negotiation, Restart, Verdict};
 use mcp_proto::types::Implementation;
@@ -7,7 +7,7 @@ use mcp_proto::{Json, ProtocolVersion};
 use super::super::parse::Result;
 use super::super::settings::{duration, json, limit};
 
-/// How the client of a transcript is set up.
+/// Settings of a transcript's client.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Settings {
     pub(super) config: Config,
@@ -49,6 +49,7 @@ impl Settings {
                     _ => return Err(format!("no restart policy `{value}`")),
                 }
             }
+            "follow-tasks" => config.follow_tasks = true,
             "limit" => limit(&mut config.limits, value)?,
             _ => return Err(format!("no setting `{name}` of a client")),
         }

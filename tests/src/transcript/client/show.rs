@@ -1,10 +1,10 @@
-//! What a client reports, as `!` lines.
+//! Reports of a client, as `!` lines.
 
 use std::fmt::Write as _;
 
 use mcp_proto::Json;
 use mcp_proto::client::{Change, Input, List, Progress, ServerInfo};
-use mcp_proto::types::LoggingMessageNotificationParams;
+use mcp_proto::types::{LoggingMessageNotificationParams, Task};
 
 pub(super) fn connected(server: &ServerInfo) -> String {
     let mut line = format!("! connected {}", server.version.as_str());
@@ -45,6 +45,13 @@ pub(super) fn progressed(call: &str, progress: &Progress) -> String {
     line
 }
 
+pub(super) fn task(call: &str, task: &Task) -> String {
+    let status = Json::encode(&task.status).unwrap_or(Json::EMPTY_OBJECT);
+    let message = task.status_message.as_deref().map(|text| format!(" {}", quoted(text)));
+    let status = status.as_str().trim_matches('"');
+    format!("! task {call} {status}{}", message.unwrap_or_default())
+}
+
 pub(super) fn logged(message: &LoggingMessageNotificationParams) -> String {
     let by = message.logger.as_deref().map(|logger| format!(" by {}", quoted(logger)));
     format!("! logged {} {}{}", message.level.as_str(), message.data, by.unwrap_or_default())
@@ -58,6 +65,7 @@ pub(super) fn changed(subscription: Option<&str>, change: &Change) -> String {
         Change::ListChanged(List::Prompts) => "prompts".to_owned(),
         Change::ListChanged(List::Resources) => "resources".to_owned(),
         Change::ResourceUpdated(uri) => format!("resource {uri}"),
+        Change::TaskUpdated(update) => format!("task {}", update.task_id()),
         other => format!("{other:?}"),
     };
     format!("! changed {of}{what}")

@@ -2,7 +2,7 @@
 
 use super::super::parse::{Result, bytes};
 
-/// What happens to a server over HTTP, beside what happens to any.
+/// Acts on a server over HTTP, beside those on any server.
 #[derive(Clone, PartialEq, Debug)]
 pub(in super::super) enum Act {
     Send {
@@ -40,7 +40,7 @@ pub(in super::super) fn is_mark(mark: &str) -> bool {
     number.is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
-/// What a client sends; `None` if it is what the server says.
+/// Reads a line of a client; `None` if it is a line of the server.
 pub(in super::super) fn sent(mark: &str, line: &str) -> Result<Option<Act>> {
     let (number, direction) = mark.split_at(mark.len().saturating_sub(1));
     let connection = number.parse().map_err(|_| format!("`{number}` is not a connection"))?;
@@ -77,7 +77,7 @@ fn part(line: &str) -> Result<Part> {
     Ok(Part::Field(name.into(), Some(value.into())))
 }
 
-/// What a `!` line does, if it is one of HTTP's.
+/// Reads the act of a `!` line, if it is an act of HTTP.
 pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
     let (verb, rest) = event.split_once(' ').unwrap_or((event, ""));
     let connection = || rest.parse().map_err(|_| format!("`{rest}` is not a connection"));

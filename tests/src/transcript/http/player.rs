@@ -53,7 +53,7 @@ struct Socket {
     closed: bool,
 }
 
-/// What belongs to no connection comes from here.
+/// Number in place of a connection's, for output that belongs to none.
 const SHARED: usize = usize::MAX;
 
 impl Play for Player {
@@ -211,7 +211,7 @@ impl Player {
         }
     }
 
-    /// What a driver may do at any time.
+    /// Does what a driver may do at any time.
     fn harmless(&mut self) {
         self.endpoint.handle_timeout(self.now);
         for (number, socket) in &mut self.sockets {
@@ -436,7 +436,7 @@ impl Player {
         self.out.push(line);
     }
 
-    /// What a call is called: by its name if it is held, by its handler if it did not get there.
+    /// Name of a call: its own if it is held, its handler's if it did not get there.
     fn name(&self, about: ReplyId) -> String {
         let held = self.held.iter().find(|(_, (_, reply))| reply.id() == about);
         let waits = self.calls.iter().find(|(_, request)| request.reply.id() == about);
@@ -445,7 +445,7 @@ impl Player {
         name.unwrap_or("an unknown call").into()
     }
 
-    /// What must hold between inputs.
+    /// Checks the invariants between inputs.
     fn check(&mut self) {
         let mut broken = Vec::new();
         if self.due().is_some_and(|due| due <= self.now) {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::line::Part;
 
-/// What a client knows of its session.
+/// Knowledge of a client about its session.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     pub(super) id: String,
@@ -97,7 +97,7 @@ impl Request<'_> {
         Sent { bytes, is_head: self.method == "HEAD", is_request: true }
     }
 
-    /// What is sent unless the transcript says otherwise.
+    /// Header fields that are sent unless the transcript says otherwise.
     fn defaults(
         &self,
         session: Option<&Session>,
@@ -140,7 +140,7 @@ impl Request<'_> {
     }
 }
 
-/// What the head of a modern request repeats of its body.
+/// Adds the headers that mirror the body of a modern request.
 fn mirror(body: &Value, claim: &Value, fields: &mut Vec<(&'static str, String)>) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(String::from);
     fields.extend(text(Some(claim)).map(|claim| ("MCP-Protocol-Version", claim)));

@@ -1,4 +1,4 @@
-//! How the server of a transcript over HTTP is set up.
+//! Settings of a transcript's server over HTTP.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use mcp_proto::http::{Authorization, Config, Head, Sessions};
 use super::super::fixture;
 use super::super::settings;
 
-/// How the server of a transcript over HTTP is set up.
+/// Settings of a transcript's server over HTTP.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Settings {
     pub(in super::super) server: settings::Settings,
@@ -31,7 +31,7 @@ impl Settings {
             "path" => self.path = Some(value.into()),
             "sessions" => {
                 self.sessions = match value {
-                    "on" => Sessions::Sessions,
+                    "on" => Sessions::Stateful,
                     "stateless" => Sessions::Stateless,
                     "off" => Sessions::Off,
                     _ => return Err("sessions are on, stateless or off".into()),

@@ -5,7 +5,7 @@ use super::super::parse::{Result, bytes};
 use super::super::value::Input;
 use super::settings::field;
 
-/// What comes back on one request.
+/// Part of the answer to one request.
 #[derive(Clone, PartialEq, Debug)]
 pub(in super::super) struct Answer {
     pub(in super::super) exchange: usize,
@@ -24,7 +24,7 @@ pub(in super::super) enum Part {
     CutOff,
 }
 
-/// What comes back on a request; `None` if it is what the client sends.
+/// Reads a line of an answer; `None` if it is a line of the client.
 pub(in super::super) fn came(mark: &str, line: &str) -> Result<Option<Answer>> {
     let (number, direction) = mark.split_at(mark.len().saturating_sub(1));
     let exchange = number.parse().map_err(|_| format!("`{number}` is not a request"))?;
@@ -69,7 +69,7 @@ fn event(line: &str) -> Result<String> {
     Ok(text)
 }
 
-/// What a `!` line does; `None` if it is what the client reports.
+/// Reads the input of a `!` line; `None` if it is a report of the client.
 pub(in super::super) fn input(event: &str) -> Result<Option<Input>> {
     if event == "finished" {
         return Ok(None);

@@ -266,7 +266,7 @@ impl Player {
         }
     }
 
-    /// What must hold between inputs.
+    /// Checks the invariants between inputs.
     fn check(&mut self) {
         if self.due().is_some_and(|due| due <= self.now || self.life == Life::Closed) {
             self.out.broken("a deadline is not kept");

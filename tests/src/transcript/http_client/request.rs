@@ -1,6 +1,6 @@
 //! From a request of a client to the lines of a transcript.
 //!
-//! What every request of its kind has is checked and not shown.
+//! Fields that every request of its kind has are checked and not shown.
 
 use mcp_proto::http::client::Request;
 

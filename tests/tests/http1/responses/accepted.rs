@@ -1,4 +1,4 @@
-//! What is accepted, and what is found in it.
+//! Responses that are accepted, and their contents.
 
 use mcp_proto::frame::http1::{HttpVersion, IncomingResponse, ResponseReader, StatusHead};
 use mcp_proto::{Bytes, Limits};

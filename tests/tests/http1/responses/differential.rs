@@ -74,7 +74,7 @@ fn compare(method: &str, stream: &[u8]) {
     }
 }
 
-/// What our reader finds, and whether it refuses something.
+/// Response that our reader reads, and whether it refuses something.
 fn ours(method: &str, stream: &[u8]) -> (Option<Seen>, bool) {
     let mut seen: Option<Seen> = None;
     let mut data = Vec::new();
@@ -101,7 +101,7 @@ fn ours(method: &str, stream: &[u8]) -> (Option<Seen>, bool) {
     (seen, is_refused)
 }
 
-/// What hyper finds.
+/// Response that hyper reads.
 fn hyper(method: &str, stream: &[u8]) -> Option<Seen> {
     let wire = Wire { input: Bytes::copy_from_slice(stream), is_open: false, waiting: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -24,7 +24,7 @@ fn read(limits: &Limits, method: &str, stream: &[u8]) -> Vec<IncomingResponse> {
     std::iter::from_fn(|| reader.poll()).collect()
 }
 
-/// What was found, one response a line.
+/// Text of what was read, one response a line.
 fn show(found: &[IncomingResponse]) -> String {
     found.iter().map(show_one).collect()
 }

@@ -1,4 +1,4 @@
-//! What is refused, with its status, and that nothing comes behind it.
+//! Responses that are refused, with the reasons; nothing after them is read.
 
 use mcp_proto::Limits;
 use mcp_proto::frame::http1::{IncomingResponse, Refusal};
@@ -10,7 +10,7 @@ const POST: &str = "POST / HTTP/1.1\r\n";
 const OK: &str = "HTTP/1.1 200 OK\r\n";
 const SECOND: &str = "HTTP/1.1 204 No Content\r\n\r\n";
 
-/// What begins a response, and why it does not.
+/// Beginnings of responses, and the reasons for which they are refused.
 const TABLE: &[(&str, Refusal)] = &[
     ("\r\nHTTP/1.1 200 OK\r\n\r\n", Refusal::StatusLine),
     ("\n", Refusal::StatusLine),

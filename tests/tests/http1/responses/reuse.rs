@@ -1,4 +1,4 @@
-//! When a connection may be used again, and that nothing is taken for an answer but one.
+//! Reuse of a connection: when it is allowed, and that only an answer is taken for one.
 
 use mcp_proto::frame::http1::{IncomingResponse, NotIdle, Refusal, ResponseReader};
 use mcp_proto::{Bytes, Limits};

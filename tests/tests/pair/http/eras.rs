@@ -7,9 +7,9 @@ use mcp_proto::http::Sessions;
 use super::site::{SECOND, config, echo, echoing, filter, pair, take, text, updated};
 
 const ALL: [(Sessions, EraPolicy); 6] = [
-    (Sessions::Sessions, EraPolicy::Auto),
-    (Sessions::Sessions, EraPolicy::LegacyOnly),
-    (Sessions::Sessions, EraPolicy::ModernOnly),
+    (Sessions::Stateful, EraPolicy::Auto),
+    (Sessions::Stateful, EraPolicy::LegacyOnly),
+    (Sessions::Stateful, EraPolicy::ModernOnly),
     (Sessions::Stateless, EraPolicy::Auto),
     (Sessions::Stateless, EraPolicy::LegacyOnly),
     (Sessions::Off, EraPolicy::ModernOnly),

@@ -1,4 +1,4 @@
-//! What the user is asked for a call, once that is over.
+//! Requests for input whose call is over.
 
 use std::future::pending;
 
@@ -43,7 +43,7 @@ fn what_is_asked_for_a_call_that_is_over_is_dropped() {
     }
 }
 
-/// How a call ends.
+/// End of a call.
 #[derive(Clone, Copy, Debug)]
 enum Ends {
     Dropped,

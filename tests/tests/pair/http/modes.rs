@@ -1,4 +1,4 @@
-//! What works with sessions, without them, and in each era.
+//! Features with sessions, without them, and in each era.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::site::{
     updated, walking,
 };
 
-const MODES: [Sessions; 3] = [Sessions::Sessions, Sessions::Stateless, Sessions::Off];
+const MODES: [Sessions; 3] = [Sessions::Stateful, Sessions::Stateless, Sessions::Off];
 
 #[test]
 fn calls_lists_and_progress_work_in_every_mode() {
@@ -27,7 +27,7 @@ fn calls_lists_and_progress_work_in_every_mode() {
         let (walk, seen) = steps(walking(&client, 3, 10));
         assert_eq!(text(pair.run(walk)), "3 steps");
         assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 3.0]);
-        let has_session = era == Era::Legacy && sessions == Sessions::Sessions;
+        let has_session = era == Era::Legacy && sessions == Sessions::Stateful;
         assert_eq!(pair.sessions(), usize::from(has_session));
     }
 }
@@ -129,7 +129,7 @@ fn the_end_is_a_delete_where_there_is_a_session() {
         assert_eq!(echo(&mut pair, "hello"), "hello");
         pair.run(client.close());
         pair.pass(super::site::SECOND);
-        let ends = era == Era::Legacy && sessions == Sessions::Sessions;
+        let ends = era == Era::Legacy && sessions == Sessions::Stateful;
         assert_eq!(sent(&pair, "DELETE "), usize::from(ends));
         assert_eq!((pair.sessions(), pair.connections()), (0, 0));
         assert_eq!(pair.run(echoing(&client, "late")), Err(CallError::Closed));

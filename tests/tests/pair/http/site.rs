@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::recorder::Notes;
 
-/// How the two eras are come to.
+/// Strategies that lead to each of the two eras.
 pub(super) const ERAS: [Negotiation; 2] = [Negotiation::Auto, Negotiation::Legacy];
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
@@ -154,7 +154,7 @@ pub(super) fn steps(call: Call<CallToolResult>) -> (Call<CallToolResult>, Arc<Mu
     (call.on_progress(move |progress| log.lock().unwrap().push(progress.progress)), seen)
 }
 
-/// How often there was such a request line, or such a field.
+/// Number of request lines, or of fields, that contain this.
 pub(super) fn sent(pair: &Pair, what: &str) -> usize {
     let wire = pair.wire();
     let lines = wire.lines().filter_map(|line| line.split_once("> "));

@@ -1,4 +1,5 @@
-//! What an application sends to the client of a session outside of its requests: on its GET stream.
+//! Messages of an application to the client of a session outside of its requests: on its GET
+//! stream.
 
 use std::time::Duration;
 

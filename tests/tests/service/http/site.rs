@@ -91,7 +91,7 @@ impl Site {
         assert!(polled.is_pending());
     }
 
-    /// How often what tends the server was woken since this was last asked.
+    /// Number of wakes of the server's background task since the last look.
     pub(crate) fn tender_wakes(&self) -> usize {
         self.tender.take()
     }
@@ -222,7 +222,7 @@ impl Socket {
         self.service.turn(self.time.now(), &self.waker);
     }
 
-    /// How often the service was woken since this was last asked.
+    /// Number of wakes of the service since the last look.
     pub(crate) fn wakes(&self) -> usize {
         self.wakes.take()
     }
@@ -234,7 +234,7 @@ impl Socket {
         self.out()
     }
 
-    /// What the service sends.
+    /// Text that the service sends.
     pub(crate) fn out(&mut self) -> String {
         let mut bytes = Vec::new();
         while !self.service.output().is_empty() {

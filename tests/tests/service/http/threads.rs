@@ -1,4 +1,5 @@
-//! What a handler tells comes before its answer, whoever takes it to the endpoint.
+//! Notifications of a handler: they precede its answer, whichever thread takes them to the
+//! endpoint.
 
 use std::future::Future;
 use std::pin::pin;

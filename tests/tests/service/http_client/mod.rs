@@ -162,7 +162,7 @@ fn nothing_is_there() {
     assert_eq!(reason, "nobody is there");
 }
 
-/// What a call comes to.
+/// Result of a call.
 type Called = Result<CallToolResult, CallError>;
 
 /// An entry that is no tool does not take the others with it.

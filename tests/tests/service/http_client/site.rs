@@ -36,7 +36,7 @@ pub(super) fn answer(id: impl std::fmt::Display, result: &str) -> String {
     format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// What comes of connecting.
+/// Result of connecting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Network {
     Connects,
@@ -54,7 +54,7 @@ pub(super) struct Site {
 
 type Driving = Pin<Box<dyn Future<Output = Result<(), ConnectError>>>>;
 
-/// What a call will come to. Dropping it drops the call.
+/// Call of a client. Dropping it drops the call.
 pub(super) struct Pending<T>(RefCell<Pin<Box<dyn Future<Output = T>>>>);
 
 impl Site {
@@ -156,7 +156,7 @@ impl Site {
         drop(Pending::begin(self.client.close()));
     }
 
-    /// What the service has come to.
+    /// Result of the service, once it has ended.
     pub(super) fn ended(&self) -> Option<&Result<(), ConnectError>> {
         self.ended.as_ref()
     }
@@ -170,7 +170,7 @@ impl Site {
         service(&self.client)
     }
 
-    /// How many connections there were.
+    /// Number of connections so far.
     pub(super) fn sockets(&self) -> usize {
         self.sockets.lock().unwrap().len()
     }
@@ -180,7 +180,7 @@ impl Site {
         End { n, sockets: self.sockets.clone() }
     }
 
-    /// What was sent since the last look, by connection.
+    /// Text that was sent since the last look, by connection.
     pub(super) fn requests(&self) -> Vec<String> {
         let mut sockets = self.sockets.lock().unwrap();
         let sent = sockets.iter_mut().map(|pipe| std::mem::take(&mut pipe.output));
@@ -195,7 +195,7 @@ impl<T> Pending<T> {
         pending
     }
 
-    /// What it has come to, once.
+    /// Takes the result of the call, once it is there.
     pub(super) fn take(&self) -> Option<T> {
         let polled = self.0.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop()));
         match polled {
@@ -249,12 +249,12 @@ impl Connector for Dial {
 
 type Sockets = Arc<Mutex<Vec<Pipe>>>;
 
-/// What is on its way on a connection.
+/// Bytes on their way on a connection.
 #[derive(Default)]
 struct Pipe {
     input: VecDeque<Bytes>,
     output: Vec<u8>,
-    /// How much more is taken; `None` is everything.
+    /// Number of bytes that are still taken; `None` for no bound.
     room: Option<usize>,
     life: Life,
     /// Writing fails.
@@ -308,7 +308,7 @@ impl End {
         self.sockets.lock().unwrap()[self.n].is_dropped
     }
 
-    /// How often the client has looked for something to read.
+    /// Number of times that the client has looked for something to read.
     pub(super) fn reads(&self) -> usize {
         self.sockets.lock().unwrap()[self.n].reads
     }

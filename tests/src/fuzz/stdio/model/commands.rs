@@ -1,4 +1,4 @@
-//! What the application does, and what must come of it.
+//! Commands of the application, and their required results.
 
 use mcp_proto::server::{Change, List, Outcome, Progress, ReplyId};
 use mcp_proto::types::LoggingLevel;

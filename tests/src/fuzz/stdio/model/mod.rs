@@ -1,4 +1,4 @@
-//! What a server on a byte stream must do, said again and more simply.
+//! Model of a server on a byte stream, simpler than the server.
 //!
 //! The model is told what went in, one line at a time, and what came out; it takes what it
 //! expects out of [`Seen`], and nothing may remain. Whether a request reaches a handler it takes
@@ -32,7 +32,7 @@ pub(super) struct Call {
     /// The bytes of its message, and of its input.
     pub(super) size: usize,
     pub(super) input: usize,
-    /// How often it has asked for input.
+    /// Number of rounds of input.
     pub(super) rounds: usize,
     pub(super) batch: Option<usize>,
     pub(super) era: Era,
@@ -65,7 +65,7 @@ struct Batch {
     pending: usize,
     /// The ids that must be answered.
     ids: Vec<String>,
-    /// How many errors there are beside: at least, and at most.
+    /// Number of errors without an id: at least, and at most.
     errors: (usize, usize),
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Model {
     dropped: u64,
 }
 
-/// What `initialize` established.
+/// Session that `initialize` established.
 pub(super) struct Session {
     pub(super) initialized: bool,
     /// True if the client can be asked for its roots.
@@ -347,7 +347,7 @@ impl Model {
         message::parse(&Bytes::copy_from_slice(text), &self.limits).is_ok()
     }
 
-    /// What the parser makes of a text that is hard to tell.
+    /// Reading of an ambiguous text, by the parser itself.
     fn reading(&self, text: &[u8]) -> Option<Shape> {
         match message::parse(&Bytes::copy_from_slice(text), &self.limits) {
             Ok(Incoming::Message(Message::Request(request))) => Some(Shape::Request {

@@ -1,4 +1,4 @@
-//! JSON values from bytes.
+//! Choices of a script, and JSON values, from bytes.
 
 use serde_json::{Map, Value};
 

@@ -1,0 +1,133 @@
+//! Requests with tokens that are bound to a key: each has a proof for its method and its URL.
+
+use mcp_proto::auth::{Access, Authorizer, Config, ProofKey};
+use mcp_proto::client::Negotiation;
+use mcp_proto::http::Url;
+use mcp_proto::{Binding, Duration};
+use serde_json::Value;
+
+use super::host::Host;
+use super::world::{SERVER, World};
+
+#[test]
+fn end_of_a_session_has_a_proof() {
+    let mut host = host(Negotiation::Legacy);
+    host.connect();
+    close(&mut host);
+    assert!(host.is_closed);
+    assert_eq!(host.log.last().unwrap(), "DELETE 200");
+    assert_eq!(target(host.proofs.last().unwrap()), ("DELETE /mcp", "DELETE", SERVER));
+}
+
+#[test]
+fn end_of_a_session_waits_two_seconds_for_a_signature() {
+    let mut host = host(Negotiation::Legacy);
+    host.connect();
+    host.world.signs = false;
+    close(&mut host);
+    assert!(!host.is_closed);
+    let due = host.client.poll_timeout().unwrap();
+    assert_eq!(due, host.world.now + Duration::from_secs(2));
+    host.client.handle_timeout(due);
+    host.run();
+    assert!(host.is_closed);
+    assert!(!host.log.iter().any(|line| line.starts_with("DELETE")), "{:?}", host.log);
+}
+
+#[test]
+fn redirected_request_has_a_proof_of_its_own() {
+    for status in [307, 308] {
+        let mut host = host(Negotiation::Auto);
+        host.connect();
+        host.proofs.clear();
+        host.redirects.insert("POST /mcp".into(), (status, "/b?team=7"));
+        let call = host.call("x");
+        host.run();
+        assert!(host.result(call).unwrap().is_ok());
+        let moved = ("POST /b?team=7", "POST", "https://s.example/b");
+        let [first, second] = &host.proofs[..] else { panic!("{:?}", host.proofs) };
+        assert_eq!((target(first), target(second)), (("POST /mcp", "POST", SERVER), moved));
+        assert_ne!(claim(first, "jti"), claim(second, "jti"));
+        // A permanent redirection counts for later requests.
+        host.call("x");
+        host.run();
+        let expected = if status == 308 { 3 } else { 4 };
+        assert_eq!(host.proofs.len(), expected);
+        assert_eq!(target(host.proofs.last().unwrap()), moved);
+    }
+}
+
+#[test]
+fn redirected_end_of_a_session_has_a_proof_of_its_own() {
+    let mut host = host(Negotiation::Legacy);
+    host.connect();
+    host.redirects.insert("DELETE /mcp".into(), (307, "/b"));
+    close(&mut host);
+    assert!(host.is_closed);
+    let moved = ("DELETE /b", "DELETE", "https://s.example/b");
+    assert_eq!(target(host.proofs.last().unwrap()), moved);
+}
+
+#[test]
+fn redirections_in_a_circle_end() {
+    let mut host = host(Negotiation::Auto);
+    host.connect();
+    host.proofs.clear();
+    host.redirects.insert("POST /mcp".into(), (307, "/b"));
+    host.redirects.insert("POST /b".into(), (307, "/mcp"));
+    let call = host.call("x");
+    host.run();
+    assert!(host.result(call).unwrap().is_err());
+    assert_eq!(host.proofs.len(), 6);
+}
+
+#[test]
+fn proof_for_one_url_is_not_used_for_another() {
+    let mut world = World::with(bound);
+    dpop(&mut world);
+    world.request("x").unwrap();
+    let url = |text| Url::parse(text).unwrap();
+    let (one, other) = (url(SERVER), url("https://s.example/b"));
+    let now = world.now;
+    let ask = |it: &mut Authorizer, url: &Url| it.access(now, "POST", url);
+    assert_eq!(ask(&mut world.authorizer, &one), Access::Wait);
+    world.run().unwrap();
+    assert_eq!(ask(&mut world.authorizer, &other), Access::Wait);
+    assert!(matches!(ask(&mut world.authorizer, &one), Access::Ready(_)));
+    // Nothing is for another origin.
+    for text in ["http://s.example/mcp", "https://s.example:8443/mcp", "https://a.example/mcp"] {
+        assert_eq!(ask(&mut world.authorizer, &url(text)), Access::None);
+    }
+}
+
+/// A client whose server binds tokens to its key.
+fn host(negotiation: Negotiation) -> Host {
+    let mut host = Host::with(negotiation, bound);
+    dpop(&mut host.world);
+    host
+}
+
+fn bound(config: Config) -> Config {
+    config.proof_key(ProofKey::es256([1; 32], [2; 32]))
+}
+
+fn dpop(world: &mut World) {
+    world.challenge = "DPoP".into();
+    world.token_members = r#","token_type":"DPoP","expires_in":3600"#.into();
+}
+
+fn close(host: &mut Host) {
+    let now = host.world.now;
+    host.client.with(now, |it| it.close(now));
+    host.run();
+}
+
+/// A request, and the method and the URL that its proof is for.
+fn target(proof @ (request, _): &(String, Option<Value>)) -> (&str, &str, &str) {
+    (request, claim(proof, "htm"), claim(proof, "htu"))
+}
+
+/// A claim of the proof that a request must have.
+fn claim<'a>((_, claims): &'a (String, Option<Value>), name: &str) -> &'a str {
+    claims.as_ref().unwrap()[name].as_str().unwrap()
+}

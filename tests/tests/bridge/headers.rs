@@ -1,0 +1,126 @@
+//! Headers of a call that repeat its arguments: a bridge over HTTP holds them against the body, whatever
+//! its server is, once the tool was listed.
+
+use std::future::poll_fn;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::{Era, EraPolicy, Json, http, server};
+use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, run_http, serve};
+use mcp_service::{BridgeConfig, Handler, Reader, Registry, Writer};
+use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
+use serde_json::{Value, json};
+
+use super::cells::{BRIDGE, at, client, listen};
+use super::{ERAS, modern, request};
+
+const SCHEMA: &str =
+    r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
+
+#[test]
+fn header_that_contradicts_the_argument_is_refused_before_the_server_sees_the_call() {
+    for up in ERAS {
+        let calls = Arc::new(Mutex::new(0));
+        let world = World::default();
+        let _bridge = bridged(&world, up, &calls);
+        let call = json!({"name": "query", "arguments": {"region": "eu"}});
+        let right = "Mcp-Name: query\r\nMcp-Param-Region: eu\r\n";
+        let wrong = "Mcp-Name: query\r\nMcp-Param-Region: us\r\n";
+        let none = "Mcp-Name: query\r\n";
+        // Nobody has listed the tool: it is not known that it has a header.
+        assert_eq!(ask(&world, "tools/call", &call, wrong).0, 200);
+        assert_eq!(ask(&world, "tools/list", &json!({}), "").0, 200);
+        for (fields, says) in [(wrong, "us"), (none, "is missing")] {
+            let (status, answer) = ask(&world, "tools/call", &call, fields);
+            assert_eq!((status, &answer["error"]["code"]), (400, &json!(-32020)), "{answer}");
+            let message = answer["error"]["message"].as_str().unwrap();
+            assert!(message.contains("Mcp-Param-Region") && message.contains(says), "{answer}");
+        }
+        assert_eq!(*calls.lock().unwrap(), 1);
+        assert_eq!(ask(&world, "tools/call", &call, right).0, 200);
+        assert_eq!(*calls.lock().unwrap(), 2);
+    }
+}
+
+#[test]
+fn legacy_client_sends_no_such_headers_and_is_served() {
+    for up in ERAS {
+        let calls = Arc::new(Mutex::new(0));
+        let world = World::default();
+        let _bridge = bridged(&world, up, &calls);
+        let client = client(Era::Legacy);
+        let (runtime, driven) = (world.clone(), client.clone());
+        world.spawn(async move { drop(run_http(&runtime, &driven, at(BRIDGE)).await) });
+        let called = async {
+            client.list_tools().await.unwrap();
+            client.call_tool("query", &json!({"region": "eu"})).await
+        };
+        let result = world.run(called).unwrap().unwrap();
+        assert!(!result.is_error, "{result:?}");
+        assert_eq!(*calls.lock().unwrap(), 1);
+    }
+}
+
+fn bridged(world: &World, era: Era, calls: &Arc<Mutex<usize>>) -> mcp_service::Bridge {
+    let (here, calls) = (world.clone(), calls.clone());
+    let target = BridgeTarget::Stream(Arc::new(move || {
+        let (ours, theirs) = stream();
+        let (runtime, registry) = (here.clone(), registry(&calls));
+        here.spawn(async move {
+            let mut config = server::Config::default();
+            config.era_policy = match era {
+                Era::Legacy => EraPolicy::LegacyOnly,
+                Era::Modern => EraPolicy::ModernOnly,
+            };
+            drop(serve(&runtime, registry, config, theirs, std::future::pending()).await);
+        });
+        Ok(Box::new(ours) as Box<dyn ByteStream>)
+    }));
+    let bridge = bridge(world, target, BridgeConfig::new(Implementation::new("bridge", "1")));
+    let mut config = http::Config::default();
+    config.keep_head = true;
+    listen(world, BRIDGE, bridge.catalog(), config);
+    bridge
+}
+
+fn registry(calls: &Arc<Mutex<usize>>) -> Registry<Handler> {
+    let mut registry = Registry::new(Implementation::new("server", "1"));
+    let tool = Tool::new("query", Json::parse(SCHEMA).unwrap());
+    let calls = calls.clone();
+    let query = move |_: Value, _| {
+        *calls.lock().unwrap() += 1;
+        async { "done" }
+    };
+    registry.tool_with(tool, query).unwrap();
+    registry
+}
+
+/// The status of a POST of a modern client, and the message in the answer.
+fn ask(world: &World, method: &str, params: &Value, fields: &str) -> (u16, Value) {
+    let body = request(1, method, &modern(params.clone()));
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nConnection: close\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{fields}"
+    );
+    let text = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let answer = world.run(async {
+        let mut socket = world.connect((Ipv4Addr::LOCALHOST, BRIDGE).into()).await.unwrap();
+        poll_fn(|context| socket.poll_write(context, text.as_bytes())).await.unwrap();
+        let mut answer = Vec::new();
+        loop {
+            let bytes = poll_fn(|context| socket.poll_read(context)).await.unwrap();
+            if bytes.is_empty() {
+                break String::from_utf8(answer).unwrap();
+            }
+            answer.extend_from_slice(&bytes);
+        }
+    });
+    let answer = answer.unwrap();
+    let message = answer.lines().find_map(|line| {
+        let line = line.strip_prefix("data: ").unwrap_or(line);
+        serde_json::from_str(line).ok().filter(Value::is_object)
+    });
+    (answer.split(' ').nth(1).unwrap().parse().unwrap(), message.unwrap_or_default())
+}

@@ -1,0 +1,237 @@
+//! A client with a cache: which servers it asks again, and what it is given when they fail.
+
+use mcp_proto::client::{
+    CacheConfig, CacheLimits, CallError, CallOptions, Client, ClientEvent, Config, Listing,
+    Negotiation,
+};
+use mcp_proto::stdio::Connection;
+use mcp_proto::types::Implementation;
+use mcp_proto::{Action, Binding, Duration, Instant, Machine};
+use serde_json::{Value, json};
+
+use super::{at, json as parse};
+
+#[test]
+fn there_is_no_cache_by_default() {
+    let mut server = Server::new(config(None));
+    for _ in 0..2 {
+        assert!(server.list(at(0)).is_ok());
+    }
+    assert_eq!(server.asked, 2);
+}
+
+#[test]
+fn a_fresh_list_is_not_asked_for_again() {
+    let mut server = Server::new(config(Some(memory())));
+    let first = server.list(at(0)).unwrap();
+    let again = server.list(at(9_999)).unwrap();
+    assert_eq!((&first["tools"], &first["ttlMs"]), (&again["tools"], &json!(10_000)));
+    assert_eq!((server.asked, &again["ttlMs"]), (1, &json!(1)));
+    assert!(server.list(at(10_000)).is_ok());
+    assert_eq!(server.asked, 2);
+    let options = CallOptions::default().refresh();
+    assert!(server.call(at(10_000), options).is_ok());
+    assert_eq!(server.asked, 3);
+}
+
+/// T16: a legacy server that says how long a result is fresh says what its revision does not have.
+#[test]
+fn a_legacy_server_is_asked_each_time() {
+    let config = config(Some(memory())).negotiation(Negotiation::Legacy);
+    let mut server = Server::new(config);
+    for _ in 0..2 {
+        assert!(server.list(at(0)).is_ok());
+    }
+    assert_eq!(server.asked, 2);
+}
+
+#[test]
+fn a_client_that_forwards_keeps_nothing() {
+    let mut server = Server::new(config(Some(memory())).forwarding());
+    for _ in 0..2 {
+        assert!(server.list(at(0)).is_ok());
+    }
+    assert_eq!(server.asked, 2);
+}
+
+/// Whatever the name of a principal says, the cache of one client has what it has been given.
+#[test]
+fn another_principal_is_asked_for_separately() {
+    let mut server = Server::new(config(Some(memory().principal("ada"))));
+    for (principal, asked) in [
+        (Some("ada"), 1),
+        (Some("bob"), 2),
+        (Some("ada"), 2),
+        (None, 3),
+        (None, 4),
+        (Some("bob"), 4),
+    ] {
+        server.client.with(at(0), |client| client.set_principal(principal));
+        assert!(server.list(at(0)).is_ok());
+        assert_eq!(server.asked, asked, "{principal:?}");
+    }
+}
+
+#[test]
+fn a_stale_result_stands_for_a_server_that_does_not_answer() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let stale = || memory().stale_on_error(HOUR);
+    for (cache, then, changed, answer, expected) in [
+        (memory(), 20_000, false, None, None),
+        (stale(), 20_000, false, None, Some(0)),
+        (stale(), 20_000, false, Some(json!({ "code": -32603, "message": "no" })), None),
+        (stale(), 20_000, true, None, None),
+        (stale(), 3_700_000, false, None, None),
+    ] {
+        let case = format!("{then} {changed} {answer:?}");
+        let mut server = Server::new(config(Some(cache)));
+        let first = server.list(at(0)).unwrap();
+        if changed {
+            server.subscribe_and_change(at(1));
+        }
+        server.answer = answer.map_or(Answer::Nothing, Answer::Error);
+        let result = server.list(at(then));
+        match expected {
+            Some(ttl) => {
+                let result = result.unwrap();
+                assert_eq!((&result["tools"], &result["ttlMs"]), (&first["tools"], &json!(ttl)));
+            }
+            None => assert!(
+                matches!(result, Err(CallError::TimedOut | CallError::Error { .. })),
+                "{case}: {result:?}"
+            ),
+        }
+        assert_eq!(server.asked, 2, "{case}: it is asked first");
+    }
+}
+
+fn memory() -> CacheConfig {
+    CacheConfig::memory(CacheLimits::default())
+}
+
+fn config(cache: Option<CacheConfig>) -> Config {
+    let mut config = Config::new(Implementation::new("a", "1"));
+    config.cache = cache;
+    config
+}
+
+/// A client, and a server that answers at once.
+struct Server {
+    client: Connection<Client>,
+    answer: Answer,
+    /// Number of requests for the tools.
+    asked: usize,
+    listen: Value,
+}
+
+enum Answer {
+    Tools,
+    Error(Value),
+    Nothing,
+}
+
+impl Server {
+    fn new(config: Config) -> Self {
+        let mut client = Connection::client(config);
+        client.handle_opened(at(0));
+        let (answer, listen) = (Answer::Tools, Value::Null);
+        let mut server = Self { client, answer, asked: 0, listen };
+        assert!(server.run(at(0)).is_none());
+        server
+    }
+
+    fn list(&mut self, now: Instant) -> Result<Value, CallError> {
+        self.client
+            .with(now, |client| client.list(now, Listing::Tools, CallOptions::default()).unwrap());
+        self.result(now)
+    }
+
+    fn call(&mut self, now: Instant, options: CallOptions) -> Result<Value, CallError> {
+        self.client
+            .with(now, |client| client.call(now, "tools/list", parse("{}"), options).unwrap());
+        self.result(now)
+    }
+
+    /// The response to a call, which may take as long as calls take.
+    fn result(&mut self, now: Instant) -> Result<Value, CallError> {
+        let mut response = self.run(now);
+        while response.is_none() {
+            let then = self.client.poll_timeout().unwrap();
+            self.client.handle_timeout(then);
+            response = self.run(then);
+        }
+        response.unwrap()
+    }
+
+    /// Lets the server answer all that the client sends; returns the response to a call.
+    fn run(&mut self, now: Instant) -> Option<Result<Value, CallError>> {
+        let mut response = None;
+        while let Some(action) = self.client.poll_action() {
+            match action {
+                Action::Transmit(bytes) => {
+                    self.handle(now, &serde_json::from_slice(&bytes).unwrap());
+                }
+                Action::Event(ClientEvent::Response { result, .. }) => {
+                    let decode = |result: mcp_proto::Json| result.decode().unwrap();
+                    response = Some(result.map(decode));
+                }
+                Action::Event(_) | Action::Close => {}
+            }
+        }
+        response
+    }
+
+    fn handle(&mut self, now: Instant, message: &Value) {
+        let capabilities = json!({ "tools": { "listChanged": true } });
+        let body = match message["method"].as_str().unwrap() {
+            "server/discover" => json!({ "result": {
+                "resultType": "complete", "supportedVersions": ["2026-07-28"],
+                "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private",
+            } }),
+            "initialize" => json!({ "result": {
+                "protocolVersion": "2025-11-25", "capabilities": capabilities,
+                "serverInfo": { "name": "s", "version": "1" },
+            } }),
+            "tools/list" => {
+                self.asked += 1;
+                match &self.answer {
+                    Answer::Tools => json!({ "result": {
+                        "resultType": "complete", "ttlMs": 10_000, "cacheScope": "private",
+                        "tools": [{ "name": self.asked.to_string(), "inputSchema": {} }],
+                    } }),
+                    Answer::Error(error) => json!({ "error": error }),
+                    Answer::Nothing => return,
+                }
+            }
+            "subscriptions/listen" => {
+                self.listen = message["id"].clone();
+                let granted = json!({ "toolsListChanged": true });
+                return self.notify(now, "subscriptions/acknowledged", granted);
+            }
+            _ => return,
+        };
+        let mut answer = json!({ "jsonrpc": "2.0", "id": message["id"] });
+        answer.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+        self.client.handle_bytes(now, format!("{answer}\n").into());
+    }
+
+    fn subscribe_and_change(&mut self, now: Instant) {
+        let filter = mcp_proto::types::SubscriptionFilter::new().tools_list_changed();
+        self.client.with(now, |client| client.subscribe(now, filter).unwrap());
+        assert!(self.run(now).is_none());
+        self.notify(now, "tools/list_changed", Value::Null);
+        assert!(self.run(now).is_none());
+    }
+
+    fn notify(&mut self, now: Instant, name: &str, notifications: Value) {
+        let mut meta = json!({});
+        meta["io.modelcontextprotocol/subscriptionId"] = self.listen.clone();
+        let mut params = json!({ "_meta": meta });
+        if !notifications.is_null() {
+            params["notifications"] = notifications;
+        }
+        let method = format!("notifications/{name}");
+        let line = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.client.handle_bytes(now, format!("{line}\n").into());
+    }
+}

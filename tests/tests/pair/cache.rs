@@ -1,0 +1,160 @@
+//! Clients with a cache over HTTP: what they share, and when they ask again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_proto::client::{CacheConfig, Config, Negotiation};
+use mcp_proto::server::Cacheable;
+use mcp_proto::types::{CacheHint, Implementation, SubscriptionFilter};
+use mcp_service::testing::Pair;
+use mcp_service::{Handler, HttpClientConfig, Registry, ResponseCache};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize, JsonSchema)]
+struct Place {
+    #[schemars(extend("x-mcp-header" = "Region"))]
+    region: String,
+}
+
+#[test]
+fn clients_of_one_url_share_what_is_public() {
+    let cache = Arc::new(ResponseCache::default());
+    let mut first = pair(CacheHint::public(60_000), &cache);
+    first.run(first.client().list_tools()).unwrap();
+    let mut second = pair(CacheHint::public(60_000), &cache);
+    second.run(second.client().connected()).unwrap();
+    let tools = second.run(second.client().list_tools()).unwrap();
+    assert_eq!((lists(&first), lists(&second), tools.tools.len()), (1, 0, 1));
+    // It knows the headers that calls of the tools need.
+    let place = json!({ "region": "north" });
+    let answer = second.run(second.client().call_tool("forecast", &place)).unwrap();
+    assert_eq!(answer.content[0].as_text(), Some("Rain in north."));
+    assert_eq!(lists(&second), 0, "{}", second.wire());
+}
+
+#[test]
+fn clients_do_not_share_what_is_private_unless_they_name_one_principal() {
+    let cache = Arc::new(ResponseCache::default());
+    for (principal, expected) in
+        [(None, 1), (None, 1), (Some("ada"), 1), (Some("bob"), 1), (Some("ada"), 0), (None, 1)]
+    {
+        let mut pair = pair_of(CacheHint::private(60_000), &cache, principal);
+        pair.run(pair.client().connected()).unwrap();
+        for _ in 0..2 {
+            pair.run(pair.client().list_tools()).unwrap();
+        }
+        assert_eq!(lists(&pair), expected, "{principal:?}");
+    }
+}
+
+#[test]
+fn servers_at_other_urls_are_other_servers() {
+    let cache = Arc::new(ResponseCache::default());
+    let mut first = pair(CacheHint::public(60_000), &cache);
+    first.run(first.client().list_tools()).unwrap();
+    let url = HttpClientConfig::parse("http://localhost/mcp?tenant=2").unwrap();
+    let mut second = pair(CacheHint::public(60_000), &cache).http_client_config(url);
+    second.run(second.client().connected()).unwrap();
+    second.run(second.client().list_tools()).unwrap();
+    assert_eq!(lists(&second), 1);
+}
+
+#[test]
+fn other_credentials_are_asked_for_again() {
+    let cache = Arc::new(ResponseCache::default());
+    let mut pair = pair(CacheHint::private(60_000), &cache);
+    let client = pair.client();
+    pair.run(client.connected()).unwrap();
+    for (token, expected) in [(None, 1), (None, 1), (Some("Bearer 2"), 2), (None, 2)] {
+        if let Some(token) = token {
+            client.set_field("Authorization", token).unwrap();
+        }
+        pair.run(client.list_tools()).unwrap();
+        assert_eq!(lists(&pair), expected, "{token:?}");
+    }
+    // The application vouches for them.
+    client.set_principal(Some("ada"));
+    for (token, expected) in [("Bearer 3", 3), ("Bearer 4", 3)] {
+        client.set_field("Authorization", token).unwrap();
+        pair.run(client.list_tools()).unwrap();
+        assert_eq!(lists(&pair), expected, "{token}");
+    }
+}
+
+#[test]
+fn a_list_is_fetched_again_after_an_outage_of_its_subscription() {
+    let cache = Arc::new(ResponseCache::default());
+    let mut pair = pair(CacheHint::public(600_000), &cache);
+    let client = pair.client();
+    let filter = SubscriptionFilter::new().tools_list_changed();
+    let mut changes = pair.run(client.subscribe(filter)).unwrap();
+    pair.run(client.list_tools()).unwrap();
+    pair.run(client.list_tools()).unwrap();
+    assert_eq!(lists(&pair), 1);
+    pair.cut();
+    // The client says that everything may have changed.
+    pair.run(changes.changed()).unwrap();
+    pair.run(client.list_tools()).unwrap();
+    assert_eq!(lists(&pair), 2);
+}
+
+#[test]
+fn legacy_servers_are_asked_each_time_whatever_the_transport() {
+    let cache = Arc::new(ResponseCache::default());
+    let mut pair = Pair::over_http(registry(CacheHint::public(60_000)))
+        .client_config(config(&cache, None).negotiation(Negotiation::Legacy));
+    for _ in 0..2 {
+        pair.run(pair.client().list_tools()).unwrap();
+    }
+    assert_eq!((lists(&pair), cache.len()), (2, 0));
+}
+
+/// Each client counts its time from its own beginning.
+#[test]
+fn a_shared_result_is_stale_at_the_same_time_for_all() {
+    let cache = Arc::new(ResponseCache::default());
+    let mut first = pair(CacheHint::public(60_000), &cache);
+    // The time of its machine is another one by now than that of the cache.
+    first.pass(Duration::from_secs(5000));
+    first.run(first.client().list_tools()).unwrap();
+    let mut second = pair(CacheHint::public(60_000), &cache);
+    second.run(second.client().connected()).unwrap();
+    second.run(second.client().list_tools()).unwrap();
+    assert_eq!(lists(&second), 0);
+    second.pass(Duration::from_secs(61));
+    second.run(second.client().list_tools()).unwrap();
+    assert_eq!(lists(&second), 1);
+}
+
+fn registry(hint: CacheHint) -> Registry<Handler> {
+    let mut registry = Registry::new(Implementation::new("weather", "1.0.0"));
+    registry
+        .tool("forecast", "Tells the weather", |place: Place, _| async move {
+            format!("Rain in {}.", place.region)
+        })
+        .unwrap();
+    registry.list_changed(mcp_proto::server::List::Tools);
+    registry.cache(Cacheable::Tools, hint);
+    registry
+}
+
+fn config(cache: &Arc<ResponseCache>, principal: Option<&str>) -> Config {
+    let mut shared = CacheConfig::shared(cache.clone());
+    shared.principal = principal.map(Into::into);
+    Config::new(Implementation::new("app", "1.0.0")).cache(shared)
+}
+
+fn pair(hint: CacheHint, cache: &Arc<ResponseCache>) -> Pair {
+    pair_of(hint, cache, None)
+}
+
+fn pair_of(hint: CacheHint, cache: &Arc<ResponseCache>, principal: Option<&str>) -> Pair {
+    Pair::over_http(registry(hint)).client_config(config(cache, principal))
+}
+
+/// Number of lists that the client has asked for.
+fn lists(pair: &Pair) -> usize {
+    pair.wire().matches(r#""method":"tools/list""#).count()
+}

@@ -1,0 +1,238 @@
+//! How a task ends.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_proto::ErrorData;
+use mcp_proto::types::CallToolResult;
+use mcp_service::{
+    Context, Interrupt, MemoryStore, NewTask, TaskConfig, TaskError, TaskStore, Tasks,
+};
+use serde_json::{Value, json};
+
+use super::registry;
+use super::stores::{HardStore, at_once};
+use super::world::{Process, Time, pass};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn task_t04_a_failed_tool_completes_and_an_error_fails() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(SECOND).await;
+        Err::<String, _>("no film")
+    }));
+    let id = process.task();
+    process.pass(2 * SECOND);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["result"]["isError"]), (&json!("completed"), &json!(true)));
+    assert_eq!(task.get("error"), None);
+
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(SECOND).await;
+        Err::<String, _>(ErrorData::invalid_params("no such film"))
+    }));
+    let id = process.task();
+    process.pass(2 * SECOND);
+    let task = process.get(&id);
+    assert_eq!(
+        (&task["status"], &task["statusMessage"]),
+        (&json!("failed"), &json!("no such film"))
+    );
+    assert_eq!(task["error"], json!({"code": -32602, "message": "no such film"}));
+    assert_eq!(task.get("result"), None);
+}
+
+#[test]
+fn task_t09_the_call_cannot_be_cancelled_any_more() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(SECOND).await;
+        if context.is_cancelled() { "cancelled" } else { "done" }
+    }));
+    let call = process.send("tools/call", json!({"name": "t"}));
+    let id = process.answer(call).unwrap()["result"]["taskId"].as_str().unwrap().to_owned();
+    let params = json!({"requestId": call});
+    process.line(&json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params,
+    }));
+    assert_eq!(process.get(&id)["status"], "working");
+    process.pass(2 * SECOND);
+    assert_eq!(process.get(&id)["result"]["content"][0]["text"], "done");
+}
+
+#[test]
+fn task_t10_a_cancelled_task_is_so_at_once_whatever_its_handler_does() {
+    let cancellations = Arc::new(AtomicUsize::new(0));
+    let seen = cancellations.clone();
+    let mut process = Process::new(registry(Tasks::Always, move |context: Context| {
+        let seen = seen.clone();
+        async move {
+            context.cancelled().await;
+            seen.fetch_add(1, Ordering::Relaxed);
+            "too late"
+        }
+    }));
+    let id = process.task();
+    let acknowledged = process.cancel(&id);
+    assert_eq!(acknowledged["resultType"], "complete");
+    assert_eq!((acknowledged.get("taskId"), acknowledged.get("status")), (None, None));
+    let task = process.get(&id);
+    assert_eq!((&task["status"], task.get("result")), (&json!("cancelled"), None));
+    assert_eq!((cancellations.load(Ordering::Relaxed), process.running()), (1, 0));
+    // Once more is acknowledged too.
+    assert_eq!(process.cancel(&id)["resultType"], "complete");
+    assert_eq!(process.get(&id)["status"], "cancelled");
+}
+
+#[test]
+fn task_t10_a_panic_is_a_failure() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(SECOND).await;
+        assert!(!context.may_be_task(), "the test wants it");
+        "done"
+    }));
+    let id = process.task();
+    process.pass(2 * SECOND);
+    std::panic::set_hook(hook);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
+}
+
+#[test]
+fn task_t10_a_task_that_never_ends_fails_at_the_end_of_its_time() {
+    let mut config = TaskConfig::default();
+    config.ttl = 90 * SECOND;
+    let mut registry = registry(Tasks::Always, async |context: Context| {
+        context.sleep(Duration::from_secs(1_000_000)).await;
+        "never"
+    });
+    registry.task_config(config);
+    let mut process = Process::new(registry);
+    let id = process.task();
+    process.pass(80 * SECOND);
+    assert_eq!(process.get(&id)["status"], "working");
+    process.pass(20 * SECOND);
+    assert_eq!(process.running(), 0);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
+    // Gone is the same as never there.
+    process.pass(60 * SECOND);
+    let gone = process.ask("tasks/get", json!({"taskId": id}))["error"].take();
+    let never = process.ask("tasks/get", json!({"taskId": "nobody"}))["error"].take();
+    assert_eq!((gone["code"].as_i64(), &gone), (Some(-32602), &never));
+}
+
+#[test]
+fn task_t11_a_task_whose_process_has_ended_fails() {
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
+    let time = Time::default();
+    let works = async |context: Context| {
+        context.sleep(600 * SECOND).await;
+        "done"
+    };
+    let mut first = Process::sharing(&time, &store, registry(Tasks::Always, works));
+    let mut second = Process::sharing(&time, &store, registry(Tasks::Always, works));
+    let (id, other) = (first.task(), first.task());
+    // As long as it lives, it says so.
+    pass(&mut [&mut first, &mut second], 300 * SECOND);
+    assert_eq!(second.get(&id)["status"], "working");
+    first.crash();
+    pass(&mut [&mut first, &mut second], 50 * SECOND);
+    assert_eq!(second.get(&id)["status"], "working");
+    pass(&mut [&mut first, &mut second], 20 * SECOND);
+    for id in [&id, &other] {
+        let task = second.get(id);
+        assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
+    }
+}
+
+#[test]
+fn a_task_that_is_cancelled_elsewhere_stops() {
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
+    let time = Time::default();
+    let works = async |context: Context| {
+        context.sleep(600 * SECOND).await;
+        "done"
+    };
+    let mut first = Process::sharing(&time, &store, registry(Tasks::Always, works));
+    let mut second = Process::sharing(&time, &store, registry(Tasks::Always, works));
+    let id = first.task();
+    second.cancel(&id);
+    assert_eq!((first.get(&id)["status"].clone(), first.running()), (json!("cancelled"), 1));
+    pass(&mut [&mut first, &mut second], 25 * SECOND);
+    assert_eq!(first.running(), 0);
+}
+
+#[test]
+fn a_result_waits_for_a_store_that_does_not_answer() {
+    let store = Arc::new(HardStore::default());
+    let shared: Arc<dyn TaskStore> = store.clone();
+    let works = async |context: Context| {
+        context.sleep(SECOND).await;
+        CallToolResult::text("done")
+    };
+    let mut process = Process::sharing(&Time::default(), &shared, registry(Tasks::Always, works));
+    let id = process.task();
+    store.fails.store(true, Ordering::Relaxed);
+    process.pass(30 * SECOND);
+    store.fails.store(false, Ordering::Relaxed);
+    assert_eq!(process.get(&id)["status"], "working");
+    process.pass(5 * SECOND);
+    assert_eq!(process.get(&id)["result"]["content"][0]["text"], "done");
+}
+
+#[test]
+fn what_is_written_of_a_task_is_bounded() {
+    let store = Arc::new(HardStore::default());
+    let shared: Arc<dyn TaskStore> = store.clone();
+    let works = async |context: Context| {
+        for step in 0..10_000 {
+            context.progress(step);
+            context.sleep(Duration::from_millis(1)).await;
+        }
+        "done"
+    };
+    let mut process = Process::sharing(&Time::default(), &shared, registry(Tasks::Always, works));
+    let id = process.task();
+    process.pass(20 * SECOND);
+    let changes = store.changes.load(Ordering::Relaxed);
+    assert!(changes <= 80, "{changes}");
+    let task: Value = process.get(&id);
+    assert!(task["statusMessage"].is_string() || task["status"] == "completed", "{task}");
+}
+
+/// A job that runs elsewhere hears of the end of its task when it asks for input.
+#[test]
+fn there_is_no_input_for_a_task_that_has_ended() {
+    let jobs = Arc::new(Mutex::new(Vec::new()));
+    let queue = jobs.clone();
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default().max_bytes(2000));
+    let create = move |context: Context| {
+        let queue = queue.clone();
+        async move {
+            let created = context.create_task(NewTask::default()).await;
+            let (id, task) = created.map_err(|error| ErrorData::internal(error.to_string()))?;
+            queue.lock().unwrap().push(id);
+            Err::<String, _>(Interrupt::Task(task))
+        }
+    };
+    let registry = registry(Tasks::Manual, create);
+    let mut process = Process::sharing(&Time::default(), &store, registry);
+    let manager = process.catalog.tasks();
+    let ids = [process.task(), process.task(), process.task()];
+    let jobs = jobs.lock().unwrap().clone();
+    let input = |at: usize| at_once(manager.input(&jobs[at]));
+    assert!(input(0).unwrap().is_some());
+    process.cancel(&ids[0]);
+    assert!(matches!(input(0), Err(TaskError::Ended)));
+    // Nor for one whose result has no room.
+    let long = CallToolResult::text("long".repeat(1000));
+    assert!(at_once(manager.complete(&jobs[1], &long)).unwrap());
+    assert_eq!(process.get(&ids[1])["status"], "failed");
+    assert!(matches!(input(1), Err(TaskError::Ended)));
+    process.pass(3601 * SECOND);
+    assert!(matches!(input(2), Err(TaskError::Ended)));
+}

@@ -1,0 +1,191 @@
+//! Input within a task.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_proto::types::{InputRequest, InputRequests};
+use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskStore, Tasks};
+use serde_json::json;
+
+use super::registry;
+use super::stores::HardStore;
+use super::world::{Process, Time, pass};
+
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// A server whose tool asks within its task, for all `keys` at once; it counts its calls.
+pub(crate) fn asking(keys: &'static [&'static str]) -> (Registry, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = calls.clone();
+    let registry = registry(Tasks::Always, move |context: Context| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        async move {
+            context.sleep(MOMENT).await;
+            let requests = keys.iter().map(|key| ((*key).to_owned(), InputRequest::list_roots()));
+            let answers = context.ask(requests.collect::<InputRequests>())?;
+            context.sleep(MOMENT).await;
+            Ok::<_, Interrupt>(format!("{:?}", answers.keys().collect::<Vec<_>>()))
+        }
+    });
+    (registry, calls)
+}
+
+#[test]
+fn task_t08_a_part_of_the_input_leaves_the_rest_open() {
+    let (registry, calls) = asking(&["a", "b"]);
+    let mut process = Process::new(registry);
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    let task = process.get(&id);
+    assert_eq!(task["status"], "input_required");
+    assert_eq!(task["inputRequests"]["a"], json!({"method": "roots/list"}));
+    assert_eq!((task.get("requestState"), process.running()), (None, 0));
+    let ignored = json!({"unknown": {"roots": []}});
+    assert_eq!(process.update(&id, ignored)["resultType"], "complete");
+    for _ in 0..2 {
+        process.update(&id, json!({"a": {"roots": []}}));
+        let task = process.get(&id);
+        assert_eq!(task["status"], "input_required");
+        assert_eq!(task["inputRequests"], json!({"b": {"method": "roots/list"}}));
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    let acknowledged = process.update(&id, json!({"a": {"roots": []}, "b": {"roots": []}}));
+    assert_eq!((acknowledged.get("taskId"), acknowledged.get("status")), (None, None));
+    let task = process.get(&id);
+    assert_eq!((&task["status"], task.get("inputRequests")), (&json!("working"), None));
+    process.update(&id, json!({"a": {"roots": []}, "b": {"roots": []}}));
+    process.pass(4 * MOMENT);
+    assert_eq!(process.get(&id)["result"]["content"][0]["text"], r#"["a", "b"]"#);
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn task_t08_rounds_of_input_follow_each_other() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(MOMENT).await;
+        let first = context.list_roots("first")?.roots.len();
+        let second = context.list_roots("second")?.roots.len();
+        Ok::<_, Interrupt>(format!("{first} {second}"))
+    }));
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    process.update(&id, json!({"first": {"roots": [{"uri": "file:///a"}]}}));
+    process.pass(2 * MOMENT);
+    let task = process.get(&id);
+    assert_eq!(task["inputRequests"], json!({"second": {"method": "roots/list"}}));
+    process.update(&id, json!({"second": {"roots": []}}));
+    process.pass(2 * MOMENT);
+    assert_eq!(process.get(&id)["result"]["content"][0]["text"], "1 0");
+}
+
+#[test]
+fn unreadable_input_is_refused() {
+    let (registry, _) = asking(&["a"]);
+    let mut process = Process::new(registry);
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    for responses in [json!(null), json!([]), json!("a")] {
+        let params = json!({"taskId": id, "inputResponses": responses});
+        let error = process.ask("tasks/update", params)["error"].take();
+        assert_eq!(error["code"], -32602, "{responses}");
+    }
+    for params in [json!({}), json!({"taskId": 7})] {
+        assert_eq!(process.ask("tasks/get", params)["error"]["code"], -32602);
+    }
+}
+
+#[test]
+fn task_t11_another_process_goes_on_after_input() {
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
+    let time = Time::default();
+    let (registry, calls) = asking(&["a"]);
+    let mut first = Process::sharing(&time, &store, registry);
+    let (registry, others) = asking(&["a"]);
+    let mut second = Process::sharing(&time, &store, registry);
+    let id = first.task();
+    pass(&mut [&mut first, &mut second], 2 * MOMENT);
+    first.crash();
+    // Who waits for input has no lease.
+    pass(&mut [&mut first, &mut second], Duration::from_secs(600));
+    assert_eq!(second.get(&id)["status"], "input_required");
+    second.update(&id, json!({"a": {"roots": []}}));
+    pass(&mut [&mut first, &mut second], 4 * MOMENT);
+    assert_eq!(second.get(&id)["result"]["content"][0]["text"], r#"["a"]"#);
+    assert_eq!(first.get(&id)["status"], "completed");
+    assert_eq!((calls.load(Ordering::Relaxed), others.load(Ordering::Relaxed)), (1, 1));
+}
+
+/// Two processes give input and cancel at the same time, and the store lets them meet in every way.
+#[test]
+fn task_t07_input_and_a_cancellation_meet() {
+    for loses in [false, true] {
+        for delay in 0..4 {
+            for cancels_first in [false, true] {
+                let (mut store, time) = (HardStore::default(), Time::default());
+                (store.loses, store.delay) = (loses, delay);
+                let store: Arc<dyn TaskStore> = Arc::new(store);
+                let (registry, _) = asking(&["a"]);
+                let mut first = Process::sharing(&time, &store, registry);
+                let (registry, calls) = asking(&["a"]);
+                let mut second = Process::sharing(&time, &store, registry);
+                let id = first.task();
+                pass(&mut [&mut first, &mut second], 4 * MOMENT);
+                assert_eq!(first.get(&id)["status"], "input_required");
+                let responses = json!({"a": {"roots": []}});
+                let params = json!({"taskId": id, "inputResponses": responses});
+                let cancel = first.send("tasks/cancel", json!({"taskId": id}));
+                let update = second.send("tasks/update", params);
+                let mut both = [&mut first, &mut second];
+                if !cancels_first {
+                    both.reverse();
+                }
+                for _ in 0..3 {
+                    for process in &mut both {
+                        process.run();
+                    }
+                }
+                assert!(first.answer(cancel).unwrap().get("result").is_some());
+                assert!(second.answer(update).unwrap().get("result").is_some());
+                pass(&mut [&mut first, &mut second], Duration::from_secs(25));
+                assert_eq!(first.get(&id)["status"], "cancelled", "{loses} {delay}");
+                assert_eq!(second.get(&id)["status"], "cancelled");
+                assert!(calls.load(Ordering::Relaxed) <= 1);
+                assert_eq!((first.running(), second.running()), (0, 0));
+            }
+        }
+    }
+}
+
+/// The last input comes twice at the same time: the handler is called once more, and only once.
+#[test]
+fn task_t07_the_last_input_resumes_a_task_once() {
+    for delay in 0..4 {
+        let (mut store, time) = (HardStore::default(), Time::default());
+        store.delay = delay;
+        let store: Arc<dyn TaskStore> = Arc::new(store);
+        let (registry, calls) = asking(&["a"]);
+        let mut first = Process::sharing(&time, &store, registry);
+        let (registry, others) = asking(&["a"]);
+        let mut second = Process::sharing(&time, &store, registry);
+        let id = first.task();
+        pass(&mut [&mut first, &mut second], 4 * MOMENT);
+        let params = json!({"taskId": id, "inputResponses": {"a": {"roots": []}}});
+        first.send("tasks/update", params.clone());
+        second.send("tasks/update", params);
+        pass(&mut [&mut first, &mut second], 8 * MOMENT);
+        assert_eq!(first.get(&id)["status"], "completed");
+        assert_eq!(calls.load(Ordering::Relaxed) + others.load(Ordering::Relaxed), 2);
+    }
+}
+
+#[test]
+fn a_tool_that_is_removed_while_its_task_waits_fails_it() {
+    let (registry, _) = asking(&["a"]);
+    let mut process = Process::new(registry);
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    process.catalog.update(|registry| Ok(registry.remove_tool("t"))).unwrap();
+    process.update(&id, json!({"a": {"roots": []}}));
+    assert_eq!(process.get(&id)["status"], "failed");
+}

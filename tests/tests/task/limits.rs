@@ -1,0 +1,184 @@
+//! Bounds of tasks, and what is shown of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_proto::Json;
+use mcp_proto::server::task::TaskId;
+use mcp_proto::types::CallToolResult;
+use mcp_service::{Context, MemoryStore, StoreError, TaskConfig, TaskStore, Tasks};
+use serde_json::{Value, json};
+
+use super::registry;
+use super::stores::at_once;
+use super::world::{Process, Time};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn works(context: Context) -> &'static str {
+    context.sleep(SECOND).await;
+    "done"
+}
+
+#[test]
+fn task_t12_a_full_store_makes_no_more_tasks() {
+    for (tasks, runs_on) in [(Tasks::Always, true), (Tasks::Required, false)] {
+        for store in [
+            MemoryStore::default().max_tasks(2),
+            MemoryStore::default().max_tasks_per_principal(2),
+            MemoryStore::default().max_bytes(1025),
+            MemoryStore::default().max_bytes_per_principal(1025),
+        ] {
+            let store: Arc<dyn TaskStore> = Arc::new(store);
+            let mut process = Process::sharing(&Time::default(), &store, registry(tasks, works));
+            let ids = [process.task(), process.task()];
+            let id = process.send("tools/call", json!({"name": "t"}));
+            process.pass(2 * SECOND);
+            let answer = process.answer(id).unwrap();
+            assert_eq!(answer["result"]["content"][0]["text"] == "done", runs_on, "{answer}");
+            assert_eq!(answer["error"]["code"] == -32603, !runs_on, "{answer}");
+            // Those that are there end as ever, and then there is room.
+            for id in &ids {
+                assert_eq!(process.get(id)["status"], "completed");
+            }
+            process.pass(4000 * SECOND);
+            process.task();
+        }
+    }
+}
+
+#[test]
+fn task_t12_a_result_that_is_too_long_fails() {
+    let mut config = TaskConfig::default();
+    config.max_task_bytes = 1000;
+    let mut registry = registry(Tasks::Always, async |context: Context| {
+        context.sleep(SECOND).await;
+        "long".repeat(300)
+    });
+    registry.task_config(config);
+    let mut process = Process::new(registry);
+    let id = process.task();
+    process.pass(2 * SECOND);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
+    assert!(task.to_string().len() < 1000);
+}
+
+#[test]
+fn task_t17_the_wire_shows_eight_characters_of_an_id() {
+    let mut process = Process::new(registry(Tasks::Always, works));
+    let shown = process.show_wire();
+    let id = process.task();
+    process.get(&id);
+    process.run();
+    let shown = shown.lock().unwrap().clone();
+    let cut = format!(r#""taskId":"{}…""#, id.get(..8).unwrap());
+    assert_eq!(shown.matches(&cut).count(), 3, "{shown}");
+    assert!(!shown.contains(&id), "{shown}");
+}
+
+/// A message may be 128 levels deep, of which the arguments of a call are the third.
+#[test]
+fn parameters_that_nobody_could_read_again_make_no_task() {
+    let deep = |levels: u32| (0..levels).fold(json!(0), |inner, _| Value::from(vec![inner]));
+    for (tasks, runs_on) in [(Tasks::Always, true), (Tasks::Required, false)] {
+        let mut process = Process::new(registry(tasks, works));
+        let params = json!({"name": "t", "arguments": {"a": deep(124)}});
+        let created = process.ask("tools/call", params);
+        assert_eq!(created["result"]["resultType"], "task", "{created}");
+        assert_eq!(process.get(created["result"]["taskId"].as_str().unwrap())["status"], "working");
+        let params = json!({"name": "t", "arguments": {"a": deep(125)}});
+        let id = process.send("tools/call", params);
+        process.pass(2 * SECOND);
+        let answer = process.answer(id).unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"] == "done", runs_on, "{answer}");
+        assert_eq!(answer["error"]["code"] == -32603, !runs_on, "{answer}");
+    }
+}
+
+#[test]
+fn a_result_that_nobody_could_read_again_fails_its_task() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(SECOND).await;
+        let deep = [r#"{"a":"#.repeat(126), "{}".into(), "}".repeat(126)].concat();
+        CallToolResult::text("deep").structured_content(Json::parse(deep).unwrap())
+    }));
+    let id = process.task();
+    process.pass(2 * SECOND);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
+    assert_eq!(process.running(), 0);
+}
+
+#[test]
+fn a_result_without_room_fails_its_task_and_says_so() {
+    for store in [
+        MemoryStore::default().max_bytes(2000),
+        MemoryStore::default().max_bytes_per_principal(2000),
+    ] {
+        let store: Arc<dyn TaskStore> = Arc::new(store);
+        let long = async |context: Context| {
+            context.sleep(SECOND).await;
+            "long".repeat(1000)
+        };
+        let registry = registry(Tasks::Always, long);
+        let mut process = Process::sharing(&Time::default(), &store, registry);
+        let id = process.task();
+        process.pass(2 * SECOND);
+        let task = process.get(&id);
+        let text = "the store of tasks has no room for the result";
+        assert_eq!((&task["status"], &task["error"]["message"]), (&json!("failed"), &json!(text)));
+        assert_eq!(process.running(), 0);
+    }
+}
+
+const NOW: Duration = Duration::from_secs(1_800_000_000);
+
+fn id(byte: u8) -> TaskId {
+    TaskId::from_bits([byte; 16])
+}
+
+#[test]
+fn a_record_that_grows_takes_the_room_of_those_that_have_expired() {
+    for store in
+        [MemoryStore::default().max_bytes(10), MemoryStore::default().max_bytes_per_principal(10)]
+    {
+        at_once(store.create(NOW, &id(1), None, "12345".into(), SECOND)).unwrap();
+        at_once(store.create(NOW, &id(2), None, "1234".into(), 10 * SECOND)).unwrap();
+        let grow = |now| at_once(store.change(now, &id(2), 0, "123456789".into(), 10 * SECOND));
+        assert!(matches!(grow(NOW), Err(StoreError::Full)));
+        assert!(grow(NOW + 2 * SECOND).unwrap());
+    }
+}
+
+#[test]
+fn one_principal_cannot_take_the_bytes_of_all() {
+    let store = MemoryStore::default().max_bytes_per_principal(10);
+    let create = |byte, owner, record: &'static str| {
+        at_once(store.create(NOW, &id(byte), owner, record.into(), SECOND))
+    };
+    let change = |byte, from, record: &'static str| {
+        at_once(store.change(NOW, &id(byte), from, record.into(), SECOND))
+    };
+    for (byte, owner) in [(0, None), (10, Some("ann")), (20, Some("bob"))] {
+        create(byte, owner, "12345678").unwrap();
+        assert!(matches!(create(byte + 1, owner, "123"), Err(StoreError::Full)));
+        assert!(matches!(change(byte, 0, "12345678901"), Err(StoreError::Full)));
+        assert!(change(byte, 0, "1234567890").unwrap());
+        assert!(change(byte, 1, "12345").unwrap());
+        create(byte + 1, owner, "12345").unwrap();
+        assert!(matches!(change(byte, 2, "123456"), Err(StoreError::Full)));
+    }
+    let store = MemoryStore::default();
+    let long = vec![b'a'; 16 * 1024 * 1024 + 1];
+    let created = at_once(store.create(NOW, &id(1), Some("ann"), long.into(), SECOND));
+    assert!(matches!(created, Err(StoreError::Full)));
+}
+
+#[test]
+fn task_t17_debug_of_a_store_shows_no_record() {
+    let store = MemoryStore::default();
+    at_once(store.create(NOW, &id(1), Some("ann"), "secret".into(), SECOND)).unwrap();
+    let shown = format!("{store:?}");
+    assert_eq!(shown, "MemoryStore { tasks: 1, bytes: 6, .. }");
+}

@@ -1,0 +1,290 @@
+//! How a call becomes a task, and when it does not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mcp_proto::ErrorData;
+use mcp_proto::types::Implementation;
+use mcp_service::{Context, Interrupt, NewTask, Registry, TaskStore, Tasks};
+use serde_json::{Value, json};
+
+use super::registry;
+use super::stores::HardStore;
+use super::world::{Process, Time, request};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn works(context: Context) -> &'static str {
+    context.sleep(3 * SECOND).await;
+    "done"
+}
+
+#[test]
+fn a_call_becomes_a_task_and_its_result_is_fetched() {
+    let mut process = Process::new(registry(Tasks::Always, works));
+    let created = process.call();
+    assert_eq!(created["status"], "working");
+    assert_eq!((&created["ttlMs"], &created["pollIntervalMs"]), (&json!(3_600_000), &json!(1000)));
+    assert_eq!(created["createdAt"], "2027-01-15T08:00:00.000Z");
+    assert_eq!(created["lastUpdatedAt"], created["createdAt"]);
+    let id = created["taskId"].as_str().unwrap();
+    assert_eq!(id.len(), 22);
+    assert_eq!(process.get(id)["status"], "working");
+    process.pass(4 * SECOND);
+    let task = process.get(id);
+    assert_eq!((&task["status"], &task["resultType"]), (&json!("completed"), &json!("complete")));
+    assert_eq!(task["result"]["content"][0]["text"], "done");
+    assert_eq!(process.running(), 0);
+}
+
+#[test]
+fn a_call_that_ends_in_time_is_no_task() {
+    for (after, is_task) in [(2, true), (4, false)] {
+        let tasks = Tasks::After(after * SECOND);
+        let mut process = Process::new(registry(tasks, works));
+        let id = process.send("tools/call", json!({"name": "t"}));
+        assert_eq!(process.answer(id), None);
+        process.pass(SECOND);
+        assert_eq!(process.answer(id), None);
+        process.pass(3 * SECOND);
+        let result = process.answer(id).unwrap()["result"].take();
+        assert_eq!(result["resultType"] == "task", is_task, "{result}");
+        if is_task {
+            process.pass(SECOND);
+            let task = process.get(result["taskId"].as_str().unwrap());
+            assert_eq!(task["status"], "completed");
+        }
+    }
+    let mut process = Process::new(registry(Tasks::Required, async |_| "at once"));
+    assert_eq!(process.call()["content"][0]["text"], "at once");
+}
+
+#[test]
+fn task_t01_a_client_that_does_not_declare_gets_no_task() {
+    let mut process = Process::new(registry(Tasks::Always, works));
+    let task = process.task();
+    let id = process.send_as("tools/call", json!({"name": "t"}), false);
+    process.pass(4 * SECOND);
+    let result = process.answer(id).unwrap()["result"].take();
+    assert_eq!((&result["resultType"], result.get("taskId")), (&json!("complete"), None));
+    assert_eq!(result["content"][0]["text"], "done");
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        for task in [task.as_str(), "nobody"] {
+            let id = process.send_as(method, json!({"taskId": task}), false);
+            let error = process.answer(id).unwrap()["error"].take();
+            assert_eq!(error["code"], -32021, "{method} {error}");
+        }
+    }
+    let mut process = Process::new(registry(Tasks::Required, works));
+    let id = process.send_as("tools/call", json!({"name": "t"}), false);
+    let error = process.answer(id).unwrap()["error"].take();
+    assert_eq!(error["code"], -32021);
+    let extensions = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    assert_eq!(error["data"]["requiredCapabilities"], extensions);
+}
+
+#[test]
+fn task_t01_a_client_that_does_not_declare_hears_of_no_task() {
+    let mut process = Process::new(registry(Tasks::Always, works));
+    let task = process.task();
+    let params = json!({"notifications": {"taskIds": [task], "toolsListChanged": true}});
+    let id = process.send_as("subscriptions/listen", params, false);
+    let error = process.answer(id).unwrap()["error"].take();
+    assert_eq!(error["code"], -32021);
+    process.pass(4 * SECOND);
+    assert_eq!(process.said(), [Value::Null; 0]);
+    // A server without tasks does not know the member.
+    let mut process = Process::new(Registry::new(Implementation::new("none", "1")));
+    let id =
+        process.send_as("subscriptions/listen", json!({"notifications": {"taskIds": []}}), false);
+    assert_eq!(process.answer(id).unwrap()["result"]["resultType"], "complete");
+}
+
+#[test]
+fn task_t02_input_before_the_task_is_a_round_trip() {
+    let asks = |context: Context| async move {
+        let roots = context.list_roots("where")?;
+        context.sleep(SECOND).await;
+        Ok::<_, Interrupt>(format!("{} roots", roots.roots.len()))
+    };
+    let mut process = Process::new(registry(Tasks::Required, asks));
+    let first = process.call();
+    assert_eq!((&first["resultType"], first.get("taskId")), (&json!("input_required"), None));
+    let responses = json!({"where": {"roots": [{"uri": "file:///a"}]}});
+    let params = json!({"name": "t", "arguments": {}, "inputResponses": responses});
+    let second = process.ask("tools/call", params)["result"].take();
+    assert_eq!((&second["resultType"], second.get("requestState")), (&json!("task"), None));
+    process.pass(2 * SECOND);
+    let task = process.get(second["taskId"].as_str().unwrap());
+    assert_eq!(task["result"]["content"][0]["text"], "1 roots");
+}
+
+#[test]
+fn task_t03_what_tasks_were_in_2025_is_gone() {
+    let mut process = Process::new(registry(Tasks::Manual, works));
+    let hint = json!({"name": "t", "task": {"ttl": 60_000}});
+    let id = process.send("tools/call", hint);
+    process.pass(4 * SECOND);
+    assert_eq!(process.answer(id).unwrap()["result"]["resultType"], "complete");
+    for method in ["tasks/result", "tasks/list"] {
+        let error = process.ask(method, json!({"taskId": "t"}))["error"].take();
+        assert_eq!(error["code"], -32601, "{method}");
+    }
+    let mut legacy = Process::new(registry(Tasks::Always, works));
+    let extensions = json!({"io.modelcontextprotocol/tasks": {}});
+    let client = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"extensions": extensions},
+        "clientInfo": {"name": "c", "version": "1"},
+    });
+    legacy.line(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}));
+    legacy.line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    for (id, method) in ["result", "list", "get", "update", "cancel"].into_iter().enumerate() {
+        let method = format!("tasks/{method}");
+        let params = json!({"taskId": "t", "inputResponses": {}});
+        let id = id + 2;
+        legacy.line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    }
+    let call = json!({"name": "t", "task": {"ttl": 60_000}});
+    legacy.line(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}));
+    legacy.pass(4 * SECOND);
+    let said = legacy.said();
+    let errors = said.iter().filter(|said| said["error"]["code"] == -32601).count();
+    assert_eq!(errors, 5, "{said:?}");
+    assert!(said.iter().any(|said| said["result"]["content"][0]["text"] == "done"), "{said:?}");
+}
+
+#[test]
+fn task_t05_a_task_is_kept_before_its_client_knows_of_it() {
+    let store = Arc::new(HardStore::default());
+    store.blocks.store(true, Ordering::Relaxed);
+    let shared: Arc<dyn TaskStore> = store.clone();
+    let mut process = Process::sharing(
+        &Time::default(),
+        &shared,
+        registry(Tasks::Always, async |context| {
+            context.sleep(60 * SECOND).await;
+            "done"
+        }),
+    );
+    let id = process.send("tools/call", json!({"name": "t"}));
+    process.pass(5 * SECOND);
+    assert_eq!(process.answer(id), None);
+    store.blocks.store(false, Ordering::Relaxed);
+    let created = process.answer(id).unwrap()["result"].take();
+    assert_eq!(created["resultType"], "task");
+    assert_eq!(process.get(created["taskId"].as_str().unwrap())["status"], "working");
+}
+
+#[test]
+fn a_store_that_fails_makes_no_task() {
+    for (tasks, runs_on) in [(Tasks::After(SECOND), true), (Tasks::Required, false)] {
+        let store = Arc::new(HardStore::default());
+        store.fails.store(true, Ordering::Relaxed);
+        let shared: Arc<dyn TaskStore> = store;
+        let mut process = Process::sharing(&Time::default(), &shared, registry(tasks, works));
+        let id = process.send("tools/call", json!({"name": "t"}));
+        process.pass(4 * SECOND);
+        let answer = process.answer(id).unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"] == "done", runs_on, "{answer}");
+        assert_eq!(answer["error"]["code"] == -32603, !runs_on, "{answer}");
+        assert_eq!(process.running(), 0);
+        let found = process.ask("tasks/get", json!({"taskId": "t"}));
+        assert_eq!(found["error"]["code"], -32603);
+    }
+}
+
+#[test]
+fn a_client_that_leaves_before_the_task_cancels_the_call() {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let seen = cancelled.clone();
+    let mut process = Process::new(registry(Tasks::After(60 * SECOND), move |context| {
+        let seen = seen.clone();
+        async move {
+            context.cancelled().await;
+            seen.store(true, Ordering::Relaxed);
+            "cancelled"
+        }
+    }));
+    let id = process.send("tools/call", json!({"name": "t"}));
+    process.run();
+    let params = json!({"requestId": id});
+    process.line(&json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params,
+    }));
+    assert_eq!(process.answer(id), None);
+    assert!(cancelled.load(Ordering::Relaxed));
+    process.pass(120 * SECOND);
+    assert_eq!((process.said(), process.running()), (vec![], 0));
+}
+
+#[test]
+fn progress_is_sent_first_and_a_status_message_afterwards() {
+    let reports = |context: Context| async move {
+        for minute in 1..=20 {
+            context.progress(mcp_proto::server::Progress::new(minute).total(20).message("film"));
+            context.sleep(SECOND).await;
+        }
+        "done"
+    };
+    let mut process = Process::new(registry(Tasks::After(5 * SECOND), reports));
+    let mut call = request(77, "tools/call", json!({"name": "t"}), true);
+    call["params"]["_meta"]["progressToken"] = json!("p");
+    process.line(&call);
+    process.pass(10 * SECOND);
+    let said = process.said();
+    let is_progress = |said: &&Value| said["method"] == "notifications/progress";
+    let before = said.iter().filter(is_progress).count();
+    assert!((5..=6).contains(&before), "{said:?}");
+    let created = said.iter().find(|said| said["id"] == 77).unwrap();
+    let id = created["result"]["taskId"].as_str().unwrap();
+    let message = process.get(id)["statusMessage"].clone();
+    assert!(["10 of 20: film", "11 of 20: film"].map(|text| json!(text)).contains(&message));
+    assert_eq!(process.said(), [Value::Null; 0]);
+}
+
+#[test]
+fn a_job_that_runs_elsewhere_is_a_task() {
+    let jobs = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let queue = jobs.clone();
+    let mut process = Process::new(registry(Tasks::Manual, move |context: Context| {
+        let queue = queue.clone();
+        async move {
+            assert!(context.may_be_task());
+            let created = context.create_task(NewTask::default()).await;
+            let (id, task) = created.map_err(|error| ErrorData::internal(error.to_string()))?;
+            queue.lock().unwrap().push(id);
+            Err::<String, _>(Interrupt::Task(task))
+        }
+    }));
+    let ids: Vec<String> = (0..2).map(|_| process.task()).collect();
+    let tasks = process.catalog.tasks();
+    let jobs = jobs.lock().unwrap().clone();
+    let run = |future: std::pin::Pin<Box<dyn Future<Output = bool>>>| {
+        let mut future = future;
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match future.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(done) => done,
+            std::task::Poll::Pending => panic!("the store takes no time"),
+        }
+    };
+    let (first, second) = (jobs[0].clone(), jobs[1].clone());
+    let manager = tasks.clone();
+    assert!(run(Box::pin(async move { manager.status(&first, "half").await.unwrap() })));
+    assert_eq!(process.get(&ids[0])["statusMessage"], "half");
+    let (manager, first) = (tasks.clone(), jobs[0].clone());
+    assert!(run(Box::pin(async move {
+        let result = mcp_proto::types::CallToolResult::text("done");
+        manager.complete(&first, &result).await.unwrap()
+    })));
+    assert_eq!(process.get(&ids[0])["result"]["content"][0]["text"], "done");
+    process.cancel(&ids[1]);
+    let manager = tasks.clone();
+    assert!(run(Box::pin(async move { manager.has_ended(&second).await.unwrap() })));
+    let second = jobs[1].clone();
+    assert!(!run(Box::pin(async move {
+        tasks.fail(&second, &ErrorData::internal("late")).await.unwrap()
+    })));
+    assert_eq!(process.get(&ids[1])["status"], "cancelled");
+}
