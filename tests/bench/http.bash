@@ -1,85 +1,122 @@
-# Sourced by `run`: the servers over HTTP, each with one call in flight on each connection.
+# Sourced by `run`: servers over HTTP, each with one call in flight on each connection.
 
-http_servers=(floor fixed own tower async-std rmcp-json rmcp-session)
-rmcp=${label[rmcp]}
-declare -A http_label=(
-  [floor]='floor'
+http_servers=(floor-http fixed own tower rmcp-json rmcp-session)
+label+=(
+  [floor-http]=floor
   [fixed]='hyper, a fixed answer'
   [own]='mcp-tokio'
+  [own-1]='one worker'
+  [own-2]='two workers'
   [tower]='mcp-tokio, `tower`, behind hyper'
-  [async-std]='mcp-async-std'
   [rmcp-json]="$rmcp, JSON, no sessions, behind hyper"
   [rmcp-session]="$rmcp, sessions, SSE, behind hyper"
 )
-declare -A http_command=(
-  [floor]="$built/floor-http"
+command+=(
+  [floor-http]="$built/floor-http"
   [fixed]="$built/fixed-http"
-  [own]="$cache/mcp-tokio http --listen 127.0.0.1:0"
-  [own-with-report]="$built/mcp-http own"
-  [tower]="$built/mcp-http tower"
-  [async-std]="$cache/mcp-async-std http --listen 127.0.0.1:0"
-  [rmcp-json]="$built/rmcp-http json"
-  [rmcp-session]="$built/rmcp-http session"
-)
-# What `load-http` is told to be as a legacy client.
-declare -A http_legacy=(
-  [floor]=stateless
-  [fixed]=stateless
-  [own]=session
-  [own-with-report]=session
-  [tower]=session
-  [async-std]=session
-  [rmcp-json]=stateless
-  [rmcp-session]=session
+  [own]="$built/mcp-server http"
+  [own-1]="$built/mcp-server http 1"
+  [own-2]="$built/mcp-server http 2"
+  [tower]="$built/mcp-server tower"
+  [rmcp-json]="$built/rmcp-server json"
+  [rmcp-session]="$built/rmcp-server session"
 )
 sessions=10000 connections=2000
 wrk_seconds=1
+cpus=$(taskset -cp $$ | sed 's/.*: //')
 # The second CPU there is; the servers have the first.
-wrk_cpu=$(taskset -cp $$ | sed 's/.*: //; y/,/\n/' | sed 's/^\([0-9]*\)-\([0-9]*\)$/seq \1 \2/e' | sed -n 2p)
+wrk_cpu=$(sed 'y/,/\n/' <<<"$cpus" | sed 's/^\([0-9]*\)-\([0-9]*\)$/seq \1 \2/e' | sed -n 2p)
 
 measure_http() {
   local server era
   for server in "${http_servers[@]}"; do
     for era in legacy modern; do
-      found["http-instructions $server $era"]=$(
-        per_call count_http_instructions "$server" "$era" "$(http_call "$server")"
-      )
+      find_counts http- "$server $era" calls "$server" "$era"
     done
   done
-  http_table "instructions per call over HTTP" http-instructions legacy modern
-  compare_http http-instructions legacy modern
-  http_table "the same, that of rmcp's JSON being 1" http-instructions-to-rmcp legacy modern
+  settle
+  table "Instructions per call over HTTP." http-instructions http_servers legacy modern
+  table "Allocations per call over HTTP." http-allocations http_servers legacy modern
 
   if command -v strace >/dev/null; then
-    for server in own tower async-std rmcp-json rmcp-session; do
+    local writers=(own tower rmcp-json rmcp-session)
+    for server in "${writers[@]}"; do
       for era in legacy modern; do
-        found["http-writes $server $era"]=$(per_call count_http_writes "$server" "$era" echo)
+        find_writes http- "$server $era" calls "$server" "$era"
       done
     done
-    for server in own-with-report tower; do
-      for era in legacy modern; do
-        found["http-writes ${server%-with-report} $era-progress"]=$(
-          per_call count_http_writes "$server" "$era" report
-        )
-      done
+    for era in legacy modern; do
+      find_writes http- "own $era-progress" reports own "$era"
+      find_writes http- "tower $era-progress" reports tower "$era"
     done
-    http_table "writes per answer over HTTP" http-writes \
+    settle
+    table "Writes per answer over HTTP; with *progress*, a notification precedes it." http-writes writers \
       legacy modern legacy-progress modern-progress
   fi
 
-  for server in own tower async-std rmcp-session; do
-    found["http-memory $server session"]=$(http_bytes sessions "$sessions" "$server")
-    found["http-memory $server connection"]=$(http_bytes connections "$connections" "$server")
+  local idle=(own tower rmcp-session)
+  for server in "${idle[@]}"; do
+    load_http "$server" sessions "$sessions" >"$scratch/load"
+    found["http-memory $server session"]=$(value_of bytes)
+    load_http "$server" connections "$connections" >"$scratch/load"
+    found["http-memory $server connection"]=$(value_of bytes)
   done
-  http_table "resident bytes per idle" http-memory session connection
+  table "Resident bytes per idle session, and per idle connection after a call." http-memory idle session connection
 
+  measure_many
   [[ -n $quick ]] || measure_wrk
+  [[ -n $quick ]] || measure_listeners
+}
+
+# What a call or a change costs beside many.
+measure_many() {
+  local count own=(own)
+  for count in 0 1000; do
+    find_counts http- "own pending-$count" pending own "$count"
+  done
+  settle
+  find_quotient pending-growth "http-instructions own pending-1000" "http-instructions own pending-0"
+  local few=10 many=30
+  for count in 0 1000 10000; do
+    find_counts http- "own idle-$count" load_http own idle "$count"
+  done
+  settle
+  find_quotient idle-growth "http-instructions own idle-10000" "http-instructions own idle-0"
+  few=2 many=6
+  for count in 1000 10000; do
+    find_counts http- "own listeners-$count" load_http own listeners "$count"
+    settle
+    for metric in http-instructions http-allocations; do
+      found["$metric own listener-$count"]=$(quotient "${found["$metric own listeners-$count"]}" "$count")
+    done
+  done
+  table "Instructions per call in a session with so many pending requests." http-instructions own \
+    pending-0 pending-1000
+  table "Instructions per change of a list that nobody listens to, with so many idle connections." http-instructions own \
+    idle-0 idle-1000 idle-10000
+  table "Instructions per listener of a change, with so many of them." http-instructions own listener-1000 listener-10000
+  table "Allocations per listener of a change." http-allocations own listener-1000 listener-10000
+}
+
+measure_listeners() {
+  local round count own=(own)
+  for ((round = 0; round < rounds; round++)); do
+    for count in 1000 10000; do
+      load_http own listeners "$count" 5 >"$scratch/load"
+      note "listener-cpu own $count" cpu_us
+    done
+  done
+  find_median "listener-cpu own 1000"
+  find_median "listener-cpu own 10000"
+  find_quotient listener-cpu-growth "listener-cpu own 10000" "listener-cpu own 1000"
+  table "CPU time per listener of a change, µs." listener-cpu own 1000 10000
 }
 
 # The servers take turns, so that what else the machine does hits all of them.
 measure_wrk() {
   local round server load
-  local loads=("legacy 16" "legacy 64" "modern 16" "modern 64")
+  local wrk_loads=("legacy 16" "legacy 64" "modern 16" "modern 64")
+  local wrk_servers=(fixed own tower rmcp-json rmcp-session)
   if ! command -v wrk >/dev/null; then
     echo $'\nwrk is not installed, so CPU time over HTTP is not measured.'
     return
@@ -88,117 +125,82 @@ measure_wrk() {
     return
   fi
   for ((round = 0; round < rounds; round++)); do
-    for load in "${loads[@]}"; do
-      for server in fixed own tower rmcp-json rmcp-session; do
-        load_http "$server" wrk "$(http_era "$server" "${load% *}")" "$(http_call "$server")" \
-          "${load#* }" "$wrk_seconds" "$wrk_cpu" "$here/post.lua" >"$scratch/load"
-        value_of cpu_us_per_call >>"$scratch/wrk $server $load"
+    for load in "${wrk_loads[@]}"; do
+      for server in "${wrk_servers[@]}"; do
+        wrk_load "$server" $load >"$scratch/load"
+        note "http-cpu $server $load" cpu_us_per_call
       done
     done
+    measure_workers
   done
-  for server in fixed own tower rmcp-json rmcp-session; do
-    for load in "${loads[@]}"; do
-      found["http-cpu $server $load"]=$(median "$scratch/wrk $server $load")
+  for server in "${wrk_servers[@]}"; do
+    for load in "${wrk_loads[@]}"; do
+      find_median "http-cpu $server $load"
     done
   done
-  http_table "CPU time per call over HTTP, µs" http-cpu "${loads[@]}"
-  compare_http http-cpu "${loads[@]}"
-  http_table "the same, that of rmcp's JSON being 1" http-cpu-to-rmcp "${loads[@]}"
+  for load in "${wrk_loads[@]}"; do
+    for server in own tower rmcp-json rmcp-session; do
+      find_quotient "http-cpu-to-fixed $server $load" "http-cpu $server $load" \
+        "http-cpu fixed $load"
+    done
+  done
+  for era in legacy modern; do
+    find_median "http-cpu own-1 $era 16"
+    find_median "http-cpu own-2 $era 16"
+    find_quotient "two-workers $era" "http-cpu own-2 $era 16" "http-cpu own-1 $era 16"
+  done
+  table "CPU time of the server per call over HTTP, µs." http-cpu wrk_servers "${wrk_loads[@]}"
+  local workers=(own-1 own-2)
+  table "CPU time of mcp-tokio per call over HTTP with one worker and with two, µs." http-cpu workers \
+    "legacy 16" "modern 16"
+  wrk_servers=(own tower rmcp-json rmcp-session)
+  table "The same over that of hyper with a fixed answer." http-cpu-to-fixed wrk_servers \
+    "${wrk_loads[@]}"
 }
 
-# count_http_WHAT CALLS SERVER ERA CALL
-count_http_instructions() {
-  local under=("${callgrind[@]}")
-  load_http "$2" calls "$(http_era "$2" "$3")" "$4" "$1"
-  sed -n 's/^totals: //p' "$scratch/callgrind"
+# One worker, and two, on both CPUs.
+measure_workers() {
+  local pin=(taskset -c "$cpus") server era
+  for era in legacy modern; do
+    for server in own-1 own-2; do
+      wrk_load "$server" "$era" 16 >"$scratch/load"
+      note "http-cpu $server $era 16" cpu_us_per_call
+    done
+  done
 }
 
-# With -D the server is the child of `load-http`, which is to end it.
-count_http_writes() {
-  local under=("${strace[@]}" -D)
-  load_http "$2" calls "$(http_era "$2" "$3")" "$4" "$1"
-  sum_of_writes
+# wrk_load SERVER ERA CONNECTIONS
+wrk_load() {
+  load_http "$1" wrk "$(http_era "$1" "$2")" "$(http_call "$1")" "$3" "$wrk_seconds" "$wrk_cpu" \
+    "$here/post.lua"
 }
 
-# http_bytes WHAT COUNT SERVER
-http_bytes() {
-  load_http "$3" "$1" "$2" >"$scratch/load"
-  value_of bytes
-}
+# calls SERVER ERA CALLS
+calls() { load_http "$1" calls "$(http_era "$1" "$2")" "$(http_call "$1")" "$3"; }
 
-# http_era SERVER legacy|modern
+# reports SERVER ERA CALLS
+reports() { load_http "$1" calls "$(http_era "$1" "$2")" report "$3"; }
+
+# pending SERVER COUNT CALLS
+pending() { load_http "$1" pending "$2" "$3"; }
+
+# What `load-http` is to be as a legacy client: the others have no sessions.
 http_era() {
-  [[ $2 == legacy ]] && echo "${http_legacy[$1]}" || echo modern
+  case $2-$1 in
+    modern-*) echo modern ;;
+    legacy-floor-http | legacy-fixed | legacy-rmcp-json) echo stateless ;;
+    *) echo session ;;
+  esac
 }
 
-# The call whose answer `load-http` is to expect, where nothing is reported.
-http_call() {
-  [[ $1 == fixed ]] && echo fixed || echo echo
-}
+# The call whose answer `load-http` is to expect.
+http_call() { [[ $1 == fixed ]] && echo fixed || echo echo; }
 
 # load_http SERVER ARGUMENT...
 load_http() {
   (
     ulimit -n "$(ulimit -Hn)"
-    exec timeout 600 taskset -c "$cpu" "$built/load-http" "${@:2}" \
-      -- "${under[@]}" ${http_command[$1]}
+    exec timeout 600 "${pin[@]}" "$built/load-http" "${@:2}" \
+      -- "${under[@]}" ${command[$1]}
   )
-}
-
-# compare_http METRIC LOAD...: finds METRIC-to-rmcp.
-compare_http() {
-  local metric=$1 server load
-  shift
-  for server in "${http_servers[@]}"; do
-    for load in "$@"; do
-      [[ -n ${found["$metric $server $load"]-} ]] || continue
-      found["$metric-to-rmcp $server $load"]=$(
-        quotient "${found["$metric $server $load"]}" "${found["$metric rmcp-json $load"]}"
-      )
-    done
-  done
-}
-
-# http_table TITLE METRIC LOAD...
-http_table() {
-  local title=$1 metric=$2 server load value
-  shift 2
-  echo
-  printf '| %s |' "$title" && printf ' %s |' "${@/[ -]/, }" && echo
-  printf '|---|' && printf -- '--:|%.0s' "$@" && echo
-  for server in "${http_servers[@]}"; do
-    [[ -n ${found["$metric $server $1"]-} ]] || continue
-    printf '| %s |' "${http_label[$server]}"
-    for load in "$@"; do
-      value=${found["$metric $server $load"]-}
-      printf ' %s |' "$([[ -z $value ]] && echo – || number "$value")"
-    done
-    echo
-  done
-}
-
-show_http_limits() {
-  local server era
-  [[ -n ${found["http-instructions own legacy"]-} ]] || return 0
-  echo $'\n| limit over HTTP | at most | | |\n|---|--:|--:|---|'
-  show_http_limit http-instructions "own legacy" 24000
-  show_http_limit http-instructions "own modern" 32000
-  show_http_limit http-instructions "tower legacy" 35000
-  show_http_limit http-instructions "tower modern" 42000
-  for server in own tower; do
-    for era in legacy modern legacy-progress modern-progress; do
-      show_http_limit http-writes "$server $era" 1
-    done
-  done
-}
-
-# show_http_limit METRIC LOAD MOST
-show_http_limit() {
-  local value=${found["$1 $2"]-} verdict=ok what=${2#* }
-  [[ -n $value ]] || return 0
-  if awk -v "a=$value" -v "most=$3" 'BEGIN { exit a <= most }'; then
-    verdict=exceeded exceeded=$((exceeded + 1))
-  fi
-  echo "| ${1#http-}, ${http_label[${2% *}]}, ${what/-/, } |" \
-    "$(number "$3") | $(number "$value") | $verdict |"
 }

@@ -1,38 +1,10 @@
-//! What the programs beside this share.
+//! Code that the programs of this crate share.
 
-use std::error::Error;
-use std::io;
-
-use hyper::body::{Body, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::Service;
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
-
+#[cfg(feature = "compare")]
 pub mod envelope;
+#[cfg(feature = "compare")]
+pub mod listening;
+pub mod server;
+#[cfg(feature = "compare")]
+pub mod tools;
 pub mod usage;
-
-/// A listener on a free port, which is told on stderr in the words of the examples `echo`.
-pub async fn listen() -> io::Result<TcpListener> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    eprintln!("listening on http://{}/mcp", listener.local_addr()?);
-    Ok(listener)
-}
-
-/// Serves what hyper reads with `service`, on the current thread's runtime.
-pub async fn serve_hyper<S, B>(listener: TcpListener, service: S) -> io::Result<()>
-where
-    S: Service<Request<Incoming>, Response = Response<B>, Future: Send> + Clone + Send + 'static,
-    S::Error: Into<Box<dyn Error + Send + Sync>>,
-    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
-{
-    loop {
-        let (socket, _) = listener.accept().await?;
-        socket.set_nodelay(true)?;
-        let connection =
-            http1::Builder::new().serve_connection(TokioIo::new(socket), service.clone());
-        // What goes wrong with a connection concerns its client, which tells.
-        tokio::spawn(async move { drop(connection.await) });
-    }
-}

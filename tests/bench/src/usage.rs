@@ -1,4 +1,4 @@
-//! What a process has used, as Linux tells it.
+//! Usage of a process, as Linux reports it.
 
 use std::error::Error;
 use std::fs;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What all its threads have spent so far.
+/// CPU time of all its threads so far.
 pub fn cpu_time(process: u32) -> Result<Duration> {
     let mut nanoseconds = 0;
     for thread in fs::read_dir(format!("/proc/{process}/task"))? {

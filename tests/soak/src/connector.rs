@@ -23,13 +23,13 @@ use crate::report::{Check, Report};
 use crate::server::{Mode, Server, Serving};
 use crate::trace::Trace;
 
-/// How long it may take to connect, or not to: each step has 60 s.
+/// Longest time for connecting, or for failing to: each step has 60 s.
 const CONNECT: Duration = Duration::from_secs(70);
 
-/// How long a client may take to close: the adapter says 2 s, and a program may be slow to end.
+/// Longest time for closing a client: the adapter says 2 s, and a program may be slow to end.
 const CLOSE: Duration = Duration::from_secs(30);
 
-/// What a client reaches.
+/// Server of a client.
 pub enum Reach {
     /// A server over HTTP.
     Http(Proxy, Arc<Server>),
@@ -50,13 +50,13 @@ pub enum Habit {
 pub struct Connector {
     /// The name of the link, for people.
     pub name: String,
-    /// What the client reaches.
+    /// Server that the client reaches.
     pub reach: Reach,
     /// The client's habits.
     pub habit: Habit,
-    /// What happened.
+    /// Trace of events.
     pub trace: Trace,
-    /// What was counted, and failed.
+    /// Counts and failures.
     pub report: Arc<Report>,
     negotiation: Negotiation,
     echoes: PathBuf,
@@ -65,7 +65,7 @@ pub struct Connector {
     random: SyncMutex<Random>,
 }
 
-/// What can work at the moment.
+/// Features that can work at the moment.
 pub struct Features {
     /// Progress.
     pub progress: bool,
@@ -170,7 +170,7 @@ impl Connector {
         Ok(())
     }
 
-    /// What can work with the server that there is.
+    /// Features that can work with the present server.
     pub async fn features(&self) -> Features {
         let version = self.client().await.server().map(|server| server.version);
         let is_modern = version.is_some_and(|version| version.era() == Era::Modern);
@@ -217,7 +217,8 @@ impl Connector {
     }
 }
 
-/// Whether a line of the wire says more than the fields of a head, which are mostly the same.
+/// Returns whether a line of the wire says more than the fields of a head, which are mostly the
+/// same.
 fn tells(line: &str) -> bool {
     let said = line.split_once(' ').map_or(line, |(_, said)| said);
     let first = said.split(' ').next().unwrap_or_default();
@@ -225,7 +226,7 @@ fn tells(line: &str) -> bool {
         || ["HTTP/", "{", "data:", "id:"].iter().any(|begin| said.starts_with(begin))
 }
 
-/// Whether a client will never be connected again.
+/// Returns whether a client will never be connected again.
 pub async fn is_closed(client: &Client) -> bool {
     matches!(timeout(Duration::ZERO, client.connected()).await, Ok(Err(_)))
 }

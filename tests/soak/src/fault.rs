@@ -23,7 +23,7 @@ pub enum Weather {
     Impatient,
 }
 
-/// What happens to one request.
+/// Fault of one request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// Nothing.

@@ -37,7 +37,7 @@ impl Ledger {
         Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
     }
 
-    /// Where servers write.
+    /// File to which servers write.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -70,7 +70,7 @@ impl Ledger {
         Ok(twice)
     }
 
-    /// How many executions there were on a link.
+    /// Number of executions on a link.
     pub fn count(&self, link: &str) -> u64 {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.executed.get(link).map_or(0, |executed| executed.count)

@@ -20,25 +20,25 @@ use crate::report::Check;
 use crate::server::Restart;
 use crate::view::View;
 
-/// How long a response may take. A busy machine takes seconds for what else takes milliseconds.
+/// Longest time for a response. A busy machine takes seconds for what else takes milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a call may take whatever happens.
+/// Longest time for a call, in any case.
 const TOTAL: Duration = Duration::from_secs(30);
 
-/// How much later than that its end may be seen: the machine may be busy.
+/// Tolerance for seeing its end: the machine may be busy.
 const SLACK: Duration = Duration::from_secs(15);
 
-/// How long a subscription may take: its acknowledgement has 60 s.
+/// Longest time for a subscription: its acknowledgement has 60 s.
 const SUBSCRIBE: Duration = Duration::from_secs(70);
 
 /// After the faults everything works again within this time, which is also the ceiling of the back-off.
 const RECOVERY: Duration = Duration::from_secs(60);
 
-/// How many callers there are on a link.
+/// Number of callers on a link.
 const CALLERS: u64 = 3;
 
-/// What goes on at the moment.
+/// Phase of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
     /// Faults happen.
@@ -57,7 +57,7 @@ pub struct Link {
     /// The keys that were used.
     keys: AtomicU64,
     view: View,
-    /// Whether everything works in this calm.
+    /// True if everything works in this calm.
     is_steady: AtomicBool,
 }
 

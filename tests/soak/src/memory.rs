@@ -20,7 +20,7 @@ pub struct Watched {
     id: u32,
     /// The most that was seen in the first minute. One look would depend on the weather of its moment.
     peak: u64,
-    /// What was seen when the minute was over.
+    /// Memory after the first minute.
     warm: Option<u64>,
 }
 

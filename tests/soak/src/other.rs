@@ -25,11 +25,11 @@ const RECOVERY: Duration = Duration::from_secs(60 + 20);
 pub struct Other {
     /// Its name, for people.
     pub name: String,
-    /// What its connections go through.
+    /// Proxy of its connections.
     pub proxy: Proxy,
-    /// What it reaches.
+    /// Server that it reaches.
     pub server: Arc<Server>,
-    /// What happened.
+    /// Trace of events.
     pub trace: Trace,
     report: Arc<Report>,
     rounds: Arc<Rounds>,

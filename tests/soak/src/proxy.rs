@@ -24,7 +24,7 @@ use crate::trace::Trace;
 /// The gateway's own answers come after this time if the server has the request: so that it has begun.
 const AFTER: Duration = Duration::from_millis(80);
 
-/// Where a server is at the moment; `None` while it is down. Clones are the same place.
+/// Present address of a server; `None` while it is down. Clones are the same place.
 #[derive(Clone, Default)]
 pub struct Upstream(Arc<Mutex<Option<SocketAddr>>>);
 
@@ -41,7 +41,7 @@ impl Upstream {
 
 /// The proxy of one link. It serves until it is dropped.
 pub struct Proxy {
-    /// Where clients find it.
+    /// URL for clients.
     pub url: String,
     shared: Arc<Shared>,
     cutter: Cutter,
@@ -103,17 +103,17 @@ impl Proxy {
         self.shared.state().weather = weather;
     }
 
-    /// What cuts all connections.
+    /// Handle that cuts all connections.
     pub fn cutter(&self) -> Cutter {
         self.cutter.clone()
     }
 
-    /// How many connections there were.
+    /// Number of connections so far.
     pub fn connections(&self) -> u64 {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
-    /// How many faults there were, by kind.
+    /// Number of faults, by kind.
     pub fn faults(&self) -> BTreeMap<&'static str, u64> {
         self.shared.state().faults.clone()
     }
@@ -158,16 +158,16 @@ struct Connection {
     plan: Plan,
 }
 
-/// What will happen to the answer.
+/// Faults that the answer will meet.
 #[derive(Default)]
 struct Plan {
     /// The bytes that may still pass, and whether a reset follows.
     bytes: Option<(usize, bool)>,
-    /// When the connection is cut.
+    /// Time at which the connection is cut.
     until: Option<Instant>,
 }
 
-/// How a connection ends.
+/// End of a connection.
 enum End {
     Close,
     Reset,
@@ -331,7 +331,7 @@ fn about(request: &[u8]) -> String {
 #[derive(Default)]
 struct Requests {
     bytes: Vec<u8>,
-    /// What comes is not understood, and passes as it is.
+    /// True if its bytes are not understood, and pass as they are.
     is_raw: bool,
 }
 

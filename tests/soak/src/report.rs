@@ -18,7 +18,7 @@ const PRINTED: u64 = 3;
 /// As many lines of a trace are printed.
 const LINES: usize = 30;
 
-/// What must hold.
+/// Requirement of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Check {
     /// Every call ends within its deadline.
@@ -70,14 +70,14 @@ struct Link {
     recovery: Duration,
 }
 
-/// What others know about a link, for its row.
+/// Counts of a link from other sources, for its row.
 #[derive(Default)]
 pub struct Extra {
-    /// How often something was executed.
+    /// Number of executions.
     pub executed: u64,
-    /// How many connections there were.
+    /// Number of connections.
     pub connections: u64,
-    /// How many faults there were, by kind.
+    /// Number of faults, by kind.
     pub faults: BTreeMap<&'static str, u64>,
 }
 

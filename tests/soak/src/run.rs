@@ -27,10 +27,10 @@ use crate::trace::Trace;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// How often the ledger is read, memory looked at and the counters changed.
+/// Interval at which the ledger is read, memory looked at and the counters changed.
 const TICK: Duration = Duration::from_millis(400);
 
-/// How long a calm goes on after everything works.
+/// Time for which a calm goes on after everything works.
 const STEADY: Duration = Duration::from_secs(3);
 
 /// Everything that a run consists of.
@@ -46,7 +46,7 @@ struct Run {
     others: Vec<Arc<Other>>,
 }
 
-/// What is made with other SDKs.
+/// Servers and clients that are made with other SDKs.
 #[derive(Default)]
 struct Installed {
     /// Servers by SDK, in each of their modes.

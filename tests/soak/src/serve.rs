@@ -37,10 +37,10 @@ struct Nothing {}
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
     message: String,
-    /// How long it takes, in milliseconds.
+    /// The time that it takes, in milliseconds.
     #[serde(default)]
     delay: u64,
-    /// Whether the process ends before or after the execution: `before`, `after`.
+    /// The moment at which the process ends, relative to the execution: `before` or `after`.
     #[serde(default)]
     crash: Option<String>,
 }
@@ -88,7 +88,7 @@ async fn listen(
     let mut config = HttpConfig::default();
     config.server.era_policy = policy(era)?;
     config.sessions = match serving {
-        "sessions" => Sessions::Sessions,
+        "sessions" => Sessions::Stateful,
         "stateless" => Sessions::Stateless,
         _ => return Err(format!("no way to serve: {serving}").into()),
     };

@@ -19,10 +19,10 @@ use crate::proxy::Upstream;
 use crate::random::Random;
 use crate::trace::Trace;
 
-/// How long a server may take to start. Some are interpreted, and the machine may be busy.
+/// Longest time for the start of a server. Some are interpreted, and the machine may be busy.
 const START: Duration = Duration::from_secs(180);
 
-/// Which eras a server serves.
+/// Eras that a server serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Era {
     Dual,
@@ -30,7 +30,7 @@ pub enum Era {
     Modern,
 }
 
-/// How a server serves.
+/// Way in which a server serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Serving {
     Sessions,
@@ -44,11 +44,11 @@ pub enum Serving {
 pub struct Mode {
     pub era: Era,
     pub serving: Serving,
-    /// What starts it.
+    /// Command that starts it.
     pub command: Vec<String>,
 }
 
-/// How a server is restarted.
+/// Way in which a server is restarted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Restart {
     /// The process goes on and listens anew; a server of ours alone.
@@ -63,9 +63,9 @@ pub enum Restart {
 pub struct Server {
     /// Its name, for people.
     pub name: String,
-    /// How it is restarted.
+    /// Way in which it is restarted.
     pub restart: Restart,
-    /// Where it is.
+    /// Its present address.
     pub upstream: Upstream,
     modes: Vec<Mode>,
     /// Those of the modes in which its clients can work.
@@ -86,7 +86,7 @@ struct Running {
 struct Process {
     child: Child,
     stdin: ChildStdin,
-    /// How often it has said that it listens.
+    /// Number of times that it has reported to be listening.
     listening: watch::Receiver<u64>,
 }
 
@@ -150,12 +150,12 @@ impl Server {
         Ok(running.mode.clone())
     }
 
-    /// How it serves.
+    /// Present mode.
     pub async fn mode(&self) -> Mode {
         self.running.lock().await.mode.clone()
     }
 
-    /// How often it was restarted.
+    /// Number of restarts.
     pub async fn restarts(&self) -> u64 {
         self.running.lock().await.restarts
     }

@@ -12,7 +12,7 @@ const MAX_LINE_BYTES: usize = 260;
 /// As many lines are kept beyond that, of those that tell what a link has come to.
 const MAX_LANDMARKS: usize = 400;
 
-/// What such a line contains.
+/// Marks of such lines.
 const LANDMARKS: [&str; 6] = ["-- ", "GET ", "subscri", "initialize", "changed: ", "view: "];
 
 /// The last events of a link, with their times. Clones are the same trace.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-/// What a client knows of the counter.
+/// Knowledge of a client about the counter.
 #[derive(Default)]
 pub struct View {
     version: AtomicU64,
@@ -20,7 +20,7 @@ impl View {
         self.version.load(Ordering::SeqCst)
     }
 
-    /// How many changes were told.
+    /// Number of notifications of a change.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::SeqCst)
     }

@@ -6,7 +6,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use mcp_bench::{listen, serve_hyper};
+use mcp_bench::listening::{listen, serve_hyper};
 
 const ANSWER: &[u8] = concat!(
     r#"{"jsonrpc":"2.0","id":1000000,"result":{"content":[{"type":"text","#,

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::io::{self, Write};
 
-use mcp_bench::{envelope, listen};
+use mcp_bench::{envelope, listening::listen};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -41,7 +41,7 @@ async fn serve(mut socket: TcpStream) -> Outcome {
     Ok(())
 }
 
-/// Where its head and its body end, once all of it has come.
+/// Ends of the head and of the body, once all of it has come.
 fn request(read: &[u8]) -> Result<Option<(usize, usize)>, Box<dyn Error + Send + Sync>> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut request = httparse::Request::new(&mut headers);

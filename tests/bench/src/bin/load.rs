@@ -1,4 +1,4 @@
-//! Starts a server, calls its tool `echo`, checks the answers, and prints what they cost.
+//! Starts a server, sends it requests of one kind, checks the answers, and prints what they cost.
 
 use std::borrow::Cow;
 use std::env;
@@ -9,17 +9,23 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use mcp_bench::usage::{cpu_time, peak_memory};
+use mcp_bench::usage::{cpu_time, peak_memory, resident_memory};
 use serde::Deserialize;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str =
-    "usage: load legacy|modern CALLS IN_FLIGHT [--socket] [--message BYTES] -- SERVER...";
+const USAGE: &str = "usage:
+load start ERA ROUNDS -- SERVER...          starts it so often, and makes a call each time
+load ERA CALLS IN_FLIGHT [--socket] [--message BYTES] [--request KIND] -- SERVER...
+ERA is legacy or modern; KIND is echo, read (of a resource), items or report, which are tools.";
 
 const WARM_UP: usize = 300;
+
+/// Progress notifications before an answer of `report`.
+const STEPS: usize = 1000;
 
 /// As many calls and their answers fit into a pipe, so that neither side waits for the other.
 const MOST_IN_FLIGHT: usize = 100;
@@ -30,35 +36,66 @@ const INITIALIZE: &str = concat!(
 );
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const META: &str = concat!(
-    r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+    r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientCapabilities":{},"#,
-    r#""io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0"}}"#,
+    r#""io.modelcontextprotocol/clientInfo":{"name":"load","version":"1.0"}"#,
 );
 
 fn main() -> Result<()> {
-    let options = Options::from_arguments(env::args().skip(1)).ok_or(USAGE)?;
+    let mut arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "start") {
+        arguments.remove(0);
+        return measure_starts(&Options::from_arguments(arguments, &["1"]).ok_or(USAGE)?);
+    }
+    let options = Options::from_arguments(arguments, &[]).ok_or(USAGE)?;
     let mut server = Server::start(&options)?;
     let process = server.child.id();
     server.open(options.era)?;
 
-    let message = text(35);
-    let warm_up = Calls::new(options.era, 1..1 + WARM_UP, &message);
-    let replies = server.exchange(&warm_up, options.in_flight)?;
-    warm_up.check(&replies, &message)?;
+    let warm_up = Requests::new(&options, Kind::Echo, 1..1 + WARM_UP, &text(35));
+    warm_up.check(&server.exchange(&warm_up, options.in_flight)?)?;
 
-    let message = text(options.message);
-    let calls = Calls::new(options.era, 1 + WARM_UP..1 + WARM_UP + options.calls, &message);
+    let (first, message) = (1 + WARM_UP, text(options.message));
+    let requests = Requests::new(&options, options.kind, first..first + 1, &message);
+    requests.check(&server.exchange(&requests, 1)?)?;
+    let first_peak = peak_memory(process)?;
+
+    let ids = first + 1..first + 1 + options.calls;
+    let requests = Requests::new(&options, options.kind, ids, &message);
     let (start, cpu) = (Instant::now(), cpu_time(process)?);
-    let replies = server.exchange(&calls, options.in_flight)?;
+    let replies = server.exchange(&requests, options.in_flight)?;
     let (elapsed, cpu) = (start.elapsed(), cpu_time(process)? - cpu);
-    calls.check(&replies, &message)?;
+    requests.check(&replies)?;
 
     let peak = peak_memory(process)?;
+    // What it frees after an answer, it has freed by then.
+    thread::sleep(Duration::from_millis(50));
+    let resident = resident_memory(process)?;
     server.stop()?;
     let count = options.calls as f64;
     println!("calls_per_s={:.0}", count / elapsed.as_secs_f64());
     println!("cpu_us_per_call={:.2}", cpu.as_secs_f64() * 1e6 / count);
+    println!("first_peak_mb={:.1}", first_peak as f64 / 1e6);
     println!("peak_mb={:.1}", peak as f64 / 1e6);
+    println!("resident_mb={:.1}", resident as f64 / 1e6);
+    Ok(())
+}
+
+/// Prints the median of the times from the start of a server to its first answer.
+fn measure_starts(options: &Options) -> Result<()> {
+    let mut times = Vec::new();
+    for _ in 0..options.calls {
+        let requests = Requests::new(options, Kind::Echo, 1..2, &text(35));
+        let start = Instant::now();
+        let mut server = Server::start(options)?;
+        server.open(options.era)?;
+        let replies = server.exchange(&requests, 1)?;
+        times.push(start.elapsed());
+        requests.check(&replies)?;
+        server.stop()?;
+    }
+    times.sort_unstable();
+    println!("start_us={:.0}", times[times.len() / 2].as_secs_f64() * 1e6);
     Ok(())
 }
 
@@ -68,17 +105,37 @@ enum Era {
     Modern,
 }
 
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Echo,
+    Read,
+    Items,
+    Report,
+}
+
+impl Kind {
+    /// Lines of an answer: its notifications, and the answer.
+    fn lines(self) -> usize {
+        if self == Self::Report { STEPS + 1 } else { 1 }
+    }
+}
+
 struct Options {
     era: Era,
     calls: usize,
     in_flight: usize,
     socket: bool,
     message: usize,
+    kind: Kind,
     command: Vec<String>,
 }
 
 impl Options {
-    fn from_arguments(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
+    /// `more` is inserted after the second argument.
+    fn from_arguments(mut arguments: Vec<String>, more: &[&str]) -> Option<Self> {
+        let at = arguments.len().min(2);
+        arguments.splice(at..at, more.iter().map(|&argument| argument.to_owned()));
+        let mut arguments = arguments.into_iter();
         let era = match arguments.next()?.as_str() {
             "legacy" => Era::Legacy,
             "modern" => Era::Modern,
@@ -86,18 +143,27 @@ impl Options {
         };
         let calls = arguments.next()?.parse().ok()?;
         let in_flight = arguments.next()?.parse().ok()?;
-        let (mut socket, mut message) = (false, 35);
+        let (mut socket, mut message, mut kind) = (false, 35, Kind::Echo);
         loop {
             match arguments.next()?.as_str() {
                 "--socket" => socket = true,
                 "--message" => message = arguments.next()?.parse().ok()?,
+                "--request" => {
+                    kind = match arguments.next()?.as_str() {
+                        "echo" => Kind::Echo,
+                        "read" => Kind::Read,
+                        "items" => Kind::Items,
+                        "report" => Kind::Report,
+                        _ => return None,
+                    }
+                }
                 "--" => break,
                 _ => return None,
             }
         }
         let command: Vec<String> = arguments.collect();
         let valid = calls > 0 && (1..=MOST_IN_FLIGHT).contains(&in_flight) && !command.is_empty();
-        valid.then_some(Self { era, calls, in_flight, socket, message, command })
+        valid.then_some(Self { era, calls, in_flight, socket, message, kind, command })
     }
 }
 
@@ -126,7 +192,7 @@ impl Server {
             self.read_lines(&mut Vec::new())?;
             writeln!(self.input, "{INITIALIZED}")?;
         } else {
-            let params = format!("{{{META}}}");
+            let params = format!(r#"{{"_meta":{{{META}}}}}"#);
             writeln!(
                 self.input,
                 r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{params}}}"#,
@@ -136,17 +202,18 @@ impl Server {
         Ok(())
     }
 
-    /// Makes the calls, with so many of them unanswered, and returns the replies.
-    fn exchange(&mut self, calls: &Calls, in_flight: usize) -> Result<Vec<u8>> {
+    /// Sends the requests, with so many of them unanswered, and returns the lines of the answers.
+    fn exchange(&mut self, requests: &Requests, in_flight: usize) -> Result<Vec<u8>> {
         let mut replies = Vec::new();
-        let (mut sent, mut answered) = (0, 0);
-        while answered < calls.ids.len() {
-            let until = calls.ids.len().min(answered + in_flight);
+        let (mut sent, mut lines) = (0, 0);
+        while lines < requests.ids.len() * requests.kind.lines() {
+            let answered = lines / requests.kind.lines();
+            let until = requests.ids.len().min(answered + in_flight);
             if sent < until {
-                self.input.write_all(calls.lines(sent..until))?;
+                self.input.write_all(requests.lines(sent..until))?;
                 sent = until;
             }
-            answered += self.read_lines(&mut replies)?;
+            lines += self.read_lines(&mut replies)?;
         }
         Ok(replies)
     }
@@ -187,29 +254,45 @@ fn channel(socket: bool) -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Lines that call the tool, one per id.
-struct Calls {
+/// Lines with requests, one per id.
+struct Requests {
+    kind: Kind,
+    message: String,
     ids: Range<usize>,
     text: Vec<u8>,
-    /// Where in `text` each line ends.
+    /// End of each line in `text`.
     ends: Vec<usize>,
 }
 
-impl Calls {
-    fn new(era: Era, ids: Range<usize>, message: &str) -> Self {
-        let meta = if era == Era::Modern { format!("{META},") } else { String::new() };
+impl Requests {
+    fn new(options: &Options, kind: Kind, ids: Range<usize>, message: &str) -> Self {
         let (mut text, mut ends) = (Vec::new(), Vec::new());
         for id in ids.clone() {
-            let params =
-                format!(r#"{{{meta}"name":"echo","arguments":{{"message":"{message}"}}}}"#);
-            text.extend_from_slice(
-                format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
-                    .as_bytes(),
+            let token = format!(r#""progressToken":{id}"#);
+            let meta = match (options.era, kind) {
+                (Era::Legacy, Kind::Report) => format!(r#""_meta":{{{token}}},"#),
+                (Era::Legacy, _) => String::new(),
+                (Era::Modern, Kind::Report) => format!(r#""_meta":{{{META},{token}}},"#),
+                (Era::Modern, _) => format!(r#""_meta":{{{META}}},"#),
+            };
+            let echo = format!(r#""message":"{message}""#);
+            let (method, params) = match kind {
+                Kind::Echo => ("tools/call", format!(r#""name":"echo","arguments":{{{echo}}}"#)),
+                Kind::Items => ("tools/call", format!(r#""name":"items","arguments":{{{echo}}}"#)),
+                Kind::Report => (
+                    "tools/call",
+                    format!(r#""name":"report","arguments":{{{echo},"count":{STEPS}}}"#),
+                ),
+                Kind::Read => ("resources/read", r#""uri":"bench:///text""#.to_owned()),
+            };
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{meta}{params}}}}}"#,
             );
+            text.extend_from_slice(request.as_bytes());
             text.push(b'\n');
             ends.push(text.len());
         }
-        Self { ids, text, ends }
+        Self { kind, message: message.to_owned(), ids, text, ends }
     }
 
     fn lines(&self, lines: Range<usize>) -> &[u8] {
@@ -217,35 +300,53 @@ impl Calls {
         &self.text[start..self.ends[lines.end - 1]]
     }
 
-    /// That each was answered once, with its message.
-    fn check(&self, replies: &[u8], message: &str) -> Result<()> {
-        let mut seen = vec![false; self.ids.len()];
+    /// That each was answered once, with what it asked for.
+    fn check(&self, replies: &[u8]) -> Result<()> {
+        let (mut seen, mut notifications) = (vec![false; self.ids.len()], 0);
         for line in replies.split_inclusive(|byte| *byte == b'\n') {
             let reply: Reply = serde_json::from_slice(line)?;
-            let call = reply.id.checked_sub(self.ids.start).and_then(|call| seen.get_mut(call));
-            match call {
+            let (Some(id), Some(result)) = (reply.id, reply.result) else {
+                notifications += 1;
+                continue;
+            };
+            let request = id.checked_sub(self.ids.start).and_then(|request| seen.get_mut(request));
+            match request {
                 Some(seen) if !*seen => *seen = true,
-                _ => return Err(format!("an answer to {} that nobody waits for", reply.id).into()),
+                _ => return Err(format!("an answer to {id} that nobody waits for").into()),
             }
-            if !matches!(&reply.result.content[..], [content] if content.text == message) {
-                return Err(format!("the answer to {} is not its message", reply.id).into());
+            let is_its = match (self.kind, &result.content[..], &result.contents[..]) {
+                (Kind::Echo | Kind::Report, [content], []) => content.text == self.message,
+                (Kind::Items, [content], []) => content.text.len() > 2_000_000,
+                (Kind::Read, [], [contents]) => contents.text.len() == 1_000_000,
+                _ => false,
+            };
+            if !is_its {
+                return Err(format!("the answer to {id} is not what it asked for").into());
             }
         }
-        if seen.contains(&false) { Err("a call without an answer".into()) } else { Ok(()) }
+        if seen.contains(&false) {
+            return Err("a request without an answer".into());
+        }
+        let expected = self.ids.len() * (self.kind.lines() - 1);
+        let wrong = format!("{notifications} notifications");
+        if notifications == expected { Ok(()) } else { Err(wrong.into()) }
     }
 }
 
 #[derive(Deserialize)]
 struct Reply<'a> {
-    id: usize,
+    id: Option<usize>,
     #[serde(borrow)]
-    result: CallResult<'a>,
+    result: Option<CallResult<'a>>,
 }
 
+/// Of a tool, or of a resource that was read.
 #[derive(Deserialize)]
 struct CallResult<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     content: Vec<Content<'a>>,
+    #[serde(borrow, default)]
+    contents: Vec<Content<'a>>,
 }
 
 #[derive(Deserialize)]

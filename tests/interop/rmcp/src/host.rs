@@ -1,4 +1,4 @@
-//! What stands around a client: a user, a model and a workspace, and a log of what the server says.
+//! Host of a client: a user, a model and a workspace, and a log of the server's messages.
 
 use std::{
     mem,
@@ -24,7 +24,7 @@ pub const MODEL_TEXT: &str = "It is Paris.";
 #[derive(Default)]
 pub struct Host(Mutex<Seen>);
 
-/// What the server has asked and told since the last look.
+/// Requests and notifications of the server since the last look.
 #[derive(Default)]
 pub struct Seen {
     /// The methods of its requests, as they came.

@@ -58,7 +58,7 @@ async fn converse(mode: &str, server: &Server) -> Outcome {
     Ok(())
 }
 
-/// What is tried: a URL, or a command to spawn.
+/// Server under test: a URL, or a command to spawn.
 struct Server {
     words: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Server {
     }
 }
 
-/// How the client connects in `mode`, and the version that must come of it.
+/// Lifecycle of the client in `mode`, and the version that it must come to.
 fn lifecycle(mode: &str) -> Outcome<(ClientLifecycleMode, ProtocolVersion)> {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let auto = ClientLifecycleMode::Auto {

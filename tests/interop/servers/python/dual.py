@@ -1,4 +1,4 @@
-"""dual.py [sessions|stateless|json]: mcp 2, which speaks both eras. With an argument it serves over
+"""dual.py [sessions|stateless|json|sse]: mcp 2, which speaks both eras. With an argument it serves over
 HTTP, on PORT."""
 
 from typing import Annotated, Any
@@ -46,4 +46,4 @@ async def unsubscribe(_: Any, params: types.UnsubscribeRequestParams) -> types.E
 lowlevel = server._lowlevel_server
 lowlevel.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribe)
 lowlevel.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
-serve(lowlevel, lambda options: server.streamable_http_app(**options))
+serve(lowlevel, lambda options: server.streamable_http_app(**options), server.sse_app)

@@ -79,8 +79,9 @@ def reply(answer: Any) -> str:
     return {"decline": "declined", "cancel": "cancelled"}[answer.action]
 
 
-def serve(server: Server, app_of: Callable[[dict[str, bool]], Any]) -> None:
-    """Serves on stdio, or over HTTP what `app_of` makes of the options, but declares what it tells of."""
+def serve(server: Server, app_of: Callable[[dict[str, bool]], Any], sse_app: Callable[[], Any]) -> None:
+    """Serves on stdio, or over HTTP what `app_of` makes of the options, or over HTTP+SSE, but declares
+    what it tells of."""
     create = server.create_initialization_options
 
     def declare(*_: Any, **__: Any) -> Any:
@@ -89,7 +90,9 @@ def serve(server: Server, app_of: Callable[[dict[str, bool]], Any]) -> None:
         return options
 
     server.create_initialization_options = declare
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["sse"]:
+        serve_http(sse_app(), "/sse")
+    elif len(sys.argv) > 1:
         serve_http(app_of({"stateless_http": sys.argv[1] == "stateless", "json_response": sys.argv[1] == "json"}))
     else:
         anyio.run(serve_stdio, server)
@@ -100,7 +103,7 @@ async def serve_stdio(server: Server) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-def serve_http(app: Any) -> None:
+def serve_http(app: Any, path: str = "/mcp") -> None:
     listener = socket.create_server(("127.0.0.1", int(os.environ["PORT"])), reuse_port=False)
-    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}{path}", file=sys.stderr, flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="error")).run([listener])

@@ -1,4 +1,4 @@
-"""legacy.py [sessions|stateless|json]: mcp 1, which knows the legacy era only. With an argument it
+"""legacy.py [sessions|stateless|json|sse]: mcp 1, which knows the legacy era only. With an argument it
 serves over HTTP, on PORT."""
 
 from typing import Any
@@ -47,4 +47,4 @@ def app_of(options: dict[str, bool]) -> Any:
     return server.streamable_http_app()
 
 
-serve(lowlevel, app_of)
+serve(lowlevel, app_of, server.sse_app)

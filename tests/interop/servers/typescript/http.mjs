@@ -12,6 +12,26 @@ export function listen(fetch) {
   });
 }
 
+/** HTTP+SSE, of 2024-11-05. `connect(transport)` connects another server. */
+export function listenSse(Transport, connect) {
+  const transports = new Map();
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+    if (request.method === 'GET' && pathname === '/sse') {
+      const transport = new Transport('/messages', response);
+      transports.set(transport.sessionId, transport);
+      response.on('close', () => transports.delete(transport.sessionId));
+      return connect(transport);
+    }
+    const transport = pathname === '/messages' && transports.get(searchParams.get('sessionId'));
+    if (transport) return transport.handlePostMessage(request, response);
+    response.writeHead(404).end(`Cannot ${request.method} ${pathname}`);
+  });
+  server.listen(process.env.PORT, '127.0.0.1', () => {
+    console.error(`listening on http://127.0.0.1:${server.address().port}/sse`);
+  });
+}
+
 /** Legacy serving with sessions. `connect(transport)` connects another server. */
 export function withSessions(Transport, connect, { enableJsonResponse }) {
   const transports = new Map();

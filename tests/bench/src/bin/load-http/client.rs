@@ -12,10 +12,10 @@ use socket2::{Domain, Socket, Type};
 
 use super::Result;
 
-/// Where ids begin. They have one length each, so that all requests of a kind have.
+/// First id. They have one length each, so that all requests of a kind have.
 pub const NUMBER: u64 = 1_000_000;
 
-/// What stands in a template in place of the id.
+/// Placeholder of the id in a template.
 const PLACE: &str = "@@@@@@@";
 
 const MESSAGE: &str = "Pack my box with five dozen jugs. P";
@@ -63,6 +63,21 @@ pub enum Call {
     Fixed,
     /// Of the tool that reports progress once before it answers.
     Report,
+    /// Of the tool that publishes a change of the list of tools.
+    Publish,
+    /// Of the tool that never answers.
+    Wait,
+}
+
+impl Call {
+    fn tool(self) -> &'static str {
+        match self {
+            Self::Echo | Self::Fixed => "echo",
+            Self::Report => "report",
+            Self::Publish => "publish",
+            Self::Wait => "wait",
+        }
+    }
 }
 
 impl FromStr for Call {
@@ -116,6 +131,11 @@ impl Client {
         Ok(client)
     }
 
+    /// The same from a loopback address of its own.
+    pub fn open_from(host: u16, address: &str, era: Era) -> Result<Self> {
+        Ok(Self { era, ..Self::connect_from(host, address)? })
+    }
+
     /// Goes on in a session of its own; the last one stays open.
     pub fn open_session(&mut self) -> Result<()> {
         self.session = None;
@@ -123,6 +143,49 @@ impl Client {
         self.session = Some(answer.session.ok_or("no session")?);
         let accepted = self.exchange(&self.post(&self.version_header(), INITIALIZED))?;
         if accepted.status == 202 { Ok(()) } else { Err("initialized is not accepted".into()) }
+    }
+
+    /// Another connection of the same session.
+    pub fn join_session(&self) -> Result<Self> {
+        let (era, session) = (self.era, self.session.clone());
+        Ok(Self { era, session, ..Self::connect(&self.address)? })
+    }
+
+    /// Sends the call without waiting for an answer.
+    pub fn start(&mut self, call: Call, id: u64) -> Result<()> {
+        let request = self.template(call).replace(PLACE, &id.to_string());
+        Ok(self.socket.write_all(request.as_bytes())?)
+    }
+
+    /// Opens a stream of changes of the list of tools, on this connection, as a modern client.
+    pub fn listen(&mut self) -> Result<()> {
+        let headers = format!("{}Mcp-Method: subscriptions/listen\r\n", self.version_header());
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"subscriptions/listen","params":{{"_meta":{{{META}}},"notifications":{{"toolsListChanged":true}}}}}}"#,
+        );
+        self.socket.write_all(&self.post(&headers, &body))?;
+        self.read_past("notifications/subscriptions/acknowledged")
+    }
+
+    /// Reads the next change of a stream that `listen` has opened.
+    pub fn hear(&mut self) -> Result<()> {
+        self.read_past("notifications/tools/list_changed")
+    }
+
+    /// Reads until an event has come whose text has `part`.
+    fn read_past(&mut self, part: &str) -> Result<()> {
+        let (mut read, mut chunk) = (Vec::new(), [0; 4 * 1024]);
+        loop {
+            let count = self.socket.read(&mut chunk)?;
+            if count == 0 {
+                return Err("the server closed the stream".into());
+            }
+            read.extend_from_slice(&chunk[..count]);
+            let is_there = memchr::memmem::find(&read, part.as_bytes()).is_some();
+            if is_there && read.ends_with(b"\n\r\n") {
+                return Ok(());
+            }
+        }
     }
 
     /// Makes the call and checks the answer.
@@ -146,7 +209,7 @@ impl Client {
 
     /// A call, with a place for its id.
     pub fn template(&self, call: Call) -> String {
-        let tool = if call == Call::Report { "report" } else { "echo" };
+        let tool = call.tool();
         let mut meta = Vec::new();
         if self.era == Era::Modern {
             meta.push(META.to_owned());
@@ -242,7 +305,7 @@ impl Answer {
     }
 }
 
-/// What the chunks hold, once the last has come.
+/// Content of the chunks, once the last has come.
 fn unchunk(mut read: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut body = Vec::new();
     loop {

@@ -11,10 +11,9 @@ use std::time::Duration;
 use mcp_bench::usage::{cpu_time, resident_memory};
 
 mod client;
-mod server;
 
 use client::{Call, Client, Era, NUMBER};
-use server::Server;
+use mcp_bench::server::Server;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -22,6 +21,11 @@ const USAGE: &str = "usage:
 load-http calls ERA CALL COUNT -- SERVER...                     makes calls on one connection
 load-http sessions COUNT -- SERVER...                           opens sessions, from many addresses
 load-http connections COUNT -- SERVER...                        opens them, one call on each
+load-http pending COUNT CALLS -- SERVER...                      makes calls in a session in which so
+                                                                many others have no answer
+load-http idle COUNT CHANGES -- SERVER...                       publishes changes beside so many
+                                                                connections
+load-http listeners COUNT CHANGES -- SERVER...                  publishes them to so many listeners
 load-http wrk ERA CALL CONNECTIONS SECONDS CPU SCRIPT -- SERVER...
                                                                 has wrk make calls, from that CPU
 ERA is session, stateless (a legacy client without a session) or modern; CALL is echo, report, which
@@ -40,6 +44,9 @@ fn main() -> Result<()> {
         }
         ["sessions", count] => open_sessions(&server, count.parse()?)?,
         ["connections", count] => open_connections(&server, count.parse()?)?,
+        ["pending", count, calls] => call_beside(&server, count.parse()?, calls.parse()?)?,
+        ["idle", count, changes] => publish_beside(&server, count.parse()?, changes.parse()?)?,
+        ["listeners", count, changes] => publish_to(&server, count.parse()?, changes.parse()?)?,
         ["wrk", era, call, connections, seconds, cpu, script] => {
             let wrk = Wrk { connections: connections.parse()?, seconds, cpu, script };
             wrk.run(&server, era.parse()?, call.parse()?)?;
@@ -57,7 +64,7 @@ fn make_calls(server: &Server, era: Era, call: Call, count: u64) -> Result<()> {
 /// The number of sessions that one address opens. A server refuses more than 1,000 in a row.
 const SESSIONS_OF_A_HOST: u64 = 500;
 
-/// How much memory an idle session takes, the first few aside, for which room was made at once.
+/// Prints the memory of an idle session, without the first few, for which room was made at once.
 fn open_sessions(server: &Server, count: u64) -> Result<()> {
     let mut opened = 0;
     let mut client = Client::connect_from(0, server.address())?;
@@ -80,7 +87,7 @@ fn open_sessions(server: &Server, count: u64) -> Result<()> {
     Ok(())
 }
 
-/// How much memory an idle connection takes, likewise.
+/// Prints the memory of an idle connection, likewise.
 fn open_connections(server: &Server, count: u64) -> Result<()> {
     let mut clients = Vec::new();
     let mut open = |count| -> Result<()> {
@@ -97,6 +104,59 @@ fn open_connections(server: &Server, count: u64) -> Result<()> {
     open(count - aside)?;
     println!("bytes={}", (settled(server)? - before) / (count - aside));
     Ok(())
+}
+
+/// Calls in a session with so many requests that get no answer, each on a connection of its own.
+fn call_beside(server: &Server, count: u64, calls: u64) -> Result<()> {
+    let mut client = Client::open(server.address(), Era::Session)?;
+    let mut pending = Vec::new();
+    for id in 0..count {
+        let mut other = client.join_session()?;
+        other.start(Call::Wait, NUMBER + calls + WARM_UP + id)?;
+        pending.push(other);
+    }
+    (0..WARM_UP + calls).try_for_each(|id| client.call(Call::Echo, NUMBER + id))
+}
+
+/// Publishes changes beside so many connections that wait for nothing.
+fn publish_beside(server: &Server, count: usize, changes: u64) -> Result<()> {
+    let idle = many(server, count, |client| client.call(Call::Echo, NUMBER))?;
+    let mut client = Client::open(server.address(), Era::Modern)?;
+    (0..changes).try_for_each(|id| client.call(Call::Publish, NUMBER + id))?;
+    drop(idle);
+    Ok(())
+}
+
+/// Publishes changes to so many listeners; prints the CPU time of the server by listener.
+fn publish_to(server: &Server, count: usize, changes: u64) -> Result<()> {
+    let mut listeners = many(server, count, Client::listen)?;
+    let mut client = Client::open(server.address(), Era::Modern)?;
+    client.call(Call::Publish, NUMBER)?;
+    listeners.iter_mut().try_for_each(Client::hear)?;
+    let before = cpu_time(server.process())?;
+    for change in 1..=changes {
+        client.call(Call::Publish, NUMBER + change)?;
+        listeners.iter_mut().try_for_each(Client::hear)?;
+    }
+    let spent = cpu_time(server.process())? - before;
+    println!("cpu_us={:.3}", spent.as_secs_f64() * 1e6 / (changes * count as u64) as f64);
+    Ok(())
+}
+
+/// So many modern clients that have done the same, from several addresses.
+fn many(
+    server: &Server,
+    count: usize,
+    act: impl Fn(&mut Client) -> Result<()>,
+) -> Result<Vec<Client>> {
+    let mut clients = Vec::new();
+    for number in 0..count {
+        let host = u16::try_from(number / 1000)?;
+        let mut client = Client::open_from(host, server.address(), Era::Modern)?;
+        act(&mut client)?;
+        clients.push(client);
+    }
+    Ok(clients)
 }
 
 /// The server's memory once it has done what is left to do behind an answer.

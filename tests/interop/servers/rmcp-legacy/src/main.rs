@@ -63,7 +63,7 @@ async fn serve_http(serving: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// What all sessions share.
+/// State that all sessions share.
 #[derive(Clone, Default)]
 struct Fixtures(Arc<Mutex<State>>);
 

@@ -72,7 +72,7 @@ async fn serve_http(serving: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// What all sessions share.
+/// State that all sessions share.
 #[derive(Clone, Default)]
 struct Fixtures(Arc<Mutex<State>>);
 
@@ -81,7 +81,7 @@ struct State {
     touches: u32,
     /// True if a client of the legacy era wants to know of updates of the counter.
     is_subscribed: bool,
-    /// How many subscriptions of the modern era there are, also those that are over.
+    /// Number of subscriptions of the modern era so far, also those that are over.
     accepted: usize,
     subscriptions: Vec<SubscriptionSink>,
 }

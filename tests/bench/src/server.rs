@@ -1,9 +1,10 @@
 //! A server's process, from the line that tells where it listens to its end.
 
+use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use super::Result;
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub struct Server {
     child: Child,
