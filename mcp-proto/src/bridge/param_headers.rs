@@ -23,7 +23,7 @@ impl ParamHeaders {
     /// Reads a page of tools. The schemas of all tools together have at most `max_bytes`.
     pub(super) fn read(&mut self, page: &Json, max_bytes: usize) {
         // Hardly any tool has one. A tool that had some may have lost them.
-        if self.0.is_empty() && memchr::memmem::find(page.as_bytes(), b"x-mcp-header").is_none() {
+        if self.0.is_empty() && !page.raw().may_contain(&["x-mcp-header"]) {
             return;
         }
         page.raw().members(|key, value| {

@@ -52,7 +52,7 @@ impl WrappedTools {
                 #[expect(clippy::wildcard_enum_match_arm, reason = "tools alone have schemas")]
                 match method {
                     Method::ListTools => self.tools(&result),
-                    Method::CallTool if has_structured_content(&result) => {
+                    Method::CallTool if result.raw().may_contain(&["structuredContent"]) => {
                         let is_wrapped = !self.0.is_empty()
                             && call.tool().is_some_and(|tool| self.0.contains(&tool));
                         wrapped_content(&result, is_wrapped)
@@ -65,7 +65,7 @@ impl WrappedTools {
 
     /// A page of tools, with output schemas of other types wrapped in objects.
     fn tools(&mut self, page: &Json) -> Json {
-        if memchr::memmem::find(page.as_bytes(), b"outputSchema").is_none() && self.0.is_empty() {
+        if self.0.is_empty() && !page.raw().may_contain(&["outputSchema"]) {
             return page.clone();
         }
         let mut out = Vec::with_capacity(page.as_bytes().len());
@@ -109,7 +109,6 @@ impl WrappedTools {
 /// The result of a legacy server, or of the bridge on its behalf, for a modern client.
 pub(super) fn modern(result: &Json, is_cacheable: bool, server_info: Option<&Json>) -> Json {
     let (mut has_type, mut has_hints, mut meta) = (false, false, None);
-    // Few legacy results have one, and reading all members takes 3 % of a call.
     if result.raw().may_contain(&["_meta", "resultType", "ttlMs", "cacheScope"]) {
         result.raw().members(|key, value| match key.string().as_deref() {
             Some("resultType") => has_type = true,
@@ -120,7 +119,8 @@ pub(super) fn modern(result: &Json, is_cacheable: bool, server_info: Option<&Jso
     }
     let server_info = server_info
         .filter(|_| meta.is_none_or(|meta| meta.is_object() && meta.member(SERVER_INFO).is_none()));
-    let mut out = Vec::with_capacity(result.as_bytes().len() + 128);
+    let added = server_info.map_or(0, |info| info.as_bytes().len()) + 128;
+    let mut out = Vec::with_capacity(result.as_bytes().len() + added);
     let mut object = List::object(&mut out);
     if !has_type {
         object.text("resultType", "complete");
@@ -157,12 +157,6 @@ pub(super) fn modern(result: &Json, is_cacheable: bool, server_info: Option<&Jso
     Json::trusted(out)
 }
 
-/// Returns whether there may be content to wrap: content that is no object is wrapped whatever is known
-/// of its tool. [`wrapped_content`] changes nothing of other results.
-fn has_structured_content(result: &Json) -> bool {
-    memchr::memmem::find(result.as_bytes(), b"\"structuredContent\"").is_some()
-}
-
 fn legacy(result: &Json, is_cacheable: bool) -> Json {
     without(
         result,
@@ -180,24 +174,26 @@ pub(super) fn without_subscription(params: &Json) -> Json {
     without(params, |_| false, SUBSCRIPTION_ID)
 }
 
-/// The object without the members that `drops` selects, and without one member of `_meta`. An empty
-/// `_meta` is dropped too.
+/// The object without the members that `drops` selects, and without one member of `_meta`. If that
+/// was the only one, `_meta` is dropped too.
 fn without(object: &Json, drops: impl Fn(&str) -> bool, of_meta: &str) -> Json {
     let mut out = Vec::with_capacity(object.as_bytes().len());
     let mut kept = List::object(&mut out);
     object.raw().members(|key, value| {
         let name = key.string().unwrap_or_default();
-        if name == "_meta" && value.member(of_meta).is_some() {
-            let mut meta = Vec::new();
+        if name == "_meta" && value.is_object() {
+            let (mut meta, mut is_changed) = (Vec::new(), false);
             let mut rest = List::object(&mut meta);
             value.members(|key, value| {
-                if key.string().as_deref() != Some(of_meta) {
+                if key.string().as_deref() == Some(of_meta) {
+                    is_changed = true;
+                } else {
                     rest.copy(key, value);
                 }
             });
-            let is_empty = rest.is_empty();
+            let is_kept = !is_changed || !rest.is_empty();
             rest.end();
-            if !is_empty {
+            if is_kept {
                 kept.member("_meta", &meta);
             }
         } else if !drops(&name) {

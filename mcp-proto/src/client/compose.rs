@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::config::Config;
 use crate::ext::TASKS;
+use crate::json::scan::{MAX_DEPTH, ScanError, Scanner};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::RequestId;
@@ -83,16 +84,15 @@ pub(super) fn compose(
     extras: Extras<'_>,
     params: &Json,
 ) -> (Bytes, Json) {
-    let (meta, rest) =
-        if may_have_meta(params.as_bytes()) { split(params) } else { (None, params.clone()) };
     let Extras { token, log_level, trace } = extras;
-    let bare = meta.is_none() && token.is_none() && log_level.is_none() && trace.is_none();
-    match envelope {
-        Some(envelope) if bare => return (envelope.stamp(), rest),
-        None if bare => return (Bytes::new(), rest),
-        Some(_) | None => {}
+    let has_meta = may_have_meta(params.as_bytes());
+    if !has_meta && token.is_none() && log_level.is_none() && trace.is_none() {
+        return (envelope.map(Envelope::stamp).unwrap_or_default(), params.clone());
     }
-    let mut out = b"\"_meta\":".to_vec();
+    let copied = if has_meta { params.as_bytes().len() } else { 0 };
+    let added = envelope.map_or(0, |envelope| envelope.members.len()) + 64;
+    let mut out = Vec::with_capacity(copied + added);
+    out.extend_from_slice(b"\"_meta\":");
     let mut object = List::object(&mut out);
     if let Some(envelope) = envelope {
         object.item().extend_from_slice(&envelope.members);
@@ -106,16 +106,18 @@ pub(super) fn compose(
     if let Some(trace) = trace {
         trace.write(&mut object);
     }
-    if let Some(meta) = meta {
-        meta.raw().members(|key, value| {
+    let (meta, rest) = if has_meta {
+        split(params, |key, value| {
             if !is_ours(key, trace) {
                 object.copy(key, value);
             }
-        });
-        // The parameters may have consisted of an envelope only.
-        if object.is_empty() && meta.as_bytes() != b"{}" {
-            return (Bytes::new(), rest);
-        }
+        })
+    } else {
+        (None, params.clone())
+    };
+    // The parameters may have had no `_meta` after all, or one of an envelope only.
+    if object.is_empty() && meta.is_none_or(|Raw(meta)| meta != b"{}") {
+        return (Bytes::new(), rest);
     }
     object.end();
     (out.into(), rest)
@@ -130,30 +132,52 @@ fn may_have_meta(text: &[u8]) -> bool {
 
 /// Returns whether the machine itself writes this member of `_meta`.
 fn is_ours(key: Raw<'_>, trace: Option<&TraceContext>) -> bool {
-    let key = key.string().unwrap_or_default();
-    let is_of_machine = matches!(
-        &*key,
-        "progressToken"
-            | "io.modelcontextprotocol/protocolVersion"
-            | "io.modelcontextprotocol/clientInfo"
-            | "io.modelcontextprotocol/clientCapabilities"
-            | "io.modelcontextprotocol/logLevel"
-    );
-    is_of_machine || trace.is_some_and(|trace| trace.get(&key).is_some())
+    let of_machine = |key: &[u8]| match key {
+        b"\"progressToken\""
+        | b"\"io.modelcontextprotocol/protocolVersion\""
+        | b"\"io.modelcontextprotocol/clientInfo\""
+        | b"\"io.modelcontextprotocol/clientCapabilities\""
+        | b"\"io.modelcontextprotocol/logLevel\"" => Some(()),
+        _ => None,
+    };
+    let of_trace = |trace: &TraceContext| trace.get(&key.string().unwrap_or_default()).is_some();
+    key.lookup(of_machine).is_some() || trace.is_some_and(of_trace)
 }
 
-/// Splits the parameters into `_meta` and the rest.
-fn split(params: &Json) -> (Option<Json>, Json) {
-    let mut meta = None;
-    let keep = |key: Raw<'_>, value: Raw<'_>| {
-        let is_meta = key.string().as_deref() == Some("_meta");
-        if is_meta && value.is_object() {
-            meta = Some(Json::trusted(value.0.to_vec()));
+/// Splits the parameters into `_meta`, whose members `visit` gets, and the rest.
+fn split<'a>(params: &'a Json, mut visit: impl FnMut(Raw<'a>, Raw<'a>)) -> (Option<Raw<'a>>, Json) {
+    let text = params.as_bytes();
+    let (mut meta, mut tail, mut out) = (None, None, Vec::with_capacity(text.len()));
+    let mut rest = List::object(&mut out);
+    let mut scanner = Scanner::new(text, MAX_DEPTH);
+    // The text is an object, so only the end of the walk is an error here.
+    let _ = scanner.members(|scanner, key| {
+        let key = Raw(key.of(text));
+        let is_meta = key.lookup(|key| (key == b"\"_meta\"").then_some(())).is_some();
+        if !is_meta || scanner.peek() != Some(b'{') {
+            let value = scanner.skim()?;
+            if !is_meta {
+                rest.copy(key, Raw(value.of(text)));
+            }
+            return Ok(());
         }
-        !is_meta
-    };
-    let rest = rewritten(params, keep, |_| ());
-    (meta, rest)
+        let object = scanner.members(|scanner, key| {
+            let value = scanner.skim()?;
+            visit(Raw(key.of(text)), Raw(value.of(text)));
+            Ok(())
+        })?;
+        meta = Some(Raw(object.of(text)));
+        // The members behind it are copied unread, if none of them can be another `_meta`.
+        tail = Some(scanner.rest().trim_ascii_start()).filter(|rest| !may_have_meta(rest));
+        if tail.is_some() { Err(ScanError::Depth) } else { Ok(()) }
+    });
+    if let Some(tail) = tail {
+        let comma: &[u8] = if rest.is_empty() { b"," } else { b"" };
+        out.extend_from_slice(tail.strip_prefix(comma).unwrap_or(tail));
+    } else {
+        rest.end();
+    }
+    (meta, Json::trusted(out))
 }
 
 /// The parameters of a request that is repeated with its missing input.
@@ -190,12 +214,12 @@ pub(super) fn with_cursor(params: &Json, cursor: Raw<'_>) -> Json {
 }
 
 /// Copies the members that `keep` selects, followed by those that `add` writes.
-fn rewritten(
-    object: &Json,
-    mut keep: impl FnMut(Raw<'_>, Raw<'_>) -> bool,
+fn rewritten<'a>(
+    object: &'a Json,
+    mut keep: impl FnMut(Raw<'a>, Raw<'a>) -> bool,
     add: impl FnOnce(&mut List<'_, Vec<u8>>),
 ) -> Json {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(object.as_bytes().len());
     let mut kept = List::object(&mut out);
     object.raw().members(|key, value| {
         if keep(key, value) {
@@ -234,4 +258,33 @@ fn modern_capabilities(config: &Config) -> Json {
 
 fn capabilities(capabilities: &ClientCapabilities) -> Json {
     Json::encode(capabilities).unwrap_or(Json::EMPTY_OBJECT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::String;
+
+    #[test]
+    fn meta_is_split_off_wherever_it_is() {
+        for (params, members, rest) in [
+            (r#"{"_meta":{"k":1}}"#, "\"k\":1;", "{}"),
+            (r#"{"_meta":{"k":1},"a":[2]}"#, "\"k\":1;", r#"{"a":[2]}"#),
+            (r#"{ "_meta" : { "k" : 1 } , "a": 2 }"#, "\"k\":1;", r#"{ "a": 2 }"#),
+            (r#"{"a":2,"_meta":{"k":1,"l":{}}}"#, "\"k\":1;\"l\":{};", r#"{"a":2}"#),
+            (r#"{"a":2,"_meta":{},"b":3}"#, "", r#"{"a":2,"b":3}"#),
+            (r#"{"_meta":{"k":1},"a":{"_meta":2}}"#, "\"k\":1;", r#"{"a":{"_meta":2}}"#),
+            (r#"{"a":{"_meta":{}},"\u005fmeta":{"k":1}}"#, "\"k\":1;", r#"{"a":{"_meta":{}}}"#),
+            (r#"{"_meta":null,"a":2}"#, "", r#"{"a":2}"#),
+            (r#"{"a":"_meta\""}"#, "", r#"{"a":"_meta\""}"#),
+        ] {
+            let mut seen = String::new();
+            let read = Json::parse(params).unwrap();
+            let (_, kept) = split(&read, |Raw(key), Raw(value)| {
+                let text = |bytes| core::str::from_utf8(bytes).unwrap();
+                seen += &alloc::format!("{}:{};", text(key), text(value));
+            });
+            assert_eq!((&*seen, kept.as_str()), (members, rest), "{params}");
+        }
+    }
 }

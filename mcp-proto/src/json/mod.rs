@@ -201,11 +201,11 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns whether a key or a string in the text may be one of these words; an escape may spell any.
-    /// This is cheaper than reading the members.
+    /// Returns whether a key or a string in the text may be one of these words; an escape may spell
+    /// any. This is cheaper than reading the members.
     pub(crate) fn may_contain(self, words: &[&str]) -> bool {
-        let contains = |word: &&str| memchr::memmem::find(self.0, word.as_bytes()).is_some();
-        words.iter().any(contains) || memchr::memchr(b'\\', self.0).is_some()
+        words.iter().any(|word| contains(self.0, word.as_bytes()))
+            || memchr::memchr(b'\\', self.0).is_some()
     }
 
     /// The member of this name of the object that the value is; the last one if there are several.
@@ -251,9 +251,30 @@ impl<'a> Raw<'a> {
     }
 }
 
+/// Searches for a word by its first byte that is no small letter, since such bytes are rare. On a
+/// short text the preparation of `memmem` costs more than the search.
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    let at = word.iter().position(|byte| !byte.is_ascii_lowercase()).unwrap_or(0);
+    let Some(rare) = word.get(at) else { return true };
+    let starts = memchr::memchr_iter(*rare, text).filter_map(|found| found.checked_sub(at));
+    starts.filter_map(|start| text.get(start..)).any(|text| text.starts_with(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_is_found_wherever_it_is() {
+        for word in ["_meta", "resultType", "plain", "x-mcp-header"] {
+            for text in [word.into(), alloc::format!("Tt_-{word}T_-"), alloc::format!("rr{word}")] {
+                assert!(contains(text.as_bytes(), word.as_bytes()), "{word} in {text}");
+            }
+            for text in ["", "T", "_meT", "esultType", "resultTyp", "lain", "x-mcp-heade"] {
+                assert!(!contains(text.as_bytes(), word.as_bytes()), "{word} in {text}");
+            }
+        }
+    }
 
     #[test]
     fn keeps_the_text_without_the_blanks_around_it() {

@@ -90,6 +90,11 @@ impl<'a> Scanner<'a> {
         self.byte()
     }
 
+    /// The text behind the values so far.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
     /// Checks that only whitespace follows.
     pub(crate) fn end(&mut self) -> Result<()> {
         if self.peek().is_none() { Ok(()) } else { self.broken() }
@@ -168,9 +173,12 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         let mut nesting = 0_usize;
         loop {
-            match self.peek() {
-                None => return self.broken(),
+            match self.byte() {
                 Some(b'"') => self.string()?,
+                Some(b',' | b':' | b' ' | b'\n' | b'\r' | b'\t') if nesting > 0 => {
+                    self.at += 1;
+                    continue;
+                }
                 Some(b'{' | b'[') => {
                     self.at += 1;
                     nesting += 1;
@@ -180,11 +188,8 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                     nesting -= 1;
                 }
-                Some(b',' | b':') if nesting > 0 => {
-                    self.at += 1;
-                    continue;
-                }
                 Some(_) => self.skim_scalar()?,
+                None => return self.broken(),
             }
             if nesting == 0 {
                 return Ok(Span::new(start, self.at));
