@@ -1,15 +1,15 @@
-//! Handlers and clients of the Model Context Protocol as futures, without a runtime: what every
-//! adapter of [`mcp_proto`] shares.
+//! Async handlers and clients of the Model Context Protocol, independent of any runtime: the code
+//! that all adapters of [`mcp_proto`] share.
 //!
-//! Applications use an adapter, `mcp-tokio` or `mcp-async-std`, which exports what they need from
-//! here. This crate is for whoever writes an adapter for another runtime, or tests servers and
+//! Applications use an adapter, `mcp-tokio` or `mcp-async-std`, which re-exports the API that they
+//! need. Use this crate directly to write an adapter for another runtime, or to test servers and
 //! clients in virtual time.
 //!
 //! A [`Service`] is a [`stdio::Connection`](mcp_proto::stdio::Connection) with handlers that are
-//! futures. A handler is polled once where its request arrives; if it is not done then, it goes on in
-//! the task that serves, or where that spawns it. A panic, or a dropped future, is -32603.
-//! [`drive`] moves the bytes of a service, on an [`Io`]; [`runtime`] serves and connects with any
-//! runtime that implements its trait.
+//! futures. A handler is first polled when its request arrives. If it is still pending, it
+//! continues in the task of the connection, or in a task that the adapter spawns. A handler that
+//! panics, or whose future is dropped, is answered with -32603. [`drive`] moves the bytes between a
+//! service and an [`Io`]. [`runtime`] serves and connects on any runtime that implements its trait.
 //!
 //! ```
 //! use mcp_proto::server::Config;
@@ -26,7 +26,7 @@
 //! let mut registry = Registry::new(Implementation::new("echo", "1.0.0"));
 //! registry.tool("echo", "Echoes its message", |echo: Echo, _| async move { echo.message })?;
 //!
-//! // What `drive` does with an `Io`: bytes in, a turn, bytes out.
+//! // `drive` does the same with an `Io`: bytes in, a turn, bytes out.
 //! let mut service = Service::new(registry, Config::default());
 //! let now = Instant::ZERO;
 //! service.handle_bytes(now, Bytes::from(concat!(
@@ -76,7 +76,7 @@
 //! | [`Drive::handle_stop`] | a signal asks to stop |
 //! | [`Drive::turn`] | after each of these and after writing, when its waker was woken, and at [`Drive::poll_timeout`] |
 //! | [`Drive::output`], [`Drive::handle_written`] | until it is empty: bytes to write |
-//! | [`Drive::is_closed`] | all is said: flush and return |
+//! | [`Drive::is_closed`] | the conversation has ended: flush and return |
 //!
 //! # Features
 //!
