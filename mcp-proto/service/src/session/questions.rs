@@ -1,7 +1,7 @@
-//! The requests for input that clients have not answered, at the service.
+//! Requests for input that clients have not answered.
 //!
-//! In: commands of sessions, answers that the machine tells of. Out: commands for the machine, and
-//! whom to wake once nothing is locked. To drop it fails what is open.
+//! In: commands of sessions, answers from the machine. Out: commands for the machine, and wakers to
+//! wake without a lock. Dropping the requests fails their futures.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -28,7 +28,8 @@ struct Question {
 }
 
 impl Questions {
-    /// A session wants something. While a client does not read it is sent nothing.
+    /// Applies a command of a session. If `is_full`, the client does not read, and the command
+    /// fails.
     #[must_use]
     pub(in super::super) fn apply_command(
         &mut self,
@@ -39,7 +40,7 @@ impl Questions {
     ) -> Option<Waker> {
         match command {
             SessionCommand::Cancel(input) => {
-                // If it is answered, there is nothing to withdraw.
+                // A request that is answered needs no cancellation.
                 if self.open.remove(&input).is_some() {
                     let _ = scope.cancel_input(now, input);
                 }
@@ -58,7 +59,7 @@ impl Questions {
                         self.open.insert(input, Question { method, ticket });
                         None
                     }
-                    // The future was dropped meanwhile.
+                    // The future was dropped in the meantime.
                     Ok(input) => {
                         let _ = scope.cancel_input(now, input);
                         None
