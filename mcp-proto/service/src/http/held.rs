@@ -1,11 +1,11 @@
-//! Bytes of an answer that another HTTP stack holds until its client has read them.
+//! Accounting of response bytes that another HTTP stack buffers until its client has read them.
 
 use bytes::Bytes;
 
 use super::ServerShared;
 use mcp_proto::server::Account;
 
-/// Bytes with their share of the server's budget.
+/// Bytes and their share of the server's budget.
 struct Held {
     data: Bytes,
     _account: Account,
@@ -29,8 +29,7 @@ impl ServerShared {
         Bytes::from_owner(Held { data, _account: account })
     }
 
-    /// Returns whether the endpoint is to forget what it keeps for resumption, or to report
-    /// refusals.
+    /// Returns whether the endpoint must drop events kept for resumption, or report refusals.
     pub(super) fn needs_room(&self) -> bool {
         self.account.needs_endpoint()
     }
