@@ -1,17 +1,17 @@
-//! Tasks that clients subscribe to, and what they are told of them.
+//! Watches of the tasks that clients subscribe to.
 //!
-//! In: subscriptions, the records that this process writes, and what a store tells of other processes.
-//! Out: [`Change::TaskUpdated`], to the servers whose clients subscribe. Listeners order the states
-//! of a task and leave out what they were told, so that it does not matter who is faster.
+//! In: subscriptions, the records that this process writes, and changes by other processes,
+//! reported by a store. Out: [`Change::TaskUpdated`], to the servers whose clients subscribe.
+//! Listeners order the states of a task and drop duplicates, so reports may arrive in any order.
 //!
 //! | In | then |
 //! |---|---|
-//! | a subscription | its tasks are looked up; those of its client are watched, and it is told of their states |
-//! | this process has changed a task | its state is told, if any task is watched or looked up |
-//! | the store tells of a watched task, its TTL or its lease is over | it is read, and its state told |
-//! | a watched task ends or is gone | it is not watched any more |
+//! | a subscription | its tasks are looked up; those of its client are watched, and their states reported |
+//! | this process has changed a task | its state is reported, if any task is watched or looked up |
+//! | the store reports a watched task, or its TTL or lease expires | it is read, and its state reported |
+//! | a watched task ends or is gone | its watch ends |
 //!
-//! A task is watched until it ends, also if its listener is gone before. So there are at most
+//! A task is watched until it ends, also if its listener is gone before. The number is limited by
 //! [`TaskConfig::max_watched_tasks`](super::TaskConfig::max_watched_tasks).
 
 use alloc::boxed::Box;
@@ -29,14 +29,14 @@ use mcp_proto::Duration;
 use mcp_proto::server::task::TaskId;
 use mcp_proto::server::task::step::TaskStep;
 
-/// Time until a store that has not answered is asked again.
+/// The pause before a failed read is retried.
 const RETRY: Duration = Duration::from_secs(20);
 
-/// Least time between two looks that nobody asked for.
+/// The shortest interval of reads without a report of the store.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Looks up a task that a client of this principal subscribes to, and tells it of the state; `false` if
-/// it is told of none.
+/// Looks up a task that a client of this principal subscribes to, watches it, and reports its
+/// state; `false` if there is no such task, or too many are watched.
 pub(super) async fn subscribe(
     manager: &TaskManager,
     host: &Arc<TaskHost>,
@@ -68,7 +68,7 @@ fn watch(manager: &TaskManager, host: &Arc<TaskHost>, id: &TaskId) -> bool {
     }
 }
 
-/// A watched task. Dropped, it is not watched any more.
+/// The watch of a task. Dropping it ends the watch.
 struct Watch {
     manager: TaskManager,
     id: TaskId,
@@ -90,7 +90,7 @@ impl Watch {
                     record.due_at().saturating_sub(host.unix_time()).max(LEAST_PAUSE)
                 }
                 Some(Err(TaskError::Unknown)) => return,
-                // It may answer next time.
+                // The error may be temporary.
                 Some(Err(_)) | None => RETRY,
             };
             let until = clock.now() + pause;
