@@ -1,7 +1,7 @@
 //! A client and a server with a pipe between them.
 //!
-//! In: what the two are, how the pipe is, what breaks. Out: whether anything happened, and when
-//! something happens by itself.
+//! In: settings of both sides and of the pipe, and faults. Out: whether progress was made, and the
+//! time of the next event.
 
 use alloc::boxed::Box;
 use core::task::Waker;
@@ -28,7 +28,7 @@ pub(super) struct Pipe {
     starts: usize,
 }
 
-/// Both sides, once they are there. Each is gone when it has ended, as it is with an adapter.
+/// Both sides, once started. A side that has ended is dropped, as an adapter does.
 struct Sides {
     client: Option<ClientService>,
     server: Option<Box<dyn Drive>>,
@@ -60,7 +60,7 @@ impl Pipe {
         self.random = random;
     }
 
-    /// Gives each side a turn, and what has arrived; says whether anything came of it.
+    /// Runs a turn of each side and delivers arrived bytes; returns whether there was progress.
     pub(super) fn look(
         &mut self,
         now: Instant,
@@ -84,7 +84,7 @@ impl Pipe {
         if let Some(side) = client
             && side.is_disconnected()
         {
-            // What the lost server still writes reaches nobody.
+            // Later output of the lost server is dropped.
             *to_client = Lane::default();
             side.handle_idle();
             stirred = true;
@@ -115,7 +115,7 @@ impl Pipe {
     }
 
     fn open(&mut self, now: Instant, client: &Client, wire: &Wire) -> Option<Sides> {
-        // Whoever drives the client elsewhere does not need a server here.
+        // A client that is driven elsewhere needs no server here.
         let mut client = ClientService::new(client).ok()?;
         let wire = wire.clone();
         client.show_wire(now, move |line| wire.push(line));
@@ -127,7 +127,7 @@ impl Pipe {
         Some(Sides { client: Some(client), server: Some(server), to_server, to_client })
     }
 
-    /// Time of the next event that happens by itself.
+    /// Time of the next timeout or arrival.
     pub(super) fn next(&self) -> Option<Instant> {
         let Sides { client, server, to_server, to_client } = self.sides.as_ref()?;
         let client = client.as_ref().map(|side| wait(side, to_client));
@@ -159,7 +159,7 @@ impl Pipe {
     }
 }
 
-/// Gives one side a turn, and sends what it says; says whether it said anything.
+/// Runs a turn of one side, and sends its output; returns whether there was progress.
 fn turn(
     side: &mut dyn Drive,
     now: Instant,
@@ -183,13 +183,13 @@ fn turn(
     says
 }
 
-/// Times at which a side is due by itself, and at which bytes arrive for it. Bytes that it does not
-/// want to read stay in the lane.
+/// Times of the next timeout of a side, and of the next arrival of bytes for it. Bytes that it does
+/// not want to read stay in the lane.
 fn wait(side: &dyn Drive, lane: &Lane) -> [Option<Instant>; 2] {
     [side.poll_timeout(), lane.next().filter(|_| side.wants_read())]
 }
 
-/// Gives one side what has arrived; says whether anything has.
+/// Delivers arrived bytes to one side; returns whether there were any.
 fn deliver(side: &mut dyn Drive, now: Instant, lane: &mut Lane) -> bool {
     if !side.wants_read() {
         return false;

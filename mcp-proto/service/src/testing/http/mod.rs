@@ -1,8 +1,8 @@
 //! A client and a server over HTTP, with a network between them.
 //!
-//! In: what the two are, how the network is, what breaks. Out: whether anything happened. Both are
-//! driven by the loops that adapters use, as tasks that take turns; here are only their sockets,
-//! which are lanes, and their time, which is virtual. What is due by itself is due by the [`Clock`].
+//! In: settings of both sides and of the network, and faults. Out: whether any progress was made.
+//! Both sides run the loops that adapters use, as tasks. Only their sockets, which are lanes, and
+//! their time, which is the [`Clock`], are simulated.
 
 #[cfg(feature = "auth")]
 mod auth_socket;
@@ -31,17 +31,17 @@ use net::{End, Net};
 use socket::{Connector, Stream};
 pub(super) use tasks::TestTasks;
 
-/// Both sides.
+/// A client and a server over HTTP.
 pub(super) struct Http {
     catalog: Catalog,
     pub(super) config: Config,
-    /// Settings with which the client connects; `None` for the URL of the server.
+    /// Configuration of the client; default the URL of the server.
     client_config: Option<HttpClientConfig>,
     net: Net,
     #[cfg(feature = "auth")]
     auth_server: Option<AuthServer>,
     clock: Clock,
-    /// The client, once it was first run.
+    /// The client, after the first run.
     client: TestTasks,
     site: Option<Site>,
     /// The tasks of the server.
@@ -49,7 +49,7 @@ pub(super) struct Http {
     starts: usize,
 }
 
-/// A server that was started, with its connections and the handlers of its sessions.
+/// A running server, with its connections and the handlers of its sessions.
 struct Site {
     server: HttpServer,
     tasks: TestTasks,
@@ -92,7 +92,7 @@ impl Http {
         self.net.set_random(random);
     }
 
-    /// Polls all that was woken, once; says whether there was anything.
+    /// Polls each woken task once; returns whether there was any.
     pub(super) fn look(&mut self, client: &Client, wire: &Wire) -> bool {
         if self.site.is_none() && !self.open(client, wire) {
             return false;
@@ -102,7 +102,7 @@ impl Http {
             let mut service = server.connect(self.clock.now());
             let mut stream = Stream::new(&self.net, number, &self.clock);
             tasks.spawn(Box::pin(async move {
-                // What goes wrong with a connection concerns nobody else.
+                // Errors of a connection are ignored.
                 let _ = drive(&mut service, &mut stream).await;
             }));
         }
@@ -114,7 +114,7 @@ impl Http {
         self.client.run() || served
     }
 
-    /// Starts both; false if the client is driven elsewhere.
+    /// Starts both sides; false if the client is driven elsewhere.
     fn open(&mut self, client: &Client, wire: &Wire) -> bool {
         let Some(config) = self.client_config.clone().or_else(|| self.client_config()) else {
             return false;
@@ -133,14 +133,14 @@ impl Http {
             clock: self.clock.clone(),
         };
         self.client.spawn(Box::pin(async move {
-            // Its handle tells why it could not be connected.
+            // The handle reports why the client could not connect.
             let _ = service.drive(&mut timer, &mut connector).await;
         }));
         self.start();
         true
     }
 
-    /// Settings with the URL of the server.
+    /// A configuration with the URL of the server.
     fn client_config(&self) -> Option<HttpClientConfig> {
         let mut url = "http://localhost".to_string();
         url.push_str(&self.config.path);
@@ -165,7 +165,7 @@ impl Http {
         self.starts += 1;
     }
 
-    /// The server is gone without a word, and another one is there.
+    /// Drops the server, and starts another one.
     pub(super) fn restart(&mut self) {
         if self.site.take().is_some() {
             self.hosted.clear();

@@ -1,8 +1,8 @@
 //! Network between a client and a server over HTTP: connections, and their faults.
 //!
-//! In: what either end of a connection writes; what is to break. Out: what arrives at the other end,
-//! late and in pieces; refusals; ends and resets. Each connection is a pair of lanes, which hold so
-//! many bytes and no more: whoever writes waits for whoever reads.
+//! In: bytes that an end of a connection writes; faults. Out: bytes that arrive at the other end,
+//! late and in pieces; refusals; ends and resets. Each connection is a pair of lanes of limited
+//! size: a writer waits for the reader.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -17,13 +17,13 @@ use super::super::random::Random;
 use crate::lock::Lock;
 use mcp_proto::{Duration, Instant};
 
-/// Bytes that a direction holds.
+/// The most bytes in flight in one direction.
 const WINDOW: usize = 64 * 1024;
 
-/// A connection that is cut at random is within so many bytes.
+/// The most bytes before the random cut of a connection.
 const CUT_WITHIN: u64 = 2048;
 
-/// Cheap to clone: all are the same network.
+/// The network. Clones share it.
 #[derive(Clone)]
 pub(super) struct Net {
     state: Arc<Lock<NetState>>,
@@ -41,12 +41,12 @@ struct NetState {
     random: Random,
     connections: BTreeMap<u64, Connection>,
     serials: u64,
-    /// Those that the server has not got yet.
+    /// Connections that the server has not accepted yet.
     arrived: Vec<u64>,
     refused_until: Instant,
     /// Bytes of the next request that arrive before the cut.
     cut_request: Option<usize>,
-    /// The same of the next response.
+    /// Bytes of the next response that arrive before the cut.
     cut_response: Option<usize>,
 }
 
@@ -54,7 +54,7 @@ struct NetState {
 struct Connection {
     to_server: Way,
     to_client: Way,
-    /// Its ends are told that it was.
+    /// True if the connection was cut: both ends get a reset.
     is_cut: bool,
 }
 
@@ -64,22 +64,22 @@ struct Way {
     lane: Lane,
     reader: Option<Waker>,
     writer: Option<Waker>,
-    /// Bytes that still arrive before the connection is cut.
+    /// Number of bytes that still arrive before the connection is cut.
     cut_after: Option<usize>,
-    /// Its end was read.
+    /// True if the end was read.
     is_over: bool,
-    /// Nobody reads it.
+    /// True if the reader is gone.
     is_deaf: bool,
-    /// Nobody writes it.
+    /// True if the writer is gone.
     is_mute: bool,
 }
 
 /// Result of a read at an end of a connection.
 pub(super) enum Found {
     Read(io::Result<Bytes>),
-    /// Something arrives then.
+    /// More bytes arrive at this time.
     Later(Instant),
-    /// Whoever asked is woken.
+    /// The reader will be woken.
     Nothing,
 }
 
@@ -106,7 +106,7 @@ impl Net {
         self.state.lock().random = random;
     }
 
-    /// 128 bits that follow from the seed.
+    /// 128 bits from the seeded generator.
     pub(super) fn bits(&self) -> [u8; 16] {
         let mut state = self.state.lock();
         let high = state.random.next();
@@ -114,13 +114,13 @@ impl Net {
         ((u128::from(high) << 64) | u128::from(low)).to_be_bytes()
     }
 
-    /// Time that a connection takes to open.
+    /// The time that a connection takes to open.
     pub(super) fn delay(&self) -> Duration {
         let NetState { network, random, .. } = &mut *self.state.lock();
         network.delay(random)
     }
 
-    /// A connection, unless it is refused.
+    /// Opens a connection. Fails if it is refused.
     pub(super) fn connect(&self, now: Instant) -> io::Result<u64> {
         let mut state = self.state.lock();
         let NetState { network, random, .. } = &mut *state;
@@ -141,7 +141,7 @@ impl Net {
         Ok(number)
     }
 
-    /// The connections that the server has not got yet.
+    /// Takes the connections that the server has not accepted yet.
     pub(super) fn accept(&self) -> Vec<u64> {
         core::mem::take(&mut self.state.lock().arrived)
     }
@@ -154,7 +154,7 @@ impl Net {
         let is_cut = connection.is_cut;
         let (found, writer) = connection.read_by(end).read(now, context, is_cut);
         drop(state);
-        // Waking may run anything, and must not find the lock held.
+        // A waker may run any code: wake without the lock.
         wake(writer);
         found
     }
@@ -201,7 +201,7 @@ impl Net {
         Poll::Ready(Ok(count))
     }
 
-    /// One end is gone: the other has its end when everything has arrived.
+    /// Closes one end; the other end reads the end of input after all bytes in flight.
     pub(super) fn close(&self, now: Instant, number: u64, end: End) {
         let mut state = self.state.lock();
         let Some(connection) = state.connections.get_mut(&number) else { return };
@@ -219,7 +219,7 @@ impl Net {
         wake(woken.into_iter().flatten());
     }
 
-    /// Drops the bytes under way, and reports a reset to both ends of all connections.
+    /// Drops the bytes in flight, and reports a reset to both ends of all connections.
     pub(super) fn cut(&self, now: Instant) {
         self.on_each(|connection| {
             connection.is_cut = true;
@@ -228,7 +228,7 @@ impl Net {
         });
     }
 
-    /// One end of all connections says nothing more; what is under way arrives.
+    /// Ends one direction of all connections; bytes in flight arrive.
     pub(super) fn end(&self, now: Instant, end: End) {
         self.on_each(|connection| {
             connection.written_by(end).lane.end(now);
@@ -277,7 +277,7 @@ impl Connection {
         }
     }
 
-    /// Its end is near.
+    /// Schedules a cut of this connection at random.
     fn cut_somewhere(&mut self, random: &mut Random) {
         let after = usize::try_from(random.between(1, CUT_WITHIN)).unwrap_or(1);
         match random.between(0, 3) {
@@ -287,8 +287,8 @@ impl Connection {
         }
     }
 
-    /// Is cut behind what one end has written; what the other end has written is lost. Returns who
-    /// is to be woken.
+    /// Cuts the connection after the bytes that `end` has written; bytes of the other end are lost.
+    /// Returns the wakers to wake.
     fn cut_behind(&mut self, now: Instant, end: End) -> Vec<Option<Waker>> {
         self.is_cut = true;
         self.written_by(end).lane.end(now);
@@ -303,7 +303,7 @@ impl Connection {
 }
 
 impl Way {
-    /// Reads from one direction; returns also the writer that has waited for room.
+    /// Reads from this direction; also returns the waker of a writer that waits for room.
     fn read(
         &mut self,
         now: Instant,

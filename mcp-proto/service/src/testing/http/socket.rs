@@ -1,4 +1,4 @@
-//! The two ends of a connection: a client's socket, and the stream of a server.
+//! The two ends of a connection: the client's socket, and the server's stream.
 
 use alloc::boxed::Box;
 #[cfg(feature = "auth")]
@@ -20,7 +20,7 @@ use mcp_proto::Instant;
 use mcp_proto::auth::FetchReach;
 use mcp_proto::http::Url;
 
-/// One end of a connection. Dropping it closes it.
+/// One end of a connection. Dropping it closes the end.
 pub(super) struct Socket {
     net: Net,
     number: u64,
@@ -78,7 +78,7 @@ impl crate::Writer for Socket {
 
 impl crate::Socket for Socket {}
 
-/// Makes connections of a client.
+/// Opens the connections of a client.
 pub(super) struct Connector {
     #[cfg(feature = "auth")]
     pub(super) auth_server: Option<AuthServer>,
@@ -152,7 +152,7 @@ impl crate::Clock for Stream {
 }
 
 impl crate::Io for Stream {
-    /// A server that is started anew goes without a word.
+    /// Never: a server that is restarted is dropped.
     fn poll_stop(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
