@@ -1,7 +1,7 @@
-//! A machine and its handlers.
+//! The handlers of a machine.
 //!
-//! In: requests and cancellations that a machine tells of, what handlers report, and what changes
-//! in the catalog. Out: answers and notifications, back to the machine.
+//! In: requests and cancellations from a machine, commands of handlers, and updates of the catalog.
+//! Out: responses and notifications, to the machine.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -31,12 +31,12 @@ use mcp_proto::server::{
 };
 use mcp_proto::{Json, RequestId};
 
-/// A machine that tells of requests, and takes their answers.
+/// A machine that emits requests and accepts their responses.
 pub trait Scope: SessionScope {
     /// Answers a request.
     fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome);
 
-    /// Tells the client about a request.
+    /// Sends a notification about a request.
     fn notify(
         &mut self,
         now: Instant,
@@ -44,16 +44,16 @@ pub trait Scope: SessionScope {
         notification: Notification,
     ) -> Result<(), UsageError>;
 
-    /// Takes another declaration.
+    /// Replaces the declaration.
     fn declare(&mut self, now: Instant, declaration: Arc<Declaration>);
 
-    /// Tells the client of a change.
+    /// Reports a change to the client.
     fn publish(&mut self, now: Instant, change: &Change);
 
-    /// Tells the client that all it has subscribed to has changed.
+    /// Reports changes of everything that the client has subscribed to.
     fn publish_all(&mut self, now: Instant);
 
-    /// The id that the client has given to a request.
+    /// The client's id of a request.
     fn request_id(&self, about: ReplyId) -> Option<RequestId>;
 }
 
@@ -74,8 +74,8 @@ impl Runner {
         Self::with(offer, mailbox)
     }
 
-    /// One that the catalog does not know: it asks when it has something to do, or is gone before
-    /// the catalog changes.
+    /// A runner that gets no updates of the catalog: it checks the generation itself, or ends
+    /// before an update matters.
     pub(super) fn of_one(catalog: &Catalog) -> Self {
         let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
         let offer = catalog.offer();
@@ -89,7 +89,7 @@ impl Runner {
         Self { offer, jobs, mailbox, spawn: None, lost, questions }
     }
 
-    /// Something happened that concerns a handler.
+    /// Handles an event of the machine.
     pub(super) fn handle_event(&mut self, event: ServerEvent) {
         match event {
             ServerEvent::Cancelled { about, .. } => {
@@ -106,12 +106,12 @@ impl Runner {
                 wake(self.questions.answer(input, answer));
             }
             ServerEvent::PeerFault(error) => fault(&error),
-            // The others concern no handler.
+            // Other events concern no handler.
             _ => {}
         }
     }
 
-    /// The catalog has changed.
+    /// Applies an update of the catalog.
     pub(super) fn apply_update(
         &mut self,
         now: Instant,
@@ -130,7 +130,7 @@ impl Runner {
         });
     }
 
-    /// Takes what the catalog offers, if that has changed.
+    /// Takes the current snapshot of the catalog, if it has changed.
     pub(super) fn refresh(&mut self, now: Instant, scope: &mut impl Scope) {
         let catalog = self.mailbox.catalog();
         if catalog.generation() != self.offer.generation {
@@ -140,7 +140,8 @@ impl Runner {
         }
     }
 
-    /// A handler wants something. While the client does not read it is told nothing but answers.
+    /// Applies a command of a handler. If `is_full`, the client does not read, and only responses
+    /// are sent.
     pub(super) fn apply_command(
         &mut self,
         now: Instant,
@@ -150,7 +151,7 @@ impl Runner {
     ) {
         match command {
             Command::Notify(about, _) if is_full => self.lost.add(about),
-            // A handler that reports after its end, or backwards, is not worth an error.
+            // Errors are ignored, such as progress after the end of the request.
             Command::Notify(about, notification) => {
                 let _ = scope.notify(now, about, notification);
             }
@@ -159,7 +160,8 @@ impl Runner {
                 self.tell_lost(now, scope, reply.id());
                 scope.respond(now, reply, outcome);
             }
-            // What has a stream of its own is a session's request, and not here.
+            // Only requests of sessions have streams that can be closed, and those are not handled
+            // here.
             Command::CloseStream(_) => {}
             Command::Session(command) => {
                 wake(self.questions.apply_command(now, scope, *command, is_full));
@@ -199,7 +201,7 @@ impl Runner {
         self.settle(now, scope, progressed, is_full);
     }
 
-    /// Answers after what the handler has reported.
+    /// Responds, after the queued commands of the handler.
     fn settle(
         &mut self,
         now: Instant,
@@ -220,7 +222,7 @@ impl Runner {
         scope.respond(now, reply, outcome);
     }
 
-    /// Tells the client how much it was not told about a request.
+    /// Reports the number of dropped notifications about a request.
     fn tell_lost(&mut self, now: Instant, scope: &mut impl Scope, about: ReplyId) {
         if let Some(lost) = self.lost.take(about) {
             let _ = scope.notify(now, about, lost);
@@ -229,7 +231,7 @@ impl Runner {
 }
 
 impl Drop for Runner {
-    /// Tells the catalog, and handlers that were spawned, that nobody waits for them.
+    /// Leaves the catalog, and cancels the handlers.
     fn drop(&mut self) {
         self.mailbox.catalog().leave(&self.mailbox);
         self.mailbox.close();
@@ -245,7 +247,7 @@ pub(super) struct PreparedCall<F> {
 }
 
 impl CatalogSnapshot {
-    /// The handler of a request with what it gets; the reply, if there is none any more.
+    /// Prepares the call of a request's handler. Fails with the reply if the handler was removed.
     pub(super) fn call(
         &self,
         mailbox: &Arc<ServiceMailbox>,
@@ -309,14 +311,14 @@ impl CatalogSnapshot {
         Held::new((manager, tasks), call, request, mailbox, cancel)
     }
 
-    /// Tells the handler that forwards that a session has ended.
+    /// Reports the end of a session to a handler that forwards.
     pub(super) fn end_session(&self, session: SessionRef, handler: HandlerId) {
         if let Some(handler) = self.registry.handler(handler) {
             let _ = catch_unwind(AssertUnwindSafe(|| handler.end_session(session)));
         }
     }
 
-    /// Calls the handler of a notification. There is nobody to tell of a panic.
+    /// Calls the handler of a notification, and ignores a panic.
     pub(super) fn notify(
         &self,
         mailbox: &Arc<ServiceMailbox>,
@@ -331,7 +333,7 @@ impl CatalogSnapshot {
     }
 }
 
-/// Error for a request whose handler has been removed meanwhile.
+/// Error for a request whose handler was removed.
 pub(super) fn gone() -> Outcome {
     Outcome::Error(ErrorData::internal("what was asked for has been removed"))
 }

@@ -1,7 +1,7 @@
 //! Destinations for the standard error of a server.
 //!
-//! In: what an application wants; for [`Stderr::Lines`], what an adapter reads. Out: lines of
-//! text. They are no part of the protocol: "The client MAY capture, forward, or ignore the
+//! In: the choice of an application; for [`Stderr::Lines`], bytes that an adapter reads. Out: lines
+//! of text. The lines are not part of the protocol: "The client MAY capture, forward, or ignore the
 //! server's `stderr` output and SHOULD NOT assume `stderr` output indicates error conditions."
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
@@ -25,20 +25,20 @@ pub enum Stderr {
     Lines(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
-/// The longest line that is told in one piece, in bytes.
+/// The longest line that is reported in one piece, in bytes.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 
 impl Stderr {
-    /// Calls `f` with each line, without its newline. What is no UTF-8 is replaced by U+FFFD; a
-    /// line of more than 64 KiB comes in pieces.
+    /// Calls `f` with each line, without its newline. Invalid UTF-8 is replaced by U+FFFD. A line
+    /// of more than 64 KiB is split into pieces.
     ///
-    /// A server that writes faster than `f` returns has to wait, so `f` should not wait itself. A
-    /// panic of `f` is dropped, and `f` is called again.
+    /// A server that writes faster than `f` returns has to wait, so `f` should not block. A panic
+    /// of `f` is ignored, and `f` is called for the next line.
     pub fn lines(f: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::Lines(Arc::new(f))
     }
 
-    /// For adapters: what a server is started with; a pipe if its lines are wanted.
+    /// For adapters: the standard error to start a server with; a pipe for [`Stderr::Lines`].
     pub fn stdio(&self) -> Stdio {
         match self {
             Self::Inherit => Stdio::inherit(),
@@ -47,8 +47,8 @@ impl Stderr {
         }
     }
 
-    /// For adapters: takes what was read from the pipe, in chunks of any size; an empty one is the
-    /// end. `None` if there is no pipe.
+    /// For adapters: a function that takes the bytes read from the pipe, in chunks of any size; an
+    /// empty chunk is the end. `None` if there is no pipe.
     pub fn sink(&self) -> Option<impl FnMut(&[u8]) + Send + use<>> {
         let Self::Lines(f) = self else { return None };
         let mut lines = LineSplitter { f: f.clone(), partial: Vec::new() };
@@ -68,7 +68,7 @@ impl core::fmt::Debug for Stderr {
 
 struct LineSplitter {
     f: Arc<dyn Fn(&str) + Send + Sync>,
-    /// A line whose end has not come, at most [`MAX_LINE_BYTES`] of it.
+    /// An incomplete line, at most [`MAX_LINE_BYTES`] of it.
     partial: Vec<u8>,
 }
 
@@ -92,7 +92,7 @@ impl LineSplitter {
         self.partial.clear();
     }
 
-    /// Takes more of a line, and tells the pieces of one that is too long.
+    /// Adds to a line, and reports the pieces of a line that is too long.
     fn extend(&mut self, mut more: &[u8]) {
         let room = |partial: &[u8]| MAX_LINE_BYTES.saturating_sub(partial.len());
         while let Some((piece, rest)) = more.split_at_checked(room(&self.partial))
@@ -109,12 +109,12 @@ impl LineSplitter {
 
     fn tell(&self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        // A server is not to be stopped, by a pipe that nobody reads, for a fault of its client's.
+        // A panic must not end the reader of the pipe, which would block the server.
         let _ = catch_unwind(AssertUnwindSafe(|| (self.f)(&line)));
     }
 }
 
-/// Number of bytes before a character of UTF-8 that is not complete.
+/// Number of bytes before an incomplete UTF-8 character at the end.
 fn whole_characters(text: &[u8]) -> usize {
     let after_lead = text.iter().rev().take_while(|byte| **byte & 0xC0 == 0x80).count();
     let start = text.len().saturating_sub(after_lead + 1);
@@ -133,7 +133,7 @@ mod tests {
     use alloc::{format, vec};
     use std::sync::mpsc;
 
-    /// Lines of a text that comes in chunks of this many bytes.
+    /// Lines that are reported for a text in chunks of this many bytes.
     fn told(text: &[u8], size: usize) -> Vec<String> {
         let (sender, receiver) = mpsc::channel();
         let stderr = Stderr::lines(move |line| sender.send(line.into()).unwrap());
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_not_held_back() {
-        // Continuations without a beginning, and a beginning that no piece can wait for.
+        // Continuation bytes without a lead, and a lead byte without a continuation.
         let text = [vec![0x80; MAX_LINE_BYTES], vec![0xFF; 2]].concat();
         let lines = told(&text, 1000);
         let lengths: Vec<_> = lines.iter().map(|line| line.chars().count()).collect();

@@ -1,6 +1,6 @@
-//! The tools whose arguments and structured content are validated.
+//! Compiled schemas of the tools whose arguments and structured content are validated.
 //!
-//! | verb | when | result |
+//! | method | when | result |
 //! |---|---|---|
 //! | `handle_added` | a tool was registered | its schemas compile, if all tools are validated |
 //! | `include` | [`Registry::validate`](crate::Registry) names a tool | its schemas compile |
@@ -9,7 +9,7 @@
 //! | `prepare_mount`, `mount` | a registry is mounted | its tools are validated if they were, or if all are |
 //! | `schemas` | a tool is called | its compiled schemas, if it is validated |
 //!
-//! Without the feature `validate` nothing is kept or checked.
+//! Without the feature `validate` nothing is stored or checked.
 
 #[cfg(feature = "validate")]
 pub(crate) use compiled::Validation;
@@ -30,9 +30,9 @@ mod compiled {
     /// The tools that are validated.
     #[derive(Clone, Debug)]
     pub(crate) enum Validation {
-        /// Those that were named, by their handlers.
+        /// Named tools, by their handlers.
         Named(Schemas),
-        /// All of them.
+        /// All tools.
         All(Schemas),
     }
 

@@ -1,4 +1,4 @@
-//! The checks around the handler of a tool that is validated; with the feature `validate`.
+//! Checks around the handlers of validated tools; feature `validate`.
 
 #[cfg(not(feature = "validate"))]
 #[expect(

@@ -1,4 +1,4 @@
-//! Stand-ins for spans, without the feature `tracing`.
+//! Stubs of spans, without the feature `tracing`.
 
 use super::super::handler_call::HandlerCall;
 use mcp_proto::ProtocolError;

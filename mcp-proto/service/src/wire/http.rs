@@ -1,6 +1,6 @@
-//! One direction of an HTTP connection as lines: those of heads and of streams of events, and
-//! other bodies, each as one, however they came in chunks. What is masked is never apart from the
-//! key that says so.
+//! Lines of one direction of an HTTP connection: the lines of heads and event streams, and each
+//! other body as one line, independent of chunks. So a secret and its key are always in the same
+//! line.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -9,33 +9,33 @@ use super::MAX_LINE_BYTES;
 #[derive(Default)]
 pub(super) struct HttpLines {
     input: BytesMut,
-    /// Number of bytes that are known to have no line feed.
+    /// Number of bytes that were searched and have no line feed.
     searched: usize,
     place: HttpPosition,
-    /// Length of the body as the head announces it.
+    /// Framing of the body, from its head.
     announced: Announced,
-    /// Part of a body, or of its line, that is not complete. The end of a long one is dropped.
+    /// Incomplete body, or line of an event stream. The end of a long one is dropped.
     body: BytesMut,
-    /// True if the beginning of what is not complete was shown.
+    /// True if the beginning of the incomplete line was shown.
     shown: bool,
 }
 
 #[derive(Clone, Copy, Default)]
 enum HttpPosition {
-    /// In a head, or in a body of which only the end of the connection is the end.
+    /// In a head, or in a body that ends with the connection.
     #[default]
     Head,
-    /// So much is to come of a body.
+    /// In a body, with this many bytes left.
     Body(u64),
-    /// Before a chunk.
+    /// Before the size of a chunk.
     Size,
-    /// So much is to come of a chunk.
+    /// In a chunk, with this many bytes left.
     Chunk(u64),
-    /// Behind the data of a chunk.
+    /// After the data of a chunk.
     ChunkEnd,
-    /// Behind the last chunk.
+    /// After the last chunk.
     Trailer,
-    /// Behind what is no chunk: nobody reads that.
+    /// After invalid framing: the rest is dropped.
     Lost,
 }
 
@@ -113,12 +113,12 @@ impl HttpLines {
         }
     }
 
-    /// Beginning of a line, or of a body, that is not complete; returned once.
+    /// The beginning of an incomplete line or body; returned once.
     pub(super) fn beginning(&mut self) -> Option<Bytes> {
         if self.shown { None } else { self.rest() }
     }
 
-    /// The same, at the end.
+    /// The incomplete line or body, at the end of the connection.
     pub(super) fn rest(&mut self) -> Option<Bytes> {
         let rest = match self.place {
             HttpPosition::Head | HttpPosition::Trailer => &self.input,
@@ -132,7 +132,7 @@ impl HttpLines {
         self.shown.then(|| Bytes::copy_from_slice(rest))
     }
 
-    /// A line without its end.
+    /// Takes a line, without its line feed.
     fn line(&mut self) -> Option<Bytes> {
         let unknown = self.input.get(self.searched..).unwrap_or_default();
         let Some(end) = memchr::memchr(b'\n', unknown) else {
@@ -149,8 +149,8 @@ impl HttpLines {
         Some(line.strip_suffix(b"\r").map_or(line.clone(), |text| line.slice_ref(text)))
     }
 
-    /// Takes what has come of the next `left` bytes of a body, up to the end of a line if it is a
-    /// stream of events. Returns how many they are, and the line.
+    /// Takes received bytes of the next `left` bytes of a body, up to the end of a line in a stream
+    /// of events. Returns the number of bytes, and the line if it is complete.
     fn gather(&mut self, left: u64) -> Option<(u64, Option<Bytes>)> {
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(self.input.len());
         let data = self.input.get(..count).filter(|data| !data.is_empty())?;
@@ -163,7 +163,7 @@ impl HttpLines {
         Some((taken as u64, end.and_then(|_| self.gathered())))
     }
 
-    /// Gathered text, unless it is blank.
+    /// Takes the gathered text, unless it is blank.
     fn gathered(&mut self) -> Option<Bytes> {
         self.shown = false;
         let body = self.body.split().freeze();
@@ -178,7 +178,7 @@ impl Announced {
         if self.is_chunked { HttpPosition::Size } else { HttpPosition::Body(self.length) }
     }
 
-    /// Takes note of a line of a head.
+    /// Reads a line of a head.
     fn see(&mut self, line: &[u8]) {
         let Some((name, value)) = core::str::from_utf8(line).ok().and_then(|it| it.split_once(':'))
         else {

@@ -1,4 +1,4 @@
-//! The conversation in the transcript format, as it happens.
+//! Live trace of a conversation in the transcript format.
 
 mod http;
 mod mask;
@@ -17,15 +17,15 @@ use mcp_proto::frame::{Line, LineReader};
 use mcp_proto::server::{CancelCause, ServerEvent};
 use mcp_proto::{Duration, Instant};
 
-/// Time that is not worth a line.
+/// The shortest elapsed time that is shown.
 const A_MOMENT: Duration = Duration::from_millis(100);
 
-/// Of a longer line the beginning is shown.
+/// The longest line, in bytes; of a longer one only the beginning is shown.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) struct Wire {
     sink: Box<dyn FnMut(&str) + Send>,
-    /// Prefixes of the peer's lines, and of our own.
+    /// Prefixes of the peer's lines and of our own.
     marks: [String; 2],
     /// Number of the connection that events are shown for.
     connection: Option<u64>,
@@ -35,10 +35,10 @@ pub(super) struct Wire {
     told: Told,
 }
 
-/// Time of the last line, in microseconds; connections of one server share it.
+/// Time of the last shown line, in microseconds; connections of one server share it.
 pub(super) type Told = Arc<AtomicU64>;
 
-/// From bytes to lines.
+/// Splitter of bytes into lines.
 enum Lines {
     Messages(LineReader),
     Http(http::HttpLines),
@@ -53,7 +53,7 @@ impl Wire {
         Self::new(now, sink, ["S>", "C>"])
     }
 
-    /// One of the connections of a server over HTTP.
+    /// The trace of a connection of an HTTP server.
     pub(super) fn of_connection(
         number: u64,
         told: Told,
@@ -69,15 +69,15 @@ impl Wire {
         }
     }
 
-    /// One of the connections of a client over HTTP; the client's lines have the mark that they
-    /// have at the server.
+    /// The trace of a connection of an HTTP client; the client's lines have the same mark as at the
+    /// server.
     pub(super) fn to_server(number: u64, told: Told, sink: Box<dyn FnMut(&str) + Send>) -> Self {
         let mut wire = Self::of_connection(number, told, sink);
         wire.marks.reverse();
         wire
     }
 
-    /// Time of the last line, to be shared.
+    /// Time of the last shown line, to be shared.
     pub(super) fn told(&self) -> Told {
         self.told.clone()
     }
@@ -110,7 +110,7 @@ impl Wire {
         }
     }
 
-    /// Shows the beginning of what the peer sends over HTTP before it is answered.
+    /// Shows the beginning of an incomplete HTTP message of the peer, before the response to it.
     fn cut_short(&mut self, now: Instant) {
         if let Some(Lines::Http(peer)) = &mut self.peer
             && let Some(line) = peer.beginning()
@@ -145,13 +145,13 @@ impl Wire {
             ServerEvent::Pong { answered: false, .. } => "! no-pong".into(),
             ServerEvent::InputAnswered { answer: Ok(_), .. } => "! input".into(),
             ServerEvent::InputAnswered { answer: Err(_), .. } => "! no-input".into(),
-            // The lines show requests and notifications.
+            // Lines show requests and notifications.
             _ => return,
         };
         self.tell(now, &text);
     }
 
-    /// The stream was opened, for the first time or anew.
+    /// Shows that the stream was opened or reopened.
     pub(super) fn opened(&mut self, now: Instant) {
         self.peer = Some(Lines::messages());
         self.own = Lines::messages();
@@ -179,13 +179,13 @@ impl Wire {
             ClientEvent::NoStream { error } => alloc::format!("! no-stream: {error}"),
             ClientEvent::Closed(None) => "! closed".into(),
             ClientEvent::Closed(Some(error)) => alloc::format!("! closed: {error}"),
-            // The lines show the others.
+            // Lines show the others.
             _ => return,
         };
         self.print(now, &text);
     }
 
-    /// A request of the authorizer goes out.
+    /// Shows a request of the authorizer.
     #[cfg(feature = "auth")]
     pub(super) fn fetch(&mut self, now: Instant, fetch: &Fetch) {
         let url = fetch.url.as_str();
@@ -193,7 +193,7 @@ impl Wire {
         self.print(now, &alloc::format!("! fetch {} {url}", fetch.method));
     }
 
-    /// The authorizer wants something else.
+    /// Shows another action of the authorizer.
     #[cfg(feature = "auth")]
     pub(super) fn authorize(&mut self, now: Instant, action: &AuthAction) {
         let text = match action {
@@ -209,7 +209,7 @@ impl Wire {
             AuthAction::Changed(AuthState::Failed(error)) => {
                 alloc::format!("! not authorized: {error}")
             }
-            // The store tells nothing.
+            // Accesses to the vault are not shown.
             _ => return,
         };
         self.print(now, &text);
@@ -226,7 +226,7 @@ impl Wire {
         self.print(now, &shown);
     }
 
-    /// Something happened, on one of several connections perhaps.
+    /// Shows an event, with the number of its connection if there are several.
     fn tell(&mut self, now: Instant, text: &str) {
         match self.connection {
             None => self.print(now, text),
