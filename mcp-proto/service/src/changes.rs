@@ -18,9 +18,9 @@ const MAX_CHANGES: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// The changes; all services of a catalog share their texts.
-    these: BTreeSet<Arc<Change>>,
+    changes: BTreeSet<Arc<Change>>,
     /// True if there were too many changes.
-    everything: bool,
+    has_overflowed: bool,
     /// Last states, by the ids of the tasks.
     tasks: BTreeMap<String, Arc<TaskUpdate>>,
 }
@@ -33,26 +33,26 @@ impl Changes {
             if **pending < **update {
                 *pending = update.clone();
             }
-        } else if !self.everything {
-            self.these.insert(change.clone());
-            if self.these.len() > MAX_CHANGES {
-                self.everything = true;
-                self.these = BTreeSet::new();
+        } else if !self.has_overflowed {
+            self.changes.insert(change.clone());
+            if self.changes.len() > MAX_CHANGES {
+                self.has_overflowed = true;
+                self.changes = BTreeSet::new();
             }
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.these.is_empty() && self.tasks.is_empty() && !self.everything
+        self.changes.is_empty() && self.tasks.is_empty() && !self.has_overflowed
     }
 
     /// Publishes all changes; `publish(None)` stands for everything.
     pub(super) fn publish(self, mut publish: impl FnMut(Option<&Change>)) {
-        let Self { these, everything, tasks } = self;
-        if everything {
+        let Self { changes, has_overflowed, tasks } = self;
+        if has_overflowed {
             publish(None);
         }
-        for change in &these {
+        for change in &changes {
             publish(Some(change));
         }
         for update in tasks.into_values() {

@@ -28,7 +28,7 @@ pub struct Context {
     mailbox: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
     about: ReplyId,
-    pub(super) asked: CallContext,
+    pub(super) call: CallContext,
 }
 
 /// Context of a request.
@@ -51,9 +51,9 @@ impl Context {
         mailbox: Arc<ServiceMailbox>,
         cancel: Arc<Cancel>,
         about: ReplyId,
-        asked: CallContext,
+        call: CallContext,
     ) -> Self {
-        Self { mailbox, cancel, about, asked }
+        Self { mailbox, cancel, about, call }
     }
 
     /// Sends progress: a number that must increase from call to call, or a [`Progress`] with a
@@ -61,20 +61,20 @@ impl Context {
     /// if the number does not increase or is not finite. It is also dropped after the end of the
     /// request, and while the client has more than 1 MiB of unread output.
     pub fn progress(&self, progress: impl Into<Progress>) {
-        if self.asked.wants_progress {
+        if self.call.wants_progress {
             self.notify(Notification::Progress(progress.into()));
         }
     }
 
     /// Returns whether the client asked for progress.
     pub fn wants_progress(&self) -> bool {
-        self.asked.wants_progress
+        self.call.wants_progress
     }
 
     /// Returns whether the response may be a task: [`Registry::tasks`](crate::Registry::tasks)
     /// names the tool, and the client declares the extension.
     pub fn may_be_task(&self) -> bool {
-        self.asked.may_be_task
+        self.call.may_be_task
     }
 
     /// Sends a log message about this request: a string, or any other value. The message is dropped
@@ -85,8 +85,8 @@ impl Context {
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
         // A session may have changed its level since the request; the machine checks it.
-        let legacy = self.asked.peer.version.era() == Era::Legacy;
-        if self.asked.log_level.is_some_and(|least| level >= least || legacy)
+        let legacy = self.call.peer.version.era() == Era::Legacy;
+        if self.call.log_level.is_some_and(|least| level >= least || legacy)
             && let Ok(data) = Json::encode(&data)
         {
             let message = LoggingMessageNotificationParams::new(level, data);
@@ -97,7 +97,7 @@ impl Context {
     /// The lowest log level that the client had asked for when its request arrived; `None` if the
     /// client asked for no messages. (A legacy client may have changed the level since.)
     pub fn log_level(&self) -> Option<LoggingLevel> {
-        self.asked.log_level
+        self.call.log_level
     }
 
     /// Sends a notification about this request, as
@@ -122,7 +122,7 @@ impl Context {
     /// for a modern client, which only receives messages within its requests. Over HTTP, the
     /// session of a request without `Mcp-Session-Id` cannot send anything.
     pub fn session(&self) -> Option<Session> {
-        match self.asked.peer.version.era() {
+        match self.call.peer.version.era() {
             Era::Legacy => Some(Session::new(&self.mailbox, self.about.session())),
             Era::Modern => None,
         }
@@ -165,7 +165,7 @@ impl Context {
     ///
     /// [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
     pub fn trace(&self) -> Option<&TraceContext> {
-        self.asked.trace.as_deref()
+        self.call.trace.as_deref()
     }
 
     /// Checks that the token of the request has these scopes, separated by spaces. Use it where the
@@ -187,7 +187,7 @@ impl Context {
 
     /// The facts that this request has about the client.
     pub fn peer(&self) -> &Peer {
-        &self.asked.peer
+        &self.call.peer
     }
 }
 

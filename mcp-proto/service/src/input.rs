@@ -32,7 +32,7 @@ pub(super) struct Round {
 
 /// The content of the `requestState`: the answers of earlier rounds.
 #[derive(Serialize, Deserialize)]
-struct Answers {
+struct CarriedAnswers {
     answers: InputResponses,
 }
 
@@ -97,17 +97,17 @@ impl Context {
     /// those of earlier rounds, if none is missing.
     pub fn ask(&self, requests: InputRequests) -> Result<InputResponses, Interrupt> {
         let answers = self.answers()?;
-        let forms = self.asked.checks.forms(&requests);
+        let forms = self.call.checks.forms(&requests);
         let (answered, requests): (InputRequests, InputRequests) =
             requests.into_iter().partition(|(key, _)| answers.contains_key(key));
-        if let Some(round) = &self.asked.round {
-            round.remember(answered)?;
+        if let Some(round) = &self.call.round {
+            round.record(answered)?;
         }
         forms.check(&answers, self)?;
         if requests.is_empty() {
             return Ok(answers);
         }
-        let state = if answers.is_empty() { None } else { Some(carry(answers)?) };
+        let state = if answers.is_empty() { None } else { Some(encode_answers(answers)?) };
         let mut required = InputRequired::default();
         (required.requests, required.state) = (requests, state);
         Err(required.into())
@@ -115,7 +115,7 @@ impl Context {
 
     /// The client's input of this round; `None` in the first.
     pub fn input(&self) -> Option<&Input> {
-        self.asked.round.as_deref().map(|round| &round.input)
+        self.call.round.as_deref().map(|round| &round.input)
     }
 
     /// The binding of a sealed `requestState` to the method and parameters of this request; add the
@@ -147,7 +147,7 @@ impl Context {
     /// ```
     #[cfg(feature = "request-state")]
     pub fn binding(&self) -> Option<StateBinding> {
-        let (method, params) = self.asked.request.as_ref()?;
+        let (method, params) = self.call.request.as_ref()?;
         Some(StateBinding::new(method.name(), params))
     }
 
@@ -179,7 +179,7 @@ impl Context {
             None => InputResponses::new(),
             Some(state) => {
                 let carried = Json::parse(state.clone()).ok().and_then(|state| state.decode().ok());
-                let Some(Answers { answers }) = carried else {
+                let Some(CarriedAnswers { answers }) = carried else {
                     return Err(ErrorData::invalid_params("the `requestState` is not ours").into());
                 };
                 answers
@@ -197,7 +197,7 @@ impl Round {
 
     /// Fails if the handler has made another request with one of these keys, since both would get
     /// the same answer.
-    fn remember(&self, requests: InputRequests) -> Result<(), Interrupt> {
+    fn record(&self, requests: InputRequests) -> Result<(), Interrupt> {
         let mut answered = self.answered.lock();
         for (key, request) in requests {
             if answered.get(&key).is_some_and(|first| *first != request) {
@@ -212,8 +212,8 @@ impl Round {
     }
 }
 
-fn carry(answers: InputResponses) -> Result<String, Interrupt> {
-    let state = Json::encode(&Answers { answers });
+fn encode_answers(answers: InputResponses) -> Result<String, Interrupt> {
+    let state = Json::encode(&CarriedAnswers { answers });
     let state = state.map_err(|_| ErrorData::internal("the answers cannot be written as JSON"))?;
     Ok(state.as_str().into())
 }

@@ -43,7 +43,7 @@ pub(super) struct Jobs {
     slots: Vec<HandlerSlot>,
     free: Vec<usize>,
     /// The pending jobs.
-    pending: BTreeMap<ReplyId, HandlerPlace>,
+    pending: BTreeMap<ReplyId, JobLocation>,
 }
 
 struct HandlerSlot {
@@ -51,7 +51,7 @@ struct HandlerSlot {
     waker: Waker,
 }
 
-enum HandlerPlace {
+enum JobLocation {
     HandlerSlot(usize),
     Spawned(Arc<Cancel>),
 }
@@ -73,7 +73,7 @@ impl Job {
 
     /// Polls a job for the first time, before it is spawned. The waker does nothing, because a
     /// spawned future is polled at once.
-    fn first(mut self) -> StartedJob {
+    fn poll_first(mut self) -> StartedJob {
         match self.poll(Waker::noop()) {
             Poll::Ready(outcome) => StartedJob::Done(self.end(), outcome),
             Poll::Pending => StartedJob::Pending(self),
@@ -114,7 +114,7 @@ pub(super) fn begin(
     call: impl FnOnce() -> HandlerCall,
 ) -> StartedJob {
     match make(reply, cancel, call) {
-        StartedJob::Pending(job) => job.first(),
+        StartedJob::Pending(job) => job.poll_first(),
         done @ StartedJob::Done(..) => done,
     }
 }
@@ -140,7 +140,7 @@ impl Jobs {
         if let Some(spawn) = spawn {
             return self.start_spawned(job, spawn);
         }
-        let at = self.vacant();
+        let at = self.free_slot();
         let Some(slot) = self.slots.get_mut(at) else {
             return Progressed::Done(job.reply, dropped());
         };
@@ -150,7 +150,7 @@ impl Jobs {
                 Progressed::Done(job.end(), outcome)
             }
             Poll::Pending => {
-                self.pending.insert(job.reply.id(), HandlerPlace::HandlerSlot(at));
+                self.pending.insert(job.reply.id(), JobLocation::HandlerSlot(at));
                 slot.job = Some(job);
                 Progressed::Pending
             }
@@ -172,8 +172,8 @@ impl Jobs {
     pub(super) fn cancel(&mut self, id: ReplyId) {
         match self.pending.remove(&id) {
             None => {}
-            Some(HandlerPlace::Spawned(cancel)) => cancel.set(),
-            Some(HandlerPlace::HandlerSlot(at)) => {
+            Some(JobLocation::Spawned(cancel)) => cancel.set(),
+            Some(JobLocation::HandlerSlot(at)) => {
                 if let Some(mut job) = self.remove(at) {
                     job.cancel.set();
                     // Its outcome is ignored.
@@ -207,10 +207,10 @@ impl Jobs {
         job: Job,
         spawn: &mut (dyn FnMut(Spawned) + Send + 'static),
     ) -> Progressed {
-        match job.first() {
+        match job.poll_first() {
             StartedJob::Done(reply, outcome) => Progressed::Done(reply, outcome),
             StartedJob::Pending(job) => {
-                self.pending.insert(job.id(), HandlerPlace::Spawned(job.cancel()));
+                self.pending.insert(job.id(), JobLocation::Spawned(job.cancel()));
                 spawn(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
                 Progressed::Pending
             }
@@ -224,7 +224,7 @@ impl Jobs {
         Some(job)
     }
 
-    fn vacant(&mut self) -> usize {
+    fn free_slot(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             let at = self.slots.len();
             let waker = Waker::from(Arc::new(SlotWaker { at, mailbox: self.mailbox.clone() }));

@@ -49,8 +49,8 @@ impl<T> Mailbox<T> {
     }
 
     /// Reads or changes the value, without waking the reader.
-    pub(super) fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
-        look(&mut self.0.lock().value)
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.0.lock().value)
     }
 
     /// Changes the value and wakes the reader, unless `put` returns `None`.
@@ -66,7 +66,7 @@ impl<T> Mailbox<T> {
     /// [`Mailbox::put`] for a writer that holds another lock; returns the waker of the reader, to
     /// be woken without that lock.
     #[must_use]
-    pub(super) fn put_asleep(&self, put: impl FnOnce(&mut T) -> Option<()>) -> Option<Waker> {
+    pub(super) fn put_without_wake(&self, put: impl FnOnce(&mut T) -> Option<()>) -> Option<Waker> {
         let mut inner = self.0.lock();
         put(&mut inner.value)?;
         inner.reader.take_waker()
@@ -161,14 +161,14 @@ mod tests {
 
     impl Wake for Watcher {
         fn wake(self: Arc<Self>) {
-            self.mailbox.look(|_| ());
+            self.mailbox.with(|_| ());
             self.woken.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     impl Drop for Watcher {
         fn drop(&mut self) {
-            self.mailbox.look(|_| ());
+            self.mailbox.with(|_| ());
         }
     }
 

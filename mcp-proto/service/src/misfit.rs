@@ -77,8 +77,8 @@ mod tests {
             query: String,
             limit: Option<u8>,
         }
-        let open = told::<Open>;
-        let strict = told::<Strict>;
+        let open = error_text::<Open>;
+        let strict = error_text::<Strict>;
         assert_eq!(open(r#"{"qeury":"x"}"#), "/query: is required; /qeury: did you mean `query`?");
         assert_eq!(
             open(r#"{"query":1,"limt":2,"other":3}"#),
@@ -101,12 +101,12 @@ mod tests {
         struct Strict {
             query: Option<String>,
         }
-        let text = told::<Strict>(&alloc::format!(r#"{{"{}":1}}"#, "é".repeat(300)));
+        let text = error_text::<Strict>(&alloc::format!(r#"{{"{}":1}}"#, "é".repeat(300)));
         assert!(text.ends_with("é…: unknown member"), "{text}");
         assert!(text.chars().count() < 250, "{text}");
     }
 
-    fn told<T: DeserializeOwned>(text: &str) -> String {
+    fn error_text<T: DeserializeOwned>(text: &str) -> String {
         let json = Json::parse(text.to_owned()).unwrap();
         let error = json.decode_arguments::<T>().err().unwrap();
         misfits::<T>(&json, &error)

@@ -18,7 +18,7 @@ use super::jobs::{Jobs, Progressed};
 use super::mailbox::wake;
 use super::service_mailbox::{Cancel, CatalogUpdate, Command, ServiceMailbox};
 use super::session::{Questions, Session, SessionScope};
-use super::task::Held;
+use super::task::TaskCandidate;
 use super::trace::{Span, fault};
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
@@ -263,16 +263,20 @@ impl CatalogSnapshot {
         let checks = Checks::of(&self.registry, request.handler);
         let layers = &self.registry.layers;
         let layered = layers.around(&self.registry, &request.method, request.handler, now);
-        let held = if request.may_be_task { self.held(&request, mailbox, &cancel) } else { None };
-        let (own_mailbox, own_cancel) = match &held {
+        let task_candidate = if request.may_be_task {
+            self.task_candidate(&request, mailbox, &cancel)
+        } else {
+            None
+        };
+        let (own_mailbox, own_cancel) = match &task_candidate {
             None => (mailbox.clone(), cancel.clone()),
-            Some(held) => held.ends(),
+            Some(task_candidate) => task_candidate.handler_side(),
         };
         let Request { reply, method, params, arguments, peer, .. } = request;
-        let asked = CallContext {
+        let call_context = CallContext {
             checks: checks.clone(),
             peer: peer.detach(),
-            wants_progress: request.wants_progress || held.is_some(),
+            wants_progress: request.wants_progress || task_candidate.is_some(),
             may_be_task: request.may_be_task,
             log_level: request.log_level,
             round: request.input.map(|input| Arc::new(Round::new(*input))),
@@ -280,7 +284,7 @@ impl CatalogSnapshot {
             #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (method.clone(), params.detach())),
         };
-        let context = Context::new(own_mailbox, own_cancel, reply.id(), asked);
+        let context = Context::new(own_mailbox, own_cancel, reply.id(), call_context);
         let call = move || {
             let called = span.run(|| {
                 let given = HandlerArgs { method, params, arguments };
@@ -289,26 +293,26 @@ impl CatalogSnapshot {
                     Some(layered) => layered.run(&handler, checks, given, context),
                 }
             });
-            match held {
+            match task_candidate {
                 None => called,
-                Some(held) => held.hold(called),
+                Some(task_candidate) => task_candidate.wrap(called),
             }
         };
         Ok(PreparedCall { reply, cancel, call })
     }
 
     /// Everything that a call needs to become a task, if its tool allows tasks.
-    fn held(
+    fn task_candidate(
         &self,
         request: &Request,
         mailbox: &Arc<ServiceMailbox>,
         cancel: &Arc<Cancel>,
-    ) -> Option<Held> {
+    ) -> Option<TaskCandidate> {
         let tasks = *self.registry.task_tools.get(&request.handler)?;
         let tool = &self.registry.tool_of(request.handler)?.name;
         let manager = self.registry.task_manager.clone();
         let call = TaskCall { tool: tool.clone(), params: request.params.detach() };
-        Held::new((manager, tasks), call, request, mailbox, cancel)
+        TaskCandidate::new((manager, tasks), call, request, mailbox, cancel)
     }
 
     /// Reports the end of a session to a handler that forwards.

@@ -40,11 +40,11 @@ pub struct Service<L: Link = Connection<Server>> {
     written: bool,
     /// Time at which a peer that reads nothing is treated as disconnected. Over HTTP it is set
     /// while too much output is unread, on a stream only after the end of input.
-    stalled: Option<Instant>,
+    write_deadline: Option<Instant>,
     drain: Duration,
-    life: ServicePhase,
+    phase: ServicePhase,
     /// True if the endpoint has requested a visit.
-    visits: bool,
+    visit_requested: bool,
     /// Time of the last input.
     now: Instant,
 }
@@ -58,14 +58,14 @@ enum ServicePhase {
     Ending,
     /// The server is to stop.
     Stopping,
-    /// The conversation has ended; output that is unwritten at `until` is dropped. If `patient`,
+    /// The conversation has ended; output that is unwritten at `until` is dropped. If `extends`,
     /// each write of the peer's output extends `until`.
     Closed {
         until: Instant,
-        patient: bool,
+        extends: bool,
     },
     /// The peer has not read the output in time.
-    GivenUp,
+    Aborted,
 }
 
 impl Service {
@@ -94,10 +94,10 @@ impl<L: Link> Service<L> {
             input: ReadAhead::new(),
             output: Output::counted(config.account()),
             written: false,
-            stalled: None,
+            write_deadline: None,
             drain: config.limits.drain,
-            life: ServicePhase::Open,
-            visits: false,
+            phase: ServicePhase::Open,
+            visit_requested: false,
             now: Instant::ZERO,
         }
     }
@@ -122,7 +122,7 @@ impl<L: Link> Service<L> {
         let sink = Box::new(sink);
         self.wire = Some(match self.link.number() {
             None => Wire::of_server(now, sink),
-            Some((number, told)) => Wire::of_connection(number, told, sink),
+            Some((number, last_shown)) => Wire::of_connection(number, last_shown, sink),
         });
     }
 
@@ -135,30 +135,31 @@ impl<L: Link> Service<L> {
     /// Ends the connection of a peer that has read nothing until the deadline.
     fn check_write_timeout(&mut self, now: Instant) {
         if !self.written
-            && self.stalled.is_some_and(|until| until <= now)
+            && self.write_deadline.is_some_and(|until| until <= now)
             && !self.handle_write_closed()
         {
-            self.life = ServicePhase::GivenUp;
+            self.phase = ServicePhase::Aborted;
         }
     }
 
     /// Updates the deadlines of a peer that does not read, and drops its output after them.
-    fn give_up(&mut self, now: Instant) {
+    fn update_deadlines(&mut self, now: Instant) {
         let written = core::mem::take(&mut self.written);
         let flush_deadline = if self.input.has_ended() {
             Some(self.drain)
         } else {
             self.link.max_unread().filter(|_| self.is_write_blocked())
         };
-        let since = self.stalled.filter(|_| !written);
-        self.stalled = flush_deadline.map(|flush_deadline| since.unwrap_or(now + flush_deadline));
-        if let ServicePhase::Closed { until, patient } = &mut self.life {
-            if *patient && written {
+        let since = self.write_deadline.filter(|_| !written);
+        self.write_deadline =
+            flush_deadline.map(|flush_deadline| since.unwrap_or(now + flush_deadline));
+        if let ServicePhase::Closed { until, extends } = &mut self.phase {
+            if *extends && written {
                 *until = now + self.drain;
             }
             if *until <= now {
                 self.output.clear();
-                self.life = ServicePhase::GivenUp;
+                self.phase = ServicePhase::Aborted;
             }
         }
     }
@@ -190,8 +191,8 @@ impl<L: Link> Service<L> {
                 self.handle_event(event);
             }
             Action::Close => {
-                let patient = self.life != ServicePhase::Stopping;
-                self.life = ServicePhase::Closed { until: now + self.drain, patient };
+                let extends = self.phase != ServicePhase::Stopping;
+                self.phase = ServicePhase::Closed { until: now + self.drain, extends };
             }
         }
     }
@@ -211,7 +212,7 @@ impl<L: Link> Service<L> {
     /// Returns whether input is passed to the machine at once.
     fn passes_input(&self) -> bool {
         L::USES_ENDPOINT
-            || self.life != ServicePhase::Open
+            || self.phase != ServicePhase::Open
             || self.input.is_empty() && self.takes_input()
     }
 
@@ -231,8 +232,8 @@ impl<L: Link> Service<L> {
 
     fn handle_end(&mut self, now: Instant) {
         self.link.handle_eof(now);
-        if self.life == ServicePhase::Open {
-            self.life = ServicePhase::Ending;
+        if self.phase == ServicePhase::Open {
+            self.phase = ServicePhase::Ending;
         }
     }
 
@@ -270,12 +271,12 @@ impl<L: Link> Drive for Service<L> {
 
     fn handle_stop(&mut self, now: Instant) {
         self.link.shutdown(now);
-        self.life = match self.life {
+        self.phase = match self.phase {
             ServicePhase::Open | ServicePhase::Ending | ServicePhase::Stopping => {
                 ServicePhase::Stopping
             }
-            ServicePhase::Closed { until, .. } => ServicePhase::Closed { until, patient: false },
-            ServicePhase::GivenUp => ServicePhase::GivenUp,
+            ServicePhase::Closed { until, .. } => ServicePhase::Closed { until, extends: false },
+            ServicePhase::Aborted => ServicePhase::Aborted,
         };
     }
 
@@ -298,9 +299,13 @@ impl<L: Link> Drive for Service<L> {
             if self.handle_input(now) {
                 continue;
             }
-            let meets = L::USES_ENDPOINT && !self.is_write_blocked();
-            if meets
-                && self.link.sync_endpoint(now, core::mem::take(&mut self.visits), &self.visitor)
+            let visits_endpoint = L::USES_ENDPOINT && !self.is_write_blocked();
+            if visits_endpoint
+                && self.link.sync_endpoint(
+                    now,
+                    core::mem::take(&mut self.visit_requested),
+                    &self.visitor,
+                )
             {
                 continue;
             }
@@ -308,7 +313,7 @@ impl<L: Link> Drive for Service<L> {
             let work = if rounds < TURN_ROUNDS { self.runner.mailbox.take_work() } else { None };
             let Some(work) = work else { break };
             rounds += 1;
-            self.visits |= work.visit;
+            self.visit_requested |= work.visit;
             if !work.news.is_empty() {
                 self.runner.apply_update(now, &mut self.link, work.news);
             }
@@ -321,7 +326,7 @@ impl<L: Link> Drive for Service<L> {
             }
         }
         self.runner.mailbox.end_turn();
-        self.give_up(now);
+        self.update_deadlines(now);
         self.link.handle_pause(now, self.output.waiting() > 0);
     }
 
@@ -339,15 +344,15 @@ impl<L: Link> Drive for Service<L> {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let sleep = self.runner.mailbox.next_sleep();
-        let until = match self.life {
+        let until = match self.phase {
             ServicePhase::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
             ServicePhase::Open
             | ServicePhase::Ending
             | ServicePhase::Stopping
             | ServicePhase::Closed { .. }
-            | ServicePhase::GivenUp => None,
+            | ServicePhase::Aborted => None,
         };
-        let times = [self.link.poll_timeout(), sleep, until, self.stalled];
+        let times = [self.link.poll_timeout(), sleep, until, self.write_deadline];
         times.into_iter().flatten().min()
     }
 
@@ -355,11 +360,11 @@ impl<L: Link> Drive for Service<L> {
         if self.input.is_empty() && self.takes_input() {
             return true;
         }
-        !L::USES_ENDPOINT && self.life == ServicePhase::Open && self.input.has_room()
+        !L::USES_ENDPOINT && self.phase == ServicePhase::Open && self.input.has_room()
     }
 
     fn is_closed(&self) -> bool {
-        matches!(self.life, ServicePhase::Closed { .. } | ServicePhase::GivenUp)
+        matches!(self.phase, ServicePhase::Closed { .. } | ServicePhase::Aborted)
     }
 
     fn handle_write_closed(&mut self) -> bool {
@@ -368,27 +373,27 @@ impl<L: Link> Drive for Service<L> {
     }
 
     fn is_write_blocked(&self) -> bool {
-        let may_wait = match self.life {
+        let may_wait = match self.phase {
             ServicePhase::Open => true,
             // Over HTTP a client may still read after the end of its input.
             ServicePhase::Ending => L::USES_ENDPOINT,
-            ServicePhase::Stopping | ServicePhase::Closed { .. } | ServicePhase::GivenUp => false,
+            ServicePhase::Stopping | ServicePhase::Closed { .. } | ServicePhase::Aborted => false,
         };
         may_wait && self.is_full()
     }
 
     fn flush_deadline(&self) -> Option<Instant> {
-        match self.life {
+        match self.phase {
             ServicePhase::Closed { until, .. } => Some(until),
             ServicePhase::Open
             | ServicePhase::Ending
             | ServicePhase::Stopping
-            | ServicePhase::GivenUp => None,
+            | ServicePhase::Aborted => None,
         }
     }
 
     fn is_aborted(&self) -> bool {
-        self.life == ServicePhase::GivenUp
+        self.phase == ServicePhase::Aborted
     }
 }
 
@@ -403,6 +408,6 @@ impl<L: Link> Drop for Service<L> {
 
 impl<L: Link> core::fmt::Debug for Service<L> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Service").field("life", &self.life).finish_non_exhaustive()
+        f.debug_struct("Service").field("phase", &self.phase).finish_non_exhaustive()
     }
 }

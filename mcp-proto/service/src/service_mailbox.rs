@@ -121,17 +121,17 @@ impl ServiceMailbox {
 
     /// Takes the queued work; `None` if there is none.
     pub(super) fn take_work(&self) -> Option<Work> {
-        self.state.look(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
+        self.state.with(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
     }
 
     /// Returns whether work is queued.
     pub(super) fn has_work(&self) -> bool {
-        self.state.look(|state| !state.work.is_empty())
+        self.state.with(|state| !state.work.is_empty())
     }
 
     /// Takes the queued commands and updates, without wakes; `None` if there are none.
     pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
-        self.state.look(|MailboxState { work, .. }| {
+        self.state.with(|MailboxState { work, .. }| {
             if work.commands.is_empty() && work.news.is_empty() {
                 return None;
             }
@@ -159,7 +159,7 @@ impl ServiceMailbox {
 
     /// Closes the mailbox: later work is dropped, and sleeping futures are woken.
     pub(super) fn close(&self) {
-        let (work, sleepers) = self.state.look(|state| {
+        let (work, sleepers) = self.state.with(|state| {
             state.closed = true;
             (mem::take(&mut state.work), mem::take(&mut state.sleepers))
         });
@@ -231,7 +231,7 @@ impl ServiceMailbox {
 
     /// Returns whether a sleep has ended; if not, `waker` is woken at its end.
     pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
-        let sleeping = self.state.look(|state| {
+        let sleeping = self.state.with(|state| {
             let sleeper = state.sleepers.get_mut(&sleep)?;
             let known = sleeper.will_wake(waker);
             Some(if known { None } else { Some(mem::replace(sleeper, waker.clone())) })
@@ -240,7 +240,7 @@ impl ServiceMailbox {
     }
 
     pub(super) fn forget_sleep(&self, sleep: u64) {
-        let sleeper = self.state.look(|state| {
+        let sleeper = self.state.with(|state| {
             state.deadlines.clear(sleep);
             state.sleepers.remove(&sleep)
         });
@@ -278,7 +278,7 @@ impl ServiceMailbox {
     }
 
     pub(super) fn next_sleep(&self) -> Option<Instant> {
-        self.state.look(|state| state.deadlines.next())
+        self.state.with(|state| state.deadlines.next())
     }
 
     fn add(&self, push: impl FnOnce(&mut Work)) {

@@ -88,7 +88,7 @@ impl LineSplitter {
 
     fn end_line(&mut self) {
         let line = self.partial.strip_suffix(b"\r").unwrap_or(&self.partial);
-        self.tell(line);
+        self.report(line);
         self.partial.clear();
     }
 
@@ -100,14 +100,14 @@ impl LineSplitter {
         {
             self.partial.extend_from_slice(piece);
             let rest_of_character = self.partial.split_off(whole_characters(&self.partial));
-            self.tell(&self.partial);
+            self.report(&self.partial);
             self.partial = rest_of_character;
             more = rest;
         }
         self.partial.extend_from_slice(more);
     }
 
-    fn tell(&self, line: &[u8]) {
+    fn report(&self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         // A panic must not end the reader of the pipe, which would block the server.
         let _ = catch_unwind(AssertUnwindSafe(|| (self.f)(&line)));
@@ -134,7 +134,7 @@ mod tests {
     use std::sync::mpsc;
 
     /// Lines that are reported for a text in chunks of this many bytes.
-    fn told(text: &[u8], size: usize) -> Vec<String> {
+    fn lines_of(text: &[u8], size: usize) -> Vec<String> {
         let (sender, receiver) = mpsc::channel();
         let stderr = Stderr::lines(move |line| sender.send(line.into()).unwrap());
         let mut sink = stderr.sink().unwrap();
@@ -149,10 +149,10 @@ mod tests {
         let text = b"one\n\ntwo\r\nthr\xFFe\xE2\x82\n\xE2\x82\xAC\nlast";
         let expected = ["one", "", "two", "thr\u{FFFD}e\u{FFFD}", "\u{20AC}", "last"];
         for size in 1..=text.len() {
-            assert_eq!(told(text, size), expected, "chunks of {size}");
+            assert_eq!(lines_of(text, size), expected, "chunks of {size}");
         }
-        assert_eq!(told(b"one\n", 4), ["one"]);
-        assert_eq!(told(b"", 1), [""; 0]);
+        assert_eq!(lines_of(b"one\n", 4), ["one"]);
+        assert_eq!(lines_of(b"", 1), [""; 0]);
     }
 
     #[test]
@@ -163,20 +163,20 @@ mod tests {
         ] {
             let whole = character.repeat((2 * MAX_LINE_BYTES + 9) / character.len());
             for size in [1, 1000, MAX_LINE_BYTES, whole.len() + 2] {
-                let lines = told(format!("{whole}\n").as_bytes(), size);
+                let lines = lines_of(format!("{whole}\n").as_bytes(), size);
                 assert_eq!(lines.iter().map(String::len).collect::<Vec<_>>(), pieces);
                 assert!(lines.concat() == whole, "chunks of {size}");
             }
         }
         let longest = "x".repeat(MAX_LINE_BYTES);
-        assert!(told(format!("{longest}\n").as_bytes(), 1000) == [longest], "the longest line");
+        assert!(lines_of(format!("{longest}\n").as_bytes(), 1000) == [longest], "the longest line");
     }
 
     #[test]
     fn what_is_no_text_is_not_held_back() {
         // Continuation bytes without a lead, and a lead byte without a continuation.
         let text = [vec![0x80; MAX_LINE_BYTES], vec![0xFF; 2]].concat();
-        let lines = told(&text, 1000);
+        let lines = lines_of(&text, 1000);
         let lengths: Vec<_> = lines.iter().map(|line| line.chars().count()).collect();
         assert_eq!(lengths, [MAX_LINE_BYTES, 2]);
     }

@@ -178,7 +178,7 @@ impl PendingConsent for PendingLoopback {
 
     fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
         let (shared, open) = (self.shared.clone(), self.open.clone());
-        shared.awaited.look(|awaited| awaited.state = Some(page.state.clone()));
+        shared.awaited.with(|awaited| awaited.state = Some(page.state.clone()));
         Box::pin(async move {
             let opened = unblock(move || open(&page.url)).await;
             opened.map_err(|error| format!("the page could not be opened: {error}"))?;

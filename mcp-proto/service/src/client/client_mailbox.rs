@@ -145,7 +145,7 @@ impl ClientMailbox {
     ///
     /// Fails with [`UsageError::AlreadyConnected`].
     pub(super) fn connect(&self) -> Result<Config, UsageError> {
-        self.state.look(|state| {
+        self.state.with(|state| {
             let Stage::Idle(config) = &state.stage else {
                 return Err(UsageError::AlreadyConnected);
             };
@@ -161,7 +161,7 @@ impl ClientMailbox {
 
     /// Swaps the queued work with `work`, which must be empty; returns false if nothing is queued.
     pub(super) fn take_work(&self, work: &mut ClientWork) -> bool {
-        self.state.look(|state| {
+        self.state.with(|state| {
             if state.work.is_empty() {
                 return false;
             }
@@ -205,12 +205,12 @@ impl ClientMailbox {
 
     /// The error for calls that can no longer be sent.
     pub(super) fn cause(&self) -> CallError {
-        self.state.look(|state| state.stage.cause())
+        self.state.with(|state| state.stage.cause())
     }
 
     /// Sets the stage of the connection and wakes the tasks that watch it.
     pub(super) fn set_stage(&self, stage: Stage) {
-        let watchers = self.state.look(|state| {
+        let watchers = self.state.with(|state| {
             state.stage = stage;
             mem::take(&mut state.watchers)
         });
@@ -219,37 +219,37 @@ impl ClientMailbox {
 
     /// Stores the decisions of the negotiation.
     pub(super) fn set_decisions(&self, decisions: &[Decision]) {
-        self.state.look(|state| {
+        self.state.with(|state| {
             state.decisions.clear();
             state.decisions.extend_from_slice(decisions);
         });
     }
 
     pub(super) fn decisions(&self) -> Vec<Decision> {
-        self.state.look(|state| state.decisions.clone())
+        self.state.with(|state| state.decisions.clone())
     }
 
     pub(super) fn stage(&self) -> Stage {
-        self.state.look(|state| state.stage.clone())
+        self.state.with(|state| state.stage.clone())
     }
 
     /// Version that the client and the server use, while they are connected.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        self.state.look(|state| match &state.stage {
+        self.state.with(|state| match &state.stage {
             Stage::Connected(known) => Some(known.0.version),
             Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
         })
     }
 
-    /// Returns the result of `look`. If the result is `None`, `waker` is woken when the stage
+    /// Returns the result of `check`. If the result is `None`, `waker` is woken when the stage
     /// changes or the connection ends.
     pub(super) fn watch<T>(
         &self,
         waker: &Waker,
-        look: impl FnOnce(&Stage, Option<&Closed>) -> Option<T>,
+        check: impl FnOnce(&Stage, Option<&Closed>) -> Option<T>,
     ) -> Option<T> {
-        self.state.look(|state| {
-            let seen = look(&state.stage, state.closed.as_ref());
+        self.state.with(|state| {
+            let seen = check(&state.stage, state.closed.as_ref());
             if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
                 state.watchers.push(waker.clone());
             }
@@ -259,7 +259,7 @@ impl ClientMailbox {
 
     /// Stores the end of the connection, and refuses the queued commands.
     pub(super) fn end(&self, closed: Closed) {
-        let (work, watchers, callbacks, cause) = self.state.look(|state| {
+        let (work, watchers, callbacks, cause) = self.state.with(|state| {
             state.closed = Some(closed);
             let work = mem::take(&mut state.work);
             let watchers = mem::take(&mut state.watchers);
@@ -273,7 +273,7 @@ impl ClientMailbox {
     }
 
     pub(super) fn callbacks(&self) -> Callbacks {
-        self.state.look(|state| state.callbacks.clone())
+        self.state.with(|state| state.callbacks.clone())
     }
 
     /// Changes the callbacks and the declared capabilities. Changes are serialized: `change` may
@@ -282,9 +282,9 @@ impl ClientMailbox {
         let (before, is_changed) = {
             let _guard = self.changing.lock();
             let (mut callbacks, mut capabilities) =
-                self.state.look(|state| (state.callbacks.clone(), state.capabilities.clone()));
+                self.state.with(|state| (state.callbacks.clone(), state.capabilities.clone()));
             change(&mut callbacks, &mut capabilities);
-            self.state.look(|state| {
+            self.state.with(|state| {
                 let is_changed = state.capabilities != capabilities && state.closed.is_none();
                 state.capabilities.clone_from(&capabilities);
                 if is_changed {

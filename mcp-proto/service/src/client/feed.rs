@@ -44,16 +44,16 @@ impl FeedState {
 
 impl Feed {
     pub(super) fn begin(&self, subscription: SubscriptionId) {
-        self.state.look(|state| state.subscription = Some(subscription));
+        self.state.with(|state| state.subscription = Some(subscription));
     }
 
     pub(super) fn subscription(&self) -> Option<SubscriptionId> {
-        self.state.look(|state| state.subscription)
+        self.state.with(|state| state.subscription)
     }
 
     /// The end of the subscription, if it has ended.
     pub(super) fn ended(&self) -> Option<Result<(), CallError>> {
-        self.state.look(|state| state.ended.clone())
+        self.state.with(|state| state.ended.clone())
     }
 
     pub(super) fn honour(&self, honoured: SubscriptionFilter) {

@@ -94,7 +94,7 @@ enum ServiceState {
     Closed {
         until: Instant,
     },
-    GivenUp,
+    Aborted,
 }
 
 impl ClientService {
@@ -280,7 +280,7 @@ impl Drive for ClientService {
             && until <= now
         {
             self.output.clear();
-            self.state = ServiceState::GivenUp;
+            self.state = ServiceState::Aborted;
         }
     }
 
@@ -310,7 +310,7 @@ impl Drive for ClientService {
             | ServiceState::Idle
             | ServiceState::Reopening
             | ServiceState::Closed { .. }
-            | ServiceState::GivenUp => None,
+            | ServiceState::Aborted => None,
         };
         let due = self.connection.poll_timeout().into_iter().chain(self.runner.poll_timeout());
         due.chain(until).min()
@@ -339,14 +339,14 @@ impl Drive for ClientService {
             | ServiceState::Disconnected
             | ServiceState::Idle
             | ServiceState::Reopening
-            | ServiceState::GivenUp => None,
+            | ServiceState::Aborted => None,
         }
     }
 
     fn is_aborted(&self) -> bool {
         matches!(
             self.state,
-            ServiceState::GivenUp | ServiceState::Reopening | ServiceState::Disconnected
+            ServiceState::Aborted | ServiceState::Reopening | ServiceState::Disconnected
         )
     }
 }

@@ -24,16 +24,16 @@ struct ResponseSlotState {
 
 impl ResponseSlot {
     pub(super) fn begin(&self, call: CallId) {
-        self.state.look(|state| state.call = Some(call));
+        self.state.with(|state| state.call = Some(call));
     }
 
     pub(super) fn call(&self) -> Option<CallId> {
-        self.state.look(|state| state.call)
+        self.state.with(|state| state.call)
     }
 
     /// Stores the id of the task that the call follows.
     pub(super) fn follow(&self, task_id: &str) {
-        self.state.look(|state| {
+        self.state.with(|state| {
             if state.task.is_none() {
                 state.task = Some(task_id.into());
             }
@@ -42,7 +42,7 @@ impl ResponseSlot {
 
     /// The id of the task that the call follows.
     pub(super) fn task(&self) -> Option<Box<str>> {
-        self.state.look(|state| state.task.clone())
+        self.state.with(|state| state.task.clone())
     }
 
     pub(super) fn finish(&self, result: Result<Json, CallError>) {

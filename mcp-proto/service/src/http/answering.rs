@@ -144,10 +144,12 @@ impl Answering {
             while let Some(action) = self.exchange.poll_part() {
                 match action {
                     ExchangeAction::Head(head) => return Some(Part::Head(head)),
-                    ExchangeAction::Data(data) => return Some(Part::Data(self.hub.hold(data))),
+                    ExchangeAction::Data(data) => {
+                        return Some(Part::Data(self.hub.count_bytes(data)));
+                    }
                     ExchangeAction::End => {
                         self.ended = true;
-                        self.tell_the_rest(now);
+                        self.handle_remaining_events(now);
                         return Some(Part::End);
                     }
                     ExchangeAction::Event(event) => self.event(now, event),
@@ -157,8 +159,8 @@ impl Answering {
             if let Some((head, body)) = self.exchange.take_whole() {
                 self.ended = true;
                 // A notification is answered before its handler gets it.
-                self.tell_the_rest(now);
-                let body = self.hub.hold(body.unwrap_or_default());
+                self.handle_remaining_events(now);
+                let body = self.hub.count_bytes(body.unwrap_or_default());
                 return Some(Part::Whole(head, body));
             }
             if self.exchange.needs_endpoint() || self.hub.needs_room() {
@@ -197,7 +199,7 @@ impl Answering {
         }
     }
 
-    fn tell_the_rest(&mut self, now: Instant) {
+    fn handle_remaining_events(&mut self, now: Instant) {
         while let Some(action) = self.exchange.poll_action() {
             if let ExchangeAction::Event(event) = action {
                 self.event(now, event);
@@ -214,7 +216,7 @@ impl Drop for Answering {
         if self.exchange.needs_endpoint() {
             self.visit(now);
         }
-        self.tell_the_rest(now);
+        self.handle_remaining_events(now);
     }
 }
 

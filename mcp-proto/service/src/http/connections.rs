@@ -41,13 +41,14 @@ struct ConnectionsState {
 pub(super) struct Meter {
     /// The microsecond at which the activity began, and in the lowest 2 bits the activity.
     activity: AtomicU64,
-    ends: AtomicBool,
+    is_closing: AtomicBool,
     mailbox: Arc<ServiceMailbox>,
 }
 
 impl Meter {
     fn new(now: Instant, mailbox: Arc<ServiceMailbox>) -> Arc<Self> {
-        let meter = Self { activity: AtomicU64::new(0), ends: AtomicBool::new(false), mailbox };
+        let meter =
+            Self { activity: AtomicU64::new(0), is_closing: AtomicBool::new(false), mailbox };
         meter.record(now, Activity::Idle);
         Arc::new(meter)
     }
@@ -58,14 +59,15 @@ impl Meter {
     }
 
     /// Returns whether the connection is to close; true once.
-    pub(super) fn take_end(&self) -> bool {
-        self.ends.swap(false, Ordering::Relaxed)
+    pub(super) fn take_close_request(&self) -> bool {
+        self.is_closing.swap(false, Ordering::Relaxed)
     }
 
     /// The rank in the order in which connections are closed; `None` if it must stay open.
     fn rank(&self) -> Option<(u64, u64)> {
         let word = self.activity.load(Ordering::Relaxed);
-        let may_end = word & 3 != Activity::Answering as u64 && !self.ends.load(Ordering::Relaxed);
+        let may_end =
+            word & 3 != Activity::Answering as u64 && !self.is_closing.load(Ordering::Relaxed);
         may_end.then_some((word & 3, word >> 2))
     }
 }
@@ -107,7 +109,7 @@ impl Connections {
         let victim = self.0.lock().victim(&asking);
         // A waker may run any code, so wake without the lock.
         if let Some(meter) = &victim {
-            meter.ends.store(true, Ordering::Relaxed);
+            meter.is_closing.store(true, Ordering::Relaxed);
             meter.mailbox.ask_for_visit();
         }
         victim.is_some()

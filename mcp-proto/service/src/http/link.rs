@@ -131,21 +131,21 @@ impl Link for HttpLink {
     }
 
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
-        Some((self.number, self.hub.told.clone()))
+        Some((self.number, self.hub.last_shown.clone()))
     }
 
     fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: &EndpointWaker) -> bool {
-        if woken && self.meter.take_end() {
+        if woken && self.meter.take_close_request() {
             self.make_room(now);
         }
         let verifies = self.hub.config.verifier.is_some();
-        let decided = verifies && self.verify(now, woken, visitor);
-        let meets = woken || self.connection.needs_endpoint();
-        if meets {
+        let has_verdict = verifies && self.verify(now, woken, visitor);
+        let visits_endpoint = woken || self.connection.needs_endpoint();
+        if visits_endpoint {
             let visits = &mut |endpoint: &mut _| self.connection.visit(now, endpoint, visitor);
             self.hub.visit(now, EndpointVisit { visitor, visits });
         }
-        meets || decided
+        visits_endpoint || has_verdict
     }
 }
 

@@ -12,7 +12,7 @@
 mod accept;
 mod answering;
 mod connections;
-mod held;
+mod counted_bytes;
 mod link;
 mod shared;
 mod verifying;
@@ -73,7 +73,7 @@ pub(super) struct ServerShared {
     /// Number of connections so far.
     connections: AtomicU64,
     /// Time at which a line of any connection was last shown, in microseconds.
-    told: Arc<AtomicU64>,
+    last_shown: Arc<AtomicU64>,
 }
 
 type OnEvent = dyn Fn(&ServerEvent) + Send + Sync;
@@ -104,7 +104,7 @@ impl HttpServer {
             spawn: Box::new(spawn),
             open: Connections::default(),
             connections: AtomicU64::new(0),
-            told: Arc::default(),
+            last_shown: Arc::default(),
         };
         Self { hub: Arc::new(hub) }
     }
@@ -158,8 +158,8 @@ impl HttpServer {
     /// Stops the sessions; see [`Endpoint::shutdown`]. Drivers stop their connections by
     /// [`Drive::handle_stop`](crate::Drive::handle_stop).
     pub fn shutdown(&self, now: Instant) {
-        let ((), todo) = self.hub.share(|shared| shared.endpoint.shutdown(now));
-        self.hub.act(now, todo, None);
+        let ((), deferred) = self.hub.share(|shared| shared.endpoint.shutdown(now));
+        self.hub.act(now, deferred, None);
     }
 
     /// Cancels the running handlers of sessions, and waits up to 500 ms for their end. Adapters
@@ -206,22 +206,22 @@ struct DeferredActions {
     /// The snapshot of the catalog, if the first action is a request that is still to be answered.
     offer: Option<CatalogSnapshot>,
     /// True if the background task must be woken for an earlier deadline.
-    sooner: bool,
+    wakes_background: bool,
 }
 
 impl ServerShared {
     /// Runs a visit of an exchange. Responses of handlers that complete at once are available to
     /// the exchange when this returns.
     pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: EndpointVisit<'_>) {
-        let ((), todo) = self.share(|shared| (visit.visits)(&mut shared.endpoint));
-        self.act(now, todo, Some(&mut visit));
+        let ((), deferred) = self.share(|shared| (visit.visits)(&mut shared.endpoint));
+        self.act(now, deferred, Some(&mut visit));
     }
 
     /// Calls `f` under the lock, and returns the actions to execute without it.
     fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, DeferredActions) {
         let mut shared = self.shared.lock();
         let result = f(&mut shared);
-        let Shared { endpoint, offer, tended, .. } = &mut *shared;
+        let Shared { endpoint, offer, background_due, .. } = &mut *shared;
         let first = endpoint.poll_action();
         let others = endpoint.take_actions();
         let offer = match &first {
@@ -233,33 +233,33 @@ impl ServerShared {
             _ => None,
         };
         let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
-        let sooner = due < *tended;
-        if sooner {
-            *tended = due;
+        let wakes_background = due < *background_due;
+        if wakes_background {
+            *background_due = due;
         }
-        (result, DeferredActions { first, others, offer, sooner })
+        (result, DeferredActions { first, others, offer, wakes_background })
     }
 
     /// Executes actions; `visit` is the visit that caused them.
     fn act(
         self: &Arc<Self>,
         now: Instant,
-        todo: DeferredActions,
+        deferred: DeferredActions,
         mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
-        if todo.sooner {
+        if deferred.wakes_background {
             self.mailbox.wake_driver();
         }
-        match todo.first {
+        match deferred.first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
-                if let Some(offer) = todo.offer {
+                if let Some(offer) = deferred.offer {
                     self.start(now, &offer, request, visit.as_deref_mut());
                 }
             }
             Some(action) => self.act_on(now, action, visit.as_deref_mut()),
             None => return,
         }
-        for action in todo.others {
+        for action in deferred.others {
             self.act_on(now, action, visit.as_deref_mut());
         }
     }
@@ -366,7 +366,7 @@ impl ServerShared {
         outcome: Outcome,
         mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
-        let (leftover, todo) = self.share(|shared| {
+        let (leftover, deferred) = self.share(|shared| {
             let leftover = self.catch_up(now, shared);
             shared.endpoint.respond(now, reply, outcome);
             if let Some(visit) = &mut visit {
@@ -375,7 +375,7 @@ impl ServerShared {
             leftover
         });
         leftover.finish();
-        self.act(now, todo, visit);
+        self.act(now, deferred, visit);
     }
 
     /// Applies the queued reports. They are taken and applied under one lock: otherwise a response
@@ -399,15 +399,15 @@ impl ServerShared {
         self.mailbox.begin_turn(now, waker);
         // If work is left after these rounds, the driver is woken again.
         for _ in 0..TURN_ROUNDS {
-            let (leftover, todo) = self.share(|shared| {
-                shared.tended = Instant::NEVER;
+            let (leftover, deferred) = self.share(|shared| {
+                shared.background_due = Instant::NEVER;
                 if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
                     shared.endpoint.handle_timeout(now);
                 }
                 self.catch_up(now, shared)
             });
             leftover.finish();
-            self.act(now, todo, None);
+            self.act(now, deferred, None);
             if !self.mailbox.has_work() {
                 break;
             }

@@ -24,7 +24,7 @@ pub(super) struct Shared {
     pub(super) offer: CatalogSnapshot,
     pub(super) questions: Questions,
     /// Time at which the background task runs next.
-    pub(super) tended: Instant,
+    pub(super) background_due: Instant,
 }
 
 /// Values to drop and tasks to wake without the lock. Both may run any code.
@@ -44,7 +44,7 @@ impl Leftover {
 
 impl Shared {
     pub(super) fn new(endpoint: Endpoint<EndpointWaker>, offer: CatalogSnapshot) -> Self {
-        Self { endpoint, offer, questions: Questions::default(), tended: Instant::NEVER }
+        Self { endpoint, offer, questions: Questions::default(), background_due: Instant::NEVER }
     }
 
     /// Applies queued commands and an update of the catalog.

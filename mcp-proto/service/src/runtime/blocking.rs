@@ -146,13 +146,13 @@ pub async fn unblock<T: Send + 'static>(
 
 fn channel<T>() -> (Post<T>, Inbox<T>) {
     let (values, receiver) = sync_channel(1);
-    let shared = Arc::<PoolShared>::default();
+    let shared = Arc::<ChannelShared>::default();
     (Post { values: Some(values), shared: shared.clone() }, Inbox { receiver, taken: 0, shared })
 }
 
 /// State that both ends of a channel share.
 #[derive(Debug, Default)]
-struct PoolShared {
+struct ChannelShared {
     arrivals: Mailbox<()>,
     /// Number of values sent; incremented before a value waits for the slot.
     sent: AtomicUsize,
@@ -163,7 +163,7 @@ struct PoolShared {
 struct Inbox<T> {
     receiver: Receiver<T>,
     taken: usize,
-    shared: Arc<PoolShared>,
+    shared: Arc<ChannelShared>,
 }
 
 impl<T> Inbox<T> {
@@ -189,7 +189,7 @@ impl<T> Inbox<T> {
 struct Post<T> {
     /// `None` only while this is dropped.
     values: Option<SyncSender<T>>,
-    shared: Arc<PoolShared>,
+    shared: Arc<ChannelShared>,
 }
 
 impl<T> Post<T> {

@@ -150,8 +150,8 @@ mod tests {
         let error = attempts.into_error();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
         let text = error.to_string();
-        let told = [a, b, c].map(|address| text.contains(&address.to_string()));
-        assert!(told == [true; 3] && text.contains("timed out"), "{text}");
+        let is_named = [a, b, c].map(|address| text.contains(&address.to_string()));
+        assert!(is_named == [true; 3] && text.contains("timed out"), "{text}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub async fn serve_http<R: Runtime>(
 ) {
     let mut clock = runtime.timer();
     let server = http_server(runtime, catalog, config);
-    let mut connections = Connections::new(runtime, &server);
+    let mut connections = ListenerConnections::new(runtime, &server);
     let accepting = async {
         loop {
             match runtime.accept(&listener).await {
@@ -100,7 +100,7 @@ pub fn http_server<R: Runtime>(
 }
 
 /// The connections of a listener. Dropping this drops them.
-struct Connections<R> {
+struct ListenerConnections<R> {
     runtime: R,
     server: HttpServer,
     phase: EventCount,
@@ -108,16 +108,16 @@ struct Connections<R> {
     closed: EventCount,
 }
 
-impl<R: Runtime> Connections<R> {
+impl<R: Runtime> ListenerConnections<R> {
     fn new(runtime: &R, server: &HttpServer) -> Self {
         let runtime = runtime.clone();
         let server = server.clone();
         let phase = EventCount::default();
-        let tended = server.clone();
+        let background = server.clone();
         let mut clock = runtime.timer();
         let cut = phase.reached(CUT);
         runtime.spawn(async move {
-            unless(pin!(cut), tended.run_background(&mut clock)).await;
+            unless(pin!(cut), background.run_background(&mut clock)).await;
         });
         Self { runtime, server, phase, opened: 0, closed: EventCount::default() }
     }
@@ -157,7 +157,7 @@ impl<R: Runtime> Connections<R> {
     }
 }
 
-impl<R> Drop for Connections<R> {
+impl<R> Drop for ListenerConnections<R> {
     fn drop(&mut self) {
         self.phase.advance_to(CUT);
     }

@@ -51,11 +51,11 @@ impl Questions {
                 let sent = scope.notify_session(now, session, notification);
                 ticket.settle(sent.map_err(SessionError::from))
             }
-            SessionCommand::Ask { ticket, .. } if ticket.is_over() => None,
+            SessionCommand::Ask { ticket, .. } if ticket.is_abandoned() => None,
             SessionCommand::Ask { session, about, request, timeout, ticket } => {
                 let method = request.method_name();
                 match scope.request_input(now, session, about, request, timeout) {
-                    Ok(input) if ticket.is_out(input) => {
+                    Ok(input) if ticket.mark_sent(input) => {
                         self.open.insert(input, Question { method, ticket });
                         None
                     }

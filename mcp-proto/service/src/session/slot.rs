@@ -52,12 +52,12 @@ impl<T> AnswerSlot<T> {
 
     /// Handles the drop of the future. Returns the request to cancel, if it was sent.
     pub(super) fn abandon(&self) -> Option<InputId> {
-        let before = self.0.look(|state| mem::replace(state, AnswerSlotState::Over));
+        let before = self.0.with(|state| mem::replace(state, AnswerSlotState::Over));
         if let AnswerSlotState::Waiting(input) = before { input } else { None }
     }
 
     fn settle(&self, outcome: Outcome<T>) -> Option<Waker> {
-        self.0.put_asleep(|state| {
+        self.0.put_without_wake(|state| {
             let AnswerSlotState::Waiting(_) = state else { return None };
             *state = AnswerSlotState::Settled(outcome);
             Some(())
@@ -71,13 +71,13 @@ pub(in super::super) struct Ticket<T>(Arc<AnswerSlot<T>>);
 
 impl<T> Ticket<T> {
     /// Returns whether the future is gone.
-    pub(super) fn is_over(&self) -> bool {
-        self.0.0.look(|state| matches!(state, AnswerSlotState::Over))
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.0.0.with(|state| matches!(state, AnswerSlotState::Over))
     }
 
     /// Records that the request was sent. Returns false if the future is gone.
-    pub(super) fn is_out(&self, out: InputId) -> bool {
-        self.0.0.look(|state| {
+    pub(super) fn mark_sent(&self, out: InputId) -> bool {
+        self.0.0.with(|state| {
             let AnswerSlotState::Waiting(input) = state else { return false };
             *input = Some(out);
             true

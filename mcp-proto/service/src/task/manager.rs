@@ -308,7 +308,7 @@ impl TaskManager {
             }
             if store.change(now, id, revision, bytes, record.expires_in(now)).await? {
                 if record.changes() != seen {
-                    self.shared.watched.tell(id, &record, false);
+                    self.shared.watched.notify(id, &record, false);
                 }
                 return Ok((record, step));
             }

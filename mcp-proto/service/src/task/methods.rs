@@ -87,7 +87,7 @@ impl Registry {
                 self.requires_extension(Feature::method(method.name()), ext::TASKS)?;
             }
             self.task_subscriptions(Handler::method(
-                async move |params: Json, context: Context| look_up(&params, &context).await,
+                async move |params: Json, context: Context| look_up_tasks(&params, &context).await,
             ))?;
         }
         self.allow_tasks(tool)?;
@@ -180,20 +180,20 @@ fn refused(error: &TaskError) -> ErrorData {
 
 /// Returns the tasks of a subscription that belong to its client. The lookup takes at most 10 s;
 /// the client polls the tasks that were not found.
-async fn look_up(params: &Json, context: &Context) -> Result<Json, ErrorData> {
+async fn look_up_tasks(params: &Json, context: &Context) -> Result<Json, ErrorData> {
     let mut found = Vec::new();
     let manager = context.catalog().tasks();
     if let (Some(host), Ok(wanted)) = (manager.current_host(), params.decode::<SubscribedTasks>()) {
         let lookup = Lookups::begin(&manager, context.catalog());
         let owner = context.peer().principal.as_deref();
-        let looking = async {
+        let lookups = async {
             for id in wanted.ids() {
                 if subscribe(&manager, &host, &id, owner).await {
                     found.push(String::from(id.as_str()));
                 }
             }
         };
-        let _ = within(&mut *host.clock(), looking).await;
+        let _ = within(&mut *host.clock(), lookups).await;
         drop(lookup);
     }
     let found = FoundTasks { task_ids: found };
@@ -298,7 +298,7 @@ fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> b
         &offer.registry,
         (handler, call, record),
         clock.now(),
-        |asked| Context::new(mailbox.clone(), cancel.clone(), context.about(), asked),
+        |call_context| Context::new(mailbox.clone(), cancel.clone(), context.about(), call_context),
         context,
     );
     let Some(running) = running else { return false };
@@ -322,7 +322,7 @@ fn call_again(
     let handler = registry.handler(id)?.clone();
     let checks = Checks::of(registry, id);
     let layered = registry.layers.around(registry, &Method::CallTool, id, now);
-    let asked = CallContext {
+    let call_context = CallContext {
         checks: checks.clone(),
         peer: context.peer().clone(),
         wants_progress: true,
@@ -339,7 +339,7 @@ fn call_again(
         params: call.params.clone(),
         arguments: arguments.and_then(|it| it.arguments).unwrap_or(Json::EMPTY_OBJECT),
     };
-    let context = make(asked);
+    let context = make(call_context);
     let call = || match layered {
         None => checks.call(&handler, given, context),
         Some(layered) => layered.run(&handler, checks, given, context),

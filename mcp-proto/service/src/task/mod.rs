@@ -5,7 +5,7 @@
 //!
 //! | a call is | polled by | ends with |
 //! |---|---|---|
-//! | held ([`held`]) | the service of its request | an outcome, a cancellation; after its time a task is stored and the call is detached |
+//! | held ([`task_candidate`]) | the service of its request | an outcome, a cancellation; after its time a task is stored and the call is detached |
 //! | detached ([`run`]) | a future that the [`TaskHost`] spawns | an outcome, a cancellation, the end of the TTL |
 //! | waiting for input | nobody | `tasks/update`, which calls its handler again, detached |
 //!
@@ -19,13 +19,13 @@
 
 mod detached;
 mod driven;
-mod held;
 mod host;
 mod manager;
 mod memory;
 mod methods;
 mod run;
 mod store;
+mod task_candidate;
 mod watch;
 mod watched;
 
@@ -35,4 +35,4 @@ pub use memory::MemoryStore;
 pub use store::{StoreError, StoreFuture, TaskStore};
 pub use watched::TaskWatcher;
 
-pub(super) use held::Held;
+pub(super) use task_candidate::TaskCandidate;

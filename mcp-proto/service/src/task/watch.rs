@@ -24,7 +24,7 @@ use core::task::Poll;
 use super::host::TaskHost;
 use super::manager::{TaskError, TaskManager};
 use super::run::within;
-use super::watched::{ToldFlag, WatchBegin};
+use super::watched::{ChangedFlag, WatchBegin};
 use mcp_proto::Duration;
 use mcp_proto::server::task::TaskId;
 use mcp_proto::server::task::step::TaskStep;
@@ -48,18 +48,18 @@ pub(super) async fn subscribe(
     if record.owner() != owner {
         return false;
     }
-    let is_told = record.task().status.is_terminal() || watch(manager, host, id);
-    if is_told {
-        manager.watched().tell(id, &record, true);
+    let is_watched = record.task().status.is_terminal() || watch(manager, host, id);
+    if is_watched {
+        manager.watched().notify(id, &record, true);
     }
-    is_told
+    is_watched
 }
 
 /// Watches a task that has not ended; `false` if there are too many.
 fn watch(manager: &TaskManager, host: &Arc<TaskHost>, id: &TaskId) -> bool {
     match manager.watched().begin(id, manager.config().max_watched_tasks) {
-        WatchBegin::Begun(told) => {
-            let watch = Watch { manager: manager.clone(), id: id.clone(), told };
+        WatchBegin::Begun(changed) => {
+            let watch = Watch { manager: manager.clone(), id: id.clone(), changed };
             host.spawn(Box::pin(watch.run(host.clone())));
             true
         }
@@ -72,18 +72,18 @@ fn watch(manager: &TaskManager, host: &Arc<TaskHost>, id: &TaskId) -> bool {
 struct Watch {
     manager: TaskManager,
     id: TaskId,
-    told: Arc<ToldFlag>,
+    changed: Arc<ChangedFlag>,
 }
 
 impl Watch {
     async fn run(self, host: Arc<TaskHost>) {
-        let Self { manager, id, told } = &self;
+        let Self { manager, id, changed } = &self;
         let mut clock = host.clock();
         loop {
-            let looking = manager.change(id, |_, _| TaskStep::Ignore);
-            let pause = match within(&mut *clock, looking).await {
+            let reading = manager.change(id, |_, _| TaskStep::Ignore);
+            let pause = match within(&mut *clock, reading).await {
                 Some(Ok((record, _))) => {
-                    manager.watched().tell(id, &record, false);
+                    manager.watched().notify(id, &record, false);
                     if record.task().status.is_terminal() {
                         return;
                     }
@@ -95,8 +95,8 @@ impl Watch {
             };
             let until = clock.now() + pause;
             poll_fn(|context| {
-                let take = |told: &mut bool| core::mem::take(told).then_some(());
-                match told.poll(context.waker(), take) {
+                let take = |changed: &mut bool| core::mem::take(changed).then_some(());
+                match changed.poll(context.waker(), take) {
                     Poll::Ready(()) => Poll::Ready(()),
                     Poll::Pending => clock.poll_timer(context, until),
                 }
@@ -108,7 +108,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.manager.watched().end(&self.id, &self.told);
+        self.manager.watched().end(&self.id, &self.changed);
     }
 }
 

@@ -18,7 +18,7 @@ use mcp_proto::server::task::{Record, TaskId};
 pub(super) type ChangeListener = dyn Fn(&Change) -> bool + Send + Sync;
 
 /// True if a watched task was changed since the last read.
-pub(super) type ToldFlag = Mailbox<bool>;
+pub(super) type ChangedFlag = Mailbox<bool>;
 
 /// The watched tasks of a server.
 #[derive(Default)]
@@ -34,7 +34,7 @@ struct WatchedState {
 }
 
 struct WatchedTask {
-    told: Arc<ToldFlag>,
+    changed: Arc<ChangedFlag>,
     /// The number of the last state that was reported.
     changes: Option<u64>,
 }
@@ -42,7 +42,7 @@ struct WatchedTask {
 /// Result of beginning a watch.
 pub(super) enum WatchBegin {
     /// The task is watched from now on; the flag reports changes elsewhere.
-    Begun(Arc<ToldFlag>),
+    Begun(Arc<ChangedFlag>),
     /// The task is already watched.
     Known,
     /// Too many tasks are watched.
@@ -104,32 +104,32 @@ impl WatchedTasks {
         if state.tasks.len() >= max {
             return WatchBegin::Full;
         }
-        let told = Arc::new(ToldFlag::new(false));
-        state.tasks.insert(id.clone(), WatchedTask { told: told.clone(), changes: None });
-        WatchBegin::Begun(told)
+        let changed = Arc::new(ChangedFlag::new(false));
+        state.tasks.insert(id.clone(), WatchedTask { changed: changed.clone(), changes: None });
+        WatchBegin::Begun(changed)
     }
 
     /// Ends the watch of a task.
-    pub(super) fn end(&self, id: &TaskId, told: &Arc<ToldFlag>) {
+    pub(super) fn end(&self, id: &TaskId, changed: &Arc<ChangedFlag>) {
         let mut state = self.0.lock();
-        if state.tasks.get(id).is_some_and(|task| Arc::ptr_eq(&task.told, told)) {
+        if state.tasks.get(id).is_some_and(|task| Arc::ptr_eq(&task.changed, changed)) {
             state.tasks.remove(id);
         }
     }
 
     /// Wakes the watch of a task that was changed elsewhere.
     fn handle_changed(&self, id: &TaskId) {
-        let told = self.0.lock().tasks.get(id).map(|task| task.told.clone());
-        if let Some(told) = told {
-            told.put(|told| {
-                *told = true;
+        let changed = self.0.lock().tasks.get(id).map(|task| task.changed.clone());
+        if let Some(changed) = changed {
+            changed.put(|changed| {
+                *changed = true;
                 Some(())
             });
         }
     }
 
     /// Reports a state of a task to the servers; also a state that was reported before, if `again`.
-    pub(super) fn tell(&self, id: &TaskId, record: &Record, again: bool) {
+    pub(super) fn notify(&self, id: &TaskId, record: &Record, again: bool) {
         let listeners = self.0.lock().listeners(id, record.changes(), again);
         if listeners.is_empty() {
             return;
@@ -164,7 +164,7 @@ impl WatchedState {
             return Vec::new();
         }
         if let Some(task) = self.tasks.get_mut(id) {
-            if !again && task.changes.is_some_and(|told| told >= changes) {
+            if !again && task.changes.is_some_and(|reported| reported >= changes) {
                 return Vec::new();
             }
             task.changes = task.changes.max(Some(changes));

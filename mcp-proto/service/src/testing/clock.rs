@@ -69,7 +69,7 @@ impl Clock {
     }
 
     /// Wakes the tasks whose sleep has ended; returns whether there were any.
-    pub(super) fn ring(&self) -> bool {
+    pub(super) fn wake_due(&self) -> bool {
         let mut state = self.state.lock();
         let now = state.now;
         let mut due = Vec::new();

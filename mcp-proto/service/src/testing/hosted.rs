@@ -40,7 +40,7 @@ impl HostedTasks {
     }
 
     /// Polls each woken task once; returns whether there was any.
-    pub(super) fn look(&mut self) -> bool {
+    pub(super) fn run_round(&mut self) -> bool {
         let spawned = core::mem::take(&mut *self.spawned.lock());
         for task in spawned {
             self.tasks.spawn(task);

@@ -82,7 +82,7 @@ impl Default for Network {
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     /// Chunks in flight, with their times of arrival; empty bytes are the end.
-    under_way: VecDeque<(Instant, Bytes)>,
+    in_flight: VecDeque<(Instant, Bytes)>,
     /// Time at which the last chunk arrives.
     last: Instant,
     ended: bool,
@@ -121,7 +121,7 @@ impl Lane {
 
     /// Drops the bytes in flight, and ends the lane.
     pub(super) fn cut(&mut self, now: Instant) {
-        self.under_way.clear();
+        self.in_flight.clear();
         self.last = now;
         self.ended = false;
         self.end(now);
@@ -130,12 +130,12 @@ impl Lane {
     /// Takes the next chunk that has arrived; empty bytes are the end.
     pub(super) fn receive(&mut self, now: Instant) -> Option<Bytes> {
         self.next().filter(|at| *at <= now)?;
-        self.under_way.pop_front().map(|(_, bytes)| bytes)
+        self.in_flight.pop_front().map(|(_, bytes)| bytes)
     }
 
     /// Number of bytes in flight.
     pub(super) fn waiting(&self) -> usize {
-        self.under_way.iter().map(|(_, bytes)| bytes.len()).sum()
+        self.in_flight.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
     /// Returns whether nothing can be sent any more.
@@ -145,11 +145,11 @@ impl Lane {
 
     /// Time of the next arrival.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.under_way.front().map(|(at, _)| *at)
+        self.in_flight.front().map(|(at, _)| *at)
     }
 
     fn push(&mut self, at: Instant, bytes: Bytes) {
         self.last = self.last.max(at);
-        self.under_way.push_back((self.last, bytes));
+        self.in_flight.push_back((self.last, bytes));
     }
 }

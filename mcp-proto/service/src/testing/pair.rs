@@ -22,7 +22,7 @@ use mcp_proto::types::Implementation;
 use mcp_proto::{Duration, EraPolicy, Instant, http, server};
 
 /// The most rounds at one instant; beyond them the test fails.
-const MAX_LOOKS: usize = 1_000_000;
+const MAX_ROUNDS: usize = 1_000_000;
 
 /// The most rounds without progress at one instant in which the future is woken; beyond them the
 /// test fails.
@@ -291,7 +291,7 @@ impl Pair {
             if let Poll::Ready(output) = Pin::new(&mut *future).poll(&mut context) {
                 return Poll::Ready(output);
             }
-            if !self.goes_on(&mut idle) {
+            if !self.make_progress(&mut idle) {
                 return Poll::Pending;
             }
         }
@@ -306,7 +306,7 @@ impl Pair {
         let end = self.now() + duration;
         loop {
             let mut idle = 0;
-            while self.goes_on(&mut idle) {}
+            while self.make_progress(&mut idle) {}
             match self.next().filter(|next| *next <= end) {
                 Some(next) => self.clock.set(next),
                 None => break,
@@ -387,39 +387,39 @@ impl Pair {
     }
 
     /// Makes progress at this instant; returns whether there was any, or the future was woken.
-    fn goes_on(&mut self, idle: &mut usize) -> bool {
+    fn make_progress(&mut self, idle: &mut usize) -> bool {
         if self.settle() {
             *idle = 0;
             return true;
         }
         *idle += 1;
-        let woken = self.woken.look();
+        let woken = self.woken.take();
         assert!(!woken || *idle < MAX_WAKES, "woken for ever; so far:\n{}", self.wire());
         woken
     }
 
     /// Makes all possible progress at this instant; returns whether there was any.
     fn settle(&mut self) -> bool {
-        let mut looks = 0;
-        while self.look() {
-            looks += 1;
-            assert!(looks < MAX_LOOKS, "the two will never be done; so far:\n{}", self.wire());
+        let mut rounds = 0;
+        while self.run_round() {
+            rounds += 1;
+            assert!(rounds < MAX_ROUNDS, "the two will never be done; so far:\n{}", self.wire());
         }
-        looks > 0
+        rounds > 0
     }
 
     /// Runs one round of each side; returns whether it made progress.
-    fn look(&mut self) -> bool {
+    fn run_round(&mut self) -> bool {
         let now = self.now();
-        let rang = self.clock.ring();
-        let stirred = match &mut self.between {
+        let has_woken = self.clock.wake_due();
+        let has_progressed = match &mut self.between {
             Between::Pipe(pipe) => {
                 let waker = Waker::from(self.woken.clone());
-                pipe.look(now, &self.client, &self.wire, &waker)
+                pipe.run_round(now, &self.client, &self.wire, &waker)
             }
-            Between::Http(http) => http.look(&self.client, &self.wire),
+            Between::Http(http) => http.run_round(&self.client, &self.wire),
         };
-        rang || stirred
+        has_woken || has_progressed
     }
 
     /// Time of the next timeout or arrival.

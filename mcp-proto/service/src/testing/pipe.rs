@@ -61,7 +61,7 @@ impl Pipe {
     }
 
     /// Runs a turn of each side and delivers arrived bytes; returns whether there was progress.
-    pub(super) fn look(
+    pub(super) fn run_round(
         &mut self,
         now: Instant,
         client: &Client,
@@ -74,12 +74,12 @@ impl Pipe {
         let Sides { client, server, to_server, to_client } = &mut sides;
         let random = &mut self.random;
         let network = &self.network;
-        let mut stirred = self.tasks.look();
+        let mut has_progressed = self.tasks.run_round();
         if let Some(side) = client {
-            stirred |= turn(side, now, waker, to_server, network, random);
+            has_progressed |= turn(side, now, waker, to_server, network, random);
         }
         if let Some(side) = server {
-            stirred |= turn(&mut **side, now, waker, to_client, network, random);
+            has_progressed |= turn(&mut **side, now, waker, to_client, network, random);
         }
         if let Some(side) = client
             && side.is_disconnected()
@@ -87,7 +87,7 @@ impl Pipe {
             // Later output of the lost server is dropped.
             *to_client = Lane::default();
             side.handle_idle();
-            stirred = true;
+            has_progressed = true;
         }
         if client.as_ref().is_some_and(|side| side.is_closed() && !side.wants_reopen()) {
             *client = None;
@@ -96,10 +96,10 @@ impl Pipe {
             *server = None;
         }
         if let Some(side) = server {
-            stirred |= deliver(&mut **side, now, to_server);
+            has_progressed |= deliver(&mut **side, now, to_server);
         }
         if let Some(side) = client {
-            stirred |= deliver(side, now, to_client);
+            has_progressed |= deliver(side, now, to_client);
         }
         if let Some(side) = client
             && side.wants_reopen()
@@ -108,10 +108,10 @@ impl Pipe {
             self.starts += 1;
             (*to_server, *to_client) = (Lane::default(), Lane::default());
             side.handle_opened(now);
-            stirred = true;
+            has_progressed = true;
         }
         self.sides = Some(sides);
-        stirred
+        has_progressed
     }
 
     fn open(&mut self, now: Instant, client: &Client, wire: &Wire) -> Option<Sides> {
@@ -170,17 +170,17 @@ fn turn(
 ) -> bool {
     let due = side.poll_timeout().is_some_and(|at| at <= now);
     side.turn(now, waker);
-    let mut says = due;
+    let mut has_progressed = due;
     while !side.output().is_empty() {
         let bytes = Bytes::copy_from_slice(side.output());
         side.handle_written(bytes.len());
         lane.send(now, bytes, network, random);
-        says = true;
+        has_progressed = true;
     }
     if side.is_closed() {
-        says |= lane.end(now);
+        has_progressed |= lane.end(now);
     }
-    says
+    has_progressed
 }
 
 /// Times of the next timeout of a side, and of the next arrival of bytes for it. Bytes that it does

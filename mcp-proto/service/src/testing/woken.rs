@@ -10,7 +10,7 @@ pub(super) struct Woken(AtomicBool);
 
 impl Woken {
     /// Returns whether the task was woken since the last call.
-    pub(super) fn look(&self) -> bool {
+    pub(super) fn take(&self) -> bool {
         self.0.swap(false, Ordering::AcqRel)
     }
 }

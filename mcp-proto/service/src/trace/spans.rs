@@ -181,7 +181,7 @@ impl Span {
         match result {
             Ok(result) => self.completed(result),
             Err(CallError::Error { error, .. }) => self.refused(error),
-            Err(error) => self.failed(kind_of(error)),
+            Err(error) => self.failed(error_type(error)),
         }
     }
 
@@ -299,7 +299,7 @@ impl<'a> SpanSubject<'a> {
 }
 
 /// The `error.type` of a call that has failed.
-fn kind_of(error: &CallError) -> &'static str {
+fn error_type(error: &CallError) -> &'static str {
     match error {
         CallError::Error { .. } => "error",
         CallError::Protocol(_) => "protocol",

@@ -11,7 +11,7 @@ pub(super) struct HttpLines {
     input: BytesMut,
     /// Number of bytes that were searched and have no line feed.
     searched: usize,
-    place: HttpPosition,
+    position: HttpPosition,
     /// Framing of the body, from its head.
     announced: Announced,
     /// Incomplete body, or line of an event stream. The end of a long one is dropped.
@@ -55,27 +55,27 @@ impl HttpLines {
     /// The next line that is not blank.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         loop {
-            match self.place {
+            match self.position {
                 HttpPosition::Head => {
                     let line = self.line()?;
                     if !line.is_empty() {
-                        self.announced.see(&line);
+                        self.announced.read_field(&line);
                         return Some(line);
                     }
-                    self.place = self.announced.position();
+                    self.position = self.announced.position();
                 }
                 HttpPosition::Body(0) => {
-                    (self.place, self.announced) = (HttpPosition::Head, Announced::default());
+                    (self.position, self.announced) = (HttpPosition::Head, Announced::default());
                     if let Some(line) = self.gathered() {
                         return Some(line);
                     }
                 }
-                HttpPosition::Chunk(0) => self.place = HttpPosition::ChunkEnd,
+                HttpPosition::Chunk(0) => self.position = HttpPosition::ChunkEnd,
                 HttpPosition::Body(left) | HttpPosition::Chunk(left) => {
                     let (taken, line) = self.gather(left)?;
                     let left = left.saturating_sub(taken);
-                    let is_chunk = matches!(self.place, HttpPosition::Chunk(_));
-                    self.place =
+                    let is_chunk = matches!(self.position, HttpPosition::Chunk(_));
+                    self.position =
                         if is_chunk { HttpPosition::Chunk(left) } else { HttpPosition::Body(left) };
                     if line.is_some() {
                         return line;
@@ -85,25 +85,25 @@ impl HttpLines {
                     let line = self.line()?;
                     match chunk_size(&line) {
                         Some(0) => {
-                            self.place = HttpPosition::Trailer;
+                            self.position = HttpPosition::Trailer;
                             if let Some(line) = self.gathered() {
                                 return Some(line);
                             }
                         }
-                        Some(size) => self.place = HttpPosition::Chunk(size),
-                        None => self.place = HttpPosition::Lost,
+                        Some(size) => self.position = HttpPosition::Chunk(size),
+                        None => self.position = HttpPosition::Lost,
                     }
                 }
                 HttpPosition::ChunkEnd => {
                     let is_end = self.line()?.is_empty();
-                    self.place = if is_end { HttpPosition::Size } else { HttpPosition::Lost };
+                    self.position = if is_end { HttpPosition::Size } else { HttpPosition::Lost };
                 }
                 HttpPosition::Trailer => {
                     let line = self.line()?;
                     if !line.is_empty() {
                         return Some(line);
                     }
-                    (self.place, self.announced) = (HttpPosition::Head, Announced::default());
+                    (self.position, self.announced) = (HttpPosition::Head, Announced::default());
                 }
                 HttpPosition::Lost => {
                     self.input.clear();
@@ -120,7 +120,7 @@ impl HttpLines {
 
     /// The incomplete line or body, at the end of the connection.
     pub(super) fn rest(&mut self) -> Option<Bytes> {
-        let rest = match self.place {
+        let rest = match self.position {
             HttpPosition::Head | HttpPosition::Trailer => &self.input,
             HttpPosition::Body(_)
             | HttpPosition::Size
@@ -138,7 +138,7 @@ impl HttpLines {
         let Some(end) = memchr::memchr(b'\n', unknown) else {
             self.searched = self.input.len();
             if self.searched >= MAX_LINE_BYTES {
-                self.place = HttpPosition::Lost;
+                self.position = HttpPosition::Lost;
                 return Some(self.input.split().freeze());
             }
             return None;
@@ -179,7 +179,7 @@ impl Announced {
     }
 
     /// Reads a line of a head.
-    fn see(&mut self, line: &[u8]) {
+    fn read_field(&mut self, line: &[u8]) {
         let Some((name, value)) = core::str::from_utf8(line).ok().and_then(|it| it.split_once(':'))
         else {
             return;

@@ -32,11 +32,11 @@ pub(super) struct Wire {
     /// `None` after the end.
     peer: Option<Lines>,
     own: Lines,
-    told: Told,
+    last_shown: LastShown,
 }
 
 /// Time of the last shown line, in microseconds; connections of one server share it.
-pub(super) type Told = Arc<AtomicU64>;
+pub(super) type LastShown = Arc<AtomicU64>;
 
 /// Splitter of bytes into lines.
 enum Lines {
@@ -56,7 +56,7 @@ impl Wire {
     /// The trace of a connection of an HTTP server.
     pub(super) fn of_connection(
         number: u64,
-        told: Told,
+        last_shown: LastShown,
         sink: Box<dyn FnMut(&str) + Send>,
     ) -> Self {
         Self {
@@ -65,21 +65,25 @@ impl Wire {
             connection: Some(number),
             peer: Some(Lines::Http(http::HttpLines::default())),
             own: Lines::Http(http::HttpLines::default()),
-            told,
+            last_shown,
         }
     }
 
     /// The trace of a connection of an HTTP client; the client's lines have the same mark as at the
     /// server.
-    pub(super) fn to_server(number: u64, told: Told, sink: Box<dyn FnMut(&str) + Send>) -> Self {
-        let mut wire = Self::of_connection(number, told, sink);
+    pub(super) fn to_server(
+        number: u64,
+        last_shown: LastShown,
+        sink: Box<dyn FnMut(&str) + Send>,
+    ) -> Self {
+        let mut wire = Self::of_connection(number, last_shown, sink);
         wire.marks.reverse();
         wire
     }
 
     /// Time of the last shown line, to be shared.
-    pub(super) fn told(&self) -> Told {
-        self.told.clone()
+    pub(super) fn last_shown(&self) -> LastShown {
+        self.last_shown.clone()
     }
 
     fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>, marks: [&str; 2]) -> Self {
@@ -89,7 +93,7 @@ impl Wire {
             connection: None,
             peer: Some(Lines::messages()),
             own: Lines::messages(),
-            told: Arc::new(AtomicU64::new(now.as_micros())),
+            last_shown: Arc::new(AtomicU64::new(now.as_micros())),
         }
     }
 
@@ -124,7 +128,7 @@ impl Wire {
         if let Some(line) = peer.finish() {
             self.message(now, 0, &line);
         }
-        self.tell(now, "! eof");
+        self.print_event(now, "! eof");
     }
 
     pub(super) fn event(&mut self, now: Instant, event: &ServerEvent) {
@@ -148,7 +152,7 @@ impl Wire {
             // Lines show requests and notifications.
             _ => return,
         };
-        self.tell(now, &text);
+        self.print_event(now, &text);
     }
 
     /// Shows that the stream was opened or reopened.
@@ -215,8 +219,8 @@ impl Wire {
         self.print(now, &text);
     }
 
-    fn message(&mut self, now: Instant, who: usize, line: &[u8]) {
-        let mut shown = self.marks.get(who).cloned().unwrap_or_default();
+    fn message(&mut self, now: Instant, side: usize, line: &[u8]) {
+        let mut shown = self.marks.get(side).cloned().unwrap_or_default();
         shown.push(' ');
         let text = String::from_utf8_lossy(line);
         match self.own {
@@ -227,7 +231,7 @@ impl Wire {
     }
 
     /// Shows an event, with the number of its connection if there are several.
-    fn tell(&mut self, now: Instant, text: &str) {
+    fn print_event(&mut self, now: Instant, text: &str) {
         match self.connection {
             None => self.print(now, text),
             Some(number) => self.print(now, &alloc::format!("{text} {number}")),
@@ -235,13 +239,13 @@ impl Wire {
     }
 
     fn print(&mut self, now: Instant, line: &str) {
-        let last = Instant::from_micros(self.told.load(Ordering::Relaxed));
+        let last = Instant::from_micros(self.last_shown.load(Ordering::Relaxed));
         let passed = now.duration_since(last);
         if passed >= A_MOMENT {
             let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
             let passed = Instant::from_micros(millis.saturating_mul(1000));
             (self.sink)(&alloc::format!("@ {passed}"));
-            self.told.store(now.as_micros(), Ordering::Relaxed);
+            self.last_shown.store(now.as_micros(), Ordering::Relaxed);
         }
         (self.sink)(line);
     }

@@ -81,14 +81,14 @@ impl Authorizing {
                     let prepared = consent.prepare(&redirect_uri, port);
                     Box::pin(async move { SignInStep::Prepared(prepared.await) })
                 }
-                None => Box::pin(async { SignInStep::Prepared(Err(nobody())) }),
+                None => Box::pin(async { SignInStep::Prepared(Err(no_consent())) }),
             },
             AuthAction::Consent(page) => {
                 let asked = self.pending.as_mut().map(|pending| pending.ask(page));
                 Box::pin(async move {
                     SignInStep::Redirect(match asked {
                         Some(asked) => asked.await,
-                        None => Err(nobody().to_string()),
+                        None => Err(no_consent().to_string()),
                     })
                 })
             }
@@ -205,6 +205,6 @@ impl Authorizing {
     }
 }
 
-fn nobody() -> io::Error {
+fn no_consent() -> io::Error {
     io::Error::other("there is no way to ask a person")
 }

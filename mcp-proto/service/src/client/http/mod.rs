@@ -121,7 +121,7 @@ impl HttpClientService {
         });
         let all = sink.clone();
         let wire = Wire::of_client(now, Box::new(move |line: &str| all(line)));
-        let last_shown = wire.told();
+        let last_shown = wire.last_shown();
         self.wire = Some(wire);
         self.exchanges.set_wires(Box::new(move |number| {
             let sink = sink.clone();

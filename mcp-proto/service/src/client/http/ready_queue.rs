@@ -36,7 +36,7 @@ impl ReadyQueue {
 
     /// Swaps the queue with `ids`, which must be empty.
     pub(super) fn take(&self, ids: &mut Vec<ExchangeId>) {
-        self.0.look(|woken| mem::swap(woken, ids));
+        self.0.with(|woken| mem::swap(woken, ids));
     }
 }
 

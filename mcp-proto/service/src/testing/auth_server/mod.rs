@@ -266,7 +266,7 @@ impl AuthServer {
 
     /// The verdict about a request that needs scopes, separated by spaces.
     pub fn authorize_for(&self, head: &Head, scopes: &str) -> Authorization {
-        self.0.lock().judge(head, scopes)
+        self.0.lock().check_token(head, scopes)
     }
 }
 
@@ -402,7 +402,7 @@ impl AuthServerState {
     }
 
     /// The verdict about a request to the protected server.
-    fn judge(&mut self, head: &Head, scopes: &str) -> Authorization {
+    fn check_token(&mut self, head: &Head, scopes: &str) -> Authorization {
         let scheme = if self.proofs.binds { "DPoP" } else { "Bearer" };
         let place = format!("{}/.well-known/oauth-protected-resource", self.issuer);
         let metadata = format!("resource_metadata=\"{place}\"");

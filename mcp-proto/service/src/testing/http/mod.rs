@@ -93,7 +93,7 @@ impl Http {
     }
 
     /// Polls each woken task once; returns whether there was any.
-    pub(super) fn look(&mut self, client: &Client, wire: &Wire) -> bool {
+    pub(super) fn run_round(&mut self, client: &Client, wire: &Wire) -> bool {
         if self.site.is_none() && !self.open(client, wire) {
             return false;
         }
@@ -110,7 +110,7 @@ impl Http {
         for handler in handlers {
             tasks.spawn(handler);
         }
-        let served = tasks.run() | self.hosted.look();
+        let served = tasks.run() | self.hosted.run_round();
         self.client.run() || served
     }
 
@@ -158,9 +158,9 @@ impl Http {
         let config = self.config.clone();
         let server = HttpServer::new(catalog, config, move || bits.bits(), spawn);
         let mut tasks = TestTasks::default();
-        let tended = server.clone();
+        let background = server.clone();
         let mut timer = Timer::new(&self.clock);
-        tasks.spawn(Box::pin(async move { tended.run_background(&mut timer).await }));
+        tasks.spawn(Box::pin(async move { background.run_background(&mut timer).await }));
         self.site = Some(Site { server, tasks, spawned });
         self.starts += 1;
     }

@@ -52,15 +52,15 @@ struct NetState {
 
 #[derive(Default)]
 struct Connection {
-    to_server: Way,
-    to_client: Way,
+    to_server: Direction,
+    to_client: Direction,
     /// True if the connection was cut: both ends get a reset.
     is_cut: bool,
 }
 
 /// One direction of a connection.
 #[derive(Default)]
-struct Way {
+struct Direction {
     lane: Lane,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -69,13 +69,13 @@ struct Way {
     /// True if the end was read.
     is_over: bool,
     /// True if the reader is gone.
-    is_deaf: bool,
+    is_read_closed: bool,
     /// True if the writer is gone.
-    is_mute: bool,
+    is_write_closed: bool,
 }
 
 /// Result of a read at an end of a connection.
-pub(super) enum Found {
+pub(super) enum ReadResult {
     Read(io::Result<Bytes>),
     /// More bytes arrive at this time.
     Later(Instant),
@@ -146,10 +146,16 @@ impl Net {
         core::mem::take(&mut self.state.lock().arrived)
     }
 
-    pub(super) fn read(&self, now: Instant, number: u64, end: End, context: &Context<'_>) -> Found {
+    pub(super) fn read(
+        &self,
+        now: Instant,
+        number: u64,
+        end: End,
+        context: &Context<'_>,
+    ) -> ReadResult {
         let mut state = self.state.lock();
         let Some(connection) = state.connections.get_mut(&number) else {
-            return Found::Read(Ok(Bytes::new()));
+            return ReadResult::Read(Ok(Bytes::new()));
         };
         let is_cut = connection.is_cut;
         let (found, writer) = connection.read_by(end).read(now, context, is_cut);
@@ -172,26 +178,26 @@ impl Net {
         let Some(connection) = connections.get_mut(&number) else {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
         };
-        let way = connection.written_by(end);
-        if way.is_deaf || way.lane.has_ended() {
+        let direction = connection.written_by(end);
+        if direction.is_read_closed || direction.lane.has_ended() {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
         }
-        let free = WINDOW.saturating_sub(way.lane.waiting());
+        let free = WINDOW.saturating_sub(direction.lane.waiting());
         if free == 0 && !data.is_empty() {
-            way.writer = Some(context.waker().clone());
+            direction.writer = Some(context.waker().clone());
             return Poll::Pending;
         }
         let armed = match end {
             End::Client => cut_request.take(),
             End::Server => cut_response.take(),
         };
-        way.cut_after = armed.or(way.cut_after);
+        direction.cut_after = armed.or(direction.cut_after);
         let count = data.len().min(free);
-        let arrives = way.cut_after.map_or(count, |left| left.min(count));
+        let arrives = direction.cut_after.map_or(count, |left| left.min(count));
         let bytes = Bytes::copy_from_slice(data.get(..arrives).unwrap_or_default());
-        way.lane.send(now, bytes, network, random);
-        let mut woken = alloc::vec![way.reader.take()];
-        match &mut way.cut_after {
+        direction.lane.send(now, bytes, network, random);
+        let mut woken = alloc::vec![direction.reader.take()];
+        match &mut direction.cut_after {
             Some(left) if *left <= count => woken.extend(connection.cut_behind(now, end)),
             Some(left) => *left -= count,
             None => {}
@@ -206,13 +212,13 @@ impl Net {
         let mut state = self.state.lock();
         let Some(connection) = state.connections.get_mut(&number) else { return };
         let written = connection.written_by(end);
-        written.is_mute = true;
+        written.is_write_closed = true;
         written.lane.end(now);
         let mut woken = alloc::vec![written.reader.take()];
         let read = connection.read_by(end);
-        read.is_deaf = true;
+        read.is_read_closed = true;
         woken.push(read.writer.take());
-        if connection.to_server.is_mute && connection.to_client.is_mute {
+        if connection.to_server.is_write_closed && connection.to_client.is_write_closed {
             state.connections.remove(&number);
         }
         drop(state);
@@ -263,14 +269,14 @@ impl Net {
 }
 
 impl Connection {
-    fn written_by(&mut self, end: End) -> &mut Way {
+    fn written_by(&mut self, end: End) -> &mut Direction {
         match end {
             End::Client => &mut self.to_server,
             End::Server => &mut self.to_client,
         }
     }
 
-    fn read_by(&mut self, end: End) -> &mut Way {
+    fn read_by(&mut self, end: End) -> &mut Direction {
         match end {
             End::Client => &mut self.to_client,
             End::Server => &mut self.to_server,
@@ -297,33 +303,37 @@ impl Connection {
     }
 
     fn take_wakers(&mut self) -> Vec<Waker> {
-        let ways = [&mut self.to_server, &mut self.to_client];
-        ways.into_iter().flat_map(|way| [way.reader.take(), way.writer.take()]).flatten().collect()
+        let directions = [&mut self.to_server, &mut self.to_client];
+        directions
+            .into_iter()
+            .flat_map(|direction| [direction.reader.take(), direction.writer.take()])
+            .flatten()
+            .collect()
     }
 }
 
-impl Way {
+impl Direction {
     /// Reads from this direction; also returns the waker of a writer that waits for room.
     fn read(
         &mut self,
         now: Instant,
         context: &Context<'_>,
         is_cut: bool,
-    ) -> (Found, Option<Waker>) {
+    ) -> (ReadResult, Option<Waker>) {
         let over =
             || if is_cut { Err(ErrorKind::ConnectionReset.into()) } else { Ok(Bytes::new()) };
         if self.is_over {
-            return (Found::Read(over()), None);
+            return (ReadResult::Read(over()), None);
         }
         match self.lane.receive(now) {
             Some(bytes) if bytes.is_empty() => {
                 self.is_over = true;
-                (Found::Read(over()), self.writer.take())
+                (ReadResult::Read(over()), self.writer.take())
             }
-            Some(bytes) => (Found::Read(Ok(bytes)), self.writer.take()),
+            Some(bytes) => (ReadResult::Read(Ok(bytes)), self.writer.take()),
             None => {
                 self.reader = Some(context.waker().clone());
-                (self.lane.next().map_or(Found::Nothing, Found::Later), None)
+                (self.lane.next().map_or(ReadResult::Nothing, ReadResult::Later), None)
             }
         }
     }

@@ -13,7 +13,7 @@ use super::super::auth_server::AuthServer;
 use super::super::clock::{Clock, Timer};
 #[cfg(feature = "auth")]
 use super::auth_socket::AuthSocket;
-use super::net::{End, Found, Net};
+use super::net::{End, Net, ReadResult};
 use crate::{Clock as _, Connecting};
 use mcp_proto::Instant;
 #[cfg(feature = "auth")]
@@ -38,9 +38,9 @@ impl Socket {
         loop {
             let now = self.timer.now();
             match self.net.read(now, self.number, self.end, context) {
-                Found::Read(read) => return Poll::Ready(read),
-                Found::Nothing => return Poll::Pending,
-                Found::Later(at) => {
+                ReadResult::Read(read) => return Poll::Ready(read),
+                ReadResult::Nothing => return Poll::Pending,
+                ReadResult::Later(at) => {
                     if self.timer.poll_timer(context, at).is_pending() {
                         return Poll::Pending;
                     }

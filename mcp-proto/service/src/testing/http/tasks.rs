@@ -36,7 +36,7 @@ impl TestTasks {
     pub(in super::super) fn run(&mut self) -> bool {
         let mut ran = false;
         self.all.retain_mut(|task| {
-            if !task.woken.look() {
+            if !task.woken.take() {
                 return true;
             }
             ran = true;

@@ -23,7 +23,7 @@ use mcp_proto::server::{Input, Outcome, Request};
 use mcp_proto::{ErrorData, Instant};
 
 /// A call with everything that it needs to become a task.
-pub(crate) struct Held {
+pub(crate) struct TaskCandidate {
     manager: TaskManager,
     host: Arc<TaskHost>,
     tasks: Tasks,
@@ -38,13 +38,13 @@ pub(crate) struct Held {
     own_cancel: Arc<Cancel>,
 }
 
-enum HeldStep {
+enum CandidateStep {
     Done(Outcome),
     /// The handler has exceeded its time.
     Due,
 }
 
-impl Held {
+impl TaskCandidate {
     /// A tool call; `None` if it does not become a task automatically, or if no adapter can run
     /// tasks.
     pub(crate) fn new(
@@ -71,18 +71,18 @@ impl Held {
     }
 
     /// The mailbox and the cancellation for the handler.
-    pub(crate) fn ends(&self) -> (Arc<ServiceMailbox>, Arc<Cancel>) {
+    pub(crate) fn handler_side(&self) -> (Arc<ServiceMailbox>, Arc<Cancel>) {
         (self.own_mailbox.clone(), self.own_cancel.clone())
     }
 
     /// Wraps the call of a handler.
-    pub(crate) fn hold(self, call: HandlerCall) -> HandlerCall {
+    pub(crate) fn wrap(self, call: HandlerCall) -> HandlerCall {
         let handler = match call {
             HandlerCall::Done(outcome) => return HandlerCall::Done(outcome),
             HandlerCall::Future(handler) => handler,
         };
         let clock = self.host.clock();
-        let (mailbox, cancel) = self.ends();
+        let (mailbox, cancel) = self.handler_side();
         let driven = Driven::new(handler, mailbox, cancel, clock);
         HandlerCall::Future(Box::pin(self.run(driven)))
     }
@@ -91,8 +91,8 @@ impl Held {
         let mut due = self.tasks.after().map_or(Instant::NEVER, |after| driven.clock.now() + after);
         loop {
             match poll_fn(|context| self.poll(context, &mut driven, due)).await {
-                HeldStep::Done(outcome) => return outcome,
-                HeldStep::Due => match self.store().await {
+                CandidateStep::Done(outcome) => return outcome,
+                CandidateStep::Due => match self.store().await {
                     Ok((id, record)) => {
                         let place = (&self.manager, &self.host);
                         TaskRun::new(place, id, &record, driven).spawn();
@@ -105,18 +105,23 @@ impl Held {
         }
     }
 
-    fn poll(&self, context: &mut Context<'_>, driven: &mut Driven, due: Instant) -> Poll<HeldStep> {
+    fn poll(
+        &self,
+        context: &mut Context<'_>,
+        driven: &mut Driven,
+        due: Instant,
+    ) -> Poll<CandidateStep> {
         if self.cancel.is_set() {
             driven.cancel().set();
         }
         let polled = driven.poll(context, |command| self.mailbox.command(command));
         if let Poll::Ready(outcome) = polled {
-            return Poll::Ready(HeldStep::Done(outcome));
+            return Poll::Ready(CandidateStep::Done(outcome));
         }
         if self.cancel.is_set() {
             return Poll::Pending;
         }
-        driven.poll_timer(context, due).map(|()| HeldStep::Due)
+        driven.poll_timer(context, due).map(|()| CandidateStep::Due)
     }
 
     /// Stores the task, within 10 s.

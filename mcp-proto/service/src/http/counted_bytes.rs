@@ -6,12 +6,12 @@ use super::ServerShared;
 use mcp_proto::server::Account;
 
 /// Bytes and their share of the server's budget.
-struct Held {
+struct CountedBytes {
     data: Bytes,
     _account: Account,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.data
     }
@@ -20,13 +20,13 @@ impl AsRef<[u8]> for Held {
 impl ServerShared {
     /// Returns the same bytes, which count against `Limits::max_endpoint_bytes` until the last copy
     /// is dropped.
-    pub(super) fn hold(&self, data: Bytes) -> Bytes {
+    pub(super) fn count_bytes(&self, data: Bytes) -> Bytes {
         if data.len() <= Account::UNCOUNTED {
             return data;
         }
         let mut account = self.config.server.account();
         account.set(data.len());
-        Bytes::from_owner(Held { data, _account: account })
+        Bytes::from_owner(CountedBytes { data, _account: account })
     }
 
     /// Returns whether the endpoint must drop events kept for resumption, or report refusals.
