@@ -59,7 +59,7 @@ impl Context {
     /// Sends progress: a number that must increase from call to call, or a [`Progress`] with a
     /// total and a message. The notification is dropped if the client did not ask for progress, or
     /// if the number does not increase or is not finite. It is also dropped after the end of the
-    /// request, and while the client has more than 1 MiB of unread output.
+    /// request, and while more than 1 MiB of output to the client is unwritten.
     pub fn progress(&self, progress: impl Into<Progress>) {
         if self.call.wants_progress {
             self.notify(Notification::Progress(progress.into()));
@@ -80,7 +80,7 @@ impl Context {
     /// Sends a log message about this request: a string, or any other value. The message is dropped
     /// unless the registry declares [`logging`](crate::Registry::logging) and the client asked for
     /// this level. It is also dropped if the value cannot be serialized, after the end of the
-    /// request, and while the client has more than 1 MiB of unread output.
+    /// request, and while more than 1 MiB of output to the client is unwritten.
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
@@ -102,7 +102,8 @@ impl Context {
 
     /// Sends a notification about this request, as
     /// [`Server::notify`](mcp_proto::server::Server::notify) does. A notification that this method
-    /// refuses is dropped, and so is any while the client has more than 1 MiB of unread output.
+    /// refuses is dropped, and so is any while more than 1 MiB of output to the client is
+    /// unwritten.
     pub fn notify(&self, notification: Notification) {
         self.mailbox.command(Command::Notify(self.about, notification));
     }
@@ -185,7 +186,7 @@ impl Context {
         Err(MissingScopes::new(Scopes::words(scopes)))
     }
 
-    /// The facts that this request has about the client.
+    /// The client of this request: its version, capabilities and principal.
     pub fn peer(&self) -> &Peer {
         &self.call.peer
     }

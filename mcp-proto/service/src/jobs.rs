@@ -96,7 +96,11 @@ pub(super) enum StartedJob {
 }
 
 /// Calls a handler. A panic gives an error.
-fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> HandlerCall) -> StartedJob {
+fn call_handler(
+    reply: Reply,
+    cancel: Arc<Cancel>,
+    call: impl FnOnce() -> HandlerCall,
+) -> StartedJob {
     let running = catch_unwind(AssertUnwindSafe(call));
     match running.unwrap_or_else(|_| HandlerCall::Done(panicked())) {
         HandlerCall::Future(future) => StartedJob::Pending(Job { reply, cancel, future }),
@@ -113,7 +117,7 @@ pub(super) fn begin(
     cancel: Arc<Cancel>,
     call: impl FnOnce() -> HandlerCall,
 ) -> StartedJob {
-    match make(reply, cancel, call) {
+    match call_handler(reply, cancel, call) {
         StartedJob::Pending(job) => job.poll_first(),
         done @ StartedJob::Done(..) => done,
     }
@@ -133,7 +137,7 @@ impl Jobs {
         call: impl FnOnce() -> HandlerCall,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
-        let mut job = match make(reply, cancel, call) {
+        let mut job = match call_handler(reply, cancel, call) {
             StartedJob::Pending(job) => job,
             StartedJob::Done(reply, outcome) => return Progressed::Done(reply, outcome),
         };

@@ -54,23 +54,23 @@
 //! | to | read |
 //! |---|---|
 //! | register async handlers | [`Registry`], [`Handler`] |
-//! | see what a handler can do | [`Context`] |
+//! | report progress, log, and notice cancellation in a handler | [`Context`] |
 //! | share state between handlers | [`Registry::with`] |
-//! | offer something to some callers only | [`Registry::only_for`] |
-//! | put one registry into another | [`Registry::mount`] |
+//! | offer an entry to some callers only | [`Registry::only_for`] |
+//! | mount one registry in another | [`Registry::mount`] |
 //! | put a function around handlers | [`Registry::around`] |
 //! | let calls of a tool become tasks | [`Registry::tasks`], [`TaskManager`], [`TaskStore`] |
-//! | serve and connect on a runtime of your own | [`runtime`] |
+//! | serve and connect on another runtime | [`runtime`] |
 //! | serve a byte stream | [`Service`], [`Io`] |
 //! | serve HTTP | [`HttpServer`] |
 //! | write a client | [`Client`]; [`ClientService`] and [`HttpClientService`] drive it |
-//! | change what is offered while the server runs | [`Catalog`] |
+//! | change the registry while the server runs | [`Catalog`] |
 //! | start a server as a child process | [`Command`], [`ProcessGroup`] |
 //! | test both sides in virtual time | the module `testing`, feature `testing` |
 //!
-//! # A loop of your own
+//! # Your own loop
 //!
-//! | verb | when |
+//! | method | when |
 //! |---|---|
 //! | [`Drive::handle_bytes`], [`Drive::handle_eof`] | something was read; the input has ended |
 //! | [`Drive::handle_stop`] | a signal asks to stop |
@@ -85,13 +85,13 @@
 //! | feature | adds |
 //! |---|---|
 //! | `auth` | sign-in of clients over HTTP; see [`auth`] |
-//! | `jwt` | `JwtVerifier`: tokens of clients that are JWTs, with the crate `jsonwebtoken` |
+//! | `jwt` | `JwtVerifier`: verification of tokens that are JWTs, with the crate `jsonwebtoken` |
 //! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
 //! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
 //! | `skills` | `Registry::skill`, `Client::read_skill`; see `mcp_proto::ext::skills` |
-//! | `testing` | both sides in one place, with virtual time |
-//! | `sign` | keys of clients that sign for a sign-in |
-//! | `tls` | `https` URLs of clients, with rustls and the authorities that the platform trusts |
+//! | `testing` | client and server in one test, with virtual time |
+//! | `sign` | signing keys of clients, for a sign-in |
+//! | `tls` | `https` URLs of clients, with rustls and the platform's certificate authorities |
 //! | `tracing` | spans of requests and calls; see `Catalog::on_span` |
 //! | `validate` | JSON Schema for arguments, structured content and forms; see [`schema`] |
 

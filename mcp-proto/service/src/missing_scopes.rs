@@ -38,7 +38,7 @@ impl fmt::Display for MissingScopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "this needs a token with the scopes `{}`, and the token of the request lacks some; \
+            "the call needs a token with the scopes `{}`, but the token of the request lacks some; \
              sign in again and ask for them",
             self.scopes.to_param()
         )

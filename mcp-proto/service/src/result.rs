@@ -57,7 +57,7 @@ impl fmt::Display for Interrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InputRequired(required) => required.fmt(f),
-            Self::Task(_) => f.write_str("the call goes on as a task"),
+            Self::Task(_) => f.write_str("the call continues as a task"),
             Self::Error(error) => error.fmt(f),
         }
     }

@@ -17,7 +17,7 @@ use super::input::Round;
 use super::jobs::{Jobs, Progressed};
 use super::mailbox::wake;
 use super::service_mailbox::{Cancel, CatalogUpdate, Command, ServiceMailbox};
-use super::session::{Questions, Session, SessionScope};
+use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::TaskCandidate;
 use super::trace::{Span, fault};
 use mcp_proto::ErrorData;
@@ -64,7 +64,7 @@ pub(super) struct Runner {
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
     /// Notifications that were dropped because the client does not read.
     lost: Lost,
-    questions: Questions,
+    input_requests: OpenInputRequests,
 }
 
 impl Runner {
@@ -76,7 +76,7 @@ impl Runner {
 
     /// A runner that gets no updates of the catalog: it checks the generation itself, or ends
     /// before an update matters.
-    pub(super) fn of_one(catalog: &Catalog) -> Self {
+    pub(super) fn without_updates(catalog: &Catalog) -> Self {
         let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
         let offer = catalog.offer();
         Self::with(offer, mailbox)
@@ -85,8 +85,8 @@ impl Runner {
     fn with(offer: CatalogSnapshot, mailbox: Arc<ServiceMailbox>) -> Self {
         let jobs = Jobs::new(mailbox.clone());
         let lost = Lost::default();
-        let questions = Questions::default();
-        Self { offer, jobs, mailbox, spawn: None, lost, questions }
+        let input_requests = OpenInputRequests::default();
+        Self { offer, jobs, mailbox, spawn: None, lost, input_requests }
     }
 
     /// Handles an event of the machine.
@@ -103,7 +103,7 @@ impl Runner {
                 self.offer.end_session(session, handler);
             }
             ServerEvent::InputAnswered { input, answer } => {
-                wake(self.questions.answer(input, answer));
+                wake(self.input_requests.answer(input, answer));
             }
             ServerEvent::PeerFault(error) => fault(&error),
             // Other events concern no handler.
@@ -157,14 +157,14 @@ impl Runner {
             }
             Command::Respond(reply, outcome) => {
                 self.jobs.forget(reply.id());
-                self.tell_lost(now, scope, reply.id());
+                self.report_lost(now, scope, reply.id());
                 scope.respond(now, reply, outcome);
             }
             // Only requests of sessions have streams that can be closed, and those are not handled
             // here.
             Command::CloseStream(_) => {}
             Command::Session(command) => {
-                wake(self.questions.apply_command(now, scope, *command, is_full));
+                wake(self.input_requests.apply_command(now, scope, *command, is_full));
             }
         }
     }
@@ -218,12 +218,12 @@ impl Runner {
                 self.apply_command(now, scope, command, is_full);
             }
         }
-        self.tell_lost(now, scope, reply.id());
+        self.report_lost(now, scope, reply.id());
         scope.respond(now, reply, outcome);
     }
 
     /// Reports the number of dropped notifications about a request.
-    fn tell_lost(&mut self, now: Instant, scope: &mut impl Scope, about: ReplyId) {
+    fn report_lost(&mut self, now: Instant, scope: &mut impl Scope, about: ReplyId) {
         if let Some(lost) = self.lost.take(about) {
             let _ = scope.notify(now, about, lost);
         }
@@ -339,5 +339,5 @@ impl CatalogSnapshot {
 
 /// Error for a request whose handler was removed.
 pub(super) fn gone() -> Outcome {
-    Outcome::Error(ErrorData::internal("what was asked for has been removed"))
+    Outcome::Error(ErrorData::internal("the handler of the request was removed"))
 }

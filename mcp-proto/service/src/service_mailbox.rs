@@ -140,7 +140,7 @@ impl ServiceMailbox {
     }
 
     /// Requests a visit to the endpoint.
-    pub(super) fn ask_for_visit(&self) {
+    pub(super) fn request_visit(&self) {
         self.add(|work| work.visit = true);
     }
 

@@ -96,7 +96,7 @@ impl Signer for Es256Key {
     fn sign(&self, input: &[u8]) -> AuthFuture<io::Result<Vec<u8>>> {
         let signature = self.pair.sign(&SystemRandom::new(), input);
         let signature = signature.map(|signature| signature.as_ref().to_vec());
-        Box::pin(ready(signature.map_err(|_| io::Error::other("nothing was signed"))))
+        Box::pin(ready(signature.map_err(|_| io::Error::other("signing failed"))))
     }
 }
 
@@ -110,7 +110,7 @@ impl fmt::Debug for Es256Key {
 fn new_key() -> io::Result<Vec<u8>> {
     let random = SystemRandom::new();
     let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
-    let document = document.map_err(|_| io::Error::other("no key was made"))?;
+    let document = document.map_err(|_| io::Error::other("no key could be generated"))?;
     Ok(document.as_ref().to_vec())
 }
 

@@ -110,7 +110,9 @@ impl Bridge {
                 async move {
                     match chosen {
                         Some(bridge) => bridge.request(method, params, context).await,
-                        None => Outcome::Error(ErrorData::internal("no server is for this client")),
+                        None => Outcome::Error(ErrorData::internal(
+                            "there is no server for this client",
+                        )),
                     }
                 }
             },

@@ -83,7 +83,7 @@ impl Failures {
     }
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is learned by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 struct UpstreamState {
     bridge: Bridge,
     waiting: BTreeMap<ReplyId, WaitingRequest>,

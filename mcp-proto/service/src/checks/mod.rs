@@ -4,7 +4,7 @@
 #[expect(
     clippy::unnecessary_wraps,
     clippy::unused_self,
-    reason = "the same verbs as with the feature"
+    reason = "the same methods as with the feature"
 )]
 mod nothing;
 #[cfg(feature = "validate")]

@@ -27,7 +27,7 @@ pub(super) enum Ask {
         params: Json,
     },
     /// A call with a method of its own on the machine.
-    Verb {
+    MachineCall {
         method: &'static str,
         start: Box<Start>,
     },
@@ -56,7 +56,7 @@ impl Ask {
         + Send
         + 'static,
     ) -> Self {
-        Self::Verb { method, start: Box::new(start) }
+        Self::MachineCall { method, start: Box::new(start) }
     }
 
     /// The same tool call, whose response may be a task.
@@ -77,7 +77,7 @@ impl Ask {
         match self {
             Self::Call { method, params } => client.call(now, method, params, options),
             Self::StartTool { params } => client.start_tool(now, params, options),
-            Self::Verb { start, .. } => start(client, now, options),
+            Self::MachineCall { start, .. } => start(client, now, options),
         }
     }
 
@@ -110,12 +110,12 @@ impl Ask {
         Self::call(method, params)
     }
 
-    /// The method and the parameters, for a trace; a `Verb` has no parameters.
+    /// The method and the parameters, for a trace; a `MachineCall` has no parameters.
     pub(super) fn about(&self) -> (&str, Option<&Json>) {
         match self {
             Self::Call { method, params } => (method, Some(params)),
             Self::StartTool { params } => ("tools/call", Some(params)),
-            Self::Verb { method, .. } => (method, None),
+            Self::MachineCall { method, .. } => (method, None),
         }
     }
 }

@@ -8,7 +8,7 @@ use mcp_proto::auth::{AuthError, Authorizer};
 use crate::mailbox::Mailbox;
 
 /// A call of a method of the authorizer.
-pub(super) type AuthorizerVerb = dyn FnOnce(&mut Authorizer, Instant) + Send;
+pub(super) type AuthorizerCall = dyn FnOnce(&mut Authorizer, Instant) + Send;
 
 /// Result of a sign-in, shared by the future that waits for it and the service.
 #[derive(Default)]

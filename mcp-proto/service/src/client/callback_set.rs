@@ -1,4 +1,4 @@
-//! Callbacks of an application: input for servers, and notifications of what they do.
+//! Callbacks of an application, for requests for input and for events of a server.
 //!
 //! In: functions. Out: a future for each input that a server requests.
 
@@ -104,7 +104,8 @@ where
         let answering = f(params);
         Box::pin(async move {
             let result = answering.await.into_answer()?;
-            Json::encode(&result).map_err(|_| ErrorData::internal("the answer is no JSON"))
+            Json::encode(&result)
+                .map_err(|_| ErrorData::internal("the answer cannot be written as JSON"))
         })
     })
 }

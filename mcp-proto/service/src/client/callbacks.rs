@@ -84,8 +84,8 @@ impl Client {
         self.mailbox.change(|callbacks, _| callbacks.unauthorized = Some(Arc::new(f)));
     }
 
-    /// Over HTTP, calls `f` when a legacy server has no stream for what it sends outside of calls:
-    /// every subscription ends with this error, also later ones.
+    /// Over HTTP, calls `f` when a legacy server has no stream for messages outside of calls: every
+    /// subscription ends with this error, also later ones.
     pub fn on_no_stream(&self, f: impl Fn(&CallError) + Send + Sync + 'static) {
         self.mailbox.change(|callbacks, _| callbacks.no_stream = Some(Arc::new(f)));
     }

@@ -18,7 +18,7 @@ use super::super::lock::Lock;
 use super::super::mailbox::Mailbox;
 use super::ask::Ask;
 #[cfg(feature = "auth")]
-use super::auth_slot::{AuthSlot, AuthorizerVerb};
+use super::auth_slot::{AuthSlot, AuthorizerCall};
 use super::callback_set::Callbacks;
 use super::closed::Closed;
 use super::feed::Feed;
@@ -46,7 +46,7 @@ pub(super) enum ClientCommand {
         filter: SubscriptionFilter,
     },
     /// Another method of the machine, whose result is ignored.
-    Verb(Box<Verb>),
+    MachineCall(Box<MachineCall>),
     /// Over HTTP only.
     Field {
         name: String,
@@ -56,13 +56,13 @@ pub(super) enum ClientCommand {
     #[cfg(feature = "auth")]
     Authorizer {
         slot: Arc<AuthSlot>,
-        verb: Box<AuthorizerVerb>,
+        verb: Box<AuthorizerCall>,
     },
     Close,
 }
 
 /// A call of a method of the machine.
-pub(super) type Verb = dyn FnOnce(&mut Client, Instant) + Send;
+pub(super) type MachineCall = dyn FnOnce(&mut Client, Instant) + Send;
 
 /// Callbacks of the application for one call.
 #[derive(Default)]
@@ -191,7 +191,7 @@ impl ClientMailbox {
 
     /// Queues a call of a method of the machine, whose result is ignored.
     pub(super) fn apply(&self, verb: impl FnOnce(&mut Client, Instant) + Send + 'static) {
-        self.command(ClientCommand::Verb(Box::new(verb)));
+        self.command(ClientCommand::MachineCall(Box::new(verb)));
     }
 
     pub(super) fn ready(&self, input: InputId) {
@@ -276,7 +276,7 @@ impl ClientMailbox {
         self.state.with(|state| state.callbacks.clone())
     }
 
-    /// Changes the callbacks and the declared capabilities. Changes are serialized: `change` may
+    /// Changes the callbacks and the declared capabilities. Changes run one at a time: `change` may
     /// read the client, but must not change it.
     pub(super) fn change(&self, change: impl FnOnce(&mut Callbacks, &mut ClientCapabilities)) {
         let (before, is_changed) = {
@@ -289,7 +289,7 @@ impl ClientMailbox {
                 state.capabilities.clone_from(&capabilities);
                 if is_changed {
                     let declare = |client: &mut Client, _| client.set_capabilities(capabilities);
-                    state.work.commands.push(ClientCommand::Verb(Box::new(declare)));
+                    state.work.commands.push(ClientCommand::MachineCall(Box::new(declare)));
                 }
                 (mem::replace(&mut state.callbacks, callbacks), is_changed)
             })
@@ -332,6 +332,6 @@ fn refuse(command: ClientCommand, cause: &CallError) {
         ClientCommand::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
         #[cfg(feature = "auth")]
         ClientCommand::Authorizer { slot, .. } => slot.refuse(&cause.to_string()),
-        ClientCommand::Verb(_) | ClientCommand::Field { .. } | ClientCommand::Close => {}
+        ClientCommand::MachineCall(_) | ClientCommand::Field { .. } | ClientCommand::Close => {}
     }
 }

@@ -257,8 +257,8 @@ impl Client {
     }
 
     /// Changes the capabilities that the client declares: to a modern server in every request, to a
-    /// legacy one when it connects. Changes are serialized: `change` may read the client, but must
-    /// not change it.
+    /// legacy one when it connects. Changes run one at a time: `change` may read the client, but
+    /// must not change it.
     pub fn declare(&self, change: impl FnOnce(&mut ClientCapabilities)) {
         self.mailbox.change(|_, capabilities| change(capabilities));
     }
@@ -347,8 +347,8 @@ impl Client {
     /// end.
     ///
     /// The loss of a server does not end the connection over HTTP, nor if [`Config::restart`]
-    /// starts the server again: the next call connects again. A client that is not driven yet
-    /// waits.
+    /// starts the server again: the next call connects again. Also waits while the client is not
+    /// driven yet.
     ///
     /// ```
     /// # use mcp_service::Client;

@@ -344,7 +344,7 @@ impl ClientRunner {
                 }
             }
             // Errors of the method are ignored.
-            ClientCommand::Verb(verb) => binding.with(now, |client| verb(client, now)),
+            ClientCommand::MachineCall(verb) => binding.with(now, |client| verb(client, now)),
             ClientCommand::Field { name, value } => binding.set_field(now, &name, &value),
             #[cfg(feature = "auth")]
             ClientCommand::Authorizer { slot, verb } => match binding.with_authorizer(now, verb) {

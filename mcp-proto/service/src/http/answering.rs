@@ -37,7 +37,7 @@ impl Admission {
         match http::Admission::with_verdict(&hub.config, head, verdict) {
             Ok(admission) => Ok(Self { hub, admission }),
             Err(exchange) => {
-                let runner = Runner::of_one(&hub.catalog);
+                let runner = Runner::without_updates(&hub.catalog);
                 Err(Box::new(Answering::new(Instant::ZERO, hub, runner, *exchange)))
             }
         }
@@ -66,7 +66,7 @@ impl Admission {
     /// Begins the response, once the body is complete.
     pub fn answer(self, now: Instant) -> Answering {
         let Self { hub, admission } = self;
-        let runner = Runner::of_one(&hub.catalog);
+        let runner = Runner::without_updates(&hub.catalog);
         let exchange = admission.answer(now, &runner.offer.declaration);
         Answering::new(now, hub, runner, exchange)
     }
@@ -74,7 +74,7 @@ impl Admission {
     /// Begins the response, with a body that the caller has read.
     pub(super) fn answer_with(self, now: Instant, body: &Bytes) -> Answering {
         let Self { hub, admission } = self;
-        let runner = Runner::of_one(&hub.catalog);
+        let runner = Runner::without_updates(&hub.catalog);
         let exchange = admission.answer_with(now, &runner.offer.declaration, body);
         Answering::new(now, hub, runner, exchange)
     }

@@ -110,7 +110,7 @@ impl Connections {
         // A waker may run any code, so wake without the lock.
         if let Some(meter) = &victim {
             meter.is_closing.store(true, Ordering::Relaxed);
-            meter.mailbox.ask_for_visit();
+            meter.mailbox.request_visit();
         }
         victim.is_some()
     }

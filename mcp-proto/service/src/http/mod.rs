@@ -274,7 +274,7 @@ impl ServerShared {
             // The visitor itself needs no wake.
             EndpointAction::Wake(EndpointWaker(mailbox))
                 if visit.as_ref().is_some_and(|visit| Arc::ptr_eq(&visit.visitor.0, &mailbox)) => {}
-            EndpointAction::Wake(EndpointWaker(mailbox)) => mailbox.ask_for_visit(),
+            EndpointAction::Wake(EndpointWaker(mailbox)) => mailbox.request_visit(),
             EndpointAction::Event(ServerEvent::Request(request)) => {
                 // Another connection may have cancelled the request by now.
                 let offer = {
@@ -308,7 +308,7 @@ impl ServerShared {
                 offer.end_session(session, handler);
             }
             ServerEvent::InputAnswered { input, answer } => {
-                let waker = self.shared.lock().questions.answer(input, answer);
+                let waker = self.shared.lock().input_requests.answer(input, answer);
                 wake(waker);
             }
             event => {
@@ -367,7 +367,7 @@ impl ServerShared {
         mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
         let (leftover, deferred) = self.share(|shared| {
-            let leftover = self.catch_up(now, shared);
+            let leftover = self.apply_queued(now, shared);
             shared.endpoint.respond(now, reply, outcome);
             if let Some(visit) = &mut visit {
                 (visit.visits)(&mut shared.endpoint);
@@ -380,9 +380,9 @@ impl ServerShared {
 
     /// Applies the queued reports. They are taken and applied under one lock: otherwise a response
     /// could overtake earlier reports of its handler, which would be lost.
-    fn catch_up(&self, now: Instant, shared: &mut Shared) -> Leftover {
+    fn apply_queued(&self, now: Instant, shared: &mut Shared) -> Leftover {
         match self.mailbox.take_commands() {
-            Some((commands, news)) => shared.catch_up(now, commands, news, &self.running),
+            Some((commands, news)) => shared.apply_queued(now, commands, news, &self.running),
             None => Leftover::default(),
         }
     }
@@ -404,7 +404,7 @@ impl ServerShared {
                 if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
                     shared.endpoint.handle_timeout(now);
                 }
-                self.catch_up(now, shared)
+                self.apply_queued(now, shared)
             });
             leftover.finish();
             self.act(now, deferred, None);

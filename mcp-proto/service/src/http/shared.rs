@@ -13,7 +13,7 @@ use super::super::catalog::CatalogSnapshot;
 use super::super::commands::Commands;
 use super::super::lock::Lock;
 use super::super::service_mailbox::{Cancel, CatalogUpdate, Command};
-use super::super::session::Questions;
+use super::super::session::OpenInputRequests;
 use super::visitor::EndpointWaker;
 use mcp_proto::Instant;
 use mcp_proto::http::Endpoint;
@@ -22,7 +22,7 @@ use mcp_proto::server::ReplyId;
 pub(super) struct Shared {
     pub(super) endpoint: Endpoint<EndpointWaker>,
     pub(super) offer: CatalogSnapshot,
-    pub(super) questions: Questions,
+    pub(super) input_requests: OpenInputRequests,
     /// Time at which the background task runs next.
     pub(super) background_due: Instant,
 }
@@ -44,11 +44,16 @@ impl Leftover {
 
 impl Shared {
     pub(super) fn new(endpoint: Endpoint<EndpointWaker>, offer: CatalogSnapshot) -> Self {
-        Self { endpoint, offer, questions: Questions::default(), background_due: Instant::NEVER }
+        Self {
+            endpoint,
+            offer,
+            input_requests: OpenInputRequests::default(),
+            background_due: Instant::NEVER,
+        }
     }
 
     /// Applies queued commands and an update of the catalog.
-    pub(super) fn catch_up(
+    pub(super) fn apply_queued(
         &mut self,
         now: Instant,
         commands: Commands,
@@ -86,7 +91,7 @@ impl Shared {
                 endpoint.respond(now, reply, outcome);
             }
             Command::Session(command) => {
-                return self.questions.apply_command(now, endpoint, *command, false);
+                return self.input_requests.apply_command(now, endpoint, *command, false);
             }
         }
         None

@@ -46,7 +46,7 @@ struct VisitWaker(Arc<ServiceMailbox>);
 
 impl Wake for VisitWaker {
     fn wake(self: Arc<Self>) {
-        self.0.ask_for_visit();
+        self.0.request_visit();
     }
 }
 

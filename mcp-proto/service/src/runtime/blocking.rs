@@ -141,7 +141,7 @@ pub async fn unblock<T: Send + 'static>(
     let (post, mut done) = channel();
     thread::spawn(move || post.send(f()));
     let done = poll_fn(|context| done.poll(context)).await;
-    done.unwrap_or_else(|| Err(io::Error::other("a function on a thread of its own has panicked")))
+    done.unwrap_or_else(|| Err(io::Error::other("a blocking function has panicked")))
 }
 
 fn channel<T>() -> (Post<T>, Inbox<T>) {

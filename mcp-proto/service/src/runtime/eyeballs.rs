@@ -27,7 +27,7 @@ use std::io;
 
 use mcp_proto::{Duration, Instant};
 
-/// The time after which the next attempt begins beside an open one (RFC 8305, section 5).
+/// The time after which the next attempt begins while others are open (RFC 8305, section 5).
 pub(super) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// The attempts to connect to one host.

@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// End of an attempt to connect, so many milliseconds after its beginning.
+    /// End of an attempt to connect, after this many milliseconds.
     #[derive(Clone, Copy, Debug)]
     enum Fate {
         Answers(u64),

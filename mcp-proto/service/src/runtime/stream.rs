@@ -84,7 +84,7 @@ pub(super) async fn sleep_until(clock: &mut impl Clock, at: Instant) {
 }
 
 /// Returns whether `MCP_WIRE=1` is set, to show the conversation on standard error.
-#[expect(clippy::disallowed_methods, reason = "it is for a look from outside of the application")]
+#[expect(clippy::disallowed_methods, reason = "it is a switch for debugging")]
 pub(super) fn shows_wire() -> bool {
     std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1")
 }

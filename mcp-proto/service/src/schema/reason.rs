@@ -42,7 +42,7 @@ pub(super) fn misfits<'a>(
     if list.is_empty() { None } else { Some(Misfits { list, more: errors.next().is_some() }) }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "the reasons of the others are told elsewhere")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "`reason` handles the other kinds")]
 fn misfit(error: &ValidationError<'_>, nested: usize) -> Misfit {
     let mut path = error.instance_path().to_string();
     let reason = match error.kind() {

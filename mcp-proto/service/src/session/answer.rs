@@ -54,7 +54,7 @@ impl Future for Sent {
 
 /// A request to a client: a future of its answer, an `R`. The first poll sends the request;
 /// dropping the future cancels it (`notifications/cancelled`).
-#[must_use = "the client is asked when this is awaited"]
+#[must_use = "the request is sent when this is awaited"]
 pub struct Answer<R> {
     session: Session,
     state: AnswerState,
@@ -62,7 +62,7 @@ pub struct Answer<R> {
 }
 
 /// A request to a client that is not sent.
-struct UnsentQuestion {
+struct UnsentRequest {
     request: InputRequest,
     /// The client's request that this request is about.
     about: Option<ReplyId>,
@@ -70,7 +70,7 @@ struct UnsentQuestion {
 }
 
 enum AnswerState {
-    New(UnsentQuestion),
+    New(UnsentRequest),
     Pending { slot: Arc<AnswerSlot<Json>>, method: Cow<'static, str> },
     Over,
 }
@@ -81,15 +81,15 @@ impl<R> Answer<R> {
         request: InputRequest,
         decode: fn(&Json) -> Result<R, serde_json::Error>,
     ) -> Self {
-        let state = AnswerState::New(UnsentQuestion { request, about: None, timeout: None });
+        let state = AnswerState::New(UnsentRequest { request, about: None, timeout: None });
         Self { session: session.clone(), state, decode }
     }
 
     /// Sets the longest time for the answer, counted from when the request is sent; default
     /// [`Limits::input_timeout`](mcp_proto::Limits::input_timeout).
     pub fn timeout(mut self, set: Duration) -> Self {
-        if let AnswerState::New(question) = &mut self.state {
-            question.timeout = Some(set);
+        if let AnswerState::New(unsent) = &mut self.state {
+            unsent.timeout = Some(set);
         }
         self
     }
@@ -97,14 +97,14 @@ impl<R> Answer<R> {
     /// Relates the request to one that the same client waits for. Over HTTP it is sent on the
     /// stream of that request, so that the client needs no GET stream.
     pub fn about(mut self, context: &RequestContext) -> Self {
-        if let AnswerState::New(question) = &mut self.state {
-            question.about = Some(context.about());
+        if let AnswerState::New(unsent) = &mut self.state {
+            unsent.about = Some(context.about());
         }
         self
     }
 
-    fn start(&mut self, question: UnsentQuestion) {
-        let UnsentQuestion { request, about, timeout } = question;
+    fn start(&mut self, unsent: UnsentRequest) {
+        let UnsentRequest { request, about, timeout } = unsent;
         let (ticket, slot) = AnswerSlot::new();
         self.state = AnswerState::Pending { slot, method: request.method_name() };
         let session = self.session.id;
@@ -118,7 +118,7 @@ impl<R> Future for Answer<R> {
     /// Returns [`SessionError::Closed`] if it is polled again after its result.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match mem::replace(&mut self.state, AnswerState::Over) {
-            AnswerState::New(question) => self.start(question),
+            AnswerState::New(unsent) => self.start(unsent),
             state @ (AnswerState::Pending { .. } | AnswerState::Over) => self.state = state,
         }
         let AnswerState::Pending { slot, method } = &self.state else {

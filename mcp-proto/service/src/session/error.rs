@@ -57,7 +57,7 @@ impl fmt::Display for SessionError {
         match self {
             Self::Closed => f.write_str("the session has ended"),
             Self::Full => f.write_str(
-                "the client is sent nothing more: more than 1 MiB is unread, or 1,024 messages wait",
+                "the queue of the client is full: more than 1 MiB of output or 1,024 messages",
             ),
             Self::NotSent(error) => write!(f, "nothing is sent to the client: {error}"),
             Self::Refused(error) => write!(f, "the client refused: {error}"),

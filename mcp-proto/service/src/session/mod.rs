@@ -8,7 +8,7 @@
 //! | `answer` | the futures |
 //! | `command` | the commands |
 //! | `slot` | the results, shared by futures and the service |
-//! | `questions` | the requests that clients have not answered |
+//! | `input_requests` | the requests that clients have not answered |
 //! | `scope` | the machines that execute the commands |
 //! | `error` | the errors |
 //!
@@ -26,7 +26,7 @@
 mod answer;
 mod command;
 mod error;
-mod questions;
+mod input_requests;
 mod scope;
 mod slot;
 
@@ -48,7 +48,7 @@ use mcp_proto::types::{
 pub use answer::{Answer, Sent};
 pub(super) use command::SessionCommand;
 pub use error::SessionError;
-pub(super) use questions::Questions;
+pub(super) use input_requests::OpenInputRequests;
 pub use scope::SessionScope;
 use slot::AnswerSlot;
 

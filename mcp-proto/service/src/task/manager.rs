@@ -373,7 +373,7 @@ pub(super) fn no_room() -> ErrorData {
 
 /// The error in place of an event whose record could not be read again.
 fn too_deep() -> ErrorData {
-    ErrorData::internal("what the task got is nested too deeply to be kept")
+    ErrorData::internal("the record of the task is nested too deeply")
 }
 
 impl From<StoreError> for TaskError {
@@ -389,7 +389,7 @@ impl fmt::Display for TaskError {
             Self::Store(error) => error.fmt(f),
             Self::Unreadable => f.write_str("the task cannot be read or written"),
             Self::Ended => f.write_str("the task has ended"),
-            Self::NoHost => f.write_str("no adapter serves, so that tasks cannot run"),
+            Self::NoHost => f.write_str("tasks cannot run without an adapter that serves"),
         }
     }
 }

@@ -51,7 +51,8 @@ struct KeptTask {
 }
 
 impl Default for MemoryStore {
-    /// 1,000 tasks and 64 MiB; 100 tasks and 16 MiB of each principal, and of those without one.
+    /// 1,000 tasks and 64 MiB; 100 tasks and 16 MiB for each principal, and for clients without
+    /// one.
     fn default() -> Self {
         Self {
             max_tasks: 1_000,

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | held ([`task_candidate`]) | the service of its request | an outcome, a cancellation; after its time a task is stored and the call is detached |
 //! | detached ([`run`]) | a future that the [`TaskHost`] spawns | an outcome, a cancellation, the end of the TTL |
-//! | waiting for input | nobody | `tasks/update`, which calls its handler again, detached |
+//! | waiting for input | nothing | `tasks/update`, which calls its handler again, detached |
 //!
 //! Clients may subscribe to tasks: [`watch`] reports each state.
 //!

@@ -24,8 +24,7 @@ use mcp_proto::{Duration, EraPolicy, Instant, http, server};
 /// The most rounds at one instant; beyond them the test fails.
 const MAX_ROUNDS: usize = 1_000_000;
 
-/// The most rounds without progress at one instant in which the future is woken; beyond them the
-/// test fails.
+/// The most wakes at one instant without progress; beyond them the test fails.
 const MAX_WAKES: usize = 100_000;
 
 /// A client and a server, connected by a pipe or HTTP, in virtual time. Time advances when nothing
@@ -40,34 +39,32 @@ pub struct Pair {
     client: Client,
     seed: u64,
     clock: Clock,
-    between: Between,
+    transport: PairTransport,
     woken: Arc<Woken>,
     wire: Wire,
 }
 
 /// The transport of a pair, with both sides.
-enum Between {
+enum PairTransport {
     Pipe(Box<Pipe>),
     Http(Box<Http>),
 }
 
 impl Pair {
-    /// A client, and a server with this catalog, connected by a pipe, both with the default
-    /// configuration.
+    /// A client and a server with this catalog and default configurations, connected by a pipe.
     pub fn new(catalog: impl Into<Catalog>) -> Self {
         let catalog = catalog.into();
         let clock = Clock::default();
         let tasks = HostedTasks::of(&catalog, &clock);
         let start = move |config| Box::new(Service::new(catalog.clone(), config)) as Box<dyn Drive>;
         let pipe = Pipe::new(Box::new(start), tasks);
-        Self::between(Between::Pipe(Box::new(pipe)), clock)
+        Self::with_transport(PairTransport::Pipe(Box::new(pipe)), clock)
     }
 
-    /// A client, and a server that `start` creates, at the start and for each restart, connected by
-    /// a pipe.
+    /// A client, and a server that `start` creates for each start, connected by a pipe.
     pub fn with_server(start: impl FnMut(server::Config) -> Box<dyn Drive> + 'static) -> Self {
         let pipe = Pipe::new(Box::new(start), HostedTasks::default());
-        Self::between(Between::Pipe(Box::new(pipe)), Clock::default())
+        Self::with_transport(PairTransport::Pipe(Box::new(pipe)), Clock::default())
     }
 
     /// A client, and a server with this catalog at `http://localhost/mcp`, connected by Streamable
@@ -89,17 +86,17 @@ impl Pair {
     pub fn over_http(catalog: impl Into<Catalog>) -> Self {
         let clock = Clock::default();
         let http = Http::new(catalog.into(), &clock);
-        Self::between(Between::Http(Box::new(http)), clock)
+        Self::with_transport(PairTransport::Http(Box::new(http)), clock)
     }
 
-    fn between(between: Between, clock: Clock) -> Self {
+    fn with_transport(transport: PairTransport, clock: Clock) -> Self {
         let client_config = client::Config::new(Implementation::new("pair", "1.0.0"));
         Self {
             client: Client::new(client_config.clone()),
             client_config,
             seed: 0,
             clock,
-            between,
+            transport,
             woken: Arc::default(),
             wire: Wire::default(),
         }
@@ -129,18 +126,18 @@ impl Pair {
 
     /// Sets the configuration of the server.
     pub fn server_config(mut self, config: server::Config) -> Self {
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.config = config,
-            Between::Http(http) => http.config.server = config.into(),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.config = config,
+            PairTransport::Http(http) => http.config.server = config.into(),
         }
         self
     }
 
     /// Sets the eras that the server supports.
     pub fn era_policy(mut self, era_policy: EraPolicy) -> Self {
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.config.era_policy = era_policy,
-            Between::Http(http) => http.config.server.era_policy = era_policy,
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.config.era_policy = era_policy,
+            PairTransport::Http(http) => http.config.server.era_policy = era_policy,
         }
         self
     }
@@ -148,9 +145,9 @@ impl Pair {
     /// Sets the configuration of the server over HTTP, with sessions and authorization. With a pipe
     /// only [`http::Config::server`] applies.
     pub fn http_config(mut self, config: http::Config) -> Self {
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.config = (*config.server).clone(),
-            Between::Http(http) => http.config = config,
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.config = (*config.server).clone(),
+            PairTransport::Http(http) => http.config = config,
         }
         self
     }
@@ -158,18 +155,17 @@ impl Pair {
     /// Sets the configuration of the client over HTTP, such as its URL and headers; default URL
     /// `http://localhost` with [`http::Config::path`]. Does nothing with a pipe.
     pub fn http_client_config(mut self, config: impl Into<HttpClientConfig>) -> Self {
-        if let Between::Http(http) = &mut self.between {
+        if let PairTransport::Http(http) = &mut self.transport {
             http.set_client_config(config.into());
         }
         self
     }
 
-    /// Sets the authorization server of a pair over HTTP: it gets all requests of sign-ins. Set
-    /// [`http::Config::authorize`] to check its tokens, and [`HttpClientConfig::sign_in`] for the
-    /// client.
+    /// Sets the authorization server of a pair over HTTP, for all sign-ins. Set
+    /// [`http::Config::authorize`] to check its tokens, and [`HttpClientConfig::sign_in`].
     #[cfg(feature = "auth")]
     pub fn auth_server(mut self, server: &super::AuthServer) -> Self {
-        if let Between::Http(http) = &mut self.between {
+        if let PairTransport::Http(http) = &mut self.transport {
             http.set_auth_server(server.clone());
         }
         self
@@ -177,9 +173,9 @@ impl Pair {
 
     /// Sets the latency and faults of the network; default [`Network::calm`].
     pub fn network(mut self, network: Network) -> Self {
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.set_network(network),
-            Between::Http(http) => http.set_network(network),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.set_network(network),
+            PairTransport::Http(http) => http.set_network(network),
         }
         self
     }
@@ -188,9 +184,9 @@ impl Pair {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         let random = Random::new(seed);
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.set_random(random),
-            Between::Http(http) => http.set_random(random),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.set_random(random),
+            PairTransport::Http(http) => http.set_random(random),
         }
         self
     }
@@ -212,25 +208,25 @@ impl Pair {
 
     /// Number of starts of the server.
     pub fn starts(&self) -> usize {
-        match &self.between {
-            Between::Pipe(pipe) => pipe.starts(),
-            Between::Http(http) => http.starts(),
+        match &self.transport {
+            PairTransport::Pipe(pipe) => pipe.starts(),
+            PairTransport::Http(http) => http.starts(),
         }
     }
 
     /// Number of connections that at least one side has open; 0 with a pipe.
     pub fn connections(&self) -> usize {
-        match &self.between {
-            Between::Pipe(_) => 0,
-            Between::Http(http) => http.connections(),
+        match &self.transport {
+            PairTransport::Pipe(_) => 0,
+            PairTransport::Http(http) => http.connections(),
         }
     }
 
     /// Number of sessions of legacy clients at the server; 0 with a pipe.
     pub fn sessions(&self) -> usize {
-        match &self.between {
-            Between::Pipe(_) => 0,
-            Between::Http(http) => http.sessions(),
+        match &self.transport {
+            PairTransport::Pipe(_) => 0,
+            PairTransport::Http(http) => http.sessions(),
         }
     }
 
@@ -321,51 +317,50 @@ impl Pair {
     /// [`Pair::end_of_server`].
     pub fn cut(&mut self) {
         let now = self.now();
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.cut(now),
-            Between::Http(http) => http.cut(),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.cut(now),
+            PairTransport::Http(http) => http.cut(),
         }
     }
 
     /// Ends the output of the client, on all its connections; bytes in flight arrive.
     pub fn end_of_client(&mut self) {
         let now = self.now();
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.end_of_client(now),
-            Between::Http(http) => http.end_of_client(),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.end_of_client(now),
+            PairTransport::Http(http) => http.end_of_client(),
         }
     }
 
     /// Ends the output of the server, on all its connections; bytes in flight arrive.
     pub fn end_of_server(&mut self) {
         let now = self.now();
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.end_of_server(now),
-            Between::Http(http) => http.end_of_server(),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.end_of_server(now),
+            PairTransport::Http(http) => http.end_of_server(),
         }
     }
 
-    /// Cuts the next connection that the client writes to, once `after` bytes of that write have
-    /// arrived: in the middle of the head or the body of a request. This method and those below do
-    /// nothing with a pipe.
+    /// Cuts the next connection that the client writes to, once `after` more bytes of it have
+    /// arrived: in the middle of a request. This method and those below do nothing with a pipe.
     pub fn cut_request(&mut self, after: usize) {
-        if let Between::Http(http) = &self.between {
+        if let PairTransport::Http(http) = &self.transport {
             http.cut_request(after);
         }
     }
 
-    /// Cuts the next connection that the server writes to, once `after` bytes of that write have
-    /// arrived: in the middle of the head or the body of a response. With 0 the whole response is
-    /// lost, after the server has executed the request.
+    /// Cuts the next connection that the server writes to, once `after` more bytes of it have
+    /// arrived: in the middle of a response. With 0 the response is lost, after the request was
+    /// executed.
     pub fn cut_response(&mut self, after: usize) {
-        if let Between::Http(http) = &self.between {
+        if let PairTransport::Http(http) = &self.transport {
             http.cut_response(after);
         }
     }
 
     /// Refuses new connections for this time. Open connections stay.
     pub fn refuse(&mut self, duration: Duration) {
-        if let Between::Http(http) = &self.between {
+        if let PairTransport::Http(http) = &self.transport {
             http.refuse(duration);
         }
     }
@@ -373,14 +368,14 @@ impl Pair {
     /// Restarts the server, as after a crash: its connections break, its handlers are dropped, and
     /// its sessions are lost.
     pub fn restart(&mut self) {
-        if let Between::Http(http) = &mut self.between {
+        if let PairTransport::Http(http) = &mut self.transport {
             http.restart();
         }
     }
 
     /// Restarts the server with another configuration, such as another era, or without sessions.
     pub fn restart_as(&mut self, config: http::Config) {
-        if let Between::Http(http) = &mut self.between {
+        if let PairTransport::Http(http) = &mut self.transport {
             http.config = config;
             http.restart();
         }
@@ -412,29 +407,29 @@ impl Pair {
     fn run_round(&mut self) -> bool {
         let now = self.now();
         let has_woken = self.clock.wake_due();
-        let has_progressed = match &mut self.between {
-            Between::Pipe(pipe) => {
+        let has_progressed = match &mut self.transport {
+            PairTransport::Pipe(pipe) => {
                 let waker = Waker::from(self.woken.clone());
                 pipe.run_round(now, &self.client, &self.wire, &waker)
             }
-            Between::Http(http) => http.run_round(&self.client, &self.wire),
+            PairTransport::Http(http) => http.run_round(&self.client, &self.wire),
         };
         has_woken || has_progressed
     }
 
     /// Time of the next timeout or arrival.
     fn next(&self) -> Option<Instant> {
-        let pipe = match &self.between {
-            Between::Pipe(pipe) => pipe.next(),
+        let pipe = match &self.transport {
+            PairTransport::Pipe(pipe) => pipe.next(),
             // All its timers are sleeps of the clock.
-            Between::Http(_) => None,
+            PairTransport::Http(_) => None,
         };
         pipe.into_iter().chain(self.clock.next()).min()
     }
 }
 
 impl Drop for Pair {
-    #[expect(clippy::print_stderr, reason = "whoever reads of the failure needs it")]
+    #[expect(clippy::print_stderr, reason = "it is needed to reproduce the failure")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             std::eprintln!("the seed of the pair: {}", self.seed);

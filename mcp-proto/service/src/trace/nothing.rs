@@ -13,7 +13,7 @@ pub(in super::super) struct Hook(());
 #[derive(Debug)]
 pub(in super::super) struct Span;
 
-#[expect(clippy::unused_self, reason = "spans are told, and there is none")]
+#[expect(clippy::unused_self, reason = "the same methods as with the feature")]
 impl Span {
     pub(in super::super) fn of_request(
         _request: &Request,

@@ -66,7 +66,7 @@ impl HttpLines {
                 }
                 HttpPosition::Body(0) => {
                     (self.position, self.announced) = (HttpPosition::Head, Announced::default());
-                    if let Some(line) = self.gathered() {
+                    if let Some(line) = self.take_gathered() {
                         return Some(line);
                     }
                 }
@@ -86,7 +86,7 @@ impl HttpLines {
                     match chunk_size(&line) {
                         Some(0) => {
                             self.position = HttpPosition::Trailer;
-                            if let Some(line) = self.gathered() {
+                            if let Some(line) = self.take_gathered() {
                                 return Some(line);
                             }
                         }
@@ -115,12 +115,12 @@ impl HttpLines {
 
     /// The beginning of an incomplete line or body; returned once.
     pub(super) fn beginning(&mut self) -> Option<Bytes> {
-        if self.shown { None } else { self.rest() }
+        if self.shown { None } else { self.remaining() }
     }
 
     /// The incomplete line or body, at the end of the connection.
-    pub(super) fn rest(&mut self) -> Option<Bytes> {
-        let rest = match self.position {
+    pub(super) fn remaining(&mut self) -> Option<Bytes> {
+        let remaining = match self.position {
             HttpPosition::Head | HttpPosition::Trailer => &self.input,
             HttpPosition::Body(_)
             | HttpPosition::Size
@@ -128,8 +128,8 @@ impl HttpLines {
             | HttpPosition::ChunkEnd => &self.body,
             HttpPosition::Lost => return None,
         };
-        self.shown = !rest.is_empty();
-        self.shown.then(|| Bytes::copy_from_slice(rest))
+        self.shown = !remaining.is_empty();
+        self.shown.then(|| Bytes::copy_from_slice(remaining))
     }
 
     /// Takes a line, without its line feed.
@@ -160,11 +160,11 @@ impl HttpLines {
         self.body.extend_from_slice(text.get(..room).unwrap_or_default());
         let taken = end.map_or(count, |end| end + 1);
         self.input.advance(taken);
-        Some((taken as u64, end.and_then(|_| self.gathered())))
+        Some((taken as u64, end.and_then(|_| self.take_gathered())))
     }
 
     /// Takes the gathered text, unless it is blank.
-    fn gathered(&mut self) -> Option<Bytes> {
+    fn take_gathered(&mut self) -> Option<Bytes> {
         self.shown = false;
         let body = self.body.split().freeze();
         let text = body.strip_suffix(b"\r").map_or(body.clone(), |text| body.slice_ref(text));

@@ -107,7 +107,7 @@ impl Wire {
     }
 
     pub(super) fn sent(&mut self, now: Instant, data: Bytes) {
-        self.cut_short(now);
+        self.show_incomplete(now);
         self.own.push(data);
         while let Some(line) = self.own.next() {
             self.message(now, 1, &line);
@@ -115,7 +115,7 @@ impl Wire {
     }
 
     /// Shows the beginning of an incomplete HTTP message of the peer, before the response to it.
-    fn cut_short(&mut self, now: Instant) {
+    fn show_incomplete(&mut self, now: Instant) {
         if let Some(Lines::Http(peer)) = &mut self.peer
             && let Some(line) = peer.beginning()
         {
@@ -273,7 +273,7 @@ impl Lines {
     fn finish(self) -> Option<Bytes> {
         match self {
             Self::Messages(mut reader) => reader.finish().map(text),
-            Self::Http(mut lines) => lines.rest(),
+            Self::Http(mut lines) => lines.remaining(),
         }
     }
 }

@@ -113,7 +113,7 @@ impl Authorizing {
         Box::pin(async move {
             let signed = match signed {
                 Some(signed) => signed.await,
-                None => Err(io::Error::other("there is no key")),
+                None => Err(io::Error::other("the client has no signing key")),
             };
             SignInStep::Signed(id, signed)
         })
@@ -125,7 +125,7 @@ impl Authorizing {
         Box::pin(async move {
             let given = match given {
                 Some(given) => given.await,
-                None => Err(io::Error::other("nothing gives it")),
+                None => Err(io::Error::other("there is no function for the subject token")),
             };
             SignInStep::Subject(id, given)
         })

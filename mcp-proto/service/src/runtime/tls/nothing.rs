@@ -14,7 +14,7 @@ impl Tls {
         Err(unsupported())
     }
 
-    #[expect(clippy::unused_async, reason = "it waits with the feature")]
+    #[expect(clippy::unused_async, reason = "it is async with the feature")]
     pub(in crate::runtime) async fn handshake<S: Socket>(
         &self,
         _host: &str,

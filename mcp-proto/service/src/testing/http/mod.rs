@@ -43,14 +43,14 @@ pub(super) struct Http {
     clock: Clock,
     /// The client, after the first run.
     client: TestTasks,
-    site: Option<Site>,
+    running: Option<RunningServer>,
     /// The tasks of the server.
     hosted: HostedTasks,
     starts: usize,
 }
 
 /// A running server, with its connections and the handlers of its sessions.
-struct Site {
+struct RunningServer {
     server: HttpServer,
     tasks: TestTasks,
     spawned: Queue,
@@ -70,7 +70,7 @@ impl Http {
             auth_server: None,
             clock: clock.clone(),
             client: TestTasks::default(),
-            site: None,
+            running: None,
             starts: 0,
         }
     }
@@ -94,10 +94,12 @@ impl Http {
 
     /// Polls each woken task once; returns whether there was any.
     pub(super) fn run_round(&mut self, client: &Client, wire: &Wire) -> bool {
-        if self.site.is_none() && !self.open(client, wire) {
+        if self.running.is_none() && !self.open(client, wire) {
             return false;
         }
-        let Some(Site { server, tasks, spawned }) = &mut self.site else { return false };
+        let Some(RunningServer { server, tasks, spawned }) = &mut self.running else {
+            return false;
+        };
         for number in self.net.accept() {
             let mut service = server.connect(self.clock.now());
             let mut stream = Stream::new(&self.net, number, &self.clock);
@@ -161,13 +163,13 @@ impl Http {
         let background = server.clone();
         let mut timer = Timer::new(&self.clock);
         tasks.spawn(Box::pin(async move { background.run_background(&mut timer).await }));
-        self.site = Some(Site { server, tasks, spawned });
+        self.running = Some(RunningServer { server, tasks, spawned });
         self.starts += 1;
     }
 
     /// Drops the server, and starts another one.
     pub(super) fn restart(&mut self) {
-        if self.site.take().is_some() {
+        if self.running.take().is_some() {
             self.hosted.clear();
             self.cut();
             self.start();
@@ -208,6 +210,6 @@ impl Http {
     }
 
     pub(super) fn sessions(&self) -> usize {
-        self.site.as_ref().map_or(0, |site| site.server.sessions())
+        self.running.as_ref().map_or(0, |running| running.server.sessions())
     }
 }

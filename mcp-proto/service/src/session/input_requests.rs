@@ -17,17 +17,17 @@ use mcp_proto::server::{InputFailure, InputId};
 
 /// The requests for input that clients have not answered.
 #[derive(Debug, Default)]
-pub(in super::super) struct Questions {
-    open: BTreeMap<InputId, Question>,
+pub(in super::super) struct OpenInputRequests {
+    open: BTreeMap<InputId, OpenInputRequest>,
 }
 
 #[derive(Debug)]
-struct Question {
+struct OpenInputRequest {
     method: Cow<'static, str>,
     ticket: Ticket<Json>,
 }
 
-impl Questions {
+impl OpenInputRequests {
     /// Applies a command of a session. If `is_full`, the client does not read, and the command
     /// fails.
     #[must_use]
@@ -56,7 +56,7 @@ impl Questions {
                 let method = request.method_name();
                 match scope.request_input(now, session, about, request, timeout) {
                     Ok(input) if ticket.mark_sent(input) => {
-                        self.open.insert(input, Question { method, ticket });
+                        self.open.insert(input, OpenInputRequest { method, ticket });
                         None
                     }
                     // The future was dropped in the meantime.
@@ -77,7 +77,7 @@ impl Questions {
         input: InputId,
         answer: Result<Json, InputFailure>,
     ) -> Option<Waker> {
-        let Question { method, ticket } = self.open.remove(&input)?;
+        let OpenInputRequest { method, ticket } = self.open.remove(&input)?;
         ticket.settle(answer.map_err(|failure| SessionError::unanswered(failure, method)))
     }
 }
