@@ -45,14 +45,14 @@ pub enum Sharing {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BridgeConfig {
-    /// The configuration of the connections to the server. A connection that belongs to one client
-    /// has the name and the capabilities of that client instead.
+    /// The configuration of the connections to the server. With [`Sharing::PerClient`] a connection
+    /// has the capabilities of its clients instead, and that of a legacy client its name.
     pub client: client::Config,
     /// The clients that share a connection; default [`Sharing::PerClient`].
     pub sharing: Sharing,
     /// The most connections to the server; default 64. A request that needs another one is answered
-    /// with -32603. Connections that were replaced and are closing are not counted, up to the same
-    /// number.
+    /// with -32603. A connection that replaces one which is still closing may exceed the limit, up
+    /// to twice as many in total.
     pub max_upstreams: usize,
     /// The idle time after which a connection of clients without a session is closed; default 5
     /// minutes. The close may come after up to twice this time.

@@ -23,8 +23,8 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>>
 /// `now` is the time since the Unix epoch, by the clock of the server. A record must be kept for
 /// `time_to_live` after the last write, and may be removed then.
 pub trait TaskStore: Send + Sync + 'static {
-    /// Stores a new record; the record is durable when the future completes. `owner` is the
-    /// principal of the task, for limits.
+    /// Stores a new record, before the future completes. `owner` is the principal of the task, for
+    /// limits.
     ///
     /// Fails with [`StoreError::Exists`] if there is a record with this id, and with
     /// [`StoreError::Full`].
