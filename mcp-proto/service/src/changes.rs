@@ -18,7 +18,7 @@ const MAX_CHANGES: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// The changes; all services of a catalog share their texts.
-    changes: BTreeSet<Arc<Change>>,
+    pending: BTreeSet<Arc<Change>>,
     /// True if there were too many changes.
     has_overflowed: bool,
     /// Last states, by the ids of the tasks.
@@ -34,25 +34,25 @@ impl Changes {
                 *pending = update.clone();
             }
         } else if !self.has_overflowed {
-            self.changes.insert(change.clone());
-            if self.changes.len() > MAX_CHANGES {
+            self.pending.insert(change.clone());
+            if self.pending.len() > MAX_CHANGES {
                 self.has_overflowed = true;
-                self.changes = BTreeSet::new();
+                self.pending = BTreeSet::new();
             }
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.tasks.is_empty() && !self.has_overflowed
+        self.pending.is_empty() && self.tasks.is_empty() && !self.has_overflowed
     }
 
     /// Publishes all changes; `publish(None)` stands for everything.
     pub(super) fn publish(self, mut publish: impl FnMut(Option<&Change>)) {
-        let Self { changes, has_overflowed, tasks } = self;
+        let Self { pending, has_overflowed, tasks } = self;
         if has_overflowed {
             publish(None);
         }
-        for change in &changes {
+        for change in &pending {
             publish(Some(change));
         }
         for update in tasks.into_values() {

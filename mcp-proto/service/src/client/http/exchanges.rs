@@ -58,7 +58,7 @@ struct Exchange {
     state: ExchangeState,
     /// The URL of a request to another server, of the authorizer; its connection is not kept.
     other_url: Option<Box<Url>>,
-    exchange_waker: Arc<ExchangeWaker>,
+    wake_handle: Arc<ExchangeWaker>,
     waker: Waker,
 }
 
@@ -127,10 +127,10 @@ impl Exchanges {
     }
 
     fn insert(&mut self, id: ExchangeId, state: ExchangeState, other_url: Option<Box<Url>>) {
-        let exchange_waker = ExchangeWaker::new(id, &self.woken);
-        let waker = Waker::from(exchange_waker.clone());
-        exchange_waker.wake_exchange();
-        self.all.insert(id, Exchange { state, other_url, exchange_waker, waker });
+        let wake_handle = ExchangeWaker::new(id, &self.woken);
+        let waker = Waker::from(wake_handle.clone());
+        wake_handle.wake_exchange();
+        self.all.insert(id, Exchange { state, other_url, wake_handle, waker });
         self.idle.trim(self.max_idle());
     }
 
@@ -172,7 +172,7 @@ impl Exchanges {
         connector: &mut impl Connector,
     ) -> Poll<ResponseEvent> {
         let Some(exchange) = self.all.get(&id) else { return Poll::Pending };
-        exchange.exchange_waker.reset();
+        exchange.wake_handle.reset();
         let waker = exchange.waker.clone();
         let mut context = Context::from_waker(&waker);
         loop {
@@ -258,7 +258,7 @@ impl Exchanges {
     /// Queues an exchange again, after the others.
     pub(super) fn yield_now(&self, id: ExchangeId) {
         if let Some(exchange) = self.all.get(&id) {
-            exchange.exchange_waker.wake_exchange();
+            exchange.wake_handle.wake_exchange();
         }
     }
 
