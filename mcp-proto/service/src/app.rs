@@ -1,4 +1,4 @@
-//! Pages of MCP Apps whose HTML is in memory.
+//! Pages of MCP Apps with HTML in memory.
 
 use alloc::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::handler::Handler;
 use crate::registry::Registry;
 
 impl Registry {
-    /// Adds a page, which hosts with MCP Apps show for the results of a tool; declares the extension.
-    /// Other hosts show the tool's content, as ever.
+    /// Adds a page, which hosts with MCP Apps show for the results of a tool; declares the
+    /// extension. Other hosts show the tool's content as usual.
     ///
     /// ```
     /// use mcp_proto::ext::ui::AppPage;

@@ -1,10 +1,9 @@
-//! The batch file that a program's name stands for on Windows.
+//! Lookup of the batch file of a program's name on Windows.
 //!
 //! In: the name of a server, and the variables `PATH` and `PATHEXT`. Out: the path of a `.cmd` or
-//! `.bat` file, if that is what a terminal would start. Package managers install launchers such as
-//! `npx` as batch files. The system itself looks for
-//! `NAME.exe` only. The standard library runs a batch file with its arguments escaped, and refuses
-//! arguments that cannot be escaped.
+//! `.bat` file, if a terminal would start that. Package managers install launchers such as `npx` as
+//! batch files, but the system itself only looks for `NAME.exe`. The standard library escapes the
+//! arguments of a batch file, and refuses arguments that cannot be escaped.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
@@ -12,13 +11,13 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Extensions of what can be started without another program, in the order of Windows.
+/// Extensions of files that Windows starts without another program, in its order.
 const EXTENSIONS: [&str; 4] = [".COM", ".EXE", ".BAT", ".CMD"];
 
-/// Returns the batch file that `program` stands for; `None` if the system finds the program itself.
+/// Returns the batch file for `program`; `None` if the system finds the program itself.
 ///
-/// A name is looked up in the folders of `path`, except for relative ones: what lies in the current
-/// folder is not started. `extensions` is the value of `PATHEXT`.
+/// A name is looked up in the absolute folders of `path`, so that no file in the current folder is
+/// started. `extensions` is the value of `PATHEXT`.
 pub(super) fn find(
     program: &OsStr,
     path: &OsStr,

@@ -1,9 +1,9 @@
-//! Changes that a service has not published yet, bounded.
+//! Bounded queue of changes that a service has not published yet.
 //!
-//! In: changes of a [`Catalog`](super::Catalog). Out: each of them once, or, if there are too many to
-//! keep, all that the client has subscribed to. Extra notifications are harmless: each only tells the
-//! client to read something again. Of a task the last state is kept; the number of tasks that are
-//! told of is bounded where they are watched.
+//! In: changes of a [`Catalog`](super::Catalog). Out: each change once, or, if there are too many,
+//! all changes that the client has subscribed to. Extra notifications are harmless: they only make
+//! the client read again. Of a task only the last state is kept; the number of tasks is bounded by
+//! their watches.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -11,17 +11,17 @@ use alloc::sync::Arc;
 
 use mcp_proto::server::{Change, TaskUpdate};
 
-/// With more changes than this pending, everything has changed.
+/// The most pending changes; beyond them everything counts as changed.
 const MAX_CHANGES: usize = 256;
 
-/// Changes that are pending.
+/// Pending changes.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// All services of a catalog share their texts.
-    these: BTreeSet<Arc<Change>>,
-    /// True if there were too many to keep.
-    everything: bool,
-    /// By the ids of the tasks.
+    /// The changes; all services of a catalog share their texts.
+    pending: BTreeSet<Arc<Change>>,
+    /// True if there were too many changes.
+    has_overflowed: bool,
+    /// Last states, by the ids of the tasks.
     tasks: BTreeMap<String, Arc<TaskUpdate>>,
 }
 
@@ -33,26 +33,26 @@ impl Changes {
             if **pending < **update {
                 *pending = update.clone();
             }
-        } else if !self.everything {
-            self.these.insert(change.clone());
-            if self.these.len() > MAX_CHANGES {
-                self.everything = true;
-                self.these = BTreeSet::new();
+        } else if !self.has_overflowed {
+            self.pending.insert(change.clone());
+            if self.pending.len() > MAX_CHANGES {
+                self.has_overflowed = true;
+                self.pending = BTreeSet::new();
             }
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.these.is_empty() && self.tasks.is_empty() && !self.everything
+        self.pending.is_empty() && self.tasks.is_empty() && !self.has_overflowed
     }
 
-    /// Publishes all of them, each one or everything.
+    /// Publishes all changes; `publish(None)` stands for everything.
     pub(super) fn publish(self, mut publish: impl FnMut(Option<&Change>)) {
-        let Self { these, everything, tasks } = self;
-        if everything {
+        let Self { pending, has_overflowed, tasks } = self;
+        if has_overflowed {
             publish(None);
         }
-        for change in &these {
+        for change in &pending {
             publish(Some(change));
         }
         for update in tasks.into_values() {

@@ -1,8 +1,8 @@
-//! A server as a program to run.
+//! Configuration of a server that runs as a child process.
 //!
-//! In: the program, its arguments and environment, and how long it may take to end. Out, for an
-//! adapter: a [`std::process::Command`] that is ready to be started, with the protocol on its
-//! standard input and output, in a process group of its own.
+//! In: the program, its arguments and environment, and its time to exit. Out, for an adapter: a
+//! [`std::process::Command`] with the protocol on its standard input and output, in its own process
+//! group.
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 
@@ -16,7 +16,7 @@ use std::process::Stdio;
 use super::{InheritedEnv, Stderr};
 use mcp_proto::Duration;
 
-/// A server that a client starts as a child process, over its standard input and output.
+/// A server that a client starts as a child process, connected by its standard input and output.
 ///
 /// ```
 /// use mcp_service::{Command, Stderr};
@@ -28,39 +28,40 @@ use mcp_proto::Duration;
 /// assert_eq!(command.args.len(), 2);
 /// ```
 ///
-/// It is plain data: a server that is started again is started from the same `Command`. It inherits the variables
-/// of [`InheritedEnv::Safe`] and no others, unless [`Command::inherit_env`] or
-/// [`Command::env_clear`] is called. Values of variables are not shown by `Debug`.
+/// A `Command` is plain data, and can start a server several times. The server inherits only the
+/// variables of [`InheritedEnv::Safe`], unless [`Command::inherit_env`] or [`Command::env_clear`]
+/// is called. `Debug` does not show the values of variables.
 ///
-/// On Unix the server has a process group of its own. ^C in a terminal does not reach it, so a
-/// program that ends on ^C closes its clients first. A server that reads from the terminal itself,
-/// such as `ssh` asking for a password, is stopped by the system.
+/// On Unix the server has its own process group. ^C in a terminal does not reach the server, so a
+/// program that exits on ^C should close its clients first. The system stops a server that reads
+/// from the terminal itself, such as `ssh` asking for a password.
 ///
 /// [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Command {
-    /// A path, or a name that is looked up in `PATH`. On Windows the name of a batch file, such as
-    /// `npx`, needs no extension.
+    /// A path, or a name to look up in `PATH`. On Windows the name of a batch file, such as `npx`,
+    /// needs no extension.
     pub program: OsString,
-    /// Arguments of the program, without its own name.
+    /// Arguments of the program, without its name.
     pub args: Vec<OsString>,
-    /// Variables in addition to the inherited ones, or in their place; the last of a name counts.
+    /// Variables that are added to the inherited ones or replace them; the last one of a name
+    /// counts.
     pub env: Vec<(OsString, OsString)>,
-    /// The variables that it inherits from the client; by default [`InheritedEnv::Safe`].
+    /// The variables that the program inherits from the client; default [`InheritedEnv::Safe`].
     pub inherited_env: InheritedEnv,
-    /// Working directory; by default that of the client.
+    /// Working directory; default that of the client.
     pub current_dir: Option<PathBuf>,
-    /// Destination of its standard error; by default that of the client.
+    /// Destination of its standard error; default that of the client.
     pub stderr: Stderr,
-    /// Time to exit after its input has ended, and again after SIGTERM (where there are signals);
-    /// then the program is killed. By default 2 s.
+    /// The time to exit after the end of input, and again after SIGTERM (on Unix); then the program
+    /// is killed. Default 2 s.
     pub grace: Duration,
 }
 
 impl Command {
-    /// A program without arguments. Avoid a relative path together with [`Command::current_dir`]: it
-    /// depends on the system which folder the path is relative to.
+    /// A program without arguments. Avoid a relative path together with [`Command::current_dir`]:
+    /// systems differ in the folder that the path is relative to.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -73,7 +74,7 @@ impl Command {
         }
     }
 
-    /// Adds an argument. No shell reads it.
+    /// Adds an argument, which is passed without a shell.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
@@ -91,40 +92,41 @@ impl Command {
         self
     }
 
-    /// Lets it inherit all variables of the client, secrets included.
+    /// Lets the program inherit all variables of the client, including secrets.
     pub fn inherit_env(mut self) -> Self {
         self.inherited_env = InheritedEnv::All;
         self
     }
 
-    /// Clears the environment: nothing is inherited, and variables that were set before are removed.
+    /// Clears the environment: no variable is inherited, and variables that were set before are
+    /// removed.
     pub fn env_clear(mut self) -> Self {
         self.env.clear();
         self.inherited_env = InheritedEnv::Nothing;
         self
     }
 
-    /// Sets where it runs.
+    /// Sets the working directory.
     pub fn current_dir(mut self, current_dir: impl AsRef<Path>) -> Self {
         self.current_dir = Some(current_dir.as_ref().to_owned());
         self
     }
 
-    /// Sets where its standard error goes.
+    /// Sets the destination of its standard error.
     pub fn stderr(mut self, stderr: Stderr) -> Self {
         self.stderr = stderr;
         self
     }
 
-    /// Sets how long it has to exit once its input has ended, and once more after SIGTERM.
+    /// Sets the time to exit after the end of input, and again after SIGTERM; default 2 s.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
     /// For adapters: the command to start. Standard input and output are pipes; standard error is
-    /// [`Stderr::stdio`]. On Unix the process leads a group of its own, to be ended by a
-    /// [`ProcessGroup`](super::ProcessGroup).
+    /// [`Stderr::stdio`]. On Unix the process leads its own group, which a
+    /// [`ProcessGroup`](super::ProcessGroup) ends.
     pub fn to_std(&self) -> std::process::Command {
         let batch_file = self.batch_file();
         let program = batch_file.as_deref().map_or(&*self.program, Path::as_os_str);
@@ -140,7 +142,7 @@ impl Command {
         command
     }
 
-    /// The batch file that the program stands for, on Windows.
+    /// The batch file of the program, on Windows.
     fn batch_file(&self) -> Option<PathBuf> {
         if !cfg!(windows) {
             return None;
@@ -154,10 +156,10 @@ impl Command {
         super::batch_file::find(&self.program, &path, extensions.as_deref(), Path::is_file)
     }
 
-    /// For adapters: adds the name of the program and its folder to an error. Its kind stays.
+    /// For adapters: adds the names of the program and its folder to an error, and keeps the kind.
     pub fn not_started(&self, error: &io::Error) -> io::Error {
         let program = self.program.display();
-        // A folder that is not there is the same error as a program that is not.
+        // A missing folder gives the same error as a missing program.
         let place =
             self.current_dir.as_ref().map(|folder| alloc::format!(" in {}", folder.display()));
         let place = place.unwrap_or_default();
@@ -167,7 +169,7 @@ impl Command {
 
 impl core::fmt::Debug for Command {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // Secrets are often passed as values of variables, so only the names are shown.
+        // Values of variables are often secrets, so only the names are shown.
         let env: Vec<_> = self.env.iter().map(|(key, _)| key).collect();
         f.debug_struct("Command")
             .field("program", &self.program)

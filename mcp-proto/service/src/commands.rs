@@ -1,8 +1,8 @@
-//! The commands of handlers that wait for the service.
+//! Queue of the commands of handlers to the service.
 //!
-//! In: commands. Out: the same, in order. Of each peer, 1,024 notifications and commands of its session
-//! may wait. What is above that is dropped: a command says how many notifications were, before the
-//! answer to their request, and a command of a session fails.
+//! In: commands. Out: the same, in order. For each peer, 1,024 notifications and session commands
+//! may be queued. Beyond that, notifications are dropped, and their number is reported before the
+//! response to their request; session commands fail.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -17,12 +17,12 @@ pub(super) enum Command {
     Notify(ReplyId, Notification),
     Respond(Reply, Outcome),
     CloseStream(ReplyId),
-    /// About no request.
+    /// A command that concerns no request.
     Session(Box<SessionCommand>),
 }
 
 impl Command {
-    /// The peer for which it counts as a message that waits.
+    /// The peer whose queue this command counts for.
     fn counts_for(&self) -> Option<usize> {
         match self {
             Self::Notify(about, _) => Some(about.scope()),
@@ -32,15 +32,15 @@ impl Command {
     }
 }
 
-/// So many notifications and commands of the session of one peer may wait.
+/// The most queued notifications and session commands of one peer.
 const MAX_NOTIFICATIONS: usize = 1024;
 
-/// The commands of handlers that wait for the service.
+/// Queue of the commands of handlers to the service.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     waiting: Vec<Command>,
-    /// Number of notifications that wait, for each peer. Not counted before any peer can have too
-    /// many. Not known before any peer can have too many.
+    /// Number of queued notifications and session commands, for each peer; `None` before any peer
+    /// can have too many.
     notifications: Option<BTreeMap<usize, usize>>,
     lost: Lost,
 }
@@ -66,7 +66,7 @@ impl Commands {
         self.waiting.push(command);
     }
 
-    /// Takes a command of a session, or gives it back if there is no room for it.
+    /// Queues a command of a session, or returns it if the queue is full.
     pub(super) fn push_session(
         &mut self,
         command: Box<SessionCommand>,
@@ -82,7 +82,7 @@ impl Commands {
         self.waiting.is_empty()
     }
 
-    /// Returns whether another one of the same peer may wait. Counts it, if so.
+    /// Returns whether another command of this peer may be queued, and counts it if so.
     fn has_room(&mut self, peer: usize) -> bool {
         if self.waiting.len() < MAX_NOTIFICATIONS {
             return true;
@@ -113,15 +113,15 @@ impl IntoIterator for Commands {
 }
 
 impl Lost {
-    /// A notification about a request was dropped.
+    /// Counts a dropped notification about a request.
     pub(super) fn add(&mut self, about: ReplyId) {
         let count = self.0.entry(about).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// Notification that reports how many were dropped about a request, if any were.
+    /// The notification that reports the number of dropped ones about a request, if any.
     pub(super) fn take(&mut self, about: ReplyId) -> Option<Notification> {
-        // Mostly none were.
+        // The usual case.
         if self.0.is_empty() {
             return None;
         }

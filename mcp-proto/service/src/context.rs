@@ -1,4 +1,4 @@
-//! Context of a handler: its request, and its ways to the client.
+//! Context of a handler: its request, and messages to the client.
 
 use alloc::sync::Arc;
 use core::future::Future;
@@ -22,13 +22,13 @@ use mcp_proto::resource_server::Scopes;
 use mcp_proto::server::{Change, Notification, Peer, Progress, ReplyId};
 use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 
-/// A handler's side of its request.
+/// The request of a handler: facts about it, and messages to the client while it runs.
 #[derive(Clone, Debug)]
 pub struct Context {
     mailbox: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
     about: ReplyId,
-    pub(super) asked: CallContext,
+    pub(super) call: CallContext,
 }
 
 /// Context of a request.
@@ -41,7 +41,7 @@ pub(super) struct CallContext {
     pub(super) round: Option<Arc<Round>>,
     pub(super) checks: Checks,
     pub(super) trace: Option<Arc<TraceContext>>,
-    /// The request itself, if its handler may ask for input.
+    /// The request, if its handler may request input.
     #[cfg(feature = "request-state")]
     pub(super) request: Option<(Method, Json)>,
 }
@@ -51,43 +51,42 @@ impl Context {
         mailbox: Arc<ServiceMailbox>,
         cancel: Arc<Cancel>,
         about: ReplyId,
-        asked: CallContext,
+        call: CallContext,
     ) -> Self {
-        Self { mailbox, cancel, about, asked }
+        Self { mailbox, cancel, about, call }
     }
 
-    /// Tells the client how far the request has come: a number that must increase from call to
-    /// call, or a [`Progress`] with a total and a message. Nothing is sent if the client did not
-    /// ask for it, if the number does not increase or is not finite, or after the request has
-    /// ended. Nor is it sent while more than 1 MiB waits for a client that does not read.
+    /// Sends progress: a number that must increase from call to call, or a [`Progress`] with a
+    /// total and a message. The notification is dropped if the client did not ask for progress, or
+    /// if the number does not increase or is not finite. It is also dropped after the end of the
+    /// request, and while more than 1 MiB of output to the client is unwritten.
     pub fn progress(&self, progress: impl Into<Progress>) {
-        if self.asked.wants_progress {
+        if self.call.wants_progress {
             self.notify(Notification::Progress(progress.into()));
         }
     }
 
-    /// Returns whether the client asked to be told of progress.
+    /// Returns whether the client asked for progress.
     pub fn wants_progress(&self) -> bool {
-        self.asked.wants_progress
+        self.call.wants_progress
     }
 
-    /// Returns whether the request may be answered with a task: its tool is one of
-    /// [`Registry::tasks`](crate::Registry::tasks), and its client declares the extension.
+    /// Returns whether the response may be a task: [`Registry::tasks`](crate::Registry::tasks)
+    /// names the tool, and the client declares the extension.
     pub fn may_be_task(&self) -> bool {
-        self.asked.may_be_task
+        self.call.may_be_task
     }
 
-    /// Tells the client something about this request: a string, or any other value. Nothing is sent
+    /// Sends a log message about this request: a string, or any other value. The message is dropped
     /// unless the registry declares [`logging`](crate::Registry::logging) and the client asked for
-    /// messages as severe as this. Nor is it sent if the value cannot be written as JSON, or after
-    /// the end of the request. It is dropped while more than 1 MiB waits for a client that does not
-    /// read.
+    /// this level. It is also dropped if the value cannot be serialized, after the end of the
+    /// request, and while more than 1 MiB of output to the client is unwritten.
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
-        // A session may want more than when the request came; the machine knows.
-        let legacy = self.asked.peer.version.era() == Era::Legacy;
-        if self.asked.log_level.is_some_and(|least| level >= least || legacy)
+        // A session may have changed its level since the request; the machine checks it.
+        let legacy = self.call.peer.version.era() == Era::Legacy;
+        if self.call.log_level.is_some_and(|least| level >= least || legacy)
             && let Ok(data) = Json::encode(&data)
         {
             let message = LoggingMessageNotificationParams::new(level, data);
@@ -95,24 +94,25 @@ impl Context {
         }
     }
 
-    /// The least severe messages that the client wanted when its request came; `None` if it wanted
-    /// none. (A legacy client may change its mind meanwhile.)
+    /// The lowest log level that the client had asked for when its request arrived; `None` if the
+    /// client asked for no messages. (A legacy client may have changed the level since.)
     pub fn log_level(&self) -> Option<LoggingLevel> {
-        self.asked.log_level
+        self.call.log_level
     }
 
     /// Sends a notification about this request, as
-    /// [`Server::notify`](mcp_proto::server::Server::notify) does. A notification that `notify`
-    /// would refuse is dropped. So is any notification while more than 1 MiB waits for a client
-    /// that does not read.
+    /// [`Server::notify`](mcp_proto::server::Server::notify) does. A notification that this method
+    /// refuses is dropped, and so is any while more than 1 MiB of output to the client is
+    /// unwritten.
     pub fn notify(&self, notification: Notification) {
         self.mailbox.command(Command::Notify(self.about, notification));
     }
 
-    /// Over HTTP: closes the stream on which a legacy client waits for the answer, so that no
-    /// connection is open while this takes its time. The client comes back after
-    /// [`Limits::retry`](mcp_proto::Limits::retry), gets what was said meanwhile, and the answer. Does
-    /// nothing elsewhere, nor for clients before 2025-11-25, which would not come back.
+    /// Over HTTP, closes the stream on which a legacy client waits for the response, so that a long
+    /// request needs no open connection. The client reconnects after
+    /// [`Limits::retry`](mcp_proto::Limits::retry) and receives the missed messages and the
+    /// response. Does nothing on other transports, and for clients before 2025-11-25, which would
+    /// not reconnect.
     pub fn close_stream(&self) {
         if self.about.is_shared() {
             self.mailbox.command(Command::CloseStream(self.about));
@@ -120,34 +120,34 @@ impl Context {
     }
 
     /// The session of a legacy client, for messages outside of this request, now or later. `None`
-    /// for a modern client, which gets messages within its requests only. The session of a request
-    /// that stands alone over HTTP (no `Mcp-Session-Id`) can be sent nothing.
+    /// for a modern client, which only receives messages within its requests. Over HTTP, the
+    /// session of a request without `Mcp-Session-Id` cannot send anything.
     pub fn session(&self) -> Option<Session> {
-        match self.asked.peer.version.era() {
+        match self.call.peer.version.era() {
             Era::Legacy => Some(Session::new(&self.mailbox, self.about.session())),
             Era::Modern => None,
         }
     }
 
-    /// Tells all clients that want to know of a change; see [`Catalog::publish`].
+    /// Reports a change to all clients that subscribe to it; see [`Catalog::publish`].
     ///
     /// Fails with [`UsageError::Undeclared`].
     pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
         self.catalog().publish(change)
     }
 
-    /// The offer of the server.
+    /// The catalog of the server.
     pub fn catalog(&self) -> &Catalog {
         self.mailbox.catalog()
     }
 
-    /// Completes when nobody waits for the answer any more. The handler is polled once more then;
-    /// if it is still pending after that, it is dropped.
+    /// Completes when the request is cancelled or its client is gone. The handler is then polled
+    /// once more, and dropped if it is still pending.
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { cancel: self.cancel.clone(), watcher: None }
     }
 
-    /// Returns whether nobody waits for the answer any more; for work on other threads.
+    /// Returns whether the request is cancelled or its client is gone; for work on other threads.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_set()
     }
@@ -157,26 +157,28 @@ impl Context {
         Sleep { mailbox: self.mailbox.clone(), state: SleepState::New(duration) }
     }
 
-    /// The id of the request, by which the machine knows it.
+    /// The machine's id of the request.
     pub fn about(&self) -> ReplyId {
         self.about
     }
 
-    /// The trace that the request belongs to, if the client says so; its word, not checked.
+    /// The trace context that the client has sent with the request, unchecked.
     ///
     /// [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
     pub fn trace(&self) -> Option<&TraceContext> {
-        self.asked.trace.as_deref()
+        self.call.trace.as_deref()
     }
 
-    /// Checks that the token of the request has these scopes, with blanks between them. Use it where
-    /// the scopes depend on the arguments; [`Registry::require_scopes`](crate::Registry::require_scopes)
-    /// refuses a call before its handler runs, which clients understand better.
+    /// Checks that the token of the request has these scopes, separated by spaces. Use it where the
+    /// scopes depend on the arguments. Prefer
+    /// [`Registry::require_scopes`](crate::Registry::require_scopes), which refuses a call with
+    /// HTTP 403 before its handler runs.
     ///
-    /// On a byte stream it asks nothing. Fails with [`MissingScopes`], also over HTTP without claims.
+    /// Always succeeds on a byte stream. Fails with [`MissingScopes`], also if a request over HTTP
+    /// has no claims.
     pub fn require_scopes(&self, scopes: &str) -> Result<(), MissingScopes> {
         let peer = self.peer();
-        // A word that cannot be a scope is in no token.
+        // No token contains a word that is no valid scope.
         let has = |scope| peer.scopes().is_some_and(|granted| granted.contains(scope));
         if !peer.is_http || scopes.split_ascii_whitespace().all(has) {
             return Ok(());
@@ -184,9 +186,9 @@ impl Context {
         Err(MissingScopes::new(Scopes::words(scopes)))
     }
 
-    /// The client, as far as this request knows it.
+    /// The client of this request: its version, capabilities and principal.
     pub fn peer(&self) -> &Peer {
-        &self.asked.peer
+        &self.call.peer
     }
 }
 

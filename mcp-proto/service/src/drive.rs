@@ -1,7 +1,7 @@
 //! The loop between a service and a stream, for every runtime.
 //!
-//! In: a [`Service`](super::Service) or a [`ClientService`](super::ClientService), and an [`Io`],
-//! which is all that a runtime has to supply. Out: a future that ends when the conversation has.
+//! In: a [`Service`](super::Service) or a [`ClientService`](super::ClientService), and the [`Io`]
+//! of a runtime. Out: a future that completes when the conversation has ended.
 
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker, ready};
@@ -12,36 +12,36 @@ use bytes::Bytes;
 use crate::Io;
 use mcp_proto::Instant;
 
-/// Rounds of work in a turn before other tasks get theirs.
+/// The most rounds of work in a turn, so that other tasks run.
 pub(crate) const TURN_ROUNDS: usize = 16;
 
-/// One side of a conversation, to be driven; the two are [`Service`](super::Service) and
+/// One side of a conversation, to be driven: [`Service`](super::Service) or
 /// [`ClientService`](super::ClientService).
 pub trait Drive {
-    /// The peer sent `data`.
+    /// Handles bytes that the peer has sent.
     fn handle_bytes(&mut self, now: Instant, data: Bytes);
 
-    /// The peer sends nothing more. A server gives requests in flight `Limits::drain` to be
-    /// answered, and its peer as long again after each read. A peer that reads nothing in that time
-    /// is gone. A client ends, or wants the stream to be opened again.
+    /// Handles the end of input. A server gives requests in flight `Limits::drain` to be answered.
+    /// A peer that then reads nothing for `Limits::drain` is disconnected. A client ends, or wants
+    /// the stream to be reopened.
     fn handle_eof(&mut self, now: Instant);
 
-    /// The service is to stop. A server gives requests in flight `Limits::drain` to be answered,
-    /// and its peer as long again to read the answers; a client ends.
+    /// Stops the service. A server gives requests in flight `Limits::drain` to be answered, and its
+    /// peer as long again to read the responses. A client ends.
     fn handle_stop(&mut self, now: Instant);
 
-    /// Runs everything that can run: due deadlines, woken handlers, what was asked for. `waker` is
-    /// woken when there is more to do.
+    /// Processes all pending work: due deadlines, woken handlers, queued commands. `waker` is woken
+    /// when there is more.
     fn turn(&mut self, now: Instant, waker: &Waker);
 
     /// The next bytes to write; empty if there are none.
     fn output(&self) -> &[u8];
 
-    /// The first `count` bytes of [`Drive::output`] are written.
+    /// Removes the first `count` bytes of [`Drive::output`], which were written.
     fn handle_written(&mut self, count: usize);
 
-    /// The peer does not read any more. Returns whether what it still says is of interest all the
-    /// same, as to a client that waits for answers.
+    /// Handles a peer that has stopped reading. Returns whether its output still matters, as for a
+    /// client that waits for responses.
     fn handle_write_closed(&mut self) -> bool;
 
     /// Time by which [`Drive::turn`] must be called.
@@ -50,35 +50,35 @@ pub trait Drive {
     /// Returns whether the adapter should read.
     fn wants_read(&self) -> bool;
 
-    /// Returns whether actions wait until some output is written.
+    /// Returns whether actions are held back until output is written.
     fn is_write_blocked(&self) -> bool;
 
-    /// Returns whether nothing more will be transmitted than what [`Drive::output`] has.
+    /// Returns whether nothing more will be added to [`Drive::output`].
     fn is_closed(&self) -> bool;
 
-    /// The deadline for a flush of the last output, once all is said.
+    /// The deadline for flushing the final output, after the conversation has ended.
     fn flush_deadline(&self) -> Option<Instant>;
 
-    /// Returns whether the peer's receipt of the output no longer matters.
+    /// Returns whether unwritten output can be dropped.
     fn is_aborted(&self) -> bool;
 }
 
 /// Runs one side of a conversation on `io` until it has ended.
 ///
-/// Fails with what reading or writing failed with. A peer that stops reading ends the
-/// conversation without an error.
+/// Fails with the error of a read or a write. A peer that stops reading ends the conversation
+/// without an error.
 pub async fn drive(service: &mut impl Drive, io: &mut impl Io) -> io::Result<()> {
     let mut flushed = true;
     let ended = poll_fn(|context| poll_drive(service, io, &mut flushed, context)).await;
     ended.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
 }
 
-/// Returns whether an error says that the peer is gone.
+/// Returns whether an error means that the peer is gone.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
-/// Chunks that are read before other tasks, and a request to stop, get their turn.
+/// The most chunks that are read before other tasks run and a stop is checked.
 const ROUNDS: usize = 16;
 
 fn poll_drive(
@@ -88,9 +88,9 @@ fn poll_drive(
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     let mut now = io.now();
-    // Whatever it was woken for, the service gets a turn.
+    // The reason of the wake is unknown, so the service gets a turn.
     let mut turns = true;
-    // It is woken when there is more to read than there was.
+    // After `Pending`, the reader wakes the task when there is more input.
     let mut drained = false;
     for _ in 0..ROUNDS {
         if !drained && service.wants_read() {
@@ -100,7 +100,7 @@ fn poll_drive(
             }
         }
         if !turns {
-            // A stream that takes everything and hands nothing on has its time too.
+            // A stream that accepts writes but never completes a flush has a deadline too.
             let until = service.flush_deadline().filter(|_| !*flushed);
             let due = service.poll_timeout().into_iter().chain(until).min();
             if due.is_some_and(|at| io.poll_timer(context, at).is_ready()) {
@@ -114,7 +114,7 @@ fn poll_drive(
         let written = match poll_write(service, io, flushed, context) {
             Poll::Ready(Err(error)) if is_gone(&error) && service.handle_write_closed() => {
                 *flushed = true;
-                // What it makes of that comes in its next turn.
+                // The service reacts in its next turn.
                 again = true;
                 Poll::Ready(())
             }
@@ -126,13 +126,13 @@ fn poll_drive(
         }
         turns = again && written.is_ready();
     }
-    // Under a flood of input the loop above never comes to this.
+    // With continuous input the loop above never polls this.
     let _ = poll_stop(service, io, now, context);
     context.waker().wake_by_ref();
     Poll::Pending
 }
 
-/// Ready when there is nothing left to write, nor to hand on.
+/// Ready when all output is written and flushed.
 fn poll_write(
     service: &mut impl Drive,
     io: &mut impl Io,
@@ -161,7 +161,7 @@ fn poll_read(
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     let data = match ready!(io.poll_read(context)) {
-        // What was read before it counts.
+        // Input from before the reset still counts.
         Err(error) if is_gone(&error) => Bytes::new(),
         read => read?,
     };

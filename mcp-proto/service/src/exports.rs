@@ -1,4 +1,4 @@
-//! Names that every adapter exports at its root, so that applications depend on the adapter alone.
+//! Names that every adapter exports at its root, so that applications only depend on the adapter.
 
 pub use mcp_proto;
 pub use mcp_proto::client::{

@@ -1,4 +1,4 @@
-//! From functions to handlers.
+//! Handlers made of async functions.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -24,7 +24,7 @@ use mcp_proto::types::{
     Prompt, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 
-/// A handler of requests, which is async, or of notifications, which is not.
+/// An async handler of requests, or a synchronous handler of notifications.
 #[derive(Clone)]
 pub struct Handler(HandlerKind);
 
@@ -32,7 +32,7 @@ pub struct Handler(HandlerKind);
 enum HandlerKind {
     Request(Arc<Call>),
     Notification(Arc<Notify>),
-    /// Of both, for a server that forwards.
+    /// For both, in a server that forwards.
     Forward(Arc<Call>, Arc<NotifyAny>, Option<Arc<EndSession>>),
 }
 
@@ -44,8 +44,8 @@ type EndSession = dyn Fn(SessionRef) + Send + Sync;
 impl Handler {
     /// A handler for a tool with arguments of type `A`.
     ///
-    /// Arguments that are no `A` become a result with `isError`, so that a model can correct
-    /// itself, as the specification asks of input that does not validate.
+    /// Arguments that do not decode as `A` give a result with `isError`, so that the model can
+    /// correct them, as the specification requires for invalid input.
     pub fn tool<A, F, Fut, R>(f: F) -> Self
     where
         A: DeserializeOwned,
@@ -67,7 +67,7 @@ impl Handler {
         })
     }
 
-    /// A handler for a resource; it gets the URI.
+    /// A handler for a resource. `f` gets the URI.
     pub fn resource<F, Fut, R>(f: F) -> Self
     where
         F: Fn(String, Context) -> Fut + Send + Sync + 'static,
@@ -77,7 +77,7 @@ impl Handler {
         Self::reads(DeclaredMimeType::default(), f)
     }
 
-    /// The same for a resource whose media type is declared.
+    /// The same for a resource with a declared media type.
     fn reads<F, Fut, R>(declared: DeclaredMimeType, f: F) -> Self
     where
         F: Fn(String, Context) -> Fut + Send + Sync + 'static,
@@ -93,11 +93,11 @@ impl Handler {
         })
     }
 
-    /// A handler for a resource template; it gets the URI, and the variables of the template as
-    /// an `A`: strings, and sequences of strings for lists (`{?tags*}`).
+    /// A handler for a resource template. `f` gets the URI, and the variables of the template as an
+    /// `A`: strings, and sequences of strings for lists (`{?tags*}`).
     ///
-    /// A URI whose variables are no `A` is one of a resource that does not exist. An `A` that fits no
-    /// URI, since it wants another type than these, is -32603.
+    /// A URI whose variables do not decode as `A` is answered as a resource that does not exist. An
+    /// `A` with fields of other types, which no URI can match, is answered with -32603.
     pub fn resource_template<A, F, Fut, R>(f: F) -> Self
     where
         A: DeserializeOwned,
@@ -108,7 +108,7 @@ impl Handler {
         Self::template(None, DeclaredMimeType::default(), f)
     }
 
-    /// The same for a template whose variables are known, and whose media type is declared.
+    /// The same for a template with known variables and a declared media type.
     fn template<A, F, Fut, R>(known: Option<Vec<String>>, declared: DeclaredMimeType, f: F) -> Self
     where
         A: DeserializeOwned,
@@ -131,8 +131,8 @@ impl Handler {
         })
     }
 
-    /// A handler for a prompt with arguments of type `A`; they arrive as strings. Arguments that
-    /// are no `A` are answered with -32602.
+    /// A handler for a prompt with arguments of type `A`, which arrive as strings. Arguments that
+    /// do not decode as `A` are answered with -32602.
     pub fn prompt<A, F, Fut, R>(f: F) -> Self
     where
         A: DeserializeOwned,
@@ -146,8 +146,8 @@ impl Handler {
         })
     }
 
-    /// A handler for completions, which cannot ask for input. Of more than 100 values the first 100
-    /// are sent.
+    /// A handler for completions, which cannot request input. At most the first 100 values are
+    /// sent.
     pub fn completion<F, Fut, R>(f: F) -> Self
     where
         F: Fn(CompleteRequestParams, Context) -> Fut + Send + Sync + 'static,
@@ -160,8 +160,8 @@ impl Handler {
         })
     }
 
-    /// A handler for a method with parameters of type `P`, whose result is an object. It cannot ask
-    /// for input. Parameters that are no `P` are answered with -32602.
+    /// A handler for a method with parameters of type `P`, whose result is an object. It cannot
+    /// request input. Parameters that do not decode as `P` are answered with -32602.
     pub fn method<P, F, Fut, R>(f: F) -> Self
     where
         P: DeserializeOwned,
@@ -175,8 +175,8 @@ impl Handler {
         })
     }
 
-    /// A handler for a notification with parameters of type `P`; others are dropped. It runs in
-    /// the adapter's task and must not block.
+    /// A handler for a notification with parameters of type `P`; notifications with other
+    /// parameters are dropped. `f` runs in the adapter's task and must not block.
     pub fn notification<P, F>(f: F) -> Self
     where
         P: DeserializeOwned,
@@ -185,8 +185,9 @@ impl Handler {
         Self(HandlerKind::Notification(Arc::new(move |params, _| drop(params.decode().map(&f)))))
     }
 
-    /// The same with the session that the notification is of, to send something to a legacy client.
-    /// Over a modern connection, and without a session over HTTP, it can be sent nothing.
+    /// The same as [`Handler::notification`], with the session of the notification, for messages to
+    /// a legacy client. The session cannot send to a modern client, nor over HTTP without
+    /// `Mcp-Session-Id`.
     pub fn session_notification<P, F>(f: F) -> Self
     where
         P: DeserializeOwned,
@@ -197,9 +198,9 @@ impl Handler {
         })))
     }
 
-    /// A handler for [`Registry::forward`](crate::Registry::forward): of all requests and
-    /// notifications, which it gets with their methods and their parameters as they came. The outcome
-    /// of a request goes out as it is.
+    /// A handler for [`Registry::forward`](crate::Registry::forward), which gets all requests and
+    /// notifications with their methods and unchanged parameters. The outcome of a request is sent
+    /// unchanged.
     pub fn forward<F, Fut, N>(request: F, notification: N) -> Self
     where
         F: Fn(Method, Json, Context) -> Fut + Send + Sync + 'static,
@@ -212,9 +213,9 @@ impl Handler {
         Self(HandlerKind::Forward(Arc::new(call), Arc::new(notification), None))
     }
 
-    /// The same handler, which also is told of sessions of legacy clients that have ended, and of byte
-    /// streams; by [`Session::id`]. `f` runs in the adapter's task and must not block. A handler that
-    /// is none of [`Handler::forward`] stays as it is.
+    /// Calls `f` with the [`Session::id`] of each session of a legacy client, and of each byte
+    /// stream, that has ended. `f` runs in the adapter's task and must not block. Only affects a
+    /// handler of [`Handler::forward`].
     #[must_use]
     pub fn on_session_end(self, f: impl Fn(SessionRef) + Send + Sync + 'static) -> Self {
         match self.0 {
@@ -254,8 +255,8 @@ impl Handler {
     }
 }
 
-/// The error for a URI whose variables do not fit. There is no such resource, unless no URI can
-/// fit: then it is the server's fault, which should not look like the client's.
+/// The error for a URI whose variables do not decode: resource not found. If no URI can decode, the
+/// handler is wrong, and the error is an internal one.
 fn misfit(uri: &str, known: Option<&[String]>, error: &serde_json::Error) -> ErrorData {
     let what = without_place(error);
     let wanted = what.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
@@ -282,8 +283,8 @@ impl fmt::Debug for Handler {
 }
 
 impl Registry {
-    /// Adds a tool whose input schema comes from the type of its arguments, and its output schema
-    /// from what it returns if that is a [`Structured`](super::Structured).
+    /// Adds a tool. Its input schema comes from the type of its arguments, its output schema from
+    /// its return type if that is a [`Structured`](super::Structured).
     ///
     /// ```
     /// # use mcp_proto::types::Implementation;
@@ -299,9 +300,9 @@ impl Registry {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// The schemas are portable, unless [`Registry::portable_schemas`] says otherwise.
+    /// The schemas are portable, unless [`Registry::portable_schemas`] disables that.
     ///
-    /// Arguments follow serde: members that the type does not know are ignored, unless it says
+    /// Arguments follow serde: unknown members are ignored, unless the type has
     /// `deny_unknown_fields`. Fails as [`Registry::add_tool`] does.
     #[cfg(feature = "schemars")]
     pub fn tool<A, F, Fut, R>(
@@ -324,8 +325,8 @@ impl Registry {
         self.tool_with(tool.description(description), f)
     }
 
-    /// Adds a tool whose definition is given. If it has no output schema, it gets that of what the
-    /// handler returns, as with [`tool`](Self::tool). Fails as [`Registry::add_tool`] does.
+    /// Adds a tool with this definition. A definition without an output schema gets that of the
+    /// handler's return type, as with [`tool`](Self::tool). Fails as [`Registry::add_tool`] does.
     pub fn tool_with<A, F, Fut, R>(&mut self, mut tool: Tool, f: F) -> Result<&mut Self, UsageError>
     where
         A: DeserializeOwned,
@@ -359,8 +360,8 @@ impl Registry {
         self.add_resource(resource, Handler::reads(declared, f))
     }
 
-    /// Adds a resource template; see [`Handler::resource_template`]. A handler that wants a variable
-    /// which the template does not have is -32603 whenever it is read. Fails as
+    /// Adds a resource template; see [`Handler::resource_template`]. If `A` requires a variable
+    /// that the template does not have, every read is answered with -32603. Fails as
     /// [`Registry::add_resource_template`] does.
     pub fn resource_template<A, F, Fut, R>(
         &mut self,
@@ -424,10 +425,10 @@ impl Registry {
         self.add_notification(method, Handler::notification(f))
     }
 
-    /// Adds a handler of a notification that gets the session as well; see
-    /// [`Handler::session_notification`]. With `notifications/initialized` it learns of each legacy
-    /// client that can be asked, with `notifications/roots/list_changed` that its roots have changed.
-    /// Fails as [`Registry::add_notification`] does.
+    /// Adds a handler of a notification that also gets the session; see
+    /// [`Handler::session_notification`]. `notifications/initialized` reports each legacy client
+    /// that accepts requests, `notifications/roots/list_changed` a change of its roots. Fails as
+    /// [`Registry::add_notification`] does.
     pub fn session_notification<P, F>(
         &mut self,
         method: &str,

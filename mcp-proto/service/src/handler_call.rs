@@ -1,4 +1,4 @@
-//! Call of a handler: the content of its request, and its future.
+//! Calls of handlers: the content of the request, and the future.
 
 use alloc::boxed::Box;
 use core::future::Future;
@@ -16,8 +16,7 @@ use mcp_proto::message::Method;
 use mcp_proto::server::Outcome;
 use mcp_proto::types::ReadResourceResult;
 
-/// The content of a request. It may be the whole buffer that arrived, so it is dropped once it is
-/// typed.
+/// The content of a request. It may share the whole received buffer, so drop it after decoding.
 pub(super) struct HandlerArgs {
     pub(super) method: Method,
     pub(super) params: Json,
@@ -27,15 +26,15 @@ pub(super) struct HandlerArgs {
 /// The future of a handler's outcome.
 pub(super) type BoxFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// A handler that was called.
+/// The result of calling a handler.
 pub(super) enum HandlerCall {
-    /// It did not get as far as a future.
+    /// There is no future: the arguments were refused, for example.
     Done(Outcome),
     Future(BoxFuture),
 }
 
 impl HandlerCall {
-    /// A handler on its way to a result of the type `T`.
+    /// The call of a handler whose result is a `T`.
     pub(super) fn to<T, R>(future: impl Future<Output = R> + Send + 'static) -> Self
     where
         T: serde::Serialize,
@@ -44,7 +43,7 @@ impl HandlerCall {
         Self::Future(Box::pin(async move { outcome(future.await.into_result()) }))
     }
 
-    /// A handler on its way to the contents of a resource.
+    /// The call of a handler that reads a resource.
     pub(super) fn read<R>(
         future: impl Future<Output = R> + Send + 'static,
         declared: Option<ReadMimeType>,

@@ -1,8 +1,8 @@
 //! The environment variables that a server inherits from its client.
 //!
-//! In: the environment of the client, when a server is started. Out: the part of it that the server
-//! gets. By default that is the list of the official SDKs, which has no variable for secrets: an
-//! API key for one server is not for the others.
+//! In: the environment of the client, when a server is started. Out: the variables that the server
+//! gets. The default is the list of the official SDKs, which has no variables for secrets: an API
+//! key for one server is not for the others.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,16 +18,16 @@ pub enum InheritedEnv {
     /// some shells read such values as functions and run them.
     #[default]
     Safe,
-    /// All, secrets included.
+    /// All, including secrets.
     All,
 }
 
 impl InheritedEnv {
-    /// The variables that are safe to hand on, as the official SDKs have them.
+    /// The variables that are safe to inherit, the same as in the official SDKs.
     #[cfg(not(windows))]
     pub const SAFE_NAMES: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
-    /// The variables that are safe to hand on, as the official SDKs have them.
+    /// The variables that are safe to inherit, the same as in the official SDKs.
     #[cfg(windows)]
     pub const SAFE_NAMES: &[&str] = &[
         "APPDATA",
@@ -45,7 +45,7 @@ impl InheritedEnv {
         "USERPROFILE",
     ];
 
-    /// Gives `command` this part of the environment.
+    /// Sets the environment of `command`.
     pub(super) fn apply(self, command: &mut Command) {
         #[expect(clippy::disallowed_methods, reason = "a child inherits from this process")]
         let read = |name: &str| env::var_os(name);

@@ -1,8 +1,8 @@
-//! Input, as a handler asks for it: with `?`.
+//! Requests for input in handlers, with `?`.
 //!
-//! A handler that needs input runs from its beginning as often as there are rounds. What it asks
-//! for is there at once if the client has given it, in this round or an earlier one: the answers of
-//! earlier rounds travel in the `requestState`. They are the client's word either way.
+//! A handler that needs input runs from its beginning in each round. A request returns at once if
+//! the client has answered it, in this round or an earlier one: the `requestState` carries the
+//! answers of earlier rounds. All answers are untrusted input of the client.
 
 use alloc::string::String;
 
@@ -22,30 +22,30 @@ use mcp_proto::types::{
     InputRequest, InputRequests, InputResponses, ListRootsResult,
 };
 
-/// A round in which there are answers.
+/// A round with answers of the client.
 #[derive(Debug)]
 pub(super) struct Round {
     input: Input,
-    /// Requests of the handler in this round that have an answer.
+    /// Requests of the handler that have an answer in this round.
     answered: Lock<InputRequests>,
 }
 
-/// The answers of earlier rounds, as they travel in the `requestState`.
+/// The content of the `requestState`: the answers of earlier rounds.
 #[derive(Serialize, Deserialize)]
-struct Answers {
+struct CarriedAnswers {
     answers: InputResponses,
 }
 
 impl Context {
-    /// Asks the user. `key` identifies the question among those of this handler. An answer belongs
-    /// to its key, so that the same question has the same answer wherever the handler asks it. To
-    /// ask once more, after an answer that will not do, takes another key (`name-2`); two different
-    /// questions with one key are error -32603.
+    /// Requests input from the user. `key` identifies the request among those of this handler, and
+    /// its answer: the same key returns the same answer wherever the handler asks. To ask again
+    /// after an unusable answer, use another key (`name-2`). Two different requests with one key
+    /// are answered with -32603.
     ///
-    /// Returns the answer if there is one; else an [`Interrupt`] to end the handler with, which is
-    /// called again once the client has answered. So whatever stands before happens again, and
-    /// must do no harm. The `requestState` is in use then: a handler with one of its own returns an
-    /// [`InputRequired`] itself.
+    /// Returns the answer if there is one. Otherwise it fails with an [`Interrupt`], which the
+    /// handler must return; the handler is called again once the client has answered. So code
+    /// before this call runs again, and must be safe to repeat. This uses the `requestState`: a
+    /// handler with its own state returns an [`InputRequired`] itself.
     ///
     /// ```
     /// # use mcp_service::{Context, Interrupt};
@@ -63,8 +63,8 @@ impl Context {
     /// }
     /// ```
     ///
-    /// The client must have declared it: see [`Peer::capabilities`](mcp_proto::server::Peer). A modern
-    /// client that has not gets error -32021, a legacy one -32603.
+    /// The client must declare the capability: see [`Peer::capabilities`](mcp_proto::server::Peer).
+    /// Otherwise a modern client gets error -32021, a legacy client -32603.
     ///
     /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
     pub fn elicit(
@@ -75,7 +75,7 @@ impl Context {
         self.ask_one(key, || InputRequest::Elicit(params.into()))
     }
 
-    /// Asks the client's model; see [`Context::elicit`].
+    /// Requests a message of the client's model; see [`Context::elicit`].
     ///
     /// [Specification: Sampling](https://modelcontextprotocol.io/specification/2026-07-28/client/sampling)
     pub fn create_message(
@@ -86,41 +86,40 @@ impl Context {
         self.ask_one(key, || params.into())
     }
 
-    /// Asks for the client's roots; see [`Context::elicit`].
+    /// Requests the client's roots; see [`Context::elicit`].
     ///
     /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
     pub fn list_roots(&self, key: &str) -> Result<ListRootsResult, Interrupt> {
         self.ask_one(key, InputRequest::list_roots)
     }
 
-    /// Asks for several things at once; see [`Context::elicit`]. Returns the answers, among them
+    /// Requests several inputs at once; see [`Context::elicit`]. Returns the answers, including
     /// those of earlier rounds, if none is missing.
     pub fn ask(&self, requests: InputRequests) -> Result<InputResponses, Interrupt> {
         let answers = self.answers()?;
-        let forms = self.asked.checks.forms(&requests);
+        let forms = self.call.checks.forms(&requests);
         let (answered, requests): (InputRequests, InputRequests) =
             requests.into_iter().partition(|(key, _)| answers.contains_key(key));
-        if let Some(round) = &self.asked.round {
-            round.remember(answered)?;
+        if let Some(round) = &self.call.round {
+            round.record(answered)?;
         }
         forms.check(&answers, self)?;
         if requests.is_empty() {
             return Ok(answers);
         }
-        let state = if answers.is_empty() { None } else { Some(carry(answers)?) };
+        let state = if answers.is_empty() { None } else { Some(encode_answers(answers)?) };
         let mut required = InputRequired::default();
         (required.requests, required.state) = (requests, state);
         Err(required.into())
     }
 
-    /// Input of the client in this round; `None` in the first.
+    /// The client's input of this round; `None` in the first.
     pub fn input(&self) -> Option<&Input> {
-        self.asked.round.as_deref().map(|round| &round.input)
+        self.call.round.as_deref().map(|round| &round.input)
     }
 
-    /// Binding for a sealed `requestState` of this request: method and parameters; add the
-    /// principal if there is one.
-    /// `None` if the type of the handler says that it never asks for input.
+    /// The binding of a sealed `requestState` to the method and parameters of this request; add the
+    /// principal if there is one. `None` if the return type of the handler cannot request input.
     ///
     /// ```
     /// # use mcp_service::{Context, Interrupt};
@@ -148,7 +147,7 @@ impl Context {
     /// ```
     #[cfg(feature = "request-state")]
     pub fn binding(&self) -> Option<StateBinding> {
-        let (method, params) = self.asked.request.as_ref()?;
+        let (method, params) = self.call.request.as_ref()?;
         Some(StateBinding::new(method.name(), params))
     }
 
@@ -163,7 +162,7 @@ impl Context {
         let answer = answers.remove(key).and_then(|answer| answer.json().decode().ok());
         answer.ok_or_else(|| {
             let message = alloc::format!("the input `{key}` is no answer to what was asked");
-            // A modern client has put it into its parameters.
+            // A modern client has sent the input in its parameters.
             match self.peer().version.era() {
                 Era::Legacy => ErrorData::internal(message).into(),
                 Era::Modern => ErrorData::invalid_params(message).into(),
@@ -171,7 +170,7 @@ impl Context {
         })
     }
 
-    /// The answers of all rounds so far.
+    /// The answers of all rounds.
     fn answers(&self) -> Result<InputResponses, Interrupt> {
         let Some(Input { responses, state, .. }) = self.input() else {
             return Ok(InputResponses::new());
@@ -180,7 +179,7 @@ impl Context {
             None => InputResponses::new(),
             Some(state) => {
                 let carried = Json::parse(state.clone()).ok().and_then(|state| state.decode().ok());
-                let Some(Answers { answers }) = carried else {
+                let Some(CarriedAnswers { answers }) = carried else {
                     return Err(ErrorData::invalid_params("the `requestState` is not ours").into());
                 };
                 answers
@@ -196,9 +195,9 @@ impl Round {
         Self { input, answered: Lock::new(InputRequests::new()) }
     }
 
-    /// Fails if the handler has asked something else with one of these keys: its answer would be
-    /// taken for the answer to both.
-    fn remember(&self, requests: InputRequests) -> Result<(), Interrupt> {
+    /// Fails if the handler has made another request with one of these keys, since both would get
+    /// the same answer.
+    fn record(&self, requests: InputRequests) -> Result<(), Interrupt> {
         let mut answered = self.answered.lock();
         for (key, request) in requests {
             if answered.get(&key).is_some_and(|first| *first != request) {
@@ -213,8 +212,8 @@ impl Round {
     }
 }
 
-fn carry(answers: InputResponses) -> Result<String, Interrupt> {
-    let state = Json::encode(&Answers { answers });
+fn encode_answers(answers: InputResponses) -> Result<String, Interrupt> {
+    let state = Json::encode(&CarriedAnswers { answers });
     let state = state.map_err(|_| ErrorData::internal("the answers cannot be written as JSON"))?;
     Ok(state.as_str().into())
 }

@@ -1,4 +1,4 @@
-//! Streams, sockets and clocks: what drivers ask of a runtime, as poll functions.
+//! Traits of streams, sockets and clocks, which a runtime implements for drivers.
 //!
 //! Called by [`drive`](crate::drive) and by the functions of [`runtime`](crate::runtime). Each
 //! `poll_*` arranges for the context's waker to be woken when it returns `Pending`.
@@ -14,25 +14,25 @@ use bytes::Bytes;
 
 use mcp_proto::{Duration, Instant};
 
-/// A future of an adapter's own, to be driven to its end somewhere.
+/// A boxed future, to be spawned.
 pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A clock and one timer.
 pub trait Clock {
-    /// The time since an epoch of the adapter's choice, which all connections of a server share;
-    /// never goes back.
+    /// The monotonic time since an epoch of the adapter's choice, which all connections of a server
+    /// share.
     fn now(&self) -> Instant;
 
-    /// The time since the Unix epoch; by default that of the system.
+    /// The time since the Unix epoch; default the system clock.
     fn unix_time(&self) -> Duration {
         unix_time()
     }
 
-    /// Ready once it is `at`. A later call moves the timer.
+    /// Ready at `at`. A later call resets the timer.
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
 }
 
-/// The time since the Unix epoch, by the clock of the system.
+/// The time since the Unix epoch, by the system clock.
 #[expect(clippy::disallowed_methods, reason = "a runtime is where time comes from")]
 pub(crate) fn unix_time() -> Duration {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -41,39 +41,39 @@ pub(crate) fn unix_time() -> Duration {
 
 /// The reading half of a stream.
 pub trait Reader {
-    /// Reads what there is; empty bytes are the end of the stream.
+    /// Reads available bytes; empty bytes are the end of the stream.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>>;
 }
 
 /// The writing half of a stream. Dropping it closes it.
 pub trait Writer {
-    /// Writes some of `data` and returns how much.
+    /// Writes a part of `data`; returns the number of bytes.
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>>;
 
-    /// Passes on what is buffered.
+    /// Flushes buffered bytes.
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
 
-/// A network connection. Reading and writing go on at the same time. Dropping it closes it.
+/// A network connection, for concurrent reads and writes. Dropping it closes it.
 pub trait Socket: Reader + Writer + Send {
-    /// Returns whether the operating system has no unread input and no end of input for this
-    /// socket. A runtime that has been busy may not have asked it; `true` is right for a stream
-    /// without one.
+    /// Returns whether the operating system has neither unread input nor the end of input for this
+    /// socket. A busy reactor may not have polled the system, so query the system. The default is
+    /// `true`, for streams without a system socket.
     fn is_quiet(&self) -> bool {
         true
     }
 }
 
-/// A stream with a clock, and a reason to stop.
+/// A stream with a clock and a stop signal.
 pub trait Io: Reader + Writer + Clock {
     /// Ready, once, when the service is to stop.
     fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()>;
 }
 
-/// A reading half whose type is not known.
+/// A reading half, boxed.
 pub type BoxReader = Box<dyn Reader + Send>;
 
-/// A writing half whose type is not known.
+/// A writing half, boxed.
 pub type BoxWriter = Box<dyn Writer + Send>;
 
 /// A stream made of two halves.

@@ -1,9 +1,9 @@
-//! The handlers that are running.
+//! The running handlers of a connection.
 //!
-//! In: a job to start, a slot that was woken, a cancellation. Out: what came of a job. A handler
-//! that is not done after its first poll keeps its slot, and is polled again when its waker pushes
-//! the slot into the mailbox. If the adapter can spawn tasks, the handler moves to a task and
-//! reports through the mailbox.
+//! In: a job to start, a slot that was woken, a cancellation. Out: the outcome of a job. A handler
+//! that is pending after its first poll keeps its slot, and is polled again when its waker queues
+//! the slot in the mailbox. If the adapter can spawn tasks, the handler moves to a task and
+//! responds through the mailbox.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -22,10 +22,10 @@ use mcp_proto::Duration;
 use mcp_proto::ErrorData;
 use mcp_proto::server::{Outcome, Reply, ReplyId};
 
-/// The time that cancelled handlers get to be polled once more.
+/// The longest wait for the end of cancelled handlers.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// A handler's future and what it owes.
+/// A handler's future, and the reply that it owes.
 pub(super) struct Job {
     reply: Reply,
     cancel: Arc<Cancel>,
@@ -42,8 +42,8 @@ pub(super) struct Jobs {
     mailbox: Arc<ServiceMailbox>,
     slots: Vec<HandlerSlot>,
     free: Vec<usize>,
-    /// The jobs that were pending when they were last polled.
-    pending: BTreeMap<ReplyId, HandlerPlace>,
+    /// The pending jobs.
+    pending: BTreeMap<ReplyId, JobLocation>,
 }
 
 struct HandlerSlot {
@@ -51,7 +51,7 @@ struct HandlerSlot {
     waker: Waker,
 }
 
-enum HandlerPlace {
+enum JobLocation {
     HandlerSlot(usize),
     Spawned(Arc<Cancel>),
 }
@@ -71,16 +71,16 @@ impl Job {
             .unwrap_or_else(|_| Poll::Ready(panicked()))
     }
 
-    /// Polls it for the first time before it is spawned. The waker does nothing, because a spawned
-    /// future is polled at once wherever it goes.
-    fn first(mut self) -> StartedJob {
+    /// Polls a job for the first time, before it is spawned. The waker does nothing, because a
+    /// spawned future is polled at once.
+    fn poll_first(mut self) -> StartedJob {
         match self.poll(Waker::noop()) {
             Poll::Ready(outcome) => StartedJob::Done(self.end(), outcome),
             Poll::Pending => StartedJob::Pending(self),
         }
     }
 
-    /// Drops the handler's future, which may panic as well, and says that the request is over.
+    /// Drops the handler's future, which may panic, and marks the request as ended.
     fn end(self) -> Reply {
         let Self { reply, cancel, future } = self;
         let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
@@ -95,8 +95,12 @@ pub(super) enum StartedJob {
     Pending(Job),
 }
 
-/// Calls a handler. One that panics is done.
-fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> HandlerCall) -> StartedJob {
+/// Calls a handler. A panic gives an error.
+fn call_handler(
+    reply: Reply,
+    cancel: Arc<Cancel>,
+    call: impl FnOnce() -> HandlerCall,
+) -> StartedJob {
     let running = catch_unwind(AssertUnwindSafe(call));
     match running.unwrap_or_else(|_| HandlerCall::Done(panicked())) {
         HandlerCall::Future(future) => StartedJob::Pending(Job { reply, cancel, future }),
@@ -107,14 +111,14 @@ fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> HandlerCall) -
     }
 }
 
-/// Calls a handler and polls it for the first time; what is pending then is to be spawned.
+/// Calls a handler and polls it for the first time; a pending job is to be spawned.
 pub(super) fn begin(
     reply: Reply,
     cancel: Arc<Cancel>,
     call: impl FnOnce() -> HandlerCall,
 ) -> StartedJob {
-    match make(reply, cancel, call) {
-        StartedJob::Pending(job) => job.first(),
+    match call_handler(reply, cancel, call) {
+        StartedJob::Pending(job) => job.poll_first(),
         done @ StartedJob::Done(..) => done,
     }
 }
@@ -124,8 +128,8 @@ impl Jobs {
         Self { mailbox, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
     }
 
-    /// Calls a handler and polls it for the first time; what is pending then stays, or goes to
-    /// `spawn`. A handler that panics is done at once.
+    /// Calls a handler and polls it for the first time. A pending job is kept, or passed to
+    /// `spawn`. A panic gives an error.
     pub(super) fn start(
         &mut self,
         reply: Reply,
@@ -133,14 +137,14 @@ impl Jobs {
         call: impl FnOnce() -> HandlerCall,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
-        let mut job = match make(reply, cancel, call) {
+        let mut job = match call_handler(reply, cancel, call) {
             StartedJob::Pending(job) => job,
             StartedJob::Done(reply, outcome) => return Progressed::Done(reply, outcome),
         };
         if let Some(spawn) = spawn {
             return self.start_spawned(job, spawn);
         }
-        let at = self.vacant();
+        let at = self.free_slot();
         let Some(slot) = self.slots.get_mut(at) else {
             return Progressed::Done(job.reply, dropped());
         };
@@ -150,7 +154,7 @@ impl Jobs {
                 Progressed::Done(job.end(), outcome)
             }
             Poll::Pending => {
-                self.pending.insert(job.reply.id(), HandlerPlace::HandlerSlot(at));
+                self.pending.insert(job.reply.id(), JobLocation::HandlerSlot(at));
                 slot.job = Some(job);
                 Progressed::Pending
             }
@@ -168,15 +172,15 @@ impl Jobs {
         }
     }
 
-    /// Tells a job that it is cancelled, lets it run once more, and ends it.
+    /// Cancels a job, polls it once more, and drops it.
     pub(super) fn cancel(&mut self, id: ReplyId) {
         match self.pending.remove(&id) {
             None => {}
-            Some(HandlerPlace::Spawned(cancel)) => cancel.set(),
-            Some(HandlerPlace::HandlerSlot(at)) => {
+            Some(JobLocation::Spawned(cancel)) => cancel.set(),
+            Some(JobLocation::HandlerSlot(at)) => {
                 if let Some(mut job) = self.remove(at) {
                     job.cancel.set();
-                    // What it answers now is of no interest to anybody.
+                    // Its outcome is ignored.
                     let _ = job.poll(Waker::noop());
                     drop(job.end());
                 }
@@ -190,27 +194,27 @@ impl Jobs {
         }
     }
 
-    /// Cancels everything, and waits until what was spawned has ended.
+    /// Cancels all jobs, and waits up to 500 ms for the spawned ones.
     pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
         self.cancel_all();
         handlers_ended(&self.mailbox, clock).await;
     }
 
-    /// A spawned job has reported.
+    /// Removes a spawned job, which has responded.
     pub(super) fn forget(&mut self, id: ReplyId) {
         self.pending.remove(&id);
     }
 
-    /// Polls a job where it is and spawns it if it is pending.
+    /// Polls a job for the first time, and spawns it if it is pending.
     fn start_spawned(
         &mut self,
         job: Job,
         spawn: &mut (dyn FnMut(Spawned) + Send + 'static),
     ) -> Progressed {
-        match job.first() {
+        match job.poll_first() {
             StartedJob::Done(reply, outcome) => Progressed::Done(reply, outcome),
             StartedJob::Pending(job) => {
-                self.pending.insert(job.id(), HandlerPlace::Spawned(job.cancel()));
+                self.pending.insert(job.id(), JobLocation::Spawned(job.cancel()));
                 spawn(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
                 Progressed::Pending
             }
@@ -224,7 +228,7 @@ impl Jobs {
         Some(job)
     }
 
-    fn vacant(&mut self) -> usize {
+    fn free_slot(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             let at = self.slots.len();
             let waker = Waker::from(Arc::new(SlotWaker { at, mailbox: self.mailbox.clone() }));
@@ -234,8 +238,7 @@ impl Jobs {
     }
 }
 
-/// Wakes the job in a slot. A wake that comes after the job has ended polls whatever is there
-/// then, which is harmless.
+/// Waker of the job in a slot. A late wake polls the next job in the slot, which is harmless.
 struct SlotWaker {
     at: usize,
     mailbox: Arc<ServiceMailbox>,
@@ -251,7 +254,7 @@ impl Wake for SlotWaker {
     }
 }
 
-/// A job that runs where the adapter spawned it.
+/// A job in a spawned task.
 pub(super) struct SpawnedHandler {
     job: Option<Job>,
     mailbox: Arc<ServiceMailbox>,
@@ -265,8 +268,7 @@ impl SpawnedHandler {
     }
 }
 
-/// Waits until all spawned handlers have ended, for 500 ms at most. They are cancelled: each is
-/// polled once more and dropped.
+/// Waits until all spawned handlers, which were cancelled, have ended, for 500 ms at most.
 pub(super) async fn handlers_ended(mailbox: &ServiceMailbox, clock: &mut impl Clock) {
     let until = clock.now() + GRACE;
     poll_fn(|context| match mailbox.poll_handlers_ended(context.waker()) {

@@ -1,15 +1,15 @@
-//! Handlers and clients of the Model Context Protocol as futures, without a runtime: what every
-//! adapter of [`mcp_proto`] shares.
+//! Async handlers and clients of the Model Context Protocol, independent of any runtime: the code
+//! that all adapters of [`mcp_proto`] share.
 //!
-//! Applications use an adapter, `mcp-tokio` or `mcp-async-std`, which exports what they need from
-//! here. This crate is for whoever writes an adapter for another runtime, or tests servers and
+//! Applications use an adapter, `mcp-tokio` or `mcp-async-std`, which re-exports the API that they
+//! need. Use this crate directly to write an adapter for another runtime, or to test servers and
 //! clients in virtual time.
 //!
 //! A [`Service`] is a [`stdio::Connection`](mcp_proto::stdio::Connection) with handlers that are
-//! futures. A handler is polled once where its request arrives; if it is not done then, it goes on in
-//! the task that serves, or where that spawns it. A panic, or a dropped future, is -32603.
-//! [`drive`] moves the bytes of a service, on an [`Io`]; [`runtime`] serves and connects with any
-//! runtime that implements its trait.
+//! futures. A handler is first polled when its request arrives. If it is still pending, it
+//! continues in the task of the connection, or in a task that the adapter spawns. A handler that
+//! panics, or whose future is dropped, is answered with -32603. [`drive`] moves the bytes between a
+//! service and an [`Io`]. [`runtime`] serves and connects on any runtime that implements its trait.
 //!
 //! ```
 //! use mcp_proto::server::Config;
@@ -26,7 +26,7 @@
 //! let mut registry = Registry::new(Implementation::new("echo", "1.0.0"));
 //! registry.tool("echo", "Echoes its message", |echo: Echo, _| async move { echo.message })?;
 //!
-//! // What `drive` does with an `Io`: bytes in, a turn, bytes out.
+//! // `drive` does the same with an `Io`: bytes in, a turn, bytes out.
 //! let mut service = Service::new(registry, Config::default());
 //! let now = Instant::ZERO;
 //! service.handle_bytes(now, Bytes::from(concat!(
@@ -54,29 +54,29 @@
 //! | to | read |
 //! |---|---|
 //! | register async handlers | [`Registry`], [`Handler`] |
-//! | see what a handler can do | [`Context`] |
+//! | report progress, log, and notice cancellation in a handler | [`Context`] |
 //! | share state between handlers | [`Registry::with`] |
-//! | offer something to some callers only | [`Registry::only_for`] |
-//! | put one registry into another | [`Registry::mount`] |
+//! | offer an entry to some callers only | [`Registry::only_for`] |
+//! | mount one registry in another | [`Registry::mount`] |
 //! | put a function around handlers | [`Registry::around`] |
 //! | let calls of a tool become tasks | [`Registry::tasks`], [`TaskManager`], [`TaskStore`] |
-//! | serve and connect on a runtime of your own | [`runtime`] |
+//! | serve and connect on another runtime | [`runtime`] |
 //! | serve a byte stream | [`Service`], [`Io`] |
 //! | serve HTTP | [`HttpServer`] |
 //! | write a client | [`Client`]; [`ClientService`] and [`HttpClientService`] drive it |
-//! | change what is offered while the server runs | [`Catalog`] |
+//! | change the registry while the server runs | [`Catalog`] |
 //! | start a server as a child process | [`Command`], [`ProcessGroup`] |
 //! | test both sides in virtual time | the module `testing`, feature `testing` |
 //!
-//! # A loop of your own
+//! # Your own loop
 //!
-//! | verb | when |
+//! | method | when |
 //! |---|---|
 //! | [`Drive::handle_bytes`], [`Drive::handle_eof`] | something was read; the input has ended |
 //! | [`Drive::handle_stop`] | a signal asks to stop |
 //! | [`Drive::turn`] | after each of these and after writing, when its waker was woken, and at [`Drive::poll_timeout`] |
 //! | [`Drive::output`], [`Drive::handle_written`] | until it is empty: bytes to write |
-//! | [`Drive::is_closed`] | all is said: flush and return |
+//! | [`Drive::is_closed`] | the conversation has ended: flush and return |
 //!
 //! # Features
 //!
@@ -85,13 +85,13 @@
 //! | feature | adds |
 //! |---|---|
 //! | `auth` | sign-in of clients over HTTP; see [`auth`] |
-//! | `jwt` | `JwtVerifier`: tokens of clients that are JWTs, with the crate `jsonwebtoken` |
+//! | `jwt` | `JwtVerifier`: verification of tokens that are JWTs, with the crate `jsonwebtoken` |
 //! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
 //! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
 //! | `skills` | `Registry::skill`, `Client::read_skill`; see `mcp_proto::ext::skills` |
-//! | `testing` | both sides in one place, with virtual time |
-//! | `sign` | keys of clients that sign for a sign-in |
-//! | `tls` | `https` URLs of clients, with rustls and the authorities that the platform trusts |
+//! | `testing` | client and server in one test, with virtual time |
+//! | `sign` | signing keys of clients, for a sign-in |
+//! | `tls` | `https` URLs of clients, with rustls and the platform's certificate authorities |
 //! | `tracing` | spans of requests and calls; see `Catalog::on_span` |
 //! | `validate` | JSON Schema for arguments, structured content and forms; see [`schema`] |
 

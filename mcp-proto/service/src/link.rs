@@ -1,4 +1,4 @@
-//! Machines that a service drives: on a byte stream, alone or with others of a server.
+//! Trait of the machines that a service drives, on a byte stream or a connection of an HTTP server.
 
 use alloc::sync::Arc;
 use core::sync::atomic::AtomicU64;
@@ -15,28 +15,27 @@ use mcp_proto::{RequestId, UsageError};
 
 /// A machine on a byte stream that a [`Service`](super::Service) drives.
 pub trait Link: Scope + Machine<Event = ServerEvent> {
-    /// True if it has anything to do with others.
+    /// True if the machine shares an endpoint with other connections.
     const USES_ENDPOINT: bool;
 
-    /// The server is to stop.
+    /// Stops the machine.
     fn shutdown(&mut self, now: Instant);
 
-    /// Time for which a peer may leave the output unread above its limit; `None` is for ever.
+    /// The longest time that a peer may leave too much output unread; `None` is unlimited.
     fn max_unread(&self) -> Option<Duration>;
 
-    /// Nobody reads any more. Returns whether there is still something to do about it.
+    /// Handles a peer that has stopped reading. Returns whether the machine still has work.
     fn handle_disconnect(&mut self, now: Instant) -> bool;
 
-    /// The turn has ended; `writes` if some of the output is not written yet. Called as well once
-    /// all of it is written.
+    /// Called at the end of a turn, and when all output is written; `writes` is true if output is
+    /// unwritten.
     fn handle_pause(&mut self, _now: Instant, _writes: bool) {}
 
-    /// Number of the connection among those of a server, and the time at which a line of any of
-    /// them was last shown.
+    /// The number of the connection in its server, and the time at which a line of any connection
+    /// was last shown; `None` without an endpoint.
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
 
-    /// Does what is to be done with others; `woken` if they asked for it. Returns whether there
-    /// may be actions.
+    /// Visits the endpoint if needed, always if `woken`. Returns whether there may be actions.
     fn sync_endpoint(&mut self, now: Instant, woken: bool, waker: &EndpointWaker) -> bool;
 }
 
@@ -59,7 +58,7 @@ impl Scope for Connection<Server> {
     }
 
     fn publish(&mut self, now: Instant, change: &Change) {
-        // It was declared when it was published; if it is not any more, nobody is told.
+        // The change was checked when it was published. If it is undeclared by now, it is dropped.
         let _ = self.with(now, |server| server.publish(now, change));
     }
 
@@ -79,22 +78,22 @@ impl Link for Connection<Server> {
         Self::shutdown(self, now);
     }
 
-    /// A pipe has one peer, which may take its time.
+    /// Unlimited: a pipe has only one peer.
     fn max_unread(&self) -> Option<Duration> {
         None
     }
 
-    /// There is nobody to serve.
+    /// A stream has no other peer to serve.
     fn handle_disconnect(&mut self, _now: Instant) -> bool {
         false
     }
 
-    /// It is the only one.
+    /// The only connection has no number.
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
         None
     }
 
-    /// A stream has nobody to share anything with.
+    /// A stream has no endpoint.
     fn sync_endpoint(&mut self, _now: Instant, _woken: bool, _port: &EndpointWaker) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Lock for a value that threads share.
+//! Lock without poisoning.
 
 #[expect(
     clippy::disallowed_types,
@@ -7,7 +7,7 @@
 use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
-/// A lock that a panic does not close: nobody leaves what is behind one half changed.
+/// A mutex without poisoning: no code panics while a value is half changed.
 #[derive(Debug, Default)]
 #[expect(
     clippy::disallowed_types,

@@ -1,31 +1,30 @@
-//! A value behind a lock, and whoever is to be woken when there is something in it.
+//! A value behind a lock, with the waker of its reader.
 //!
-//! Writers put something in with [`Mailbox::put`]. The reader is a future that polls
-//! ([`Mailbox::poll`]), or a driver that looks in turns ([`Mailbox::begin_turn`],
-//! [`Mailbox::end_turn`]).
+//! Writers call [`Mailbox::put`]. The reader is a future that polls ([`Mailbox::poll`]), or a
+//! driver that works in turns ([`Mailbox::begin_turn`], [`Mailbox::end_turn`]).
 //!
-//! | reader | `put` | leaves by |
+//! | reader | `put` | ends with |
 //! |---|---|---|
-//! | absent | wakes nobody | `poll` that finds nothing; `begin_turn` |
+//! | absent | wakes nothing | `poll` that finds nothing; `begin_turn` |
 //! | waiting | wakes it, once | `put`; `poll` that finds something |
-//! | in its turn | wakes nobody: it looks again before the turn ends | `end_turn` |
+//! | in its turn | wakes nothing: `end_turn` checks for work | `end_turn` |
 //! | between turns | wakes it, each time | `begin_turn` |
 //!
 //! | promise | because |
 //! |---|---|
-//! | no wake-up is lost | a reader finds nothing and leaves its waker under one lock; `end_turn` asks under the lock whether something is left |
-//! | wakers are woken, cloned wakers dropped, without the lock | both may run anything |
-//! | functions run under the lock | they must not run code of users |
+//! | no wake-up is lost | a reader checks the value and stores its waker under one lock; `end_turn` checks under the lock whether work is left |
+//! | wakers are woken and dropped without the lock | both may run any code |
+//! | functions run under the lock | they must not run user code |
 //!
-//! It has one reader. What several futures wait for has a list of wakers of its own, as `Cancel` in
-//! `service_mailbox` has.
+//! A mailbox has one reader. A value that several futures wait for needs a list of wakers, as
+//! `Cancel` in `service_mailbox` has.
 
 use core::mem;
 use core::task::{Poll, Waker};
 
 use super::lock::Lock;
 
-/// See the [module](self).
+/// A value with one reader; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Mailbox<T>(Lock<Inner<T>>);
 
@@ -49,12 +48,12 @@ impl<T> Mailbox<T> {
         Self(Lock::new(Inner { value, reader: MailboxReader::Absent }))
     }
 
-    /// Looks at the value, or changes it; wakes nobody.
-    pub(super) fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
-        look(&mut self.0.lock().value)
+    /// Reads or changes the value, without waking the reader.
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.0.lock().value)
     }
 
-    /// Puts something in and wakes the reader; `None` if nothing was put in.
+    /// Changes the value and wakes the reader, unless `put` returns `None`.
     pub(super) fn put<R>(&self, put: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
         let mut inner = self.0.lock();
         let result = put(&mut inner.value)?;
@@ -64,10 +63,10 @@ impl<T> Mailbox<T> {
         Some(result)
     }
 
-    /// Puts something in for a writer that holds another lock; returns the waker of the reader, to be
-    /// woken without that lock.
+    /// [`Mailbox::put`] for a writer that holds another lock; returns the waker of the reader, to
+    /// be woken without that lock.
     #[must_use]
-    pub(super) fn put_asleep(&self, put: impl FnOnce(&mut T) -> Option<()>) -> Option<Waker> {
+    pub(super) fn put_without_wake(&self, put: impl FnOnce(&mut T) -> Option<()>) -> Option<Waker> {
         let mut inner = self.0.lock();
         put(&mut inner.value)?;
         inner.reader.take_waker()
@@ -78,7 +77,7 @@ impl<T> Mailbox<T> {
         self.put(|_| Some(()));
     }
 
-    /// Takes something out; if there is nothing, `waker` is woken by the next `put`.
+    /// Returns the result of `take`. If it is `None`, the next `put` wakes `waker`.
     pub(super) fn poll<R>(&self, waker: &Waker, take: impl FnOnce(&mut T) -> Option<R>) -> Poll<R> {
         let mut inner = self.0.lock();
         let taken = take(&mut inner.value);
@@ -94,7 +93,8 @@ impl<T> Mailbox<T> {
         taken.map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Begins a turn of a driver, which `waker` wakes for the next one, with a look.
+    /// Begins a turn of a driver, and returns the result of `look`. After the turn, `put` wakes
+    /// `waker`.
     pub(super) fn begin_turn<R>(&self, waker: &Waker, look: impl FnOnce(&mut T) -> R) -> R {
         let mut inner = self.0.lock();
         let (reader, before) = match mem::take(&mut inner.reader) {
@@ -112,7 +112,7 @@ impl<T> Mailbox<T> {
         result
     }
 
-    /// Ends the turn; asks for another one if something is left to do.
+    /// Ends the turn; wakes the driver for another one if `has_work`.
     pub(super) fn end_turn(&self, has_work: impl FnOnce(&mut T) -> bool) {
         let mut inner = self.0.lock();
         inner.reader = match mem::take(&mut inner.reader) {
@@ -126,7 +126,7 @@ impl<T> Mailbox<T> {
 }
 
 impl MailboxReader {
-    /// The waker to wake, without the lock, for what was put in.
+    /// The waker to wake after a `put`, without the lock.
     fn take_waker(&mut self) -> Option<Waker> {
         match self {
             Self::Absent | Self::InTurn(_) => None,
@@ -153,7 +153,7 @@ mod tests {
     use core::sync::atomic::{AtomicUsize, Ordering};
     use core::task::{Poll, Waker};
 
-    /// A reader that looks into the mailbox when it is woken, which a held lock would stop.
+    /// A reader that locks the mailbox when it is woken: a deadlock if the lock is held.
     struct Watcher {
         mailbox: Arc<Mailbox<Option<u8>>>,
         woken: AtomicUsize,
@@ -161,14 +161,14 @@ mod tests {
 
     impl Wake for Watcher {
         fn wake(self: Arc<Self>) {
-            self.mailbox.look(|_| ());
+            self.mailbox.with(|_| ());
             self.woken.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     impl Drop for Watcher {
         fn drop(&mut self) {
-            self.mailbox.look(|_| ());
+            self.mailbox.with(|_| ());
         }
     }
 

@@ -1,4 +1,4 @@
-//! Media types that resources declare, for contents that say none.
+//! Declared media types of resources, as the default for their contents.
 //!
 //! In: the declaration of a resource or a template, and the result of a read. Out: the result with
 //! the declared type. Called around the handlers of resources.
@@ -32,7 +32,7 @@ pub(super) struct ReadMimeType {
 }
 
 impl ReadMimeType {
-    /// Sets the type of contents that say none. Parts with URIs of their own are other resources.
+    /// Sets the type of contents without one. Contents with another URI are other resources.
     pub(super) fn fill(self, mut result: ReadResourceResult) -> ReadResourceResult {
         for contents in &mut result.contents {
             if contents.uri() != self.uri {

@@ -1,11 +1,10 @@
-//! The text about arguments, parameters and results that do not fit their types.
+//! Error text for JSON that does not fit its Rust type.
 //!
-//! In: the JSON, its type and the error of the decoder. Out: a text such as
-//! `/tags/1: expected a string, found integer 3; /limt: did you mean `limit`?`. Called after
-//! decoding has failed; what fits costs nothing here.
+//! In: the JSON, its type and the error of the decoder. Out: a text such as `/tags/1: expected a
+//! string, found integer 3; /limt: did you mean `limit`?`. Called only after decoding has failed.
 //!
-//! A member that the type refuses is named. A member that the type ignores is named if it is
-//! nearly a member that is absent.
+//! The text names members that the type refuses. It names an ignored member if that is similar to
+//! an absent one.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -17,10 +16,10 @@ use mcp_proto::internals::{Misfit, MisfitReason, explain};
 
 use super::nearest::nearest;
 
-/// The most characters of a place in a text.
+/// The longest path in a text, in characters.
 const MAX_CHARACTERS: usize = 200;
 
-/// The reasons why `json` is no `T`, each with its place.
+/// The reasons why `json` does not decode as a `T`, each with its path.
 #[cold]
 pub(crate) fn misfits<T: DeserializeOwned>(json: &Json, error: &serde_json::Error) -> String {
     let places: Vec<_> = explain::<T>(json)
@@ -29,13 +28,14 @@ pub(crate) fn misfits<T: DeserializeOwned>(json: &Json, error: &serde_json::Erro
     if places.is_empty() { without_place(error) } else { places.join("; ") }
 }
 
-/// The error of the decoder without its line and column: the peer does not have that text.
+/// The error of the decoder without its line and column, which refer to a text that the peer does
+/// not have.
 pub(crate) fn without_place(error: &serde_json::Error) -> String {
     let error = error.to_string();
     error.split_once(" at line ").map_or(&*error, |(what, _)| what).into()
 }
 
-/// A place and its reason; nothing about a member that may be ignored.
+/// The path and the reason; `None` for an ignored member without a hint.
 fn text(misfit: &Misfit) -> Option<String> {
     let mut path: String = misfit.path.chars().take(MAX_CHARACTERS).collect();
     if path.len() < misfit.path.len() {
@@ -77,8 +77,8 @@ mod tests {
             query: String,
             limit: Option<u8>,
         }
-        let open = told::<Open>;
-        let strict = told::<Strict>;
+        let open = error_text::<Open>;
+        let strict = error_text::<Strict>;
         assert_eq!(open(r#"{"qeury":"x"}"#), "/query: is required; /qeury: did you mean `query`?");
         assert_eq!(
             open(r#"{"query":1,"limt":2,"other":3}"#),
@@ -101,12 +101,12 @@ mod tests {
         struct Strict {
             query: Option<String>,
         }
-        let text = told::<Strict>(&alloc::format!(r#"{{"{}":1}}"#, "é".repeat(300)));
+        let text = error_text::<Strict>(&alloc::format!(r#"{{"{}":1}}"#, "é".repeat(300)));
         assert!(text.ends_with("é…: unknown member"), "{text}");
         assert!(text.chars().count() < 250, "{text}");
     }
 
-    fn told<T: DeserializeOwned>(text: &str) -> String {
+    fn error_text<T: DeserializeOwned>(text: &str) -> String {
         let json = Json::parse(text.to_owned()).unwrap();
         let error = json.decode_arguments::<T>().err().unwrap();
         misfits::<T>(&json, &error)

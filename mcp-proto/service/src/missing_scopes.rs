@@ -1,7 +1,7 @@
-//! The failure of a handler whose client lacks scopes.
+//! Error of a handler whose request lacks scopes.
 //!
-//! The answer may have begun when a handler finds out, so there is no 403 any more: a tool's result
-//! says what is missing. Scopes that are known before belong to
+//! The response may have begun before a handler checks scopes, so a 403 is no longer possible: the
+//! tool's result names the scopes. Scopes that do not depend on the arguments belong in
 //! [`Registry::require_scopes`](crate::Registry::require_scopes).
 
 use alloc::string::ToString;
@@ -14,10 +14,10 @@ use mcp_proto::types::CallToolResult;
 
 use crate::result::{Interrupt, IntoInterrupt, IntoToolError};
 
-/// A handler needs scopes that the token of its request lacks.
+/// The token of a request lacks scopes that its handler needs.
 ///
-/// A tool that fails with it has a result with `isError` that names the scopes; another method
-/// has -32603 with the same text.
+/// A tool that fails with this error has a result with `isError` that names the scopes; other
+/// methods are answered with -32603 and the same text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissingScopes {
     scopes: Scopes,
@@ -38,7 +38,7 @@ impl fmt::Display for MissingScopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "this needs a token with the scopes `{}`, and the token of the request lacks some; \
+            "the call needs a token with the scopes `{}`, but the token of the request lacks some; \
              sign in again and ask for them",
             self.scopes.to_param()
         )

@@ -1,15 +1,15 @@
-//! The name that a misspelt one stands for.
+//! Suggestions for misspelt names.
 //!
-//! In: an unknown name, and the known names. Out: the known name that the fewest changes of
-//! characters lead to, for hints in texts of errors. The program `mcp` asks here as well.
+//! In: an unknown name, and the known names. Out: the known name with the smallest edit distance,
+//! for hints in error texts, also of the program `mcp`.
 
-/// The most characters of a misspelt name; comparing longer names takes time.
+/// The longest name to compare, in characters; longer ones would take too much time.
 const MAX_CHARACTERS: usize = 200;
 
-/// The name among `names` that is nearest to `to`.
+/// The name in `names` with the smallest edit distance to `to`.
 ///
-/// Returns none if that takes more changes than a third of the characters of `to`, or changes all
-/// of them: then it is another word.
+/// Returns `None` if the distance is more than a third of the characters of `to` plus one, or all
+/// of them.
 pub fn nearest<'a>(to: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = to.chars().count();
     if length > MAX_CHARACTERS {

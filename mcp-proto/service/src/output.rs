@@ -1,7 +1,7 @@
-//! Output that waits to be written.
+//! Queue of output to write.
 //!
-//! In: bytes; how many were written. Out: the bytes, in order. Above 4 KiB they count against
-//! `Limits::max_endpoint_bytes` of a server.
+//! In: bytes, and the number of written ones. Out: the bytes, in order. Above 4 KiB they count
+//! towards `Limits::max_endpoint_bytes` of a server.
 
 use alloc::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use bytes::{Buf, Bytes};
 
 use mcp_proto::server::Account;
 
-/// With more output than this waiting to be written, no input is handled, no further action is taken
-/// from the machine, and progress is dropped. On a stream some input is read ahead.
+/// The most unwritten output. Beyond it no input is handled, no action is taken from the machine,
+/// and progress is dropped. On a stream some input is read ahead.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The same while the server takes on no new work.
+/// The same while the server refuses new work for lack of memory.
 const MAX_BYTES_IF_TIGHT: usize = 16 * 1024;
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// One that counts in a server's account.
+    /// A queue that counts in a server's account.
     pub(super) fn counted(account: Account) -> Self {
         Self { account: Some(account), ..Self::default() }
     }
@@ -42,7 +42,7 @@ impl Output {
         self.queue.front().map_or(&[], |bytes| bytes)
     }
 
-    /// The first `count` of them are written.
+    /// Removes the first `count` bytes, which were written.
     pub(super) fn advance(&mut self, count: usize) {
         let Some(mut bytes) = self.queue.pop_front() else { return };
         let count = count.min(bytes.len());
@@ -54,18 +54,18 @@ impl Output {
         self.count();
     }
 
-    /// Number of bytes that wait.
+    /// Number of unwritten bytes.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Returns whether so many bytes wait that nobody is told anything but answers.
+    /// Returns whether so many bytes are unwritten that only responses are sent.
     pub(super) fn is_full(&self) -> bool {
         self.waiting > MAX_BYTES_IF_TIGHT
             && (self.waiting > MAX_BYTES || self.account.as_ref().is_some_and(Account::is_tight))
     }
 
-    /// Nobody will read them.
+    /// Drops all bytes.
     pub(super) fn clear(&mut self) {
         self.queue.clear();
         self.waiting = 0;

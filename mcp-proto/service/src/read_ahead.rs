@@ -1,14 +1,14 @@
-//! Input that is read before its machine takes it.
+//! Queue of input that is read before the machine accepts it.
 //!
-//! In: chunks that were read while the machine takes nothing, because its peer leaves too much
-//! output unread; and the end of the input. Out: the chunks in order, and the end after the last of
-//! them. Reading ahead is how a service notices that a peer which does not read has gone: a stream
-//! tells its end behind what is left in it.
+//! In: chunks that were read while the machine accepts no input, because its peer leaves too much
+//! output unread; and the end of input. Out: the chunks in order, then the end. Reading ahead
+//! detects that a peer which does not read has gone: a stream reports its end only after all its
+//! input.
 //!
-//! | state | holds | leaves by |
+//! | state | content | ends with |
 //! |---|---|---|
-//! | `Open` | chunks, of [`MAX_BYTES`] in all and one more | the end of the input |
-//! | `Ended` | the rest of the input | the last chunk, with which the machine learns of the end |
+//! | `Open` | chunks, up to [`MAX_BYTES`] and one more | the end of input |
+//! | `Ended` | the remaining chunks, and the end | the end being taken |
 //! | `Done` | nothing | |
 
 use alloc::collections::VecDeque;
@@ -16,10 +16,10 @@ use core::mem;
 
 use bytes::Bytes;
 
-/// With this much read ahead, nothing more is read: more than a pipe holds by default, 64 KiB.
+/// The most bytes to read ahead: more than the default buffer of a pipe, 64 KiB.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The memory that a chunk takes in addition to its bytes, roughly.
+/// The approximate overhead of a chunk, in bytes.
 const CHUNK_BYTES: usize = 64;
 
 /// Input that is read ahead.
@@ -52,7 +52,7 @@ impl ReadAhead {
         Self { state: ReadState::Open(Chunks::default()) }
     }
 
-    /// Holds a chunk.
+    /// Queues a chunk.
     pub(super) fn push(&mut self, data: Bytes) {
         if let ReadState::Open(chunks) = &mut self.state {
             chunks.bytes += data.len() + CHUNK_BYTES;
@@ -60,7 +60,7 @@ impl ReadAhead {
         }
     }
 
-    /// Holds the end.
+    /// Queues the end.
     pub(super) fn end(&mut self) {
         self.state = match mem::replace(&mut self.state, ReadState::Done) {
             ReadState::Open(chunks) | ReadState::Ended(chunks) => ReadState::Ended(chunks),
@@ -68,7 +68,7 @@ impl ReadAhead {
         };
     }
 
-    /// The next piece, if any is held.
+    /// Takes the next piece, if there is one.
     pub(super) fn next(&mut self) -> Option<Piece> {
         let (ReadState::Open(chunks) | ReadState::Ended(chunks)) = &mut self.state else {
             return None;
@@ -84,12 +84,12 @@ impl ReadAhead {
         Some(Piece::End)
     }
 
-    /// Returns whether the end is held.
+    /// Returns whether the end is queued.
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.state, ReadState::Ended(_))
     }
 
-    /// Returns whether nothing is held.
+    /// Returns whether nothing is queued.
     pub(super) fn is_empty(&self) -> bool {
         match &self.state {
             ReadState::Open(chunks) => chunks.queue.is_empty(),
@@ -98,7 +98,7 @@ impl ReadAhead {
         }
     }
 
-    /// Returns whether another chunk may be held.
+    /// Returns whether another chunk may be queued.
     pub(super) fn has_room(&self) -> bool {
         matches!(&self.state, ReadState::Open(chunks) if chunks.bytes <= MAX_BYTES)
     }

@@ -18,16 +18,16 @@ use mcp_proto::types::{
     ReadResourceResult, ResourceContents, Task,
 };
 
-/// Why a handler ends without a result of its own.
+/// The reason why a handler ends without a result.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Interrupt {
-    /// The client is to give input first; the handler is called again then.
+    /// The client must give input; then the handler is called again.
     InputRequired(InputRequired),
-    /// The call goes on elsewhere, as a task of
+    /// The call continues elsewhere, as a task of
     /// [`Context::create_task`](super::Context::create_task).
     Task(Box<Task>),
-    /// A JSON-RPC error. (A model is not told of it.)
+    /// A JSON-RPC error, which the model does not see.
     Error(ErrorData),
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Interrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InputRequired(required) => required.fmt(f),
-            Self::Task(_) => f.write_str("the call goes on as a task"),
+            Self::Task(_) => f.write_str("the call continues as a task"),
             Self::Error(error) => error.fmt(f),
         }
     }
@@ -65,7 +65,7 @@ impl fmt::Display for Interrupt {
 
 impl Error for Interrupt {}
 
-/// The interrupt that a boxed error is, if it is one.
+/// Downcasts a boxed error to an interrupt.
 fn unboxed(error: Box<dyn Error + Send + Sync>) -> Result<Interrupt, Box<dyn Error + Send + Sync>> {
     let error = match error.downcast::<Interrupt>() {
         Ok(interrupt) => return Ok(*interrupt),
@@ -84,27 +84,27 @@ fn unboxed(error: Box<dyn Error + Send + Sync>) -> Result<Interrupt, Box<dyn Err
     note = "return a String, a ContentBlock or several, a Structured, a CallToolResult, or a Result of one of these"
 )]
 pub trait IntoToolResult {
-    /// True if it may be [`Interrupt::InputRequired`]. If not, a request is not kept for another
-    /// round, and input that is asked for all the same is -32603.
+    /// True if the value may be [`Interrupt::InputRequired`]. If false, the request is not kept for
+    /// another round, and a request for input is answered with -32603.
     const ASKS: bool = true;
 
-    /// The JSON Schema of the structured content, if the type says so.
+    /// The JSON Schema of the structured content, if the type has one.
     ///
-    /// Fails with [`UsageError::NotJson`] if it cannot be written.
+    /// Fails with [`UsageError::NotJson`] if the schema cannot be serialized.
     fn output_schema() -> Result<Option<Json>, UsageError> {
         Ok(None)
     }
 
-    /// The same schema as its type has it, for registries without portable schemas.
+    /// The unchanged schema of the type, for registries without portable schemas.
     #[doc(hidden)]
     fn output_schema_verbatim() -> Result<Option<Json>, UsageError> {
         Self::output_schema()
     }
 
-    /// The result, or what the model is not told of.
+    /// Converts the value to a result, or to an interrupt, which the model does not see.
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt>;
 
-    /// The same as what goes to the client.
+    /// Converts the value to the outcome of the request.
     #[doc(hidden)]
     fn into_tool_outcome(self) -> Outcome
     where
@@ -192,9 +192,10 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     }
 }
 
-/// Structured content: a value for programs, and the same as JSON text for models. A tool that is
+/// Structured content: a value for programs, and its JSON text for models. A tool that is
 /// registered with [`Registry::tool`](crate::Registry::tool) or
-/// [`Registry::tool_with`](crate::Registry::tool_with) lists the type's JSON Schema.
+/// [`Registry::tool_with`](crate::Registry::tool_with) has the type's JSON Schema as its output
+/// schema.
 ///
 /// [Specification: Structured Content](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#structured-content)
 #[cfg(feature = "schemars")]
@@ -233,8 +234,8 @@ fn not_json() -> ErrorData {
     ErrorData::internal("the result cannot be written as JSON")
 }
 
-/// Errors of a tool's handler. All but an [`Interrupt`], and what can be in one, is told to the
-/// model, as a result with `isError`.
+/// Errors of a tool's handler. They become a result with `isError`, for the model, except for an
+/// [`Interrupt`] and the types that convert to one.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     note = "fail with a String, a CallToolResult, a UsageError, an ErrorData, an InputRequired, an \
@@ -243,10 +244,10 @@ fn not_json() -> ErrorData {
     note = "for other errors use `?` in a function that returns a boxed one"
 )]
 pub trait IntoToolError {
-    /// True if it may be [`Interrupt::InputRequired`]; see [`IntoToolResult::ASKS`].
+    /// True if the error may be [`Interrupt::InputRequired`]; see [`IntoToolResult::ASKS`].
     const ASKS: bool = true;
 
-    /// The failure, or what the model is not told of.
+    /// Converts the error to a result, or to an interrupt, which the model does not see.
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt>;
 }
 
@@ -274,7 +275,7 @@ impl IntoToolError for &str {
     }
 }
 
-/// An interrupt in a box is one.
+/// A boxed interrupt is converted to that interrupt.
 impl IntoToolError for Box<dyn Error + Send + Sync> {
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
         match unboxed(self) {
@@ -284,7 +285,7 @@ impl IntoToolError for Box<dyn Error + Send + Sync> {
     }
 }
 
-/// As from [`Catalog::update`](super::Catalog::update) and
+/// For errors of [`Catalog::update`](super::Catalog::update) and
 /// [`Context::publish`](super::Context::publish).
 impl IntoToolError for UsageError {
     const ASKS: bool = false;
@@ -323,11 +324,11 @@ impl IntoToolError for Interrupt {
             Box<dyn Error + Send + Sync>"
 )]
 pub trait IntoResult<T> {
-    /// The result, or why there is none.
+    /// Converts the value to a result, or to an interrupt.
     fn into_result(self) -> Result<T, Interrupt>;
 }
 
-/// A boxed error that is no [`Interrupt`] is -32603, and its text is not sent.
+/// A boxed error that is no [`Interrupt`] is answered with -32603, without its text.
 impl<T, U: IntoResult<T>, E: IntoInterrupt> IntoResult<T> for Result<U, E> {
     fn into_result(self) -> Result<T, Interrupt> {
         match self {
@@ -343,7 +344,7 @@ impl<T, U: IntoResult<T>, E: IntoInterrupt> IntoResult<T> for Result<U, E> {
     note = "fail with an ErrorData, an InputRequired, an Interrupt or a Box<dyn Error + Send + Sync>"
 )]
 pub trait IntoInterrupt {
-    /// Why there is no result.
+    /// Converts the error to an interrupt.
     fn into_interrupt(self) -> Interrupt;
 }
 
@@ -371,7 +372,7 @@ impl IntoInterrupt for Box<dyn Error + Send + Sync> {
     }
 }
 
-/// Implements [`IntoResult`] for what becomes a result by a conversion.
+/// Implements [`IntoResult`] by conversions.
 macro_rules! into_result {
     ($($from:ty => $result:ty, |$value:ident| $convert:expr;)*) => {$(
         impl IntoResult<$result> for $from {

@@ -1,7 +1,7 @@
-//! A machine and its handlers.
+//! The handlers of a machine.
 //!
-//! In: requests and cancellations that a machine tells of, what handlers report, and what changes
-//! in the catalog. Out: answers and notifications, back to the machine.
+//! In: requests and cancellations from a machine, commands of handlers, and updates of the catalog.
+//! Out: responses and notifications, to the machine.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,8 +17,8 @@ use super::input::Round;
 use super::jobs::{Jobs, Progressed};
 use super::mailbox::wake;
 use super::service_mailbox::{Cancel, CatalogUpdate, Command, ServiceMailbox};
-use super::session::{Questions, Session, SessionScope};
-use super::task::Held;
+use super::session::{OpenInputRequests, Session, SessionScope};
+use super::task::TaskCandidate;
 use super::trace::{Span, fault};
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
@@ -31,12 +31,12 @@ use mcp_proto::server::{
 };
 use mcp_proto::{Json, RequestId};
 
-/// A machine that tells of requests, and takes their answers.
+/// A machine that emits requests and accepts their responses.
 pub trait Scope: SessionScope {
     /// Answers a request.
     fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome);
 
-    /// Tells the client about a request.
+    /// Sends a notification about a request.
     fn notify(
         &mut self,
         now: Instant,
@@ -44,16 +44,16 @@ pub trait Scope: SessionScope {
         notification: Notification,
     ) -> Result<(), UsageError>;
 
-    /// Takes another declaration.
+    /// Replaces the declaration.
     fn declare(&mut self, now: Instant, declaration: Arc<Declaration>);
 
-    /// Tells the client of a change.
+    /// Reports a change to the client.
     fn publish(&mut self, now: Instant, change: &Change);
 
-    /// Tells the client that all it has subscribed to has changed.
+    /// Reports changes of everything that the client has subscribed to.
     fn publish_all(&mut self, now: Instant);
 
-    /// The id that the client has given to a request.
+    /// The client's id of a request.
     fn request_id(&self, about: ReplyId) -> Option<RequestId>;
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Runner {
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
     /// Notifications that were dropped because the client does not read.
     lost: Lost,
-    questions: Questions,
+    input_requests: OpenInputRequests,
 }
 
 impl Runner {
@@ -74,9 +74,9 @@ impl Runner {
         Self::with(offer, mailbox)
     }
 
-    /// One that the catalog does not know: it asks when it has something to do, or is gone before
-    /// the catalog changes.
-    pub(super) fn of_one(catalog: &Catalog) -> Self {
+    /// A runner that gets no updates of the catalog: it checks the generation itself, or ends
+    /// before an update matters.
+    pub(super) fn without_updates(catalog: &Catalog) -> Self {
         let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
         let offer = catalog.offer();
         Self::with(offer, mailbox)
@@ -85,11 +85,11 @@ impl Runner {
     fn with(offer: CatalogSnapshot, mailbox: Arc<ServiceMailbox>) -> Self {
         let jobs = Jobs::new(mailbox.clone());
         let lost = Lost::default();
-        let questions = Questions::default();
-        Self { offer, jobs, mailbox, spawn: None, lost, questions }
+        let input_requests = OpenInputRequests::default();
+        Self { offer, jobs, mailbox, spawn: None, lost, input_requests }
     }
 
-    /// Something happened that concerns a handler.
+    /// Handles an event of the machine.
     pub(super) fn handle_event(&mut self, event: ServerEvent) {
         match event {
             ServerEvent::Cancelled { about, .. } => {
@@ -103,15 +103,15 @@ impl Runner {
                 self.offer.end_session(session, handler);
             }
             ServerEvent::InputAnswered { input, answer } => {
-                wake(self.questions.answer(input, answer));
+                wake(self.input_requests.answer(input, answer));
             }
             ServerEvent::PeerFault(error) => fault(&error),
-            // The others concern no handler.
+            // Other events concern no handler.
             _ => {}
         }
     }
 
-    /// The catalog has changed.
+    /// Applies an update of the catalog.
     pub(super) fn apply_update(
         &mut self,
         now: Instant,
@@ -130,7 +130,7 @@ impl Runner {
         });
     }
 
-    /// Takes what the catalog offers, if that has changed.
+    /// Takes the current snapshot of the catalog, if it has changed.
     pub(super) fn refresh(&mut self, now: Instant, scope: &mut impl Scope) {
         let catalog = self.mailbox.catalog();
         if catalog.generation() != self.offer.generation {
@@ -140,7 +140,8 @@ impl Runner {
         }
     }
 
-    /// A handler wants something. While the client does not read it is told nothing but answers.
+    /// Applies a command of a handler. If `is_full`, the client does not read, and only responses
+    /// are sent.
     pub(super) fn apply_command(
         &mut self,
         now: Instant,
@@ -150,19 +151,20 @@ impl Runner {
     ) {
         match command {
             Command::Notify(about, _) if is_full => self.lost.add(about),
-            // A handler that reports after its end, or backwards, is not worth an error.
+            // Errors are ignored, such as progress after the end of the request.
             Command::Notify(about, notification) => {
                 let _ = scope.notify(now, about, notification);
             }
             Command::Respond(reply, outcome) => {
                 self.jobs.forget(reply.id());
-                self.tell_lost(now, scope, reply.id());
+                self.report_lost(now, scope, reply.id());
                 scope.respond(now, reply, outcome);
             }
-            // What has a stream of its own is a session's request, and not here.
+            // Only requests of sessions have streams that can be closed, and those are not handled
+            // here.
             Command::CloseStream(_) => {}
             Command::Session(command) => {
-                wake(self.questions.apply_command(now, scope, *command, is_full));
+                wake(self.input_requests.apply_command(now, scope, *command, is_full));
             }
         }
     }
@@ -199,7 +201,7 @@ impl Runner {
         self.settle(now, scope, progressed, is_full);
     }
 
-    /// Answers after what the handler has reported.
+    /// Responds, after the queued commands of the handler.
     fn settle(
         &mut self,
         now: Instant,
@@ -216,12 +218,12 @@ impl Runner {
                 self.apply_command(now, scope, command, is_full);
             }
         }
-        self.tell_lost(now, scope, reply.id());
+        self.report_lost(now, scope, reply.id());
         scope.respond(now, reply, outcome);
     }
 
-    /// Tells the client how much it was not told about a request.
-    fn tell_lost(&mut self, now: Instant, scope: &mut impl Scope, about: ReplyId) {
+    /// Reports the number of dropped notifications about a request.
+    fn report_lost(&mut self, now: Instant, scope: &mut impl Scope, about: ReplyId) {
         if let Some(lost) = self.lost.take(about) {
             let _ = scope.notify(now, about, lost);
         }
@@ -229,7 +231,7 @@ impl Runner {
 }
 
 impl Drop for Runner {
-    /// Tells the catalog, and handlers that were spawned, that nobody waits for them.
+    /// Leaves the catalog, and cancels the handlers.
     fn drop(&mut self) {
         self.mailbox.catalog().leave(&self.mailbox);
         self.mailbox.close();
@@ -245,7 +247,7 @@ pub(super) struct PreparedCall<F> {
 }
 
 impl CatalogSnapshot {
-    /// The handler of a request with what it gets; the reply, if there is none any more.
+    /// Prepares the call of a request's handler. Fails with the reply if the handler was removed.
     pub(super) fn call(
         &self,
         mailbox: &Arc<ServiceMailbox>,
@@ -261,16 +263,20 @@ impl CatalogSnapshot {
         let checks = Checks::of(&self.registry, request.handler);
         let layers = &self.registry.layers;
         let layered = layers.around(&self.registry, &request.method, request.handler, now);
-        let held = if request.may_be_task { self.held(&request, mailbox, &cancel) } else { None };
-        let (own_mailbox, own_cancel) = match &held {
+        let task_candidate = if request.may_be_task {
+            self.task_candidate(&request, mailbox, &cancel)
+        } else {
+            None
+        };
+        let (own_mailbox, own_cancel) = match &task_candidate {
             None => (mailbox.clone(), cancel.clone()),
-            Some(held) => held.ends(),
+            Some(task_candidate) => task_candidate.handler_side(),
         };
         let Request { reply, method, params, arguments, peer, .. } = request;
-        let asked = CallContext {
+        let call_context = CallContext {
             checks: checks.clone(),
             peer: peer.detach(),
-            wants_progress: request.wants_progress || held.is_some(),
+            wants_progress: request.wants_progress || task_candidate.is_some(),
             may_be_task: request.may_be_task,
             log_level: request.log_level,
             round: request.input.map(|input| Arc::new(Round::new(*input))),
@@ -278,7 +284,7 @@ impl CatalogSnapshot {
             #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (method.clone(), params.detach())),
         };
-        let context = Context::new(own_mailbox, own_cancel, reply.id(), asked);
+        let context = Context::new(own_mailbox, own_cancel, reply.id(), call_context);
         let call = move || {
             let called = span.run(|| {
                 let given = HandlerArgs { method, params, arguments };
@@ -287,36 +293,36 @@ impl CatalogSnapshot {
                     Some(layered) => layered.run(&handler, checks, given, context),
                 }
             });
-            match held {
+            match task_candidate {
                 None => called,
-                Some(held) => held.hold(called),
+                Some(task_candidate) => task_candidate.wrap(called),
             }
         };
         Ok(PreparedCall { reply, cancel, call })
     }
 
     /// Everything that a call needs to become a task, if its tool allows tasks.
-    fn held(
+    fn task_candidate(
         &self,
         request: &Request,
         mailbox: &Arc<ServiceMailbox>,
         cancel: &Arc<Cancel>,
-    ) -> Option<Held> {
+    ) -> Option<TaskCandidate> {
         let tasks = *self.registry.task_tools.get(&request.handler)?;
         let tool = &self.registry.tool_of(request.handler)?.name;
         let manager = self.registry.task_manager.clone();
         let call = TaskCall { tool: tool.clone(), params: request.params.detach() };
-        Held::new((manager, tasks), call, request, mailbox, cancel)
+        TaskCandidate::new((manager, tasks), call, request, mailbox, cancel)
     }
 
-    /// Tells the handler that forwards that a session has ended.
+    /// Reports the end of a session to a handler that forwards.
     pub(super) fn end_session(&self, session: SessionRef, handler: HandlerId) {
         if let Some(handler) = self.registry.handler(handler) {
             let _ = catch_unwind(AssertUnwindSafe(|| handler.end_session(session)));
         }
     }
 
-    /// Calls the handler of a notification. There is nobody to tell of a panic.
+    /// Calls the handler of a notification, and ignores a panic.
     pub(super) fn notify(
         &self,
         mailbox: &Arc<ServiceMailbox>,
@@ -331,7 +337,7 @@ impl CatalogSnapshot {
     }
 }
 
-/// Error for a request whose handler has been removed meanwhile.
+/// Error for a request whose handler was removed.
 pub(super) fn gone() -> Outcome {
-    Outcome::Error(ErrorData::internal("what was asked for has been removed"))
+    Outcome::Error(ErrorData::internal("the handler of the request was removed"))
 }

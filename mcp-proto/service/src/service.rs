@@ -1,6 +1,6 @@
-//! A connection and its async handlers.
+//! A connection with its async handlers.
 //!
-//! In: bytes, the end of input, time, and what handlers report. Out: bytes to write. Called by
+//! In: bytes, the end of input, time, and reports of handlers. Out: bytes to write. Called by
 //! [`drive`](crate::drive), or by a loop of an adapter.
 
 use alloc::boxed::Box;
@@ -27,7 +27,7 @@ use crate::runner::Runner;
 use crate::service_mailbox::ServiceMailbox;
 use crate::wire::Wire;
 
-/// A connection and its handlers; see the [crate](crate).
+/// A connection of a server with its handlers; see the [crate](crate).
 pub struct Service<L: Link = Connection<Server>> {
     link: L,
     runner: Runner,
@@ -36,15 +36,15 @@ pub struct Service<L: Link = Connection<Server>> {
     on_fault: Option<Box<OnFault>>,
     input: ReadAhead,
     output: Output,
-    /// Some of it was written since the last turn.
+    /// True if output was written since the last turn.
     written: bool,
-    /// Time after which a peer that leaves too much unread is taken for gone. It applies over HTTP
-    /// always, on a stream once its input has ended.
-    stalled: Option<Instant>,
+    /// Time at which a peer that reads nothing is treated as disconnected. Over HTTP it is set
+    /// while too much output is unread, on a stream only after the end of input.
+    write_deadline: Option<Instant>,
     drain: Duration,
-    life: ServicePhase,
-    /// The endpoint asks for a visit.
-    visits: bool,
+    phase: ServicePhase,
+    /// True if the endpoint has requested a visit.
+    visit_requested: bool,
     /// Time of the last input.
     now: Instant,
 }
@@ -56,20 +56,20 @@ enum ServicePhase {
     Open,
     /// The input has ended.
     Ending,
-    /// Somebody wants the end.
+    /// The server is to stop.
     Stopping,
-    /// All is said; what is not written by then is not waited for. Patience gives a peer that
-    /// reads more time.
+    /// The conversation has ended; output that is unwritten at `until` is dropped. If `extends`,
+    /// each write of the peer's output extends `until`.
     Closed {
         until: Instant,
-        patient: bool,
+        extends: bool,
     },
-    /// The peer has not read all in time.
-    GivenUp,
+    /// The peer has not read the output in time.
+    Aborted,
 }
 
 impl Service {
-    /// A service for the peer at the other end of a stream that is yet to be read.
+    /// A service for a peer on a byte stream, before the first byte is read.
     pub fn new(catalog: impl Into<Catalog>, config: Config) -> Self {
         let settings = config.clone();
         let connect = |declaration, _: &_| Connection::server(declaration, config);
@@ -78,13 +78,14 @@ impl Service {
 }
 
 impl<L: Link> Service<L> {
-    /// A service of a machine that `connect` makes.
+    /// A service of the machine that `connect` creates.
     pub(crate) fn with(
         catalog: &Catalog,
         config: &Config,
         connect: impl FnOnce(Arc<Declaration>, &Arc<ServiceMailbox>) -> L,
     ) -> Self {
-        let runner = if L::USES_ENDPOINT { Runner::of_one(catalog) } else { Runner::new(catalog) };
+        let runner =
+            if L::USES_ENDPOINT { Runner::without_updates(catalog) } else { Runner::new(catalog) };
         Self {
             link: connect(runner.offer.declaration.clone(), &runner.mailbox),
             visitor: EndpointWaker(runner.mailbox.clone()),
@@ -94,70 +95,72 @@ impl<L: Link> Service<L> {
             input: ReadAhead::new(),
             output: Output::counted(config.account()),
             written: false,
-            stalled: None,
+            write_deadline: None,
             drain: config.limits.drain,
-            life: ServicePhase::Open,
-            visits: false,
+            phase: ServicePhase::Open,
+            visit_requested: false,
             now: Instant::ZERO,
         }
     }
 
-    /// Hands handlers that do not end at once to `spawn`, so that they may run beside each other
-    /// on several threads. Without it they take turns in the adapter's task.
+    /// Passes handlers that are pending after their first poll to `spawn`, so that they run
+    /// concurrently, possibly on several threads. Without it they run in the adapter's task.
     pub fn spawn_with(&mut self, spawn: impl FnMut(Spawned) + Send + 'static) {
         self.runner.spawn = Some(Box::new(spawn));
     }
 
-    /// Cancels handlers that were spawned and still run, and waits for their end, for 500 ms at most.
-    /// An adapter calls it before its runtime ends: a cancelled handler is polled once more.
+    /// Cancels the spawned handlers that still run, and waits up to 500 ms for their end. Adapters
+    /// call it before their runtime ends, because a cancelled handler is polled once more.
     pub async fn finish(&mut self, clock: &mut impl Clock) {
         self.runner.jobs.finish(clock).await;
     }
 
     /// Shows the conversation to `sink`, line by line, in the transcript format. `C> ` marks lines
-    /// of the client, `S> ` lines of the server, `@ ` the time that has passed, `! ` an event. Over
-    /// HTTP, `1> ` and `1< ` mark lines of the client and of the server on the first connection.
-    /// Strings under keys that look secret are masked, and so are values of such fields.
+    /// of the client, `S> ` lines of the server, `@ ` the elapsed time, `! ` an event. Over HTTP,
+    /// `1> ` and `1< ` mark lines of the client and of the server on the first connection. Strings
+    /// under keys that look secret are masked, and so are values of such headers.
     pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
         let sink = Box::new(sink);
         self.wire = Some(match self.link.number() {
             None => Wire::of_server(now, sink),
-            Some((number, told)) => Wire::of_connection(number, told, sink),
+            Some((number, last_shown)) => Wire::of_connection(number, last_shown, sink),
         });
     }
 
-    /// Tells `f` what the peer did wrong that is not answered, such as a response to nothing.
+    /// Calls `f` with each fault of the peer that gets no response, such as a response to no
+    /// request.
     pub fn on_fault(&mut self, f: impl FnMut(&ProtocolError) + Send + 'static) {
         self.on_fault = Some(Box::new(f));
     }
 
-    /// A peer that reads nothing for so long is gone.
+    /// Ends the connection of a peer that has read nothing until the deadline.
     fn check_write_timeout(&mut self, now: Instant) {
         if !self.written
-            && self.stalled.is_some_and(|until| until <= now)
+            && self.write_deadline.is_some_and(|until| until <= now)
             && !self.handle_write_closed()
         {
-            self.life = ServicePhase::GivenUp;
+            self.phase = ServicePhase::Aborted;
         }
     }
 
-    /// Drops what a peer has not read in time.
-    fn give_up(&mut self, now: Instant) {
+    /// Updates the deadlines of a peer that does not read, and drops its output after them.
+    fn update_deadlines(&mut self, now: Instant) {
         let written = core::mem::take(&mut self.written);
         let flush_deadline = if self.input.has_ended() {
             Some(self.drain)
         } else {
             self.link.max_unread().filter(|_| self.is_write_blocked())
         };
-        let since = self.stalled.filter(|_| !written);
-        self.stalled = flush_deadline.map(|flush_deadline| since.unwrap_or(now + flush_deadline));
-        if let ServicePhase::Closed { until, patient } = &mut self.life {
-            if *patient && written {
+        let since = self.write_deadline.filter(|_| !written);
+        self.write_deadline =
+            flush_deadline.map(|flush_deadline| since.unwrap_or(now + flush_deadline));
+        if let ServicePhase::Closed { until, extends } = &mut self.phase {
+            if *extends && written {
                 *until = now + self.drain;
             }
             if *until <= now {
                 self.output.clear();
-                self.life = ServicePhase::GivenUp;
+                self.phase = ServicePhase::Aborted;
             }
         }
     }
@@ -189,8 +192,8 @@ impl<L: Link> Service<L> {
                 self.handle_event(event);
             }
             Action::Close => {
-                let patient = self.life != ServicePhase::Stopping;
-                self.life = ServicePhase::Closed { until: now + self.drain, patient };
+                let extends = self.phase != ServicePhase::Stopping;
+                self.phase = ServicePhase::Closed { until: now + self.drain, extends };
             }
         }
     }
@@ -202,19 +205,20 @@ impl<L: Link> Service<L> {
         self.runner.handle_event(event);
     }
 
-    /// Returns whether the machine takes input.
+    /// Returns whether the machine accepts input.
     fn takes_input(&self) -> bool {
         self.link.wants_read() && !self.is_full()
     }
 
-    /// Returns whether input goes to the machine as it comes.
+    /// Returns whether input is passed to the machine at once.
     fn passes_input(&self) -> bool {
         L::USES_ENDPOINT
-            || self.life != ServicePhase::Open
+            || self.phase != ServicePhase::Open
             || self.input.is_empty() && self.takes_input()
     }
 
-    /// Gives the machine what was read ahead. Returns whether there was anything.
+    /// Passes the next piece of the input that was read ahead to the machine; returns false if
+    /// there is none.
     fn handle_input(&mut self, now: Instant) -> bool {
         if self.input.is_empty() || !self.takes_input() {
             return false;
@@ -229,12 +233,12 @@ impl<L: Link> Service<L> {
 
     fn handle_end(&mut self, now: Instant) {
         self.link.handle_eof(now);
-        if self.life == ServicePhase::Open {
-            self.life = ServicePhase::Ending;
+        if self.phase == ServicePhase::Open {
+            self.phase = ServicePhase::Ending;
         }
     }
 
-    /// Returns whether so much waits to be written that nobody is told anything but answers.
+    /// Returns whether so much output is unwritten that only responses are sent.
     fn is_full(&self) -> bool {
         self.output.is_full()
     }
@@ -268,12 +272,12 @@ impl<L: Link> Drive for Service<L> {
 
     fn handle_stop(&mut self, now: Instant) {
         self.link.shutdown(now);
-        self.life = match self.life {
+        self.phase = match self.phase {
             ServicePhase::Open | ServicePhase::Ending | ServicePhase::Stopping => {
                 ServicePhase::Stopping
             }
-            ServicePhase::Closed { until, .. } => ServicePhase::Closed { until, patient: false },
-            ServicePhase::GivenUp => ServicePhase::GivenUp,
+            ServicePhase::Closed { until, .. } => ServicePhase::Closed { until, extends: false },
+            ServicePhase::Aborted => ServicePhase::Aborted,
         };
     }
 
@@ -296,17 +300,21 @@ impl<L: Link> Drive for Service<L> {
             if self.handle_input(now) {
                 continue;
             }
-            let meets = L::USES_ENDPOINT && !self.is_write_blocked();
-            if meets
-                && self.link.sync_endpoint(now, core::mem::take(&mut self.visits), &self.visitor)
+            let visits_endpoint = L::USES_ENDPOINT && !self.is_write_blocked();
+            if visits_endpoint
+                && self.link.sync_endpoint(
+                    now,
+                    core::mem::take(&mut self.visit_requested),
+                    &self.visitor,
+                )
             {
                 continue;
             }
-            // What is left after that many rounds has the driver woken again.
+            // If work is left after these rounds, the driver is woken again.
             let work = if rounds < TURN_ROUNDS { self.runner.mailbox.take_work() } else { None };
             let Some(work) = work else { break };
             rounds += 1;
-            self.visits |= work.visit;
+            self.visit_requested |= work.visit;
             if !work.news.is_empty() {
                 self.runner.apply_update(now, &mut self.link, work.news);
             }
@@ -319,7 +327,7 @@ impl<L: Link> Drive for Service<L> {
             }
         }
         self.runner.mailbox.end_turn();
-        self.give_up(now);
+        self.update_deadlines(now);
         self.link.handle_pause(now, self.output.waiting() > 0);
     }
 
@@ -337,15 +345,15 @@ impl<L: Link> Drive for Service<L> {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let sleep = self.runner.mailbox.next_sleep();
-        let until = match self.life {
+        let until = match self.phase {
             ServicePhase::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
             ServicePhase::Open
             | ServicePhase::Ending
             | ServicePhase::Stopping
             | ServicePhase::Closed { .. }
-            | ServicePhase::GivenUp => None,
+            | ServicePhase::Aborted => None,
         };
-        let times = [self.link.poll_timeout(), sleep, until, self.stalled];
+        let times = [self.link.poll_timeout(), sleep, until, self.write_deadline];
         times.into_iter().flatten().min()
     }
 
@@ -353,11 +361,11 @@ impl<L: Link> Drive for Service<L> {
         if self.input.is_empty() && self.takes_input() {
             return true;
         }
-        !L::USES_ENDPOINT && self.life == ServicePhase::Open && self.input.has_room()
+        !L::USES_ENDPOINT && self.phase == ServicePhase::Open && self.input.has_room()
     }
 
     fn is_closed(&self) -> bool {
-        matches!(self.life, ServicePhase::Closed { .. } | ServicePhase::GivenUp)
+        matches!(self.phase, ServicePhase::Closed { .. } | ServicePhase::Aborted)
     }
 
     fn handle_write_closed(&mut self) -> bool {
@@ -366,32 +374,32 @@ impl<L: Link> Drive for Service<L> {
     }
 
     fn is_write_blocked(&self) -> bool {
-        let may_wait = match self.life {
+        let may_wait = match self.phase {
             ServicePhase::Open => true,
-            // What a client is told over HTTP does not end with what it sends.
+            // Over HTTP a client may still read after the end of its input.
             ServicePhase::Ending => L::USES_ENDPOINT,
-            ServicePhase::Stopping | ServicePhase::Closed { .. } | ServicePhase::GivenUp => false,
+            ServicePhase::Stopping | ServicePhase::Closed { .. } | ServicePhase::Aborted => false,
         };
         may_wait && self.is_full()
     }
 
     fn flush_deadline(&self) -> Option<Instant> {
-        match self.life {
+        match self.phase {
             ServicePhase::Closed { until, .. } => Some(until),
             ServicePhase::Open
             | ServicePhase::Ending
             | ServicePhase::Stopping
-            | ServicePhase::GivenUp => None,
+            | ServicePhase::Aborted => None,
         }
     }
 
     fn is_aborted(&self) -> bool {
-        self.life == ServicePhase::GivenUp
+        self.phase == ServicePhase::Aborted
     }
 }
 
 impl<L: Link> Drop for Service<L> {
-    /// Tells others that nobody is there any more.
+    /// Reports the disconnection to the machine and the endpoint.
     fn drop(&mut self) {
         if self.link.handle_disconnect(self.now) {
             self.link.sync_endpoint(self.now, true, &self.visitor);
@@ -401,6 +409,6 @@ impl<L: Link> Drop for Service<L> {
 
 impl<L: Link> core::fmt::Debug for Service<L> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Service").field("life", &self.life).finish_non_exhaustive()
+        f.debug_struct("Service").field("phase", &self.phase).finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
-//! State that handlers and the service share, behind a lock.
+//! Queue of commands, wakes and sleeps from handlers to the service.
 //!
-//! Handlers put commands, wakes and sleeps in; the service takes them out in its turn. The lock
-//! is held for the time of a push or a take, never across a poll.
+//! Handlers push; the service takes in its turn. The lock is held only to push or take, never while
+//! a future is polled.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -26,11 +26,11 @@ use mcp_proto::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) commands: Commands,
-    /// The slots of tasks that were woken.
+    /// The slots of handlers that were woken.
     pub(super) ready: Vec<usize>,
-    /// The change.
+    /// The update of the catalog.
     pub(super) news: CatalogUpdate,
-    /// True if the endpoint asks for a visit.
+    /// True if the endpoint has requested a visit.
     pub(super) visit: bool,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct ServiceMailbox {
     spawned: Lock<SpawnedHandlers>,
 }
 
-/// The handlers that an adapter runs in tasks of their own.
+/// The handlers that run in spawned tasks.
 #[derive(Debug, Default)]
 struct SpawnedHandlers {
     count: usize,
@@ -70,16 +70,16 @@ struct SpawnedHandlers {
 
 #[derive(Debug)]
 struct MailboxState {
-    /// In a turn, its time.
+    /// The time of the current turn.
     now: Option<Instant>,
-    /// The service is gone: nobody looks any more.
+    /// True if the service is gone.
     closed: bool,
     work: Work,
-    /// Wakers of sleeping tasks, by a serial number.
+    /// Wakers of sleeping futures, by serial number.
     sleepers: BTreeMap<u64, Waker>,
-    /// Until when.
+    /// Ends of the sleeps.
     deadlines: Deadlines<u64>,
-    /// For how long, if they fell asleep outside of a turn, where the time is not known.
+    /// Sleeps with durations that began outside of a turn, where the time is unknown.
     falling_asleep: Vec<(u64, Duration)>,
     sleeps: u64,
 }
@@ -119,19 +119,19 @@ impl ServiceMailbox {
         due.into_iter().for_each(Waker::wake);
     }
 
-    /// Takes all that has come in, if there is anything.
+    /// Takes the queued work; `None` if there is none.
     pub(super) fn take_work(&self) -> Option<Work> {
-        self.state.look(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
+        self.state.with(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
     }
 
-    /// Returns whether anything has come in.
+    /// Returns whether work is queued.
     pub(super) fn has_work(&self) -> bool {
-        self.state.look(|state| !state.work.is_empty())
+        self.state.with(|state| !state.work.is_empty())
     }
 
-    /// Takes all that has come in except wakes, if there is anything.
+    /// Takes the queued commands and updates, without wakes; `None` if there are none.
     pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
-        self.state.look(|MailboxState { work, .. }| {
+        self.state.with(|MailboxState { work, .. }| {
             if work.commands.is_empty() && work.news.is_empty() {
                 return None;
             }
@@ -139,17 +139,17 @@ impl ServiceMailbox {
         })
     }
 
-    /// Asks for a visit to the endpoint.
-    pub(super) fn ask_for_visit(&self) {
+    /// Requests a visit to the endpoint.
+    pub(super) fn request_visit(&self) {
         self.add(|work| work.visit = true);
     }
 
-    /// Has the driver look again.
+    /// Wakes the driver.
     pub(super) fn wake_driver(&self) {
         self.state.wake();
     }
 
-    /// Ends the turn; what has come in meanwhile asks for another one.
+    /// Ends the turn; the driver is woken again if more work was queued meanwhile.
     pub(super) fn end_turn(&self) {
         self.state.end_turn(|state| {
             state.now = None;
@@ -157,9 +157,9 @@ impl ServiceMailbox {
         });
     }
 
-    /// Drops what comes in from now on, and lets nobody sleep any more.
+    /// Closes the mailbox: later work is dropped, and sleeping futures are woken.
     pub(super) fn close(&self) {
-        let (work, sleepers) = self.state.look(|state| {
+        let (work, sleepers) = self.state.with(|state| {
             state.closed = true;
             (mem::take(&mut state.work), mem::take(&mut state.sleepers))
         });
@@ -171,7 +171,7 @@ impl ServiceMailbox {
         self.add(|work| work.commands.push(command));
     }
 
-    /// The same for a session. A command for which there is no room, or nobody, says so itself.
+    /// Queues a command of a session. A command that is not accepted fails its future.
     pub(super) fn session_command(&self, command: Box<SessionCommand>) {
         let mut refused = None;
         self.add(|work| refused = work.commands.push_session(command).err());
@@ -179,11 +179,11 @@ impl ServiceMailbox {
         wake(refused);
     }
 
-    /// There is another offer.
+    /// Queues a new snapshot of the catalog.
     pub(super) fn offer(&self, offer: CatalogSnapshot) {
         let mut before = None;
         self.add(|work| {
-            // Of two updates at a time the earlier one may come later.
+            // Concurrent updates may arrive in the wrong order.
             let waiting = work.news.offer.as_ref().map_or(0, |offer| offer.generation);
             before = if waiting < offer.generation {
                 work.news.offer.replace(offer)
@@ -191,11 +191,11 @@ impl ServiceMailbox {
                 Some(offer)
             };
         });
-        // Handlers may run anything when they are dropped.
+        // The drop of a handler may run any code: drop it without the lock.
         drop(before);
     }
 
-    /// Something has changed.
+    /// Queues a change to publish.
     pub(super) fn publish(&self, change: &Arc<Change>) {
         self.add(|work| work.news.changes.insert(change));
     }
@@ -208,7 +208,7 @@ impl ServiceMailbox {
         });
     }
 
-    /// Wakes `waker` in `duration`; returns what the sleep is called.
+    /// Wakes `waker` after `duration`; returns the number of the sleep.
     pub(super) fn sleep(&self, duration: Duration, waker: Waker) -> u64 {
         let mut sleep = 0;
         let mut waker = Some(waker);
@@ -229,9 +229,9 @@ impl ServiceMailbox {
         sleep
     }
 
-    /// Returns whether a sleep is over; if not, `waker` is woken then.
+    /// Returns whether a sleep has ended; if not, `waker` is woken at its end.
     pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
-        let sleeping = self.state.look(|state| {
+        let sleeping = self.state.with(|state| {
             let sleeper = state.sleepers.get_mut(&sleep)?;
             let known = sleeper.will_wake(waker);
             Some(if known { None } else { Some(mem::replace(sleeper, waker.clone())) })
@@ -240,7 +240,7 @@ impl ServiceMailbox {
     }
 
     pub(super) fn forget_sleep(&self, sleep: u64) {
-        let sleeper = self.state.look(|state| {
+        let sleeper = self.state.with(|state| {
             state.deadlines.clear(sleep);
             state.sleepers.remove(&sleep)
         });
@@ -252,7 +252,7 @@ impl ServiceMailbox {
         self.spawned.lock().count += 1;
     }
 
-    /// Counts the end of a handler that was spawned.
+    /// Counts the end of a spawned handler.
     pub(super) fn remove_handler(&self) {
         let waiting = {
             let mut spawned = self.spawned.lock();
@@ -278,11 +278,12 @@ impl ServiceMailbox {
     }
 
     pub(super) fn next_sleep(&self) -> Option<Instant> {
-        self.state.look(|state| state.deadlines.next())
+        self.state.with(|state| state.deadlines.next())
     }
 
     fn add(&self, push: impl FnOnce(&mut Work)) {
-        // Dropped without the lock if nobody looks: a command may wake somebody.
+        // If the mailbox is closed, work is dropped without the lock: the drop of a command may
+        // wake a task.
         let mut push = Some(push);
         self.state.put(|state| {
             let push = if state.closed { None } else { push.take() }?;
@@ -292,7 +293,7 @@ impl ServiceMailbox {
     }
 }
 
-/// Flag of the end of a request, by an answer or a cancellation, and the tasks to wake then.
+/// Cancellation token of a request, also set at its end, with the tasks to wake.
 #[derive(Debug)]
 pub(super) struct Cancel {
     set: AtomicBool,
@@ -319,7 +320,7 @@ impl Cancel {
         self.set.store(true, Ordering::Release);
         let wakers = {
             let wakers = &mut self.watchers.lock().wakers;
-            // Mostly nobody wants to know.
+            // The usual case.
             if wakers.is_empty() {
                 return;
             }
@@ -328,8 +329,8 @@ impl Cancel {
         wakers.into_values().for_each(Waker::wake);
     }
 
-    /// Wakes `waker` when it is set; `false` if it is set already. `watcher` is what a watcher is
-    /// called, from its first look on.
+    /// Registers `waker` to be woken when the token is set; `false` if it is set already. `watcher`
+    /// is the number of the watcher, set by its first call.
     pub(super) fn watch(&self, watcher: &mut Option<u64>, waker: &Waker) -> bool {
         let mut watchers = self.watchers.lock();
         if self.is_set() {

@@ -1,7 +1,7 @@
-//! Folders with the files of a skill.
+//! Reading of skills from folders.
 //!
-//! In: a folder. Out: its regular files, as far as a skill may have so many. Links are refused: they
-//! would serve what is elsewhere.
+//! In: a folder. Out: its regular files, within the limits of a skill. Links are refused, since
+//! they could expose files outside of the folder.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -12,22 +12,22 @@ use alloc::vec::Vec;
 
 use mcp_proto::ext::skills::{MAX_BYTES, MAX_FILES, SkillError, SkillFiles};
 
-/// The most levels of folders in a skill.
+/// The deepest nesting of folders in a skill.
 const MAX_DEPTH: usize = 16;
 
-/// The most entries of all folders of a skill, hidden ones too.
+/// The most entries of all folders of a skill, including hidden ones.
 const MAX_ENTRIES: usize = 4096;
 
-/// Reads a skill from its folder, which has the name of the skill. `prefix` is where the server has
-/// the skill: with `acme/billing` the folder `refunds` is `skill://acme/billing/refunds`, without a
-/// prefix `skill://refunds`.
+/// Reads a skill from its folder, whose name is that of the skill. `prefix` is the path before the
+/// name in its URI: with `acme/billing` the folder `refunds` becomes
+/// `skill://acme/billing/refunds`, with an empty prefix `skill://refunds`.
 ///
-/// All regular files beneath the folder are read, but those whose names, or those of whose folders,
-/// begin with a dot. It blocks, so call it when the server starts.
+/// Reads all regular files below the folder, except files and folders whose names begin with a dot.
+/// The function blocks, so call it when the server starts.
 ///
-/// Fails with [`io::ErrorKind::InvalidData`] for a link or another file that is not regular, and for a
-/// name that is not UTF-8. For a skill that breaks a rule, such as that of 512 files and 16 MiB, the
-/// error has a [`SkillError`] inside.
+/// Fails with [`io::ErrorKind::InvalidData`] for a link or another file that is not regular, and
+/// for a name that is not UTF-8. For a skill that breaks a rule, such as the limit of 512 files and
+/// 16 MiB, the error contains a [`SkillError`].
 pub fn read_skill_folder(folder: impl AsRef<Path>, prefix: &str) -> io::Result<SkillFiles> {
     let folder = folder.as_ref();
     let root = fs::canonicalize(folder)?;
@@ -48,7 +48,7 @@ struct FolderReader {
 }
 
 impl FolderReader {
-    /// Calls itself for folders inside, at most [`MAX_DEPTH`] times.
+    /// Reads a folder. Recursive, to a depth of at most [`MAX_DEPTH`].
     fn read(&mut self, folder: &Path, path: &str, depth: usize) -> io::Result<()> {
         if depth > MAX_DEPTH {
             return Err(refused(folder, "is nested too deep"));
@@ -65,7 +65,7 @@ impl FolderReader {
                 continue;
             }
             let path = if path.is_empty() { name.into() } else { alloc::format!("{path}/{name}") };
-            // Of a link this is the link itself.
+            // This does not follow links.
             let metadata = fs::symlink_metadata(&place)?;
             if metadata.is_dir() {
                 self.read(&place, &path, depth + 1)?;
@@ -97,7 +97,7 @@ impl FolderReader {
     }
 }
 
-/// Returns whether both are of one file: a link may have taken its place.
+/// Returns whether both belong to the same file: a link may have replaced it.
 #[cfg(unix)]
 fn is_same(opened: &Metadata, looked: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;

@@ -1,7 +1,7 @@
-//! Skills of a server whose files are in memory.
+//! Skills of a server with files in memory.
 //!
-//! In: skills. Out: the methods of the extension, and a resource for each file. The methods answer from
-//! the catalog as it is then, so that an update of the offer changes them as well.
+//! In: skills. Out: the methods of the extension, and a resource for each file. The methods answer
+//! from the current catalog, so that updates apply.
 
 use alloc::format;
 use alloc::string::String;
@@ -66,7 +66,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Takes a skill out, by the URI of its `SKILL.md`, with the files that no other skill has;
+    /// Removes a skill, by the URI of its `SKILL.md`, with the files that no other skill has;
     /// returns whether there was one.
     pub fn remove_skill(&mut self, uri: &str) -> bool {
         let files = self.skills.as_mut().and_then(|skills| skills.remove(uri));
@@ -116,12 +116,12 @@ async fn read_directory(params: DirectoryParams, context: Context) -> Result<Jso
     written(&page)
 }
 
-/// The skills of an offer, if there has been one.
+/// The skills of a snapshot; `None` if none was ever added.
 fn catalog(offer: &CatalogSnapshot) -> Option<&SkillCatalog> {
     offer.registry.skills.as_ref()
 }
 
-/// Modern results say how long they may be kept: as nothing tells of changes, not at all.
+/// Modern results have a cache hint. Without notifications of changes, they must not be cached.
 fn hint(context: &Context) -> Option<CacheHint> {
     (context.peer().version.era() == Era::Modern).then(CacheHint::default)
 }

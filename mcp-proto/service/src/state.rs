@@ -1,7 +1,7 @@
 //! Handlers with shared state.
 //!
-//! In: a registry, a state, and functions whose first argument is a reference to it: async methods,
-//! as a rule. Out: the entries that the registry makes of closures that capture the state. Called by
+//! In: a registry, a state, and functions with a reference to the state as the first argument,
+//! usually async methods. Out: entries of the registry whose closures capture the state. Called by
 //! applications.
 
 use alloc::string::String;
@@ -22,8 +22,8 @@ use mcp_proto::types::{
 };
 use mcp_proto::{Json, UsageError};
 
-/// Async functions of a state, such as `async fn(&self, arguments: A, context: Context)`, as
-/// [`WithState`] takes them. All such functions implement it.
+/// Async functions of a state, for [`WithState`], such as `async fn(&self, arguments: A, context:
+/// Context)`. All such functions implement this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no handler with the state `{S}`",
     note = "a handler is an `async fn(&self, …, context: Context)` of `{S}`, or an async closure \
@@ -32,7 +32,7 @@ use mcp_proto::{Json, UsageError};
 pub trait StateHandler<'a, S: ?Sized, Args>: Send + Sync + 'static {
     /// The type that the handler returns.
     type Output;
-    /// The future of that, which borrows the state.
+    /// The future of the handler, which borrows the state.
     type Future: Future<Output = Self::Output> + Send + 'a;
 
     /// Calls the function.
@@ -67,14 +67,14 @@ where
     }
 }
 
-/// A registry whose next handlers get a state; of [`Registry::with`]. Its verbs are those of the
-/// registry, and fail as they do.
+/// A registry that passes a state to the handlers that are added through it; see
+/// [`Registry::with`]. Its methods fail as those of the registry.
 pub struct WithState<'r, S> {
     registry: &'r mut Registry,
     state: Arc<S>,
 }
 
-/// A closure of these arguments that calls a handler with the state. A call clones one `Arc`.
+/// A closure that calls a handler with the state. A call clones one `Arc`.
 macro_rules! bound {
     ($self:ident, $f:ident, |$($argument:ident),*|) => {{
         let bound = Arc::new(($self.state.clone(), $f));
@@ -89,8 +89,8 @@ macro_rules! bound {
 }
 
 impl Registry {
-    /// The registry, with a state that the handlers added through it get as their first argument.
-    /// Handlers are async methods of the state, so that none of them clones it.
+    /// Returns the registry with a state, which handlers that are added through it get as their
+    /// first argument. Handlers are async methods of the state, and need not clone it.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -117,8 +117,8 @@ impl Registry {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// An async closure is a handler as well: `async |store: &Store, note: Note, _| …`. Calls run at
-    /// once, so the state needs a lock, or atomics, for what changes.
+    /// An async closure is a handler as well: `async |store: &Store, note: Note, _| …`. Calls run
+    /// concurrently, so mutable parts of the state need a lock or atomics.
     pub fn with<S: Send + Sync + 'static>(&mut self, state: Arc<S>) -> WithState<'_, S> {
         WithState { registry: self, state }
     }
@@ -142,7 +142,7 @@ impl<S: Send + Sync + 'static> WithState<'_, S> {
         Ok(self)
     }
 
-    /// Adds a tool whose definition is given; see [`Registry::tool_with`].
+    /// Adds a tool with this definition; see [`Registry::tool_with`].
     pub fn tool_with<A, F, R>(&mut self, tool: Tool, f: F) -> Result<&mut Self, UsageError>
     where
         A: DeserializeOwned + Send + 'static,
@@ -255,7 +255,7 @@ impl<S: Send + Sync + 'static> WithState<'_, S> {
         Ok(self)
     }
 
-    /// The registry, for its other verbs.
+    /// The registry, for its other methods.
     pub fn registry(&mut self) -> &mut Registry {
         self.registry
     }

@@ -1,7 +1,7 @@
 //! Destinations for the standard error of a server.
 //!
-//! In: what an application wants; for [`Stderr::Lines`], what an adapter reads. Out: lines of
-//! text. They are no part of the protocol: "The client MAY capture, forward, or ignore the
+//! In: the choice of an application; for [`Stderr::Lines`], bytes that an adapter reads. Out: lines
+//! of text. The lines are not part of the protocol: "The client MAY capture, forward, or ignore the
 //! server's `stderr` output and SHOULD NOT assume `stderr` output indicates error conditions."
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
@@ -25,20 +25,20 @@ pub enum Stderr {
     Lines(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
-/// The longest line that is told in one piece, in bytes.
+/// The longest line that is reported in one piece, in bytes.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 
 impl Stderr {
-    /// Calls `f` with each line, without its newline. What is no UTF-8 is replaced by U+FFFD; a
-    /// line of more than 64 KiB comes in pieces.
+    /// Calls `f` with each line, without its newline. Invalid UTF-8 is replaced by U+FFFD. A line
+    /// of more than 64 KiB is split into pieces.
     ///
-    /// A server that writes faster than `f` returns has to wait, so `f` should not wait itself. A
-    /// panic of `f` is dropped, and `f` is called again.
+    /// A server that writes faster than `f` returns has to wait, so `f` should not block. A panic
+    /// of `f` is ignored, and `f` is called for the next line.
     pub fn lines(f: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::Lines(Arc::new(f))
     }
 
-    /// For adapters: what a server is started with; a pipe if its lines are wanted.
+    /// For adapters: the standard error to start a server with; a pipe for [`Stderr::Lines`].
     pub fn stdio(&self) -> Stdio {
         match self {
             Self::Inherit => Stdio::inherit(),
@@ -47,8 +47,8 @@ impl Stderr {
         }
     }
 
-    /// For adapters: takes what was read from the pipe, in chunks of any size; an empty one is the
-    /// end. `None` if there is no pipe.
+    /// For adapters: a function that takes the bytes read from the pipe, in chunks of any size; an
+    /// empty chunk is the end. `None` if there is no pipe.
     pub fn sink(&self) -> Option<impl FnMut(&[u8]) + Send + use<>> {
         let Self::Lines(f) = self else { return None };
         let mut lines = LineSplitter { f: f.clone(), partial: Vec::new() };
@@ -68,7 +68,7 @@ impl core::fmt::Debug for Stderr {
 
 struct LineSplitter {
     f: Arc<dyn Fn(&str) + Send + Sync>,
-    /// A line whose end has not come, at most [`MAX_LINE_BYTES`] of it.
+    /// An incomplete line, at most [`MAX_LINE_BYTES`] of it.
     partial: Vec<u8>,
 }
 
@@ -88,11 +88,11 @@ impl LineSplitter {
 
     fn end_line(&mut self) {
         let line = self.partial.strip_suffix(b"\r").unwrap_or(&self.partial);
-        self.tell(line);
+        self.report(line);
         self.partial.clear();
     }
 
-    /// Takes more of a line, and tells the pieces of one that is too long.
+    /// Adds to a line, and reports the pieces of a line that is too long.
     fn extend(&mut self, mut more: &[u8]) {
         let room = |partial: &[u8]| MAX_LINE_BYTES.saturating_sub(partial.len());
         while let Some((piece, rest)) = more.split_at_checked(room(&self.partial))
@@ -100,21 +100,21 @@ impl LineSplitter {
         {
             self.partial.extend_from_slice(piece);
             let rest_of_character = self.partial.split_off(whole_characters(&self.partial));
-            self.tell(&self.partial);
+            self.report(&self.partial);
             self.partial = rest_of_character;
             more = rest;
         }
         self.partial.extend_from_slice(more);
     }
 
-    fn tell(&self, line: &[u8]) {
+    fn report(&self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        // A server is not to be stopped, by a pipe that nobody reads, for a fault of its client's.
+        // A panic must not end the reader of the pipe, which would block the server.
         let _ = catch_unwind(AssertUnwindSafe(|| (self.f)(&line)));
     }
 }
 
-/// Number of bytes before a character of UTF-8 that is not complete.
+/// Number of bytes before an incomplete UTF-8 character at the end.
 fn whole_characters(text: &[u8]) -> usize {
     let after_lead = text.iter().rev().take_while(|byte| **byte & 0xC0 == 0x80).count();
     let start = text.len().saturating_sub(after_lead + 1);
@@ -133,8 +133,8 @@ mod tests {
     use alloc::{format, vec};
     use std::sync::mpsc;
 
-    /// Lines of a text that comes in chunks of this many bytes.
-    fn told(text: &[u8], size: usize) -> Vec<String> {
+    /// Lines that are reported for a text in chunks of this many bytes.
+    fn lines_of(text: &[u8], size: usize) -> Vec<String> {
         let (sender, receiver) = mpsc::channel();
         let stderr = Stderr::lines(move |line| sender.send(line.into()).unwrap());
         let mut sink = stderr.sink().unwrap();
@@ -149,10 +149,10 @@ mod tests {
         let text = b"one\n\ntwo\r\nthr\xFFe\xE2\x82\n\xE2\x82\xAC\nlast";
         let expected = ["one", "", "two", "thr\u{FFFD}e\u{FFFD}", "\u{20AC}", "last"];
         for size in 1..=text.len() {
-            assert_eq!(told(text, size), expected, "chunks of {size}");
+            assert_eq!(lines_of(text, size), expected, "chunks of {size}");
         }
-        assert_eq!(told(b"one\n", 4), ["one"]);
-        assert_eq!(told(b"", 1), [""; 0]);
+        assert_eq!(lines_of(b"one\n", 4), ["one"]);
+        assert_eq!(lines_of(b"", 1), [""; 0]);
     }
 
     #[test]
@@ -163,20 +163,20 @@ mod tests {
         ] {
             let whole = character.repeat((2 * MAX_LINE_BYTES + 9) / character.len());
             for size in [1, 1000, MAX_LINE_BYTES, whole.len() + 2] {
-                let lines = told(format!("{whole}\n").as_bytes(), size);
+                let lines = lines_of(format!("{whole}\n").as_bytes(), size);
                 assert_eq!(lines.iter().map(String::len).collect::<Vec<_>>(), pieces);
                 assert!(lines.concat() == whole, "chunks of {size}");
             }
         }
         let longest = "x".repeat(MAX_LINE_BYTES);
-        assert!(told(format!("{longest}\n").as_bytes(), 1000) == [longest], "the longest line");
+        assert!(lines_of(format!("{longest}\n").as_bytes(), 1000) == [longest], "the longest line");
     }
 
     #[test]
     fn what_is_no_text_is_not_held_back() {
-        // Continuations without a beginning, and a beginning that no piece can wait for.
+        // Continuation bytes without a lead, and a lead byte without a continuation.
         let text = [vec![0x80; MAX_LINE_BYTES], vec![0xFF; 2]].concat();
-        let lines = told(&text, 1000);
+        let lines = lines_of(&text, 1000);
         let lengths: Vec<_> = lines.iter().map(|line| line.chars().count()).collect();
         assert_eq!(lengths, [MAX_LINE_BYTES, 2]);
     }

@@ -1,15 +1,15 @@
-//! The tools whose arguments and structured content are validated.
+//! Compiled schemas of the tools whose arguments and structured content are validated.
 //!
-//! | verb | when | result |
+//! | method | when | result |
 //! |---|---|---|
 //! | `handle_added` | a tool was registered | its schemas compile, if all tools are validated |
 //! | `include` | [`Registry::validate`](crate::Registry) names a tool | its schemas compile |
-//! | `include_all` | `Registry::validate_all` | those of all tools compile, and of each one added later |
+//! | `include_all` | `Registry::validate_all` | the schemas of all tools compile, also of those added later |
 //! | `remove` | a tool is about to be removed | |
 //! | `prepare_mount`, `mount` | a registry is mounted | its tools are validated if they were, or if all are |
 //! | `schemas` | a tool is called | its compiled schemas, if it is validated |
 //!
-//! Without the feature `validate` nothing is kept or checked.
+//! Without the feature `validate` nothing is stored or checked.
 
 #[cfg(feature = "validate")]
 pub(crate) use compiled::Validation;
@@ -30,9 +30,9 @@ mod compiled {
     /// The tools that are validated.
     #[derive(Clone, Debug)]
     pub(crate) enum Validation {
-        /// Those that were named, by their handlers.
+        /// Named tools, by their handlers.
         Named(Schemas),
-        /// All of them.
+        /// All tools.
         All(Schemas),
     }
 
@@ -65,7 +65,7 @@ mod compiled {
                 return Err(UsageError::UnknownTool { name: name.into() });
             };
             let schemas = compile(tool)?;
-            self.kept().insert(handler, schemas);
+            self.schemas_mut().insert(handler, schemas);
             Ok(())
         }
 
@@ -77,7 +77,7 @@ mod compiled {
 
         pub(crate) fn remove<H>(&mut self, entries: &Registry<H>, name: &str) {
             if let Some((_, handler)) = find(entries, name) {
-                self.kept().remove(&handler);
+                self.schemas_mut().remove(&handler);
             }
         }
 
@@ -97,7 +97,7 @@ mod compiled {
         /// Takes over the schemas of a registry that is mounted.
         pub(crate) fn mount(&mut self, other: Self) {
             let (Self::Named(schemas) | Self::All(schemas)) = other;
-            self.kept().extend(schemas);
+            self.schemas_mut().extend(schemas);
         }
 
         /// The compiled schemas of the tool that has this handler, if it is validated.
@@ -106,7 +106,7 @@ mod compiled {
             schemas.get(&handler)
         }
 
-        fn kept(&mut self) -> &mut Schemas {
+        fn schemas_mut(&mut self) -> &mut Schemas {
             let (Self::Named(schemas) | Self::All(schemas)) = self;
             schemas
         }
@@ -127,7 +127,7 @@ mod compiled {
 #[expect(
     clippy::unused_self,
     clippy::unnecessary_wraps,
-    reason = "the same verbs as with the feature"
+    reason = "the same methods as with the feature"
 )]
 mod nothing {
     use mcp_proto::UsageError;

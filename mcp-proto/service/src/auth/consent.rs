@@ -1,4 +1,4 @@
-//! Ways to ask a person.
+//! Interfaces to ask a user for consent.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -8,12 +8,12 @@ use mcp_proto::auth::ConsentPage;
 
 use super::vault::AuthFuture;
 
-/// A way to show the page of an authorization server to a person, and to get the redirect at its end.
+/// Shows the page of an authorization server to a user, and receives the redirect at its end.
 pub trait Consent: Send + Sync {
-    /// Gets ready for a redirect, before a client is registered and a page is shown.
+    /// Prepares for a redirect, before a client is registered and a page is shown.
     ///
     /// `redirect_uri` is [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri), without a
-    /// port if its host is a loopback host. `port` is the one of the last time.
+    /// port if its host is a loopback host. `port` is the port of the last sign-in.
     fn prepare(
         &self,
         redirect_uri: &str,
@@ -21,13 +21,13 @@ pub trait Consent: Send + Sync {
     ) -> AuthFuture<io::Result<Box<dyn PendingConsent>>>;
 }
 
-/// A consent that is being asked for. Dropping it ends the wait for a redirect.
+/// A pending consent. Dropping it ends the wait for a redirect.
 pub trait PendingConsent: Send {
     /// The redirect URI, with its port.
     fn redirect_uri(&self) -> String;
 
-    /// Shows a page, and waits for the redirect: the whole URL, or its query. A redirect with another
-    /// `state` than the page's is to be ignored.
+    /// Shows a page, and waits for the redirect: the whole URL, or its query. Ignore a redirect
+    /// whose `state` is not that of the page.
     ///
     /// Fails with the reason why there is no consent.
     fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>>;

@@ -1,6 +1,6 @@
-//! A key for ES256 in memory.
+//! In-memory key for ES256.
 //!
-//! In: PKCS#8, as PEM or as bytes, or a store. Out: signatures, and the key as text for a store.
+//! In: PKCS#8, as PEM or as bytes, or a vault. Out: signatures, and the key as text for a vault.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -22,7 +22,7 @@ use super::vault::{AuthFuture, Vault};
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const END: &str = "-----END PRIVATE KEY-----";
 
-/// A private key of the curve P-256. Clones share it. Its `Debug` shows the public half.
+/// A private key of the curve P-256. Clones share the key. `Debug` shows the public half.
 #[derive(Clone)]
 pub struct Es256Key {
     pair: Arc<EcdsaKeyPair>,
@@ -30,7 +30,7 @@ pub struct Es256Key {
 }
 
 impl Es256Key {
-    /// Makes a key that ends with the process.
+    /// Generates a key, which is not stored.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Es256Key {
         let random = SystemRandom::new();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, bytes, &random);
         let pair = pair.map_err(|error| invalid(&error.to_string()))?;
-        // The point begins with the byte 4.
+        // An uncompressed point begins with the byte 4.
         let point = pair.public_key().as_ref().get(1..).unwrap_or_default();
         let (x, y) = point.split_at_checked(32).unwrap_or_default();
         let (Ok(x), Ok(y)) = (x.try_into(), y.try_into()) else {
@@ -70,12 +70,12 @@ impl Es256Key {
         Ok(Self { pair: Arc::new(pair), public: ProofKey::es256(x, y) })
     }
 
-    /// The key that a store has under a name; a new one if it has none. Clients that share the tokens of
-    /// a store also share the key that the tokens are bound to.
+    /// Reads the key with this name from a vault, or generates and stores one. Clients that share
+    /// the tokens of a vault must also share the key that the tokens are bound to.
     ///
     /// # Errors
     ///
-    /// The error of the store, or [`io::ErrorKind::InvalidData`] if it has something else under the name.
+    /// The error of the vault, or [`io::ErrorKind::InvalidData`] if its record is no key.
     pub async fn of_vault(vault: &(impl Vault + ?Sized), name: &str) -> io::Result<Self> {
         let _lock = vault.lock(name).await?;
         if let Some(record) = vault.read(name).await? {
@@ -96,7 +96,7 @@ impl Signer for Es256Key {
     fn sign(&self, input: &[u8]) -> AuthFuture<io::Result<Vec<u8>>> {
         let signature = self.pair.sign(&SystemRandom::new(), input);
         let signature = signature.map(|signature| signature.as_ref().to_vec());
-        Box::pin(ready(signature.map_err(|_| io::Error::other("nothing was signed"))))
+        Box::pin(ready(signature.map_err(|_| io::Error::other("signing failed"))))
     }
 }
 
@@ -110,7 +110,7 @@ impl fmt::Debug for Es256Key {
 fn new_key() -> io::Result<Vec<u8>> {
     let random = SystemRandom::new();
     let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
-    let document = document.map_err(|_| io::Error::other("no key was made"))?;
+    let document = document.map_err(|_| io::Error::other("no key could be generated"))?;
     Ok(document.as_ref().to_vec())
 }
 

@@ -1,11 +1,11 @@
-//! Credentials in files, for one user of the machine.
+//! Vault in files, for one user of the machine.
 //!
-//! | file of a key | holds |
+//! | file of a key | content |
 //! |---|---|
 //! | `HASH.json` | the record |
 //! | `HASH.lock` | nothing; it is locked while a client refreshes |
 //!
-//! `HASH` is the SHA-256 of the key in hexadecimal digits, so that names tell nothing.
+//! `HASH` is the SHA-256 of the key in hexadecimal digits, so that file names reveal nothing.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -21,21 +21,21 @@ use sha2::{Digest, Sha256};
 use super::vault::{AuthFuture, Vault, VaultLock};
 use crate::runtime::unblock;
 
-/// A directory with a file for each record.
+/// A vault in a directory, with a file for each record.
 ///
-/// On Unix the directory has the mode 0700 and the files 0600. Elsewhere choose a directory of the
-/// user's profile. A file is replaced as a whole, and locks hold between processes.
+/// On Unix a new directory gets the mode 0700 and the files 0600. Elsewhere choose a directory of
+/// the user's profile. Files are replaced atomically, and locks work between processes.
 #[derive(Clone, Debug)]
 pub struct FileVault {
     directory: PathBuf,
 }
 
 impl FileVault {
-    /// The store in a directory, which is made if there is none.
+    /// Opens the vault in a directory, which is created if it does not exist.
     ///
     /// # Errors
     ///
-    /// The error of the file system if the directory cannot be made.
+    /// The error of the file system if the directory cannot be created.
     pub fn open(directory: impl Into<PathBuf>) -> io::Result<Self> {
         let directory = directory.into();
         let mut builder = DirBuilder::new();
@@ -89,14 +89,14 @@ impl Vault for FileVault {
     }
 }
 
-/// Writes a file beside another one, and moves it there.
+/// Writes a new file in the same directory, and renames it to `path`.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut suffix = [0; 8];
     getrandom::fill(&mut suffix).map_err(|error| io::Error::other(error.to_string()))?;
     let beside = path.with_extension(format!("{:016x}", u64::from_le_bytes(suffix)));
     let written = write_new(&beside, text).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
-        // The error that matters is the first one.
+        // The first error is returned.
         let _ = fs::remove_file(&beside);
     }
     written

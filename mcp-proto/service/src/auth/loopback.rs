@@ -1,7 +1,6 @@
-//! Consent in a browser of this machine: the redirect leads to a port of a loopback address.
+//! Consent in a browser on this machine, with a redirect to a port of a loopback address.
 //!
-//! In: a page. Out: the redirect. Threads of their own accept connections, so that it runs beside any
-//! runtime.
+//! In: a page. Out: the redirect. Threads accept the connections, so that any runtime can be used.
 //!
 //! [RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
 
@@ -28,16 +27,16 @@ use super::vault::AuthFuture;
 use crate::mailbox::Mailbox;
 use crate::runtime::unblock;
 
-/// Connections that are served at a time; others are closed.
+/// The most connections at a time; others are closed.
 const MAX_CONNECTIONS: usize = 8;
 
 type Opener = dyn Fn(&Url) -> io::Result<()> + Send + Sync;
 
-/// A browser on this machine. The redirect arrives on 127.0.0.1 and `::1`, never on another address.
+/// A browser on this machine. The redirect is received on 127.0.0.1 and `::1` only.
 ///
-/// The port is the one of the last sign-in if it is free, or the one of
-/// [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri) if that has one. Some authorization
-/// servers take only the host `localhost`, others only `127.0.0.1`, which is the default.
+/// The port is that of [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri), or else
+/// that of the last sign-in if it is free. Some authorization servers accept only the host
+/// `localhost`, others only `127.0.0.1`, which is the default.
 #[derive(Clone)]
 pub struct Loopback(Arc<Opener>);
 
@@ -47,8 +46,8 @@ impl Loopback {
         Self::with(open_page)
     }
 
-    /// Opens pages with a function, which runs on a thread of its own. It fails if nobody will see
-    /// the page.
+    /// Opens pages with `open`, which runs on a separate thread and may block. `open` fails if the
+    /// page cannot be shown.
     pub fn with(open: impl Fn(&Url) -> io::Result<()> + Send + Sync + 'static) -> Self {
         Self(Arc::new(open))
     }
@@ -77,7 +76,7 @@ impl fmt::Debug for Loopback {
     }
 }
 
-/// A port that waits for a redirect. Dropping it closes the port.
+/// Listeners that wait for a redirect. Dropping this closes them.
 struct PendingLoopback {
     redirect_uri: String,
     addresses: Vec<SocketAddr>,
@@ -85,7 +84,7 @@ struct PendingLoopback {
     open: Arc<Opener>,
 }
 
-/// The part that the threads and the future have in common.
+/// State that the threads and the future share.
 struct LoopbackShared {
     path: String,
     awaited: Mailbox<Awaited>,
@@ -95,7 +94,7 @@ struct LoopbackShared {
 
 #[derive(Default)]
 struct Awaited {
-    /// The `state` of the page that was shown; taken by its redirect.
+    /// The `state` of the shown page; removed by its redirect.
     state: Option<Secret>,
     redirect: Option<String>,
 }
@@ -107,7 +106,7 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
         let text = "its host is no loopback host, so its redirect cannot be listened for";
         return Err(invalid(format!("redirect URI {uri}: {text}")));
     }
-    // A port that was named is the one that is registered.
+    // A port in the configuration is the registered one.
     let named = (url.port() != 80).then(|| url.port());
     let first = match named {
         Some(port) => bind(Ipv4Addr::LOCALHOST.into(), port)?,
@@ -116,7 +115,7 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
             .map_or_else(|| bind(Ipv4Addr::LOCALHOST.into(), 0), Ok)?,
     };
     let address = first.local_addr()?;
-    // A machine may have no IPv6.
+    // The machine may not support IPv6.
     let second = bind(Ipv6Addr::LOCALHOST.into(), address.port()).ok();
     let shared = Arc::new(LoopbackShared {
         path: url.target().to_string(),
@@ -139,7 +138,7 @@ fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     TcpListener::bind(SocketAddr::new(address, port))
 }
 
-/// Accepts connections until nobody waits any more.
+/// Accepts connections until the consent is dropped.
 fn accept(listener: &TcpListener, shared: &Arc<LoopbackShared>) {
     for socket in listener.incoming() {
         if shared.is_over.load(Ordering::Acquire) {
@@ -152,7 +151,7 @@ fn accept(listener: &TcpListener, shared: &Arc<LoopbackShared>) {
         }
         let shared = shared.clone();
         thread::spawn(move || {
-            // A connection that breaks has said nothing.
+            // Errors of a connection are ignored: there was no redirect.
             let _ = redirect_page::serve(socket, &shared.path, |target| shared.take(target));
             shared.connections.fetch_sub(1, Ordering::AcqRel);
         });
@@ -160,7 +159,7 @@ fn accept(listener: &TcpListener, shared: &Arc<LoopbackShared>) {
 }
 
 impl LoopbackShared {
-    /// Takes a redirect; false if it is not the awaited one.
+    /// Stores a redirect; false if it is not the awaited one.
     fn take(&self, target: &str) -> bool {
         let taken = self.awaited.put(|awaited| {
             let redirect = redirect_page::redirect(target, awaited.state.as_ref()?.expose())?;
@@ -179,7 +178,7 @@ impl PendingConsent for PendingLoopback {
 
     fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
         let (shared, open) = (self.shared.clone(), self.open.clone());
-        shared.awaited.look(|awaited| awaited.state = Some(page.state.clone()));
+        shared.awaited.with(|awaited| awaited.state = Some(page.state.clone()));
         Box::pin(async move {
             let opened = unblock(move || open(&page.url)).await;
             opened.map_err(|error| format!("the page could not be opened: {error}"))?;

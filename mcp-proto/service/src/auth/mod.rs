@@ -1,7 +1,8 @@
-//! Sign-in of a client: where credentials are stored, and how a person is asked.
+//! Sign-in of a client: the storage of credentials, and the consent of the user.
 //!
-//! A client over HTTP with a [`SignIn`] gets tokens by itself: [`mcp_proto::auth`] decides, and this
-//! module does what it wants. A [`Vault`] stores credentials, a [`Consent`] shows a page to a person.
+//! A client over HTTP with a [`SignIn`] gets tokens automatically: [`mcp_proto::auth`] has the
+//! state machine, and this module does its I/O. A [`Vault`] stores credentials, a [`Consent`] shows
+//! a page to the user.
 //!
 //! ```no_run
 //! use mcp_service::HttpClientConfig;

@@ -1,12 +1,12 @@
-//! The browser of the person.
+//! Opening of pages in the user's browser.
 
 use std::io;
 use std::process::{Command, Stdio};
 
 use mcp_proto::http::Url;
 
-/// Opens a page in the browser of the person: with `xdg-open`, `open` or `rundll32`. The URL is one
-/// argument, and no shell reads it. Whether a browser has opened is not known.
+/// Opens a page in the user's browser, with `xdg-open`, `open` or `rundll32`. The URL is passed as
+/// one argument, without a shell. Success does not mean that a browser has opened.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn open_page(url: &Url) -> io::Result<()> {
     command.arg(url.as_str());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    // Some programs stay with the browser. The thread reaps the process.
+    // The thread reaps the process, which may run as long as the browser.
     std::thread::spawn(move || child.wait());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Consent in a terminal: the person opens the page anywhere, and pastes the redirect.
+//! Consent in a terminal: the user opens the page anywhere, and pastes the redirect.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -16,14 +16,14 @@ use crate::runtime::unblock;
 
 type Prompt = dyn Fn(&str) -> io::Result<String> + Send + Sync;
 
-/// A person at a terminal without a browser. The page is opened on another machine. Its redirect
-/// leads to an address that does not answer there; the person pastes that whole address.
+/// Consent for a terminal without a browser. The user opens the page on another machine. Its
+/// redirect leads to an address that does not answer there; the user pastes that address.
 #[derive(Clone)]
 pub struct Paste(Arc<Prompt>);
 
 impl Paste {
-    /// Asks with a function that shows a text and returns a line. It may block, and runs on a thread of
-    /// its own.
+    /// Asks with `prompt`, which shows a text and returns a line. It may block, and runs on a
+    /// separate thread.
     pub fn new(prompt: impl Fn(&str) -> io::Result<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(prompt))
     }

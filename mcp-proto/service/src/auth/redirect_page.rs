@@ -1,12 +1,12 @@
-//! HTTP of the redirect to a loopback address: one request, and a page that says nothing of it.
+//! HTTP server for the redirect to a loopback address: one request, and a static page.
 //!
 //! | request | answer | the redirect |
 //! |---|---|---|
-//! | `GET` of the path, with the awaited `state` | 200 | is taken, once |
+//! | `GET` of the path, with the awaited `state` | 200 | is accepted, once |
 //! | `GET` of the path, with another `state`, or a second one | 400 | is ignored |
 //! | another path | 404 | |
 //! | another method | 405 | |
-//! | no head within 5 s, or none within 16 KiB | none, or what the reader says | |
+//! | no head within 5 s, or within 16 KiB | none | |
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ use mcp_proto::frame::http1::{
     Head, HttpVersion, Incoming, RequestKind, RequestReader, ResponseHead,
 };
 
-/// The time of a connection.
+/// The timeout of a connection.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -30,7 +30,7 @@ const DONE: &str = "<!doctype html><meta charset=utf-8><title>Signed in</title>\
 const OTHER: &str = "<!doctype html><meta charset=utf-8><title>Not expected</title>\
     <p>No application waits for this sign-in.\n";
 
-/// Serves one connection. `take` gets the target of a `GET` of the path; it returns true if that is
+/// Serves one connection. `take` gets the target of a `GET` of the path, and returns true if it is
 /// the awaited redirect.
 pub(super) fn serve(
     mut socket: TcpStream,
@@ -52,7 +52,7 @@ pub(super) fn serve(
     socket.shutdown(Shutdown::Write)
 }
 
-/// Reads the head of a request; `None` if none comes that can be read.
+/// Reads the head of a request; `None` if there is no valid head.
 #[expect(clippy::disallowed_methods, reason = "a thread of its own waits for the socket")]
 fn read_head(socket: &mut TcpStream) -> io::Result<Option<Head>> {
     let deadline = Instant::now() + TIMEOUT;
@@ -98,7 +98,7 @@ fn answer(status: u16, page: &'static str) -> Vec<u8> {
     text
 }
 
-/// The query of a target, with its question mark, if its `state` is the awaited one.
+/// The query of a target, with its question mark, if it has this `state`.
 pub(super) fn redirect<'a>(target: &'a str, state: &str) -> Option<&'a str> {
     let query = target.find('?').and_then(|at| target.get(at..))?;
     let mut states = query.get(1..)?.split('&').filter_map(|pair| pair.strip_prefix("state="));

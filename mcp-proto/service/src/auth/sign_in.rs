@@ -18,7 +18,7 @@ use super::vault::{AuthFuture, Vault};
 type Settings = dyn Fn(Config) -> Config + Send + Sync;
 type Subject = dyn Fn() -> AuthFuture<io::Result<Secret>> + Send + Sync;
 
-/// A client's way to get tokens. Clones share the vault.
+/// Settings of a client's sign-in: its vault, consent and keys. Clones share the vault.
 #[derive(Clone)]
 pub struct SignIn {
     pub(crate) vault: Arc<dyn Vault>,
@@ -31,8 +31,8 @@ pub struct SignIn {
 }
 
 impl SignIn {
-    /// Uses and refreshes the tokens in a vault. Without [`consent`](Self::consent) there is no person:
-    /// where one is needed, requests fail.
+    /// A sign-in that uses and refreshes the tokens in a vault. Without [`consent`](Self::consent),
+    /// requests that need the user's consent fail.
     pub fn new(vault: impl Vault + 'static) -> Self {
         Self {
             vault: Arc::new(vault),
@@ -45,27 +45,29 @@ impl SignIn {
         }
     }
 
-    /// Sets the way to ask a person.
+    /// Sets the interface that asks the user.
     pub fn consent(mut self, consent: impl Consent + 'static) -> Self {
         self.consent = Some(Arc::new(consent));
         self
     }
 
-    /// Sets a function that adjusts the [`Config`] of each server, such as its clients and scopes.
+    /// Sets a function that adjusts the [`Config`] of each server, such as its client and scopes.
     pub fn settings(mut self, change: impl Fn(Config) -> Config + Send + Sync + 'static) -> Self {
         self.settings = Some(Arc::new(change));
         self
     }
 
-    /// Sets the key with which the client authenticates by `private_key_jwt`, and its name if it has one.
+    /// Sets the key with which the client authenticates by `private_key_jwt`, and its key id, if
+    /// any.
     pub fn client_key(mut self, key: impl Signer + 'static, key_id: Option<&str>) -> Self {
         self.client_key = Some(Arc::new(key));
         self.key_id = key_id.map(String::from);
         self
     }
 
-    /// Sets the key to which tokens are bound if the server asks for it ([RFC 9449]). The extension is a
-    /// draft, and may change. Programs that share a vault share the key: `Es256Key::of_vault`.
+    /// Sets the key to which tokens are bound if the server requires it ([RFC 9449]). The extension
+    /// of MCP is a draft, and may change. Programs that share a vault must share the key: see
+    /// `Es256Key::of_vault`.
     ///
     /// [RFC 9449]: https://www.rfc-editor.org/rfc/rfc9449
     pub fn proof_key(mut self, key: impl Signer + 'static) -> Self {
@@ -73,8 +75,9 @@ impl SignIn {
         self
     }
 
-    /// Sets the function that returns the token to exchange: of the workload ([`Config::workload`]), or
-    /// of a person's sign-in at the company ([`Config::enterprise`]). It is called for each sign-in.
+    /// Sets the function that returns the token to exchange: of the workload
+    /// ([`Config::workload`]), or of the user's sign-in at the company ([`Config::enterprise`]).
+    /// Each sign-in calls it.
     pub fn subject<F>(mut self, give: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = io::Result<Secret>> + Send + 'static,
@@ -83,8 +86,8 @@ impl SignIn {
         self
     }
 
-    /// Removes what is stored for a server: tokens, and the client that was registered for them. Returns
-    /// false if there is nothing.
+    /// Removes the stored tokens and the registered client of a server. Returns false if nothing is
+    /// stored.
     ///
     /// # Errors
     ///
@@ -92,7 +95,7 @@ impl SignIn {
     pub async fn forget(&self, server: &Url) -> io::Result<bool> {
         let mut authorizer = self.authorizer(server, || [0; 16]);
         let mut is_stored = false;
-        // A request for access begins with reading the record; only that is wanted.
+        // A request for access begins by loading the record; only that step is used.
         authorizer.access(Instant::ZERO, "POST", server);
         while let Some(action) = authorizer.poll_action() {
             if let AuthAction::Load { id, key, .. } = action {

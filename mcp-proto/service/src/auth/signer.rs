@@ -1,4 +1,4 @@
-//! Keys that sign for a client.
+//! Signing keys of a client.
 
 use alloc::vec::Vec;
 use std::io;
@@ -7,14 +7,14 @@ use mcp_proto::auth::ProofKey;
 
 use super::vault::AuthFuture;
 
-/// A key that signs by ES256: in memory, in a module for keys, or behind a service.
+/// A key that signs with ES256: in memory, in a hardware module, or behind a service.
 ///
-/// With the feature `sign`, `Es256Key` is one.
+/// With the feature `sign`, `Es256Key` implements it.
 pub trait Signer: Send + Sync {
     /// The public half, for tokens that are bound to the key.
     fn public_key(&self) -> ProofKey;
 
-    /// Signs bytes by ECDSA with P-256 and SHA-256. Returns the two numbers of the signature, 32 bytes
-    /// each. A client waits for 30 s.
+    /// Signs bytes with ECDSA, P-256 and SHA-256. Returns `r` and `s` of the signature, 32 bytes
+    /// each. The client waits for 30 s.
     fn sign(&self, input: &[u8]) -> AuthFuture<io::Result<Vec<u8>>>;
 }

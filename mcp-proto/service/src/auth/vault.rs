@@ -1,6 +1,6 @@
 //! Stores of credentials.
 //!
-//! In: keys and records, which are texts with secrets. Out: the records again, and locks of keys.
+//! In: keys and records, which are secret texts. Out: the records, and locks of keys.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -25,27 +25,27 @@ pub type VaultLock = Box<dyn Send>;
 
 /// A store of credentials, for any number of clients.
 ///
-/// A client waits 10 s for an answer, and goes on without one.
+/// A client waits 10 s for a result, and continues without it.
 pub trait Vault: Send + Sync {
     /// Reads the record of a key; `None` if there is none.
     fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>>;
 
-    /// Stores the record of a key, in place of an earlier one. No reader sees a part of it.
+    /// Stores the record of a key, and replaces an earlier one atomically.
     fn write(&self, key: &str, record: &Secret) -> AuthFuture<io::Result<()>>;
 
     /// Removes the record of a key, if there is one.
     fn remove(&self, key: &str) -> AuthFuture<io::Result<()>>;
 
-    /// Waits until nobody else has locked a key, and locks it. A refresh token that changes with
-    /// each use is used under the lock. Without locks, which is the default, two processes may
-    /// refresh at once, and one of them asks the person again.
+    /// Waits for the lock of a key, and takes it. Clients use refresh tokens that change with each
+    /// use under this lock. The default does not lock: if two processes refresh at once, one of
+    /// them has to ask the user again.
     fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
         let _ = key;
         Box::pin(ready(Ok(Box::new(()) as VaultLock)))
     }
 }
 
-/// A store that ends with the process. Clones share it.
+/// An in-memory vault. Clones share the records.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryVault(Arc<Lock<Records>>);
 
@@ -57,7 +57,7 @@ struct Records {
 }
 
 impl MemoryVault {
-    /// An empty store.
+    /// An empty vault.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,19 +1,19 @@
-//! Clients of any era in front of a server of any era, as futures.
+//! Async bridge: clients of any era in front of a server of any era.
 //!
-//! In: requests and notifications of a server that forwards, and a way to connect to the server behind
-//! it. Out: a [`Catalog`] to serve. The translation is `mcp_proto::bridge`; here are the connections.
+//! In: requests and notifications of the clients, and functions that connect to the server. Out: a
+//! [`Catalog`] to serve. `mcp_proto::bridge` translates; this module owns the connections.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `pool` | the connections to the server, by whom they belong to; their number, their end |
-//! | `upstream` | one connection: the machine of the bridge, the requests that wait for it |
-//! | `sink` | what a client leaves to the bridge |
+//! | `pool` | the connections to the server, by owner; their number, their end |
+//! | `upstream` | one connection: the machine of the bridge, the pending requests |
+//! | `sink` | the trait for events that a client passes to the bridge |
 //!
 //! | a connection belongs to | until |
 //! |---|---|
 //! | the session of a legacy client | the end of the session, or of the byte stream |
 //! | all clients without a session, of an era and a principal, that declare the same capabilities | [`BridgeConfig::idle_timeout`] without a request |
-//! | everybody, with [`Sharing::Shared`] | [`Bridge::close`] |
+//! | all clients, with [`Sharing::Shared`] | [`Bridge::close`] |
 
 mod pool;
 mod sink;
@@ -31,13 +31,13 @@ pub(crate) use sink::EventSink;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Sharing {
-    /// A legacy client has a connection of its own, which declares its capabilities. Modern clients
-    /// share one if they have the same principal and the same capabilities.
+    /// Each legacy client has its own connection, which declares the client's capabilities. Modern
+    /// clients with the same principal and the same capabilities share a connection.
     #[default]
     PerClient,
-    /// All share one, for a server that keeps nothing about a client. It declares the capabilities of
-    /// [`BridgeConfig::client`]. What a legacy server asks without saying for which call goes to the
-    /// only client that it may be for, or is refused.
+    /// All clients share one connection, for a server without state about clients. The connection
+    /// declares the capabilities of [`BridgeConfig::client`]. A legacy server's request that names
+    /// no call goes to the only client that it can be for, or is refused.
     Shared,
 }
 
@@ -45,16 +45,17 @@ pub enum Sharing {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BridgeConfig {
-    /// The settings of the connections to the server. The name and the capabilities are those of the
-    /// clients where a connection belongs to one.
+    /// The configuration of the connections to the server. With [`Sharing::PerClient`] a connection
+    /// has the capabilities of its clients instead, and that of a legacy client its name.
     pub client: client::Config,
     /// The clients that share a connection; default [`Sharing::PerClient`].
     pub sharing: Sharing,
     /// The most connections to the server; default 64. A request that needs another one is answered
-    /// with -32603. Connections that have ended, and have been replaced, may come on top, as many again.
+    /// with -32603. A connection that replaces one which is still closing may exceed the limit, up
+    /// to twice as many in total.
     pub max_upstreams: usize,
-    /// The time after which a connection of modern clients is closed if no request needs it, to twice
-    /// that; default 5 minutes.
+    /// The idle time after which a connection of clients without a session is closed; default 5
+    /// minutes. The close may come after up to twice this time.
     pub idle_timeout: Duration,
 }
 

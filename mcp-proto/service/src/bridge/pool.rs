@@ -1,4 +1,4 @@
-//! Connections of a bridge: their owners, and their ends.
+//! The connections of a bridge, by owner.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -20,19 +20,19 @@ use mcp_proto::{Duration, Era, ErrorData, Json, client};
 
 type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Functions of a runtime that a bridge needs.
+/// Functions of a runtime for a bridge.
 pub(crate) struct Connect {
-    /// Drives a client until the conversation with its server has ended.
+    /// Connects a client and drives it until its conversation has ended.
     pub(crate) drive: Box<dyn Fn(Client) -> Driving + Send + Sync>,
     pub(crate) spawn: Spawn,
     pub(crate) sleep: Box<dyn Fn(Duration) -> Driving + Send + Sync>,
     pub(crate) random: fn() -> [u8; 16],
 }
 
-/// Clients of any era in front of a server of any era. Clones are the same bridge.
+/// A bridge: clients of any era in front of a server of any era. Clones share the connections.
 ///
-/// An adapter makes it, or `runtime::bridge`. Serve its [`Bridge::catalog`] like any other catalog.
-/// A server is started, or connected to, when a client needs it.
+/// Created by an adapter or `runtime::bridge`. Serve its [`Bridge::catalog`] like any other
+/// catalog. A server is started, or connected to, when a client needs it.
 #[derive(Clone)]
 pub struct Bridge(Arc<Pool>);
 
@@ -44,21 +44,21 @@ struct Pool {
     failures: Failures,
 }
 
-/// Sees the lines of a conversation.
+/// Callback for the lines of conversations.
 type WireTap = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]
 struct PooledConnections {
     open: BTreeMap<Owner, Upstream>,
-    /// Connections without clients, until they have ended.
+    /// Replaced and idle connections that have not ended.
     closing: Vec<Upstream>,
 }
 
-/// The time between the end of a first connection whose server was never known and the start of the
-/// next one. Twice as much each time, up to [`MAX_PAUSE`].
+/// The pause after the first connection that failed during negotiation. It doubles with each
+/// failure in a row, up to [`MAX_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// The longest time until a server is started again. Requests wait meanwhile.
+/// The longest pause before a server is started again. Requests wait meanwhile.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Owner of a connection.
@@ -66,7 +66,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 enum Owner {
     Everybody,
     Session(SessionRef),
-    /// The clients without a session that declare the same.
+    /// The clients without a session that declare the same capabilities.
     Sessionless {
         is_modern: bool,
         principal: Option<Arc<str>>,
@@ -81,18 +81,18 @@ impl Bridge {
         Self(Arc::new(Pool { config, connect, connections, wire, failures }))
     }
 
-    /// The catalog to serve, over a byte stream or HTTP, or both. Over HTTP with
-    /// [`Config::keep_head`](mcp_proto::http::Config::keep_head) the `Mcp-Param-*` of a call are held
-    /// against its arguments, once the tool was listed.
+    /// The catalog to serve, over byte streams, HTTP, or both. Over HTTP with
+    /// [`Config::keep_head`](mcp_proto::http::Config::keep_head), the `Mcp-Param-*` headers of a
+    /// call are compared with its arguments, once the tool was listed.
     pub fn catalog(&self) -> Catalog {
         let only = self.clone();
         Self::catalog_of([self.clone()], move |_| Some(only.clone()))
     }
 
     /// One catalog for several bridges, such as one for each path of a server over HTTP. `choose`
-    /// returns the bridge for a client, always the same one for the same principal. A client
-    /// without a bridge gets -32603. Sessions of different bridges must not mix:
-    /// [`Config::authorize`] has to give their clients different principals.
+    /// returns the bridge for a client, always the same one for the same principal; if it returns
+    /// `None`, requests get -32603. [`Config::authorize`] must give clients of different bridges
+    /// different principals, so that a client cannot use a session of another bridge.
     ///
     /// [`Config::authorize`]: mcp_proto::http::Config::authorize
     pub fn catalog_of(
@@ -110,13 +110,15 @@ impl Bridge {
                 async move {
                     match chosen {
                         Some(bridge) => bridge.request(method, params, context).await,
-                        None => Outcome::Error(ErrorData::internal("no server is for this client")),
+                        None => Outcome::Error(ErrorData::internal(
+                            "there is no server for this client",
+                        )),
                     }
                 }
             },
             move |method, params, session| {
-                // A session has sent requests to one of them. A notification of a modern client names
-                // no connection.
+                // A session is known to the bridge that got its requests. A notification of a
+                // modern client names no connection.
                 let of_session = bridges.iter().find_map(|bridge| bridge.upstream_of(&session));
                 let of_all = || bridges.first().filter(|_| bridges.len() == 1)?.shared_upstream();
                 if let Some(upstream) = of_session.or_else(of_all) {
@@ -133,13 +135,13 @@ impl Bridge {
         registry.into()
     }
 
-    /// Sees the conversations of the connections that are opened from now on with the server, as
-    /// [`Client::on_wire`] does.
+    /// Calls `f` with the lines of the conversations with the server, on connections that are
+    /// opened from now on; see [`Client::on_wire`].
     pub fn on_wire(&self, f: impl Fn(&str) + Send + Sync + 'static) {
         *self.0.wire.lock() = Some(Arc::new(f));
     }
 
-    /// Closes all connections to the server, and waits for their ends.
+    /// Closes all connections to the server, and waits until they have ended.
     pub async fn close(&self) {
         let PooledConnections { open, closing } = core::mem::take(&mut *self.0.connections.lock());
         for upstream in open.into_values().chain(closing) {
@@ -154,7 +156,7 @@ impl Bridge {
         }
     }
 
-    /// The connection of a legacy client that has sent a request.
+    /// The connection of a legacy client that has sent a request here.
     fn upstream_of(&self, session: &Session) -> Option<Upstream> {
         let owners = [Owner::Session(session.id()), Owner::Everybody];
         let connections = self.0.connections.lock();
@@ -162,12 +164,12 @@ impl Bridge {
         upstream.has_session(session.id()).then(|| upstream.clone())
     }
 
-    /// Connection that all clients share, if it is open.
+    /// The connection that all clients share, if it is open.
     fn shared_upstream(&self) -> Option<Upstream> {
         self.0.connections.lock().open.get(&Owner::Everybody).cloned()
     }
 
-    /// Connection for a request; opens one if there is none.
+    /// Returns the connection for a request; opens one if there is none.
     fn upstream(&self, context: &Context) -> Result<Upstream, ErrorData> {
         let peer = context.peer();
         let owner = match (self.0.config.sharing, peer.version.era()) {
@@ -197,7 +199,7 @@ impl Bridge {
             }
             let upstream = self.open(peer);
             upstream.count_request();
-            // One that connects no more may not have ended yet.
+            // The replaced connection may not have ended yet.
             closing.extend(open.insert(owner.clone(), upstream.clone()));
             upstream
         };
@@ -225,7 +227,7 @@ impl Bridge {
         upstream
     }
 
-    /// Drives a connection in a task of its own, and closes it once nobody needs it.
+    /// Spawns the tasks that drive a connection, and close it if it is idle.
     fn drive(&self, owner: Owner, upstream: &Upstream) {
         let Pool { config, connect, .. } = &*self.0;
         let (pool, ended, key) = (self.clone(), upstream.clone(), owner.clone());
@@ -242,7 +244,7 @@ impl Bridge {
         }));
         let idle = match owner {
             Owner::Sessionless { .. } => config.idle_timeout,
-            // The end of a session is told.
+            // The end of a session is reported.
             Owner::Session(_) | Owner::Everybody => return,
         };
         let (pool, weak) = (self.clone(), upstream.downgrade());
@@ -258,7 +260,7 @@ impl Bridge {
         }));
     }
 
-    /// Forgets a connection that has ended: the next request opens another one.
+    /// Removes a connection that has ended: the next request opens another one.
     fn forget(&self, owner: &Owner, upstream: &Upstream) {
         let PooledConnections { open, closing } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
@@ -267,11 +269,11 @@ impl Bridge {
         closing.retain(|it| !it.is(upstream));
     }
 
-    /// Sets a connection aside that has had no request since the last time, and has none now. Returns
-    /// whether it has; the caller then closes it.
+    /// Removes a connection that has no request, and had none since the last call. Returns whether
+    /// it did; the caller then closes the connection.
     fn retire_if_idle(&self, owner: &Owner, upstream: &Upstream, before: &mut Option<u64>) -> bool {
         let PooledConnections { open, closing } = &mut *self.0.connections.lock();
-        // Whoever gets the connection counts a request while the pool is locked.
+        // No race: requests are counted while the pool is locked.
         let (is_idle, requests) = upstream.use_count();
         let is_unused = is_idle && before.replace(requests) == Some(requests);
         if is_unused && open.get(owner).is_some_and(|it| it.is(upstream)) {
@@ -281,7 +283,7 @@ impl Bridge {
         is_unused
     }
 
-    /// Sets a connection aside that the caller will close: the next request opens another one.
+    /// Removes a connection that the caller closes: the next request opens another one.
     fn retire(&self, owner: &Owner, upstream: &Upstream) {
         let PooledConnections { open, closing } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
@@ -290,8 +292,8 @@ impl Bridge {
         }
     }
 
-    /// Ends the session of a client: closes its own connection, or has a shared connection forget
-    /// it.
+    /// Ends the session of a client: closes its own connection, or removes the session from a
+    /// shared one.
     fn end_session(&self, session: SessionRef) {
         let owner = Owner::Session(session);
         let (own, shared) = {
@@ -308,7 +310,7 @@ impl Bridge {
     }
 }
 
-/// Pause before a server is started, after this many starts that failed during negotiation.
+/// The pause before a server is started, after this many failures in a row during negotiation.
 fn pause_after(failures: u32) -> Option<Duration> {
     let doubled = failures.checked_sub(1)?.min(31);
     Some(FIRST_PAUSE.saturating_mul(1 << doubled).min(MAX_PAUSE))

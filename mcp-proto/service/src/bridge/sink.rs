@@ -1,22 +1,22 @@
-//! Events of a client that go to a bridge, in place of the functions of an application.
+//! Receiver of the events of a client, in place of callbacks.
 
 use mcp_proto::Instant;
 use mcp_proto::client::{Client, ClientEvent};
 
-/// Takes the events of a client in place of the functions of an application.
+/// Receiver of the events of a client, in place of callbacks of an application.
 pub(crate) trait EventSink: Send + Sync {
-    /// Something has happened.
+    /// Handles an event.
     fn handle_event(&self, now: Instant, event: ClientEvent, client: &mut Client);
 
-    /// All that has happened so far is handled.
+    /// Executes the actions that the handled events have caused.
     fn flush(self: alloc::sync::Arc<Self>);
 
-    /// It is `now`; due deadlines take effect.
+    /// Applies the deadlines that are due at `now`.
     fn handle_timeout(&self, now: Instant, client: &mut Client);
 
-    /// The latest time for the next call of [`EventSink::handle_timeout`].
+    /// Time by which [`EventSink::handle_timeout`] must be called.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// Nobody drives the client any more.
+    /// Handles the end of the client.
     fn handle_end(&self);
 }

@@ -1,15 +1,15 @@
-//! One connection to the server of a bridge, and the requests that wait for it.
+//! One connection to the server of a bridge, and its pending requests.
 //!
-//! In: requests and notifications from handlers, which go to the client's driver as commands; events
-//! of the client. Out: outcomes, to the futures that wait; notifications and questions, to clients.
+//! In: requests and notifications from handlers, which are queued for the client's driver; events
+//! of the client. Out: outcomes to the pending futures; notifications and requests to clients.
 //!
-//! | a request waits until | then |
+//! | a request is pending until | then |
 //! |---|---|
 //! | the bridge responds | its future is ready |
-//! | its future is dropped | the bridge is told that it is cancelled |
-//! | nobody drives the client any more | -32603 |
+//! | its future is dropped | the bridge cancels it |
+//! | the driver of the client ends | -32603 |
 //!
-//! The lock is held while the machine works, never while anything is polled, woken or dropped.
+//! The lock is held while the machine runs, never while user code is polled, woken or dropped.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -31,10 +31,10 @@ use mcp_proto::server::{InputFailure, Outcome, ReplyId, SessionRef};
 use mcp_proto::types::InputRequest;
 use mcp_proto::{Era, ErrorData, Instant, Json};
 
-/// The error of a request that nobody answers.
+/// The error of a pending request when the connection ends.
 const GONE: &str = "the connection to the server has ended";
 
-/// Runs a future to its end in a task of its own.
+/// Runs a future to its end in another task.
 pub(super) type Spawn = Arc<dyn Fn(Spawned) + Send + Sync>;
 
 /// One connection. Clones share it.
@@ -47,12 +47,12 @@ pub(super) struct Upstream {
 struct UpstreamShared {
     state: Lock<UpstreamState>,
     spawn: Spawn,
-    /// The client, once there is one.
+    /// The client, until the end. A cycle, since the client owns this as its sink.
     client: Lock<Option<Client>>,
     failures: Failures,
 }
 
-/// A connection that somebody else has.
+/// Weak reference to a connection.
 pub(super) struct WeakUpstream(Weak<UpstreamShared>);
 
 impl WeakUpstream {
@@ -64,7 +64,7 @@ impl WeakUpstream {
     }
 }
 
-/// The connections in a row that have ended before the server was known. Clones are the same count.
+/// Number of connections in a row that have failed during negotiation. Clones share the count.
 #[derive(Clone, Default)]
 pub(super) struct Failures(Arc<AtomicU32>);
 
@@ -83,30 +83,30 @@ impl Failures {
     }
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is learned by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 struct UpstreamState {
     bridge: Bridge,
     waiting: BTreeMap<ReplyId, WaitingRequest>,
     sessions: BTreeMap<SessionRef, Session>,
     asked: BTreeMap<Ticket, Arc<Mailbox<bool>>>,
     has_begun: bool,
-    /// The client connects no more, or nobody drives it.
+    /// The client has closed, or its driver has ended.
     has_ended: bool,
     was_connected: bool,
-    /// The bridge has closed it.
+    /// The bridge closes the connection.
     is_closing: bool,
-    /// The number of requests so far.
+    /// Number of requests so far.
     requests: u64,
 }
 
-/// A request that is not answered.
+/// A pending request.
 struct WaitingRequest {
     answer: Arc<Mailbox<Option<Outcome>>>,
     context: Context,
 }
 
 impl Upstream {
-    /// A connection that is yet to be driven.
+    /// A connection that is not driven yet.
     pub(super) fn new(
         config: client::Config,
         machine: Config,
@@ -135,7 +135,7 @@ impl Upstream {
         Self { client, shared }
     }
 
-    /// Passes a request on; the future is its outcome.
+    /// Forwards a request; the future returns its outcome.
     pub(super) fn request(&self, method: Method, params: Json, context: Context) -> Forwarding {
         let about = context.about();
         let request = ClientRequest {
@@ -169,7 +169,7 @@ impl Upstream {
         Forwarding { upstream: self.clone(), about, answer }
     }
 
-    /// Passes a notification on.
+    /// Forwards a notification.
     pub(super) fn notification(&self, method: Method, params: Json, session: SessionRef) {
         let era = if self.has_session(session) { Era::Legacy } else { Era::Modern };
         self.apply(move |bridge, now, client| {
@@ -182,26 +182,26 @@ impl Upstream {
         self.shared.state.lock().sessions.contains_key(&session)
     }
 
-    /// The session of a legacy client has ended.
+    /// Ends the session of a legacy client.
     pub(super) fn end_session(&self, session: SessionRef) {
         let _ended = self.shared.state.lock().sessions.remove(&session);
         self.apply(move |bridge, now, client| bridge.handle_session_ended(now, session, client));
     }
 
-    /// Counts a request that is about to be passed on.
+    /// Counts a request that is about to be forwarded.
     pub(super) fn count_request(&self) {
         self.shared.state.lock().requests += 1;
     }
 
-    /// Returns whether nothing waits, no client is to come back with input, and the number of requests
-    /// so far.
+    /// Returns whether the connection is idle (no request is pending, and no client is expected to
+    /// return with input), and the number of requests so far.
     pub(super) fn use_count(&self) -> (bool, u64) {
         let state = self.shared.state.lock();
         let is_idle = state.waiting.is_empty() && state.bridge.poll_timeout().is_none();
         (is_idle, state.requests)
     }
 
-    /// The connection, for as long as somebody else has it.
+    /// Returns a weak reference.
     pub(super) fn downgrade(&self) -> WeakUpstream {
         WeakUpstream(Arc::downgrade(&self.shared))
     }
@@ -211,14 +211,14 @@ impl Upstream {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// The client is to be driven. Returns whether it still is wanted.
+    /// Begins to drive the client. Returns false if the connection has ended already.
     pub(super) fn begin(&self) -> bool {
         let mut state = self.shared.state.lock();
         state.has_begun = !state.has_ended;
         state.has_begun
     }
 
-    /// Closes the connection, and waits until it is.
+    /// Closes the connection, and waits until it has ended.
     pub(super) async fn close(&self) {
         let has_begun = {
             let mut state = self.shared.state.lock();
@@ -232,7 +232,7 @@ impl Upstream {
         }
     }
 
-    /// Nobody drives the client any more, or ever has.
+    /// Ends the connection after its driver, or without one.
     pub(super) fn end(&self) {
         self.shared.handle_end();
     }
@@ -248,7 +248,7 @@ impl Upstream {
 }
 
 impl UpstreamShared {
-    /// No request goes here any more.
+    /// Marks the connection as ended, and counts a failure.
     fn end(&self, state: &mut UpstreamState) {
         if !state.has_ended && !state.was_connected && state.has_begun && !state.is_closing {
             self.failures.add();
@@ -299,7 +299,7 @@ impl UpstreamShared {
         self.state.lock().waiting.get(&about).map(|waiting| waiting.context.clone())
     }
 
-    /// Asks a legacy client, in a task of its own.
+    /// Sends a request to a legacy client, in a spawned task.
     fn ask(
         self: &Arc<Self>,
         session: SessionRef,
@@ -386,13 +386,13 @@ impl EventSink for UpstreamShared {
                 Some(())
             });
         }
-        // The client holds on to this for as long as this holds on to the client.
+        // Breaks the cycle between the client and this.
         let client = self.client.lock().take();
         drop(client);
     }
 }
 
-/// A request that is passed on. Dropping it cancels the request.
+/// A forwarded request. Dropping it cancels the request.
 pub(super) struct Forwarding {
     upstream: Upstream,
     about: ReplyId,
@@ -419,7 +419,7 @@ impl Drop for Forwarding {
     }
 }
 
-/// The answer, unless nobody wants it any more.
+/// Waits for an answer; returns `None` if the request is withdrawn before.
 async fn unless_withdrawn<T>(
     withdrawn: &Mailbox<bool>,
     answer: impl Future<Output = T>,

@@ -1,10 +1,10 @@
-//! The checks around the handler of a tool that is validated; with the feature `validate`.
+//! Checks around the handlers of validated tools; feature `validate`.
 
 #[cfg(not(feature = "validate"))]
 #[expect(
     clippy::unnecessary_wraps,
     clippy::unused_self,
-    reason = "the same verbs as with the feature"
+    reason = "the same methods as with the feature"
 )]
 mod nothing;
 #[cfg(feature = "validate")]

@@ -1,4 +1,4 @@
-//! No checks, without the feature `validate`.
+//! Stub without the feature `validate`.
 
 use super::super::handler::Handler;
 use super::super::handler_call::{HandlerArgs, HandlerCall};
@@ -10,7 +10,7 @@ use mcp_proto::types::{InputRequests, InputResponses};
 #[derive(Clone, Debug)]
 pub(in super::super) struct Checks;
 
-/// The checks of the forms that a handler asks for.
+/// The checks of the forms that a handler requests.
 pub(in super::super) struct Forms;
 
 impl Checks {

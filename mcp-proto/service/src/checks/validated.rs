@@ -1,9 +1,10 @@
-//! The checks of a tool whose calls are validated.
+//! Checks of the calls of validated tools.
 //!
-//! In: the handler of a tool and what it gets; forms and what was filled in. Out: what the handler
-//! comes to, or the answer in its place. Called where handlers are called, and where they ask.
+//! In: the handler of a tool with its arguments; forms with their answers. Out: the outcome of the
+//! handler, or an error in its place. Called where handlers are called, and where they request
+//! input.
 //!
-//! | what | against | if it does not fit |
+//! | value | schema | if it does not fit |
 //! |---|---|---|
 //! | arguments | `inputSchema` | a result with `isError`; the handler is not called |
 //! | structured content | `outputSchema` | -32603; a result with `isError` is not checked |
@@ -32,12 +33,12 @@ use mcp_proto::types::{
 pub(in super::super) struct Checks(Option<Arc<ToolSchemas>>);
 
 impl Checks {
-    /// The checks of the tool that has this handler; none, if it is not validated.
+    /// The checks of the tool with this handler; none if the tool is not validated.
     pub(in super::super) fn of(registry: &Registry, handler: HandlerId) -> Self {
         Self(registry.validation.schemas(handler).cloned())
     }
 
-    /// Calls the handler if the arguments fit, and checks what it comes to.
+    /// Calls the handler if the arguments fit, and checks its outcome.
     pub(in super::super) fn call(
         self,
         handler: &Handler,
@@ -57,7 +58,7 @@ impl Checks {
         }
     }
 
-    /// The forms among the requests, to be checked.
+    /// The requests whose forms are to be checked.
     pub(in super::super) fn forms(&self, requests: &InputRequests) -> Forms {
         match self.0 {
             Some(_) => Forms(requests.clone()),
@@ -66,7 +67,7 @@ impl Checks {
     }
 }
 
-/// The outcome, if its structured content fits.
+/// Returns the outcome, or an error if its structured content does not fit.
 fn checked(schemas: &ToolSchemas, outcome: Outcome) -> Outcome {
     let Outcome::Complete(result) = outcome else { return outcome };
     let mut is_error = false;
@@ -85,11 +86,11 @@ fn checked(schemas: &ToolSchemas, outcome: Outcome) -> Outcome {
     }
 }
 
-/// The forms that a handler asks for, and what else it asks for.
+/// The requests for input of a handler, to check the forms among them.
 pub(in super::super) struct Forms(InputRequests);
 
 impl Forms {
-    /// Fails if a form is answered with content that does not fit.
+    /// Fails if the content of an answered form does not fit.
     pub(in super::super) fn check(
         self,
         answers: &InputResponses,
@@ -97,14 +98,14 @@ impl Forms {
     ) -> Result<(), Interrupt> {
         for (key, request) in self.0 {
             let InputRequest::Elicit(ElicitRequestParams::Form(form)) = request else { continue };
-            // Whoever reads an answer that is none of a form reports it.
+            // An answer that is none of a form fails when it is decoded.
             let Some(Ok(answer)) = answers.get(&key).map(mcp_proto::types::InputResponse::elicit)
             else {
                 continue;
             };
             if let Err(error) = form.check(&answer) {
                 let message = alloc::format!("the input `{key}`: {error}");
-                // A modern client has put it into its parameters.
+                // A modern client has sent the input in its parameters.
                 return Err(match context.peer().version.era() {
                     Era::Legacy => ErrorData::internal(message).into(),
                     Era::Modern => ErrorData::invalid_params(message).into(),

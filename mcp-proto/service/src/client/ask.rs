@@ -1,7 +1,7 @@
-//! The request with which a [`Call`](super::call::Call) begins, before the machine has it.
+//! The request of a [`Call`](super::call::Call) before it is sent.
 //!
-//! In: a method with its parameters, in whatever Rust types they are. Out: what the machine is asked
-//! for; or an error, if the parameters are not what the method takes.
+//! In: a method with its parameters, in any Rust types. Out: a call of a method of the machine, or
+//! an error if the method does not accept the parameters.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -22,18 +22,18 @@ pub(super) enum Ask {
         method: Cow<'static, str>,
         params: Json,
     },
-    /// A call of a tool. If the server makes a task of it, the response is that task.
+    /// A call of a tool. If the server makes a task of the call, the response is the task.
     StartTool {
         params: Json,
     },
-    /// A call that has a verb of its own.
-    Verb {
+    /// A call with a method of its own on the machine.
+    MachineCall {
         method: &'static str,
         start: Box<Start>,
     },
 }
 
-/// A verb of the machine that begins a call.
+/// A method of the machine that begins a call.
 type Start = dyn FnOnce(&mut Client, Instant, CallOptions) -> Result<CallId, UsageError> + Send;
 
 impl Ask {
@@ -49,17 +49,17 @@ impl Ask {
         }
     }
 
-    /// A verb of the machine that calls this method.
+    /// A request that `start` begins on the machine.
     pub(super) fn verb(
         method: &'static str,
         start: impl FnOnce(&mut Client, Instant, CallOptions) -> Result<CallId, UsageError>
         + Send
         + 'static,
     ) -> Self {
-        Self::Verb { method, start: Box::new(start) }
+        Self::MachineCall { method, start: Box::new(start) }
     }
 
-    /// The same call of a tool, with a task for a response.
+    /// The same tool call, whose response may be a task.
     pub(super) fn taking_task(self) -> Self {
         match self {
             Self::Call { params, .. } => Self::StartTool { params },
@@ -77,16 +77,16 @@ impl Ask {
         match self {
             Self::Call { method, params } => client.call(now, method, params, options),
             Self::StartTool { params } => client.start_tool(now, params, options),
-            Self::Verb { start, .. } => start(client, now, options),
+            Self::MachineCall { start, .. } => start(client, now, options),
         }
     }
 
-    /// A method about the resource with this URI.
+    /// A method with the parameter `uri`.
     pub(super) fn of_resource(method: &'static str, uri: &str) -> Result<Self, CallError> {
         Self::call(method, Some(object(uri.len(), |params| params.text("uri", uri))))
     }
 
-    /// A method about something with a name, with arguments.
+    /// A method with the parameters `name` and `arguments`.
     pub(super) fn with_arguments(
         method: &'static str,
         name: &str,
@@ -110,17 +110,17 @@ impl Ask {
         Self::call(method, params)
     }
 
-    /// Its method and its parameters, for a trace. A `Verb` has no parameters to show.
+    /// The method and the parameters, for a trace; a `MachineCall` has no parameters.
     pub(super) fn about(&self) -> (&str, Option<&Json>) {
         match self {
             Self::Call { method, params } => (method, Some(params)),
             Self::StartTool { params } => ("tools/call", Some(params)),
-            Self::Verb { method, .. } => (method, None),
+            Self::MachineCall { method, .. } => (method, None),
         }
     }
 }
 
-/// Writes an object. `length` is roughly the sum of its values' lengths, to reserve memory.
+/// Writes an object. `length` is the approximate length of its values in bytes, to reserve memory.
 fn object(length: usize, write: impl FnOnce(&mut Writer<'_, Vec<u8>>)) -> Json {
     let mut out = Vec::with_capacity(length + 64);
     let mut object = Writer::object(&mut out);

@@ -1,4 +1,4 @@
-//! Meeting place of a sign-in and its end.
+//! Result of a sign-in, shared by the future that waits for it and the service.
 
 use core::task::{Poll, Waker};
 
@@ -7,10 +7,10 @@ use mcp_proto::auth::{AuthError, Authorizer};
 
 use crate::mailbox::Mailbox;
 
-/// A verb of the authorizer, at a time.
-pub(super) type AuthorizerVerb = dyn FnOnce(&mut Authorizer, Instant) + Send;
+/// A call of a method of the authorizer.
+pub(super) type AuthorizerCall = dyn FnOnce(&mut Authorizer, Instant) + Send;
 
-/// Meeting place of a sign-in and its end.
+/// Result of a sign-in, shared by the future that waits for it and the service.
 #[derive(Default)]
 pub(super) struct AuthSlot(Mailbox<Option<Result<(), AuthError>>>);
 
@@ -22,12 +22,12 @@ impl AuthSlot {
         });
     }
 
-    /// The end for somebody who cannot be answered.
+    /// Ends the sign-in with this reason.
     pub(super) fn refuse(&self, reason: &str) {
         self.finish(Err(AuthError::Consent { reason: reason.into() }));
     }
 
-    /// The end; if there is none yet, `waker` is woken then.
+    /// The result; if there is none yet, `waker` is woken when there is.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Result<(), AuthError>> {
         self.0.poll(waker, Option::take)
     }

@@ -1,4 +1,4 @@
-//! Sign-in at the wish of an application, and the report of it.
+//! Methods of a client for its sign-in.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -11,12 +11,12 @@ use super::client_mailbox::ClientCommand;
 use super::handle::Client;
 
 impl Client {
-    /// Signs in now, before the server refuses anything, with these scopes beside the others; an empty
-    /// text for none. Joins a sign-in that is under way.
+    /// Signs in now, before the server refuses a request. Adds `scopes`, separated by spaces, to
+    /// those of the configuration; an empty string adds none. Joins a sign-in that is in progress.
     ///
     /// # Errors
     ///
-    /// The reason why there are no tokens: [`AuthError::Consent`] if the client has no
+    /// Fails with the reason why there are no tokens: [`AuthError::Consent`] if the client has no
     /// [`SignIn`](crate::auth::SignIn) or is closed.
     pub fn authorize(
         &self,
@@ -30,16 +30,17 @@ impl Client {
         poll_fn(move |context| slot.poll(context.waker()))
     }
 
-    /// Forgets the tokens and the registration of the client, here and in the vault. Requests that
-    /// wait for a sign-in fail.
+    /// Deletes the tokens and the registration of the client, in memory and in the vault. Requests
+    /// that wait for a sign-in fail.
     pub fn forget_authorization(&self) {
         let verb = |authorizer: &mut Authorizer, _| authorizer.forget();
         self.mailbox
             .command(ClientCommand::Authorizer { slot: Arc::default(), verb: Box::new(verb) });
     }
 
-    /// Calls `f` when a person is asked, when there are tokens, and when a sign-in has failed.
+    /// Calls `f` when the user is asked for consent, when there are tokens, and when a sign-in has
+    /// failed.
     pub fn on_authorization(&self, f: impl Fn(&AuthState) + Send + Sync + 'static) {
-        self.mailbox.change(|answers, _| answers.authorization = Some(Arc::new(f)));
+        self.mailbox.change(|callbacks, _| callbacks.authorization = Some(Arc::new(f)));
     }
 }

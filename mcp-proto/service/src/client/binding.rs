@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 
 #[cfg(feature = "auth")]
-use super::auth_slot::AuthorizerVerb;
+use super::auth_slot::AuthorizerCall;
 use mcp_proto::client::Client;
 use mcp_proto::{Binding, Instant, http, stdio};
 
@@ -16,7 +16,7 @@ pub(super) trait ClientBinding: Binding<Machine = Client> {
 
     /// Gives access to the authorizer; `None` if there is none.
     #[cfg(feature = "auth")]
-    fn with_authorizer(&mut self, _now: Instant, _verb: Box<AuthorizerVerb>) -> Option<()> {
+    fn with_authorizer(&mut self, _now: Instant, _verb: Box<AuthorizerCall>) -> Option<()> {
         None
     }
 }
@@ -29,7 +29,7 @@ impl ClientBinding for http::Client {
     }
 
     #[cfg(feature = "auth")]
-    fn with_authorizer(&mut self, now: Instant, verb: Box<AuthorizerVerb>) -> Option<()> {
+    fn with_authorizer(&mut self, now: Instant, verb: Box<AuthorizerCall>) -> Option<()> {
         Self::with_authorizer(self, now, |authorizer| verb(authorizer, now))
     }
 }

@@ -11,15 +11,15 @@ use core::task::{Context, Poll, ready};
 use super::super::trace::Span;
 use super::ask::Ask;
 use super::client_mailbox::{CallHooks, ClientCommand, ClientMailbox};
-use super::slot::Slot;
+use super::response_slot::ResponseSlot;
 use mcp_proto::Duration;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
 use mcp_proto::client::{CallError, CallOptions, Progress};
 use mcp_proto::types::{LoggingLevel, Task};
 
-/// A request to a server, as a future of an `R`. It is sent when it is first polled. Dropping it
-/// cancels the request, and the server's task if the request became one.
+/// A request to a server: a future of an `R`. The first poll sends the request. Dropping the call
+/// cancels the request, and the task that the server may have made of it.
 #[must_use = "a call begins when it is awaited"]
 pub struct Call<R> {
     mailbox: Arc<ClientMailbox>,
@@ -29,7 +29,7 @@ pub struct Call<R> {
 
 enum CallState {
     New { ask: Result<Ask, CallError>, options: CallOptions, hooks: Option<Box<CallHooks>> },
-    InFlight(Arc<Slot>, Span),
+    InFlight(Arc<ResponseSlot>, Span),
     Done,
 }
 
@@ -51,7 +51,7 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets how long the response may take, from when the request is sent; default 60 s.
+    /// Sets the longest time for the response, counted from when the request is sent; default 60 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         if let CallState::New { options, .. } = &mut self.state {
             options.timeout = timeout;
@@ -59,7 +59,7 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets how long the call may take whatever happens; default 1 hour.
+    /// Sets the longest total time of the call, with its task; default 1 hour.
     pub fn max_total(mut self, max_total: Duration) -> Self {
         if let CallState::New { options, .. } = &mut self.state {
             options.max_total = max_total;
@@ -67,7 +67,7 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets whether progress starts the time for the response anew; default true.
+    /// Sets whether progress restarts the timeout of the response; default true.
     pub fn reset_on_progress(mut self, resets: bool) -> Self {
         if let CallState::New { options, .. } = &mut self.state {
             options.reset_on_progress = resets;
@@ -75,7 +75,7 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets the least severe log messages that are wanted about this call; see
+    /// Sets the lowest level of log messages that the server sends for this call; see
     /// [`CallOptions::log_level`].
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
         if let CallState::New { options, .. } = &mut self.state {
@@ -84,7 +84,7 @@ impl<R> Call<R> {
         self
     }
 
-    /// Asks the server even if its result is in the cache; see
+    /// Sends the request even if the result is in the cache; see
     /// [`Config::cache`](mcp_proto::client::Config::cache).
     pub fn refresh(mut self) -> Self {
         if let CallState::New { options, .. } = &mut self.state {
@@ -112,8 +112,8 @@ impl<R> Call<R> {
         self
     }
 
-    /// If the server makes a task of the call, calls `f` with it, and with each other status or message
-    /// of the task. The task that drives the client runs `f`, so `f` must not block. See
+    /// If the server makes a task of the call, calls `f` with the task, and again when its status
+    /// or message changes. The task that drives the client runs `f`, so `f` must not block. See
     /// [`Config::follow_tasks`](mcp_proto::client::Config::follow_tasks).
     pub fn on_task(mut self, f: impl FnMut(Task) + Send + 'static) -> Self {
         if let CallState::New { hooks, .. } = &mut self.state {
@@ -122,19 +122,19 @@ impl<R> Call<R> {
         self
     }
 
-    /// Stops following the task of the call, which goes on at the server, and returns the id of the
-    /// task; [`Client::task`](super::Client::task) takes it. After that the call is over, and
+    /// Stops following the task of the call and returns its id, for
+    /// [`Client::task`](super::Client::task). The task continues on the server. The call is over:
     /// dropping it cancels nothing.
     ///
-    /// Returns `None`, and changes nothing, as long as there is no task, and after the result was
-    /// taken.
+    /// Returns `None`, and changes nothing, before the server has made a task and after the result
+    /// was returned.
     pub fn detach(&mut self) -> Option<String> {
         let CallState::InFlight(slot, _) = &self.state else { return None };
         let task = slot.task()?;
         let slot = slot.clone();
         self.mailbox.apply(move |client, now| {
             if let Some(call) = slot.call() {
-                // It may have had its response meanwhile.
+                // The call may have had its response by now.
                 let _ = client.leave_task(now, call);
             }
         });
@@ -149,7 +149,7 @@ impl<R> Call<R> {
             return Ok(());
         };
         let ask = ask?;
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(ResponseSlot::default());
         let span = Span::of_call(|| ask.about());
         options.progress |= hooks.as_ref().is_some_and(|hooks| hooks.progress.is_some());
         if options.trace.is_none() {
@@ -164,7 +164,7 @@ impl<R> Call<R> {
 impl<R> Future for Call<R> {
     type Output = Result<R, CallError>;
 
-    /// Polled again after its result, it returns [`CallError::Closed`].
+    /// Returns [`CallError::Closed`] if it is polled again after its result.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let CallState::New { .. } = self.state {
             self.start()?;
@@ -186,7 +186,7 @@ impl<R> Drop for Call<R> {
             let slot = slot.clone();
             self.mailbox.apply(move |client, now| {
                 if let Some(call) = slot.call() {
-                    // It may have had its response meanwhile.
+                    // The call may have had its response by now.
                     let _ = client.cancel(now, call);
                 }
             });

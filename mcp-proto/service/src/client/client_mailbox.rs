@@ -1,7 +1,7 @@
 //! State that the handles of a client and its service share, behind a lock.
 //!
-//! Handles put commands in; the service takes them out in its turn, and puts in what is known of
-//! the connection. The lock is held for the time of a push or a take, never across a poll.
+//! Handles queue commands. The service takes them in its turn, and stores the state of the
+//! connection. The lock is held only to push or take, never while a future is polled.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -16,13 +16,13 @@ use std::sync::OnceLock;
 use super::super::bridge::EventSink;
 use super::super::lock::Lock;
 use super::super::mailbox::Mailbox;
-use super::answers::Answers;
 use super::ask::Ask;
 #[cfg(feature = "auth")]
-use super::auth_slot::{AuthSlot, AuthorizerVerb};
+use super::auth_slot::{AuthSlot, AuthorizerCall};
+use super::callback_set::Callbacks;
 use super::closed::Closed;
 use super::feed::Feed;
-use super::slot::Slot;
+use super::response_slot::ResponseSlot;
 use mcp_proto::Instant;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::TraceContext;
@@ -36,7 +36,7 @@ use mcp_proto::types::{ClientCapabilities, SubscriptionFilter, Task};
 /// Command from a handle to the service.
 pub(super) enum ClientCommand {
     Start {
-        slot: Arc<Slot>,
+        slot: Arc<ResponseSlot>,
         ask: Ask,
         options: CallOptions,
         hooks: Option<Box<CallHooks>>,
@@ -45,8 +45,8 @@ pub(super) enum ClientCommand {
         feed: Arc<Feed>,
         filter: SubscriptionFilter,
     },
-    /// Another verb of the machine, whose result nobody waits for.
-    Verb(Box<Verb>),
+    /// Another method of the machine, whose result is ignored.
+    MachineCall(Box<MachineCall>),
     /// Over HTTP only.
     Field {
         name: String,
@@ -56,15 +56,15 @@ pub(super) enum ClientCommand {
     #[cfg(feature = "auth")]
     Authorizer {
         slot: Arc<AuthSlot>,
-        verb: Box<AuthorizerVerb>,
+        verb: Box<AuthorizerCall>,
     },
     Close,
 }
 
-/// A verb of the machine, at a time.
-pub(super) type Verb = dyn FnOnce(&mut Client, Instant) + Send;
+/// A call of a method of the machine.
+pub(super) type MachineCall = dyn FnOnce(&mut Client, Instant) + Send;
 
-/// The functions of an application that hear of one call.
+/// Callbacks of the application for one call.
 #[derive(Default)]
 pub(super) struct CallHooks {
     pub(super) progress: Option<Box<dyn FnMut(Progress) + Send>>,
@@ -92,16 +92,16 @@ pub(super) enum Stage {
     Idle(Box<Config>),
     Connecting,
     Connected(Box<(ServerInfo, Verdict)>),
-    /// It is over, with an error if there has not been a connection.
+    /// The connection is over, with an error if there was never one.
     Closed(Option<ConnectError>),
 }
 
 pub(super) struct ClientMailbox {
     state: Mailbox<ClientMailboxState>,
-    /// Held for as long as somebody changes what is declared.
+    /// Held while the declared capabilities are changed.
     changing: Lock<()>,
     trace: OnceLock<Box<Trace>>,
-    /// The taker of all events, in place of the application.
+    /// Receiver of all events, in place of the application.
     sink: Option<Arc<dyn EventSink>>,
 }
 
@@ -112,12 +112,12 @@ struct ClientMailboxState {
     stage: Stage,
     /// Decisions of the negotiation so far.
     decisions: Vec<Decision>,
-    /// End of the connection, set once the service is gone: nobody takes commands any more.
+    /// End of the connection; set once the service is dropped, which takes the commands.
     closed: Option<Closed>,
     work: ClientWork,
-    answers: Answers,
+    callbacks: Callbacks,
     capabilities: ClientCapabilities,
-    /// Wakers of the tasks that wait for another stage, or for the end.
+    /// Wakers of the tasks that wait for a change of the stage, or for the end.
     watchers: Vec<Waker>,
 }
 
@@ -129,21 +129,23 @@ impl ClientMailbox {
             decisions: Vec::new(),
             closed: None,
             work: ClientWork::default(),
-            answers: Answers::default(),
+            callbacks: Callbacks::default(),
             capabilities,
             watchers: Vec::new(),
         });
         Self { state, changing: Lock::default(), trace: OnceLock::new(), sink }
     }
 
-    /// The taker of all events, in place of the application.
+    /// Receiver of all events, in place of the application.
     pub(super) fn sink(&self) -> Option<Arc<dyn EventSink>> {
         self.sink.clone()
     }
 
-    /// A service is there; it may be only once.
+    /// Connects a service, once.
+    ///
+    /// Fails with [`UsageError::AlreadyConnected`].
     pub(super) fn connect(&self) -> Result<Config, UsageError> {
-        self.state.look(|state| {
+        self.state.with(|state| {
             let Stage::Idle(config) = &state.stage else {
                 return Err(UsageError::AlreadyConnected);
             };
@@ -157,10 +159,9 @@ impl ClientMailbox {
         self.state.begin_turn(waker, |_| ());
     }
 
-    /// Takes what has come in, and leaves `work`, which is empty, for more to come; false if there
-    /// is nothing.
+    /// Swaps the queued work with `work`, which must be empty; returns false if nothing is queued.
     pub(super) fn take_work(&self, work: &mut ClientWork) -> bool {
-        self.state.look(|state| {
+        self.state.with(|state| {
             if state.work.is_empty() {
                 return false;
             }
@@ -169,13 +170,12 @@ impl ClientMailbox {
         })
     }
 
-    /// Ends the turn; what has come in meanwhile asks for another one.
+    /// Ends the turn; the driver is woken again if more work was queued meanwhile.
     pub(super) fn end_turn(&self) {
         self.state.end_turn(|state| !state.work.is_empty());
     }
 
-    /// Passes a command on. What comes after the end goes nowhere, and a call has its response at
-    /// once.
+    /// Queues a command. After the end it is refused, and a call fails at once.
     pub(super) fn command(&self, command: ClientCommand) {
         // Refused, and dropped, without the lock.
         let mut command = Some(command);
@@ -189,9 +189,9 @@ impl ClientMailbox {
         }
     }
 
-    /// Passes a verb on, whose result nobody waits for.
+    /// Queues a call of a method of the machine, whose result is ignored.
     pub(super) fn apply(&self, verb: impl FnOnce(&mut Client, Instant) + Send + 'static) {
-        self.command(ClientCommand::Verb(Box::new(verb)));
+        self.command(ClientCommand::MachineCall(Box::new(verb)));
     }
 
     pub(super) fn ready(&self, input: InputId) {
@@ -203,53 +203,53 @@ impl ClientMailbox {
         });
     }
 
-    /// Why nobody can be asked any more.
+    /// The error for calls that can no longer be sent.
     pub(super) fn cause(&self) -> CallError {
-        self.state.look(|state| state.stage.cause())
+        self.state.with(|state| state.stage.cause())
     }
 
-    /// The connection has come as far as this.
+    /// Sets the stage of the connection and wakes the tasks that watch it.
     pub(super) fn set_stage(&self, stage: Stage) {
-        let watchers = self.state.look(|state| {
+        let watchers = self.state.with(|state| {
             state.stage = stage;
             mem::take(&mut state.watchers)
         });
         watchers.into_iter().for_each(Waker::wake);
     }
 
-    /// The negotiation has come as far as this.
+    /// Stores the decisions of the negotiation.
     pub(super) fn set_decisions(&self, decisions: &[Decision]) {
-        self.state.look(|state| {
+        self.state.with(|state| {
             state.decisions.clear();
             state.decisions.extend_from_slice(decisions);
         });
     }
 
     pub(super) fn decisions(&self) -> Vec<Decision> {
-        self.state.look(|state| state.decisions.clone())
+        self.state.with(|state| state.decisions.clone())
     }
 
     pub(super) fn stage(&self) -> Stage {
-        self.state.look(|state| state.stage.clone())
+        self.state.with(|state| state.stage.clone())
     }
 
     /// Version that the client and the server use, while they are connected.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        self.state.look(|state| match &state.stage {
+        self.state.with(|state| match &state.stage {
             Stage::Connected(known) => Some(known.0.version),
             Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
         })
     }
 
-    /// Returns the result of `look`. If that is `None`, `waker` is woken when the stage or the end
-    /// changes.
+    /// Returns the result of `check`. If the result is `None`, `waker` is woken when the stage
+    /// changes or the connection ends.
     pub(super) fn watch<T>(
         &self,
         waker: &Waker,
-        look: impl FnOnce(&Stage, Option<&Closed>) -> Option<T>,
+        check: impl FnOnce(&Stage, Option<&Closed>) -> Option<T>,
     ) -> Option<T> {
-        self.state.look(|state| {
-            let seen = look(&state.stage, state.closed.as_ref());
+        self.state.with(|state| {
+            let seen = check(&state.stage, state.closed.as_ref());
             if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
                 state.watchers.push(waker.clone());
             }
@@ -257,56 +257,56 @@ impl ClientMailbox {
         })
     }
 
-    /// The service is gone, and the connection has ended so.
+    /// Stores the end of the connection, and refuses the queued commands.
     pub(super) fn end(&self, closed: Closed) {
-        let (work, watchers, answers, cause) = self.state.look(|state| {
+        let (work, watchers, callbacks, cause) = self.state.with(|state| {
             state.closed = Some(closed);
             let work = mem::take(&mut state.work);
             let watchers = mem::take(&mut state.watchers);
-            // A function may hold on to the client that it was given to.
-            let answers = mem::take(&mut state.answers);
-            (work, watchers, answers, state.stage.cause())
+            // A callback may own a clone of this client: drop it to break the cycle.
+            let callbacks = mem::take(&mut state.callbacks);
+            (work, watchers, callbacks, state.stage.cause())
         });
-        drop(answers);
+        drop(callbacks);
         work.commands.into_iter().for_each(|command| refuse(command, &cause));
         watchers.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn answers(&self) -> Answers {
-        self.state.look(|state| state.answers.clone())
+    pub(super) fn callbacks(&self) -> Callbacks {
+        self.state.with(|state| state.callbacks.clone())
     }
 
-    /// Changes what the client answers with, and what it declares. Changes wait for each other;
-    /// `change` may look at the client, and must not change it.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Answers, &mut ClientCapabilities)) {
-        let (before, tells) = {
-            let _alone = self.changing.lock();
-            let (mut answers, mut capabilities) =
-                self.state.look(|state| (state.answers.clone(), state.capabilities.clone()));
-            change(&mut answers, &mut capabilities);
-            self.state.look(|state| {
-                let tells = state.capabilities != capabilities && state.closed.is_none();
+    /// Changes the callbacks and the declared capabilities. Changes run one at a time: `change` may
+    /// read the client, but must not change it.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Callbacks, &mut ClientCapabilities)) {
+        let (before, is_changed) = {
+            let _guard = self.changing.lock();
+            let (mut callbacks, mut capabilities) =
+                self.state.with(|state| (state.callbacks.clone(), state.capabilities.clone()));
+            change(&mut callbacks, &mut capabilities);
+            self.state.with(|state| {
+                let is_changed = state.capabilities != capabilities && state.closed.is_none();
                 state.capabilities.clone_from(&capabilities);
-                if tells {
+                if is_changed {
                     let declare = |client: &mut Client, _| client.set_capabilities(capabilities);
-                    state.work.commands.push(ClientCommand::Verb(Box::new(declare)));
+                    state.work.commands.push(ClientCommand::MachineCall(Box::new(declare)));
                 }
-                (mem::replace(&mut state.answers, answers), tells)
+                (mem::replace(&mut state.callbacks, callbacks), is_changed)
             })
         };
-        if tells {
+        if is_changed {
             self.state.wake();
         }
-        // Handlers may run anything when they are dropped.
+        // The drop of a callback may run any code: drop them without the lock.
         drop(before);
     }
 
-    /// Whom to ask for the trace of a call; the first one stays.
+    /// Sets the source of the traces of calls; only the first one counts.
     pub(super) fn trace_with(&self, f: Box<Trace>) {
         let _ = self.trace.set(f);
     }
 
-    /// The trace that a call belongs to that begins here.
+    /// The trace for a call that begins now.
     pub(super) fn trace(&self) -> Option<Box<TraceContext>> {
         let trace = self.trace.get()?();
         (!trace.is_empty()).then(|| Box::new(trace))
@@ -314,7 +314,7 @@ impl ClientMailbox {
 }
 
 impl Stage {
-    /// Why nobody can be asked any more.
+    /// The error for calls that can no longer be sent.
     fn cause(&self) -> CallError {
         match self {
             Self::Closed(Some(error)) => CallError::Connect(error.clone()),
@@ -325,13 +325,13 @@ impl Stage {
     }
 }
 
-/// There is nobody to ask, for this reason.
+/// Fails a command with this error.
 fn refuse(command: ClientCommand, cause: &CallError) {
     match command {
         ClientCommand::Start { slot, .. } => slot.finish(Err(cause.clone())),
         ClientCommand::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
         #[cfg(feature = "auth")]
         ClientCommand::Authorizer { slot, .. } => slot.refuse(&cause.to_string()),
-        ClientCommand::Verb(_) | ClientCommand::Field { .. } | ClientCommand::Close => {}
+        ClientCommand::MachineCall(_) | ClientCommand::Field { .. } | ClientCommand::Close => {}
     }
 }

@@ -1,7 +1,7 @@
 //! The end of a client's connection.
 //!
-//! In: what ended it, as the machine, the application and the adapter report it; the first cause
-//! counts. Out: [`Closed`], for everybody who waits for it.
+//! In: causes, reported by the machine, the application and the adapter; the first one counts. Out:
+//! [`Closed`], for all tasks that wait for it.
 
 use alloc::string::{String, ToString};
 use core::error::Error;
@@ -11,8 +11,8 @@ use std::process::ExitStatus;
 
 use mcp_proto::client::ConnectError;
 
-/// The end of a client's connection: its cause and, of a server in a process of its own, how that
-/// has exited. See [`Client::closed`](super::Client::closed).
+/// The end of a client's connection: its cause, and the exit status of a server that is a child
+/// process. See [`Client::closed`](super::Client::closed).
 ///
 /// ```
 /// use mcp_proto::client::ConnectError;
@@ -27,7 +27,8 @@ use mcp_proto::client::ConnectError;
 pub struct Closed {
     /// Cause of the end.
     pub cause: CloseCause,
-    /// Exit status of the server; `None` if it is no child process, or if its status is not known.
+    /// Exit status of the server; `None` if the server is no child process, or if its status is
+    /// unknown.
     pub exit: Option<ExitStatus>,
 }
 
@@ -37,10 +38,10 @@ pub struct Closed {
 pub enum CloseCause {
     /// [`Client::close`](super::Client::close) was called.
     Requested,
-    /// The server has ended its output; a server in a process of its own has exited, or was ended
-    /// then.
+    /// The server has closed its output. A server that is a child process has exited, or was killed
+    /// after that.
     Ended,
-    /// There was no connection, for this reason.
+    /// No connection was made, for this reason.
     Connect(ConnectError),
     /// Reading, writing, or starting the server again has failed.
     Io {
@@ -88,7 +89,7 @@ impl Error for Closed {
     }
 }
 
-/// The end of a connection as far as it is known.
+/// The known facts about the end of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
     cause: Option<CloseCause>,
@@ -103,22 +104,22 @@ impl Ending {
         ending
     }
 
-    /// Something has ended the connection, unless something else did before.
+    /// Records the cause of the end, unless there is one already.
     pub(super) fn begin(&mut self, cause: CloseCause) {
         self.cause.get_or_insert(cause);
     }
 
-    /// The same, for an error of a stream or a process.
+    /// Records an error of a stream or a process as the cause, unless there is one already.
     pub(super) fn fail(&mut self, error: &io::Error) {
         self.begin(CloseCause::Io { kind: error.kind(), message: error.to_string() });
     }
 
-    /// The process of the server has exited.
+    /// Records the exit status of the server's process.
     pub(super) fn exited(&mut self, status: ExitStatus) {
         self.exit = Some(status);
     }
 
-    /// Nothing more is found out.
+    /// Returns the end; no more facts follow.
     pub(super) fn finish(&mut self) -> Closed {
         Closed { cause: self.cause.take().unwrap_or(CloseCause::Dropped), exit: self.exit }
     }

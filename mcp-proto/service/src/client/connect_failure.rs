@@ -1,7 +1,7 @@
 //! Error of a client that could not be connected: the reason and the target.
 //!
-//! In, from an adapter: the machine's reason, and the program or URL, which the machine does not
-//! know. Out: the error that an application prints.
+//! In: the machine's error, and the program or the URL from the adapter. Out: the error that an
+//! application prints.
 
 use alloc::string::{String, ToString};
 use core::error::Error;
@@ -14,8 +14,7 @@ use mcp_proto::client::ConnectError;
 use mcp_proto::http::Url;
 
 /// Error of the adapters' `connect_command` and `connect_http`, inside of an [`io::Error`]: the
-/// target, and why there is no connection to it. Its text has both.
-/// [`io::Error`]: why there is no connection, and to what. Its text has both.
+/// target, and the reason why there is no connection to it. The text has both.
 ///
 /// ```
 /// use mcp_proto::client::ConnectError;
@@ -37,21 +36,21 @@ use mcp_proto::http::Url;
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ConnectFailure {
-    /// The program, without its arguments, or the URL, without its query: both may hold secrets.
+    /// The program without its arguments, or the URL without its query, which may be secret.
     pub target: String,
-    /// Why there is no connection.
+    /// The reason why there is no connection.
     pub error: ConnectError,
-    /// Exit status of the program; `None` unless its end is the reason that there is no connection.
+    /// Exit status of the program; `None` unless its exit is the reason.
     pub exit: Option<ExitStatus>,
 }
 
 impl ConnectFailure {
-    /// For adapters: a server that was started.
+    /// For adapters: the failure of a server that was started as a child process.
     pub fn command(command: &Command, error: ConnectError, exit: Option<ExitStatus>) -> Self {
         Self { target: command.program.display().to_string(), error, exit }
     }
 
-    /// For adapters: a server over HTTP.
+    /// For adapters: the failure of a server over HTTP.
     pub fn url(url: &Url, error: ConnectError) -> Self {
         let target = url.as_str().split('?').next().unwrap_or_default();
         Self { target: target.into(), error, exit: None }
@@ -69,7 +68,7 @@ impl fmt::Display for ConnectFailure {
     }
 }
 
-/// The same text: it is what `main` prints of an error that it returns.
+/// The same text as `Display`, since `main` prints the error that it returns with `Debug`.
 impl fmt::Debug for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

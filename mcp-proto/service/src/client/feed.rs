@@ -1,4 +1,4 @@
-//! Meeting place of a subscription and its changes.
+//! Queue of the changes of a subscription, shared by the application and the service.
 
 use alloc::collections::VecDeque;
 use core::task::{Context, Poll};
@@ -7,8 +7,8 @@ use super::super::mailbox::Mailbox;
 use mcp_proto::client::{CallError, Change, SubscriptionId};
 use mcp_proto::types::SubscriptionFilter;
 
-/// As many changes, and bytes of their URIs and tasks, wait to be taken; then the oldest go. Each is
-/// there once, and of a task its last state.
+/// The most queued changes, and bytes of their URIs and tasks; beyond them the oldest changes are
+/// dropped. Equal changes are queued once, and only the last state of a task.
 const MAX_CHANGES: usize = 1024;
 const MAX_CHANGE_BYTES: usize = 1024 * 1024;
 
@@ -20,7 +20,7 @@ pub(super) struct Feed {
 
 #[derive(Default)]
 struct FeedState {
-    /// Id that the machine has given to the subscription, once it has.
+    /// The machine's id of the subscription, once it was sent.
     subscription: Option<SubscriptionId>,
     honoured: Option<SubscriptionFilter>,
     changes: VecDeque<Change>,
@@ -29,7 +29,7 @@ struct FeedState {
 }
 
 impl FeedState {
-    /// Takes out the state of a task that another one follows.
+    /// Removes an older state of a task.
     fn forget_task(&mut self, task_id: &str) {
         let Self { changes, bytes: total, .. } = self;
         changes.retain(|change| {
@@ -44,24 +44,24 @@ impl FeedState {
 
 impl Feed {
     pub(super) fn begin(&self, subscription: SubscriptionId) {
-        self.state.look(|state| state.subscription = Some(subscription));
+        self.state.with(|state| state.subscription = Some(subscription));
     }
 
     pub(super) fn subscription(&self) -> Option<SubscriptionId> {
-        self.state.look(|state| state.subscription)
+        self.state.with(|state| state.subscription)
     }
 
-    /// The end, once it has come.
+    /// The end of the subscription, if it has ended.
     pub(super) fn ended(&self) -> Option<Result<(), CallError>> {
-        self.state.look(|state| state.ended.clone())
+        self.state.with(|state| state.ended.clone())
     }
 
     pub(super) fn honour(&self, honoured: SubscriptionFilter) {
-        self.tell(|state| state.honoured = Some(honoured));
+        self.update(|state| state.honoured = Some(honoured));
     }
 
     pub(super) fn push(&self, change: &Change) {
-        self.tell(|state| {
+        self.update(|state| {
             if state.changes.contains(change) {
                 return;
             }
@@ -70,7 +70,7 @@ impl Feed {
             }
             state.bytes += bytes(change);
             state.changes.push_back(change.clone());
-            // One is kept whatever its size.
+            // One change is kept whatever its size.
             while state.changes.len() > MAX_CHANGES
                 || state.changes.len() > 1 && state.bytes > MAX_CHANGE_BYTES
             {
@@ -81,12 +81,12 @@ impl Feed {
     }
 
     pub(super) fn end(&self, cause: Result<(), CallError>) {
-        self.tell(|state| state.ended = Some(cause));
+        self.update(|state| state.ended = Some(cause));
     }
 
-    fn tell(&self, tell: impl FnOnce(&mut FeedState)) {
+    fn update(&self, update: impl FnOnce(&mut FeedState)) {
         self.state.put(|state| {
-            tell(state);
+            update(state);
             Some(())
         });
     }
@@ -98,7 +98,7 @@ impl Feed {
         self.state.poll(context.waker(), |state| match (&state.honoured, &state.ended) {
             (Some(honoured), _) => Some(Ok(honoured.clone())),
             (None, Some(Err(error))) => Some(Err(error.clone())),
-            // It was over before it began.
+            // The subscription has ended before the acknowledgement.
             (None, Some(Ok(()))) => Some(Ok(SubscriptionFilter::default())),
             (None, None) => None,
         })
@@ -115,7 +115,7 @@ impl Feed {
     }
 }
 
-/// The bytes of what a server chooses.
+/// The bytes of a change whose length the server chooses.
 fn bytes(change: &Change) -> usize {
     match change {
         Change::ResourceUpdated(uri) => uri.len(),

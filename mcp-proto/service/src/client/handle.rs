@@ -1,4 +1,4 @@
-//! The handle of a client: what an application does with it.
+//! The handle of a client, for the application.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -13,9 +13,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::super::bridge::EventSink;
-use super::answers::{self, IntoAnswer};
 use super::ask::Ask;
 use super::call::Call;
+use super::callback_set::{self, IntoAnswer};
 use super::client_mailbox::{ClientCommand, ClientMailbox, Stage};
 use super::closed::Closed;
 use super::lists::{TypedList, decode, decode_list};
@@ -34,10 +34,10 @@ use mcp_proto::types::{
     ReadResourceResult, Root, SubscriptionFilter,
 };
 
-/// A client of one server, cheap to clone; all clones are the same client.
+/// A client of one server. Clones are cheap and share the client.
 ///
-/// It is made first, told what it can give, and then connected by an adapter. What is asked for
-/// before that waits. Whether the server is a modern or a legacy one does not matter.
+/// Create it, set its handlers, and connect it with an adapter. Calls before that are queued. The
+/// API is the same for modern and legacy servers.
 ///
 /// ```
 /// use mcp_service::Client;
@@ -58,25 +58,26 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that is yet to be connected, with these settings, or with this name and the default
-    /// settings.
+    /// A client that is not connected, with this configuration, or with this name and the default
+    /// configuration.
     pub fn new(config: impl Into<Config>) -> Self {
         Self { mailbox: Arc::new(ClientMailbox::new(config.into(), None)) }
     }
 
-    /// A client whose events go elsewhere.
+    /// A client that sends its events to `sink`.
     pub(crate) fn with_sink(config: Config, sink: Arc<dyn EventSink>) -> Self {
         Self { mailbox: Arc::new(ClientMailbox::new(config, Some(sink))) }
     }
 
-    /// Gives a command to the machine, when its driver has its next turn. After the end it is dropped.
+    /// Queues a call of a method of the machine for the next turn of the driver. After the end it
+    /// is dropped.
     pub(crate) fn apply(&self, verb: impl FnOnce(&mut client::Client, Instant) + Send + 'static) {
         self.mailbox.apply(verb);
     }
 
-    /// Fetches all tools, on all pages. `ttl_ms` is the smallest and `cache_scope` the strictest of the
-    /// pages, `meta` that of the first one. A tool that is not as the schema says is left out, and
-    /// goes to [`Client::on_entry_rejected`]. So it is with the other lists.
+    /// Fetches all tools, on all pages. `ttl_ms` is the smallest and `cache_scope` the strictest of
+    /// the pages, `meta` that of the first one. A tool that does not fit the schema is left out and
+    /// passed to [`Client::on_entry_rejected`]. The other lists work the same way.
     pub fn list_tools(&self) -> Call<ListToolsResult> {
         self.list()
     }
@@ -96,11 +97,11 @@ impl Client {
         self.list()
     }
 
-    /// Calls a tool with arguments, anything that is an object in JSON; `&()` for none. With
-    /// [`Config::follow_tasks`] the server may make a task of the call, and the call ends when the
-    /// task does: see [`Call::on_task`], [`Call::detach`] and [`Client::start_tool`].
+    /// Calls a tool. The arguments must serialize to a JSON object; `&()` is none. With
+    /// [`Config::follow_tasks`] the server may make a task of the call, which then ends with the
+    /// task: see [`Call::on_task`], [`Call::detach`] and [`Client::start_tool`].
     ///
-    /// Fails with [`UsageError::NotAnObject`] inside of a [`CallError`] for arguments that are no
+    /// Fails with [`CallError::Usage`] of [`UsageError::NotAnObject`] if the arguments are not an
     /// object.
     ///
     /// [Specification: Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#calling-tools)
@@ -119,7 +120,7 @@ impl Client {
         self.start(Ask::of_resource("resources/read", uri))
     }
 
-    /// Gets a prompt with arguments, an object of strings; `&()` for none.
+    /// Gets a prompt. The arguments are an object of strings; `&()` is none.
     ///
     /// [Specification: Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#getting-a-prompt)
     pub fn get_prompt<A: Serialize + ?Sized>(
@@ -130,21 +131,21 @@ impl Client {
         self.start(Ask::with_arguments("prompts/get", name, arguments))
     }
 
-    /// Asks how an argument might go on.
+    /// Gets completions of an argument.
     ///
     /// [Specification: Completion](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion)
     pub fn complete(&self, params: &CompleteRequestParams) -> Call<CompleteResult> {
         self.start(Ask::call("completion/complete", Json::encode(params).ok()))
     }
 
-    /// Asks for a sign of life.
+    /// Sends a `ping`.
     pub fn ping(&self) -> Call<()> {
         Call::new(&self.mailbox, Ok(Ask::verb("ping", client::Client::ping)), |_, _| Ok(()))
     }
 
-    /// Says which log messages are wanted: as severe as `level`, or more; [`Client::on_log`] hears
-    /// them. In the modern era none come before that. A legacy server that does not declare
-    /// `logging` is sent nothing; [`Client::on_fault`] hears of it.
+    /// Sets the lowest level of log messages that the server sends to [`Client::on_log`]. A modern
+    /// server sends none before that. If a legacy server does not declare `logging`, nothing is
+    /// sent and [`Client::on_fault`] gets an error.
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<EmptyResult> {
@@ -153,8 +154,8 @@ impl Client {
         })))
     }
 
-    /// Calls a method, such as one of an extension, with parameters that are an object in JSON. The
-    /// result is read as an `R`; with [`Json`] it is as it came.
+    /// Calls a method, such as one of an extension. The parameters must serialize to a JSON object.
+    /// The result is decoded as an `R`; [`Json`] is the result as received.
     pub fn call<R: DeserializeOwned>(
         &self,
         method: impl Into<Cow<'static, str>>,
@@ -163,9 +164,9 @@ impl Client {
         self.start(Ask::call(method, Json::encode(params).ok()))
     }
 
-    /// Sends a notification, such as one of an extension, with parameters that are an object in
-    /// JSON; see [`client::Client::notify`](mcp_proto::client::Client::notify). What that would refuse
-    /// goes nowhere.
+    /// Sends a notification, such as one of an extension. The parameters must serialize to a JSON
+    /// object. A notification that [`client::Client::notify`](mcp_proto::client::Client::notify)
+    /// refuses is dropped.
     ///
     /// Fails with [`UsageError::NotJson`].
     pub fn notify(
@@ -181,11 +182,10 @@ impl Client {
         Ok(())
     }
 
-    /// Wants to be told when something changes; completes when the server says what it honours. That
-    /// may be less, or nothing: [`Subscription::honoured`] tells, and what is not honoured never
-    /// comes.
+    /// Subscribes to changes. Completes when the server acknowledges the subscription. The server
+    /// may honour only a part of the filter, or nothing: see [`Subscription::honoured`].
     ///
-    /// Fails with a [`CallError`] if there is no connection, or no acknowledgement in 60 s.
+    /// Fails with a [`CallError`] if there is no connection, or no acknowledgement within 60 s.
     ///
     /// [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
     pub fn subscribe(
@@ -195,8 +195,8 @@ impl Client {
         Subscription::open(self.mailbox.clone(), filter)
     }
 
-    /// Shows forms to the user: declares `elicitation.form`. What
-    /// [`ElicitRequestFormParams`] offers helps to answer.
+    /// Sets the handler that shows forms to the user; declares `elicitation.form`. See the methods
+    /// of [`ElicitRequestFormParams`].
     ///
     /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
     pub fn on_form<F, Fut, A>(&self, f: F)
@@ -205,14 +205,14 @@ impl Client {
         Fut: Future<Output = A> + Send + 'static,
         A: IntoAnswer<ElicitResult>,
     {
-        self.mailbox.change(|answers, has| {
-            answers.form = Some(answers::answer(f));
+        self.mailbox.change(|callbacks, has| {
+            callbacks.form = Some(callback_set::input_handler(f));
             let elicitation = has.elicitation.get_or_insert_default();
             elicitation.form = Some(Json::EMPTY_OBJECT);
         });
     }
 
-    /// Sends the user to URLs: declares `elicitation.url`.
+    /// Sets the handler that sends the user to URLs; declares `elicitation.url`.
     ///
     /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
     pub fn on_url<F, Fut, A>(&self, f: F)
@@ -221,15 +221,15 @@ impl Client {
         Fut: Future<Output = A> + Send + 'static,
         A: IntoAnswer<ElicitResult>,
     {
-        self.mailbox.change(|answers, has| {
-            answers.url = Some(answers::answer(f));
+        self.mailbox.change(|callbacks, has| {
+            callbacks.url = Some(callback_set::input_handler(f));
             let elicitation = has.elicitation.get_or_insert_default();
             elicitation.url = Some(Json::EMPTY_OBJECT);
         });
     }
 
-    /// Samples from a model: declares `sampling`. Whether it may use tools is declared by
-    /// [`Client::declare`].
+    /// Sets the handler that samples from a model; declares `sampling`. Use [`Client::declare`] to
+    /// declare `sampling.tools`.
     ///
     /// [Specification: Sampling](https://modelcontextprotocol.io/specification/2026-07-28/client/sampling)
     pub fn on_create_message<F, Fut, A>(&self, f: F)
@@ -238,14 +238,14 @@ impl Client {
         Fut: Future<Output = A> + Send + 'static,
         A: IntoAnswer<CreateMessageResult>,
     {
-        self.mailbox.change(|answers, has| {
-            answers.message = Some(answers::answer(f));
+        self.mailbox.change(|callbacks, has| {
+            callbacks.message = Some(callback_set::input_handler(f));
             has.sampling.get_or_insert_default();
         });
     }
 
-    /// Sets the roots that servers are told of when they ask; declares `roots`. A legacy server is
-    /// told when they change.
+    /// Sets the roots, which the server may request; declares `roots`. A legacy server is notified
+    /// when they change.
     ///
     /// Fails with [`UsageError::InvalidRoot`] for a URI that does not begin with `file://`.
     ///
@@ -256,35 +256,35 @@ impl Client {
         Ok(())
     }
 
-    /// Changes what the client declares: a modern server reads it in every request, a legacy one
-    /// when it is connected. Changes wait for each other: `change` may look at the client, and must
-    /// not change it.
+    /// Changes the capabilities that the client declares: to a modern server in every request, to a
+    /// legacy one when it connects. Changes run one at a time: `change` may read the client, but
+    /// must not change it.
     pub fn declare(&self, change: impl FnOnce(&mut ClientCapabilities)) {
         self.mailbox.change(|_, capabilities| change(capabilities));
     }
 
-    /// Over HTTP, gives every request from now on a field, such as `Authorization` with a fresh
-    /// token, in place of one of the same name. It goes to the origin of the URL and to no other.
-    /// Over other streams nothing comes of it.
+    /// Over HTTP, adds a header to every later request, such as `Authorization` with a fresh token;
+    /// replaces one of the same name. The header is sent only to the origin of the URL. Other
+    /// transports ignore it.
     ///
-    /// Fails with [`UsageError::InvalidField`] if the name is no token or one that the client writes
-    /// itself, or if the value is not what a field may hold.
+    /// Fails with [`UsageError::InvalidField`] if the name is not a token or is one that the client
+    /// sets itself, or if the value is not a valid header value.
     pub fn set_field(&self, name: &str, value: &str) -> Result<(), UsageError> {
         set_field(&mut Vec::new(), name, value)?;
         self.mailbox.command(ClientCommand::Field { name: name.into(), value: value.into() });
         Ok(())
     }
 
-    /// Names the user or the tenant for whom the client asks from here on, for its cache; see
+    /// Sets the user or tenant of later requests, for the cache; see
     /// [`CacheConfig::principal`](mcp_proto::client::CacheConfig::principal).
     pub fn set_principal(&self, principal: Option<&str>) {
         let principal = principal.map(String::from);
         self.mailbox.apply(move |client, _| client.set_principal(principal.as_deref()));
     }
 
-    /// Asks `f` for the trace that a call belongs to, where the call is first polled, unless
-    /// [`Call::trace`] has said it: what an OpenTelemetry propagator injects, for example. It is said
-    /// once: of several functions the first one stays.
+    /// Sets the source of trace contexts, such as an OpenTelemetry propagator. `f` runs at the
+    /// first poll of a call that has no [`Call::trace`]. Only the first function that is set
+    /// counts.
     ///
     /// ```
     /// use mcp_proto::TraceContext;
@@ -302,7 +302,7 @@ impl Client {
         self.mailbox.trace_with(Box::new(f));
     }
 
-    /// Waits until the era of the server is known.
+    /// Waits until the client is connected: until the era of the server is known.
     pub fn connected(
         &self,
     ) -> impl Future<Output = Result<ServerInfo, ConnectError>> + Send + use<> {
@@ -317,7 +317,7 @@ impl Client {
         })
     }
 
-    /// The server, while it is connected.
+    /// The server; `None` unless the client is connected.
     pub fn server(&self) -> Option<ServerInfo> {
         match self.mailbox.stage() {
             Stage::Connected(known) => Some(known.0),
@@ -325,7 +325,7 @@ impl Client {
         }
     }
 
-    /// The knowledge about the server, to be stored; while it is connected.
+    /// The verdict about the server, to be stored; `None` unless the client is connected.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.mailbox.stage() {
             Stage::Connected(known) => Some(known.1),
@@ -333,21 +333,22 @@ impl Client {
         }
     }
 
-    /// The course of the negotiation, as far as it has come: which rows of
-    /// [`probe::TABLE`](mcp_proto::client::probe::TABLE) were taken, in order; also after it has failed.
-    /// Their times are those of whoever drives the client, which the adapters count from when they
-    /// are asked to connect. See
+    /// The decisions of the negotiation so far, also after a failure: the rows of
+    /// [`probe::TABLE`](mcp_proto::client::probe::TABLE) that were taken, in order. Their times are
+    /// those of the driver; the adapters count from the call that connects. See
     /// [`client::Client::decisions`](mcp_proto::client::Client::decisions).
     pub fn decisions(&self) -> Vec<Decision> {
         self.mailbox.decisions()
     }
 
-    /// Waits until the connection has ended and returns why: [`Client::close`] was called, the server
-    /// has ended or exited, or there has been no connection. A server in a process of its own has
-    /// exited then, with a known status. Any number of tasks may wait, before and after the end.
+    /// Waits until the connection has ended, and returns the cause: [`Client::close`] was called,
+    /// the server has ended or exited, or no connection was made. A server that is a child process
+    /// has exited by then, with a known status. Any number of tasks may wait, before and after the
+    /// end.
     ///
-    /// Before the client is driven this waits for that as well. A server that goes away ends nothing
-    /// over HTTP, nor if [`Config::restart`] starts it again: the next call tries again.
+    /// The loss of a server does not end the connection over HTTP, nor if [`Config::restart`]
+    /// starts the server again: the next call connects again. Also waits while the client is not
+    /// driven yet.
     ///
     /// ```
     /// # use mcp_service::Client;
@@ -364,9 +365,9 @@ impl Client {
         })
     }
 
-    /// Closes the connection: every call ends, with [`CallError::Interrupted`] if the
-    /// server may have executed it, else with [`CallError::Closed`]. Completes when whoever
-    /// drives the client is done with it; a server in a process of its own has ended then.
+    /// Closes the connection. Every call fails: with [`CallError::Interrupted`] if the server may
+    /// have executed it, else with [`CallError::Closed`]. Completes when the driver has ended; a
+    /// server that is a child process has exited by then.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         self.mailbox.command(ClientCommand::Close);
         let mailbox = self.mailbox.clone();

@@ -1,7 +1,7 @@
-//! The inputs that handlers are giving.
+//! Handlers that answer requests for input.
 //!
-//! In: what a server needs, and the wakes of its handler. Out: the answer. A handler that panics, or
-//! that is not there, is answered with -32603.
+//! In: requests for input, and the wakes of their handlers. Out: the answers. A handler that is
+//! missing or panics is answered with -32603.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -9,28 +9,28 @@ use alloc::task::Wake;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::answers::{Answering, catch_panic};
 use super::binding::ClientBinding;
+use super::callback_set::{AnswerFuture, catch_panic};
 use super::client_mailbox::ClientMailbox;
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::Json;
 use mcp_proto::client::{Input, InputId, InputReply};
 
-/// The inputs that are being given.
+/// The requests for input whose handlers run.
 #[derive(Default)]
-pub(super) struct Inputs(BTreeMap<InputId, Giving>);
+pub(super) struct Inputs(BTreeMap<InputId, PendingInput>);
 
-/// An input that is being given.
-struct Giving {
+/// A request for input whose handler runs.
+struct PendingInput {
     reply: InputReply,
-    future: Answering,
+    future: AnswerFuture,
     waker: Waker,
 }
 
 impl Inputs {
-    /// Has a handler give an input.
-    pub(super) fn give(
+    /// Starts the handler of a request for input.
+    pub(super) fn start(
         &mut self,
         now: Instant,
         binding: &mut impl ClientBinding,
@@ -39,8 +39,8 @@ impl Inputs {
     ) {
         let Input { reply, request, .. } = input;
         let id = reply.id();
-        let answers = mailbox.answers();
-        let future = catch_unwind(AssertUnwindSafe(|| answers.answer(request)));
+        let callbacks = mailbox.callbacks();
+        let future = catch_unwind(AssertUnwindSafe(|| callbacks.answer(request)));
         let future = match future {
             Ok(Some(future)) => future,
             Ok(None) => {
@@ -50,32 +50,32 @@ impl Inputs {
             Err(_) => return binding.with(now, |client| client.answer(now, reply, panicked())),
         };
         let waker = Waker::from(Arc::new(InputWaker { id, mailbox: mailbox.clone() }));
-        self.0.insert(id, Giving { reply, future, waker });
-        self.go_on(now, binding, id);
+        self.0.insert(id, PendingInput { reply, future, waker });
+        self.poll(now, binding, id);
     }
 
-    /// The handler of an input was woken.
-    pub(super) fn go_on(&mut self, now: Instant, binding: &mut impl ClientBinding, input: InputId) {
-        let Some(Giving { future, waker, .. }) = self.0.get_mut(&input) else { return };
+    /// Polls the handler of an input, which was woken.
+    pub(super) fn poll(&mut self, now: Instant, binding: &mut impl ClientBinding, input: InputId) {
+        let Some(PendingInput { future, waker, .. }) = self.0.get_mut(&input) else { return };
         let mut context = Context::from_waker(waker);
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
         let Poll::Ready(answer) = polled.unwrap_or_else(|_| Poll::Ready(panicked())) else {
             return;
         };
-        if let Some(Giving { reply, future, .. }) = self.0.remove(&input) {
+        if let Some(PendingInput { reply, future, .. }) = self.0.remove(&input) {
             catch_panic(|| drop(future));
             binding.with(now, |client| client.answer(now, reply, answer));
         }
     }
 
-    /// An input is not needed any more.
+    /// Drops the handler of an input that was cancelled.
     pub(super) fn cancel(&mut self, input: InputId) {
-        let giving = self.0.remove(&input);
-        catch_panic(|| drop(giving));
+        let pending = self.0.remove(&input);
+        catch_panic(|| drop(pending));
     }
 }
 
-/// Has the handler of an input go on.
+/// Waker of the handler of an input.
 struct InputWaker {
     id: InputId,
     mailbox: Arc<ClientMailbox>,

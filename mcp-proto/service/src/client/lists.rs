@@ -1,14 +1,14 @@
-//! Typed lists of a server, as far as their entries can be read.
+//! Typed lists of a server, without entries that do not fit the schema.
 //!
-//! In: the result of a list. Out: the typed result, without the entries that are not as the schema
-//! says; each of those goes to the callback of the application.
+//! In: the result of a list. Out: the typed result of the valid entries; each other entry is passed
+//! to the callback of the application.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::de::DeserializeOwned;
 
-use super::answers::catch_panic;
+use super::callback_set::catch_panic;
 use super::client_mailbox::ClientMailbox;
 use crate::misfit::misfits;
 use mcp_proto::client::{CallError, Listing};
@@ -26,7 +26,7 @@ use mcp_proto::{Json, ProtocolError};
 pub(super) trait TypedList: DeserializeOwned {
     /// Kind of the list.
     const LISTING: Listing;
-    /// One of its entries.
+    /// Type of an entry.
     type Entry: DeserializeOwned;
 }
 
@@ -56,9 +56,9 @@ impl TypedList for ListSkillsResult {
     type Entry = Skill;
 }
 
-/// A typed result.
+/// Decodes a result.
 pub(super) fn decode<R: DeserializeOwned>(
-    _port: &Arc<ClientMailbox>,
+    _mailbox: &Arc<ClientMailbox>,
     result: &Json,
 ) -> Result<R, CallError> {
     result.decode().map_err(|error| {
@@ -67,12 +67,12 @@ pub(super) fn decode<R: DeserializeOwned>(
     })
 }
 
-/// The result of a list; entries that cannot be read are left out and reported.
+/// Decodes the result of a list; entries that cannot be read are left out and reported.
 pub(super) fn decode_list<L: TypedList>(
     mailbox: &Arc<ClientMailbox>,
     result: &Json,
 ) -> Result<L, CallError> {
-    // Most lists decode as a whole; only then are unreadable entries looked for.
+    // Most lists decode as a whole. Only others are searched for unreadable entries.
     decode(mailbox, result).or_else(|error| {
         let readable = without_unreadable::<L>(mailbox, result);
         readable.map_or(Err(error), |readable| decode(mailbox, &readable))
@@ -81,7 +81,7 @@ pub(super) fn decode_list<L: TypedList>(
 
 /// The same result without the entries that cannot be read; `None` if all of them can.
 fn without_unreadable<L: TypedList>(mailbox: &ClientMailbox, result: &Json) -> Option<Json> {
-    let rejected = mailbox.answers().entry_rejected;
+    let rejected = mailbox.callbacks().entry_rejected;
     let mut text = Vec::new();
     let mut entries = Vec::new();
     let mut index = 0_usize;

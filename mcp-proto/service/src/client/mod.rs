@@ -1,6 +1,5 @@
-//! The client as futures: a handle for the application, and the service that an adapter drives.
+//! Async client: a handle for the application, and the service that an adapter drives.
 
-mod answers;
 mod ask;
 #[cfg(feature = "auth")]
 mod auth_slot;
@@ -8,6 +7,7 @@ mod auth_slot;
 mod authorize;
 mod binding;
 mod call;
+mod callback_set;
 mod callbacks;
 mod client_mailbox;
 mod closed;
@@ -19,10 +19,10 @@ mod inputs;
 mod lists;
 mod remote_task;
 mod response_cache;
+mod response_slot;
 mod runner;
 #[cfg(feature = "skills")]
 mod skills;
-mod slot;
 mod subscription;
 
 use alloc::boxed::Box;
@@ -42,8 +42,8 @@ use mcp_proto::stdio::Connection;
 use mcp_proto::{Action, Binding, Machine};
 use mcp_proto::{Duration, Instant};
 
-pub use answers::IntoAnswer;
 pub use call::Call;
+pub use callback_set::IntoAnswer;
 use closed::Ending;
 pub use closed::{CloseCause, Closed};
 pub use connect_failure::ConnectFailure;
@@ -56,32 +56,32 @@ use runner::ClientRunner;
 pub use skills::{LoadedSkill, SkillCallError};
 pub use subscription::Subscription;
 
-/// With more answers than this waiting for a server to read them, nothing more is read from it.
+/// The most bytes of unread answers to a server; beyond them nothing more is read from it.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// A client's connection to a server, to be driven.
 ///
-/// It begins with [`ClientService::handle_opened`], and again whenever it
-/// [wants to](ClientService::wants_reopen): the server is started again then.
+/// The driver calls [`ClientService::handle_opened`] when the server has started, for the first
+/// time or because the service [wants to reopen](ClientService::wants_reopen).
 ///
 /// | state | [`drive`](super::drive) | leaves by |
 /// |---|---|---|
 /// | open | runs on the stream of the server | `Disconnected`, `Reopen`, `Closed` of the machine |
-/// | disconnected | returns; the server is to be ended | [`ClientService::handle_idle`] |
-/// | idle | runs without a stream | a call, or the time of the next attempt: `Reopen`; `Closed` |
-/// | reopening | returns; the server is to be started | [`ClientService::handle_opened`], [`ClientService::handle_not_started`] |
-/// | closed | returns once all is written, or given up | |
+/// | disconnected | returns; the adapter stops the server | [`ClientService::handle_idle`] |
+/// | idle | runs without a stream | `Reopen`, for a call or at the time of the next attempt; `Closed` |
+/// | reopening | returns; the adapter starts the server | [`ClientService::handle_opened`], [`ClientService::handle_not_started`] |
+/// | closed | returns once all output is written, or after `Limits::drain` | |
 pub struct ClientService {
     connection: Connection<client::Client>,
     runner: ClientRunner,
     wire: Option<Wire>,
     output: Output,
-    /// The bytes of answers that had been transmitted when all output was last written.
-    answered: usize,
-    /// The server does not read any more.
-    deaf: bool,
+    /// Value of `answered_bytes` of the machine when all output was last written.
+    flushed_answers: usize,
+    /// The server has closed its input.
+    is_write_closed: bool,
     drain: Duration,
-    life: ServiceState,
+    state: ServiceState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,17 +90,17 @@ enum ServiceState {
     Disconnected,
     Idle,
     Reopening,
-    /// All is said; what is not written by then is not waited for.
+    /// The conversation has ended; output that is unwritten at `until` is dropped.
     Closed {
         until: Instant,
     },
-    GivenUp,
+    Aborted,
 }
 
 impl ClientService {
     /// The service of a client.
     ///
-    /// Fails with [`UsageError::AlreadyConnected`] if it has had one.
+    /// Fails with [`UsageError::AlreadyConnected`] if the client has had a service before.
     pub fn new(client: &Client) -> Result<Self, UsageError> {
         let (runner, config) = ClientRunner::new(&client.mailbox)?;
         Ok(Self {
@@ -109,14 +109,14 @@ impl ClientService {
             runner,
             wire: None,
             output: Output::default(),
-            answered: 0,
-            deaf: false,
-            life: ServiceState::Open,
+            flushed_answers: 0,
+            is_write_closed: false,
+            state: ServiceState::Open,
         })
     }
 
     /// Shows the conversation to `sink`, line by line, in the transcript format; see
-    /// [`Service::show_wire`](super::Service::show_wire). [`Client::on_wire`] sees it as well.
+    /// [`Service::show_wire`](super::Service::show_wire). [`Client::on_wire`] gets the same lines.
     pub fn show_wire(&mut self, now: Instant, mut sink: impl FnMut(&str) + Send + 'static) {
         let watcher = self.runner.watcher();
         let sink = move |line: &str| {
@@ -128,9 +128,9 @@ impl ClientService {
         self.wire = Some(Wire::of_client(now, Box::new(sink)));
     }
 
-    /// The server is there, for the first time or anew.
+    /// Handles the start of the server, the first one or a restart.
     pub fn handle_opened(&mut self, now: Instant) {
-        // What was set before the client is driven comes before its first message.
+        // Settings from before the client is driven apply before its first message.
         self.runner.work(now, &mut self.connection);
         if self.wire.is_none() && self.runner.watcher().is_some() {
             self.show_wire(now, |_| ());
@@ -139,55 +139,57 @@ impl ClientService {
             wire.opened(now);
         }
         self.output.clear();
-        self.answered = self.connection.answered_bytes();
-        self.deaf = false;
-        if self.life == ServiceState::Reopening {
-            self.life = ServiceState::Open;
+        self.flushed_answers = self.connection.answered_bytes();
+        self.is_write_closed = false;
+        if self.state == ServiceState::Reopening {
+            self.state = ServiceState::Open;
         }
         self.connection.handle_opened(now);
     }
 
-    /// For adapters: whether the server has gone and may be started again later, by
-    /// [`Config::restart`](client::Config::restart). The rest of it is to be ended; then comes
-    /// [`ClientService::handle_idle`], and the service is driven without a stream.
+    /// For adapters: returns whether the server has ended and may be restarted later, by
+    /// [`Config::restart`](client::Config::restart). Stop its process, call
+    /// [`ClientService::handle_idle`], and drive the service without a stream.
     pub fn is_disconnected(&self) -> bool {
-        self.life == ServiceState::Disconnected
+        self.state == ServiceState::Disconnected
     }
 
-    /// For adapters: there is no stream until the service wants to be reopened, or is closed.
+    /// For adapters: confirms that there is no stream, until the service wants to reopen or is
+    /// closed.
     pub fn handle_idle(&mut self) {
-        if self.life == ServiceState::Disconnected {
-            self.life = ServiceState::Idle;
+        if self.state == ServiceState::Disconnected {
+            self.state = ServiceState::Idle;
             self.handle_write_closed();
         }
     }
 
-    /// For adapters: the server could not be started again. Returns whether there will be another
-    /// attempt; else the client is closed, for this reason.
+    /// For adapters: handles a failed restart of the server. Returns whether there will be another
+    /// attempt; else the client is closed with this error.
     pub fn handle_not_started(&mut self, now: Instant, error: &io::Error) -> bool {
         self.handle_eof(now);
         self.act_on_all(now);
-        if self.life == ServiceState::Disconnected {
+        if self.state == ServiceState::Disconnected {
             return true;
         }
         self.runner.ending = Ending::of(error);
         false
     }
 
-    /// Returns whether the server is to be started anew: then comes
-    /// [`ClientService::handle_opened`], or [`Drive::handle_eof`] if it cannot be.
+    /// Returns whether the server is to be started again. Then call
+    /// [`ClientService::handle_opened`], or [`ClientService::handle_not_started`] if the start
+    /// fails.
     pub fn wants_reopen(&self) -> bool {
-        self.life == ServiceState::Reopening
+        self.state == ServiceState::Reopening
     }
 
-    /// For adapters: how the server has exited, if it runs in a process of its own;
-    /// [`Client::closed`] reports it. To be called before the service is dropped.
+    /// For adapters: stores the exit status of a server that is a child process, for
+    /// [`Client::closed`]. Call it before the service is dropped.
     pub fn handle_exited(&mut self, status: ExitStatus) {
         self.runner.ending.exited(status);
     }
 
-    /// For adapters: reading, writing, or starting the server has failed; [`Client::closed`] reports
-    /// it. To be called before the service is dropped.
+    /// For adapters: stores an error of reading, writing, or starting the server, for
+    /// [`Client::closed`]. Call it before the service is dropped.
     pub fn handle_error(&mut self, error: &io::Error) {
         self.runner.ending.fail(error);
     }
@@ -195,7 +197,7 @@ impl ClientService {
     fn act_on_all(&mut self, now: Instant) {
         loop {
             self.act_on_queued(now);
-            if self.deaf || self.output.is_full() {
+            if self.is_write_closed || self.output.is_full() {
                 return self.connection.with(now, client::Client::handle_blocked);
             }
             if !self.connection.machine().is_blocked() {
@@ -206,7 +208,7 @@ impl ClientService {
     }
 
     fn act_on_queued(&mut self, now: Instant) {
-        while self.life != ServiceState::Reopening
+        while self.state != ServiceState::Reopening
             && let Some(action) = self.connection.poll_action()
         {
             match action {
@@ -214,7 +216,7 @@ impl ClientService {
                     if let Some(wire) = &mut self.wire {
                         wire.sent(now, bytes.clone());
                     }
-                    if !self.deaf {
+                    if !self.is_write_closed {
                         self.output.push(bytes);
                     }
                 }
@@ -223,13 +225,13 @@ impl ClientService {
                         wire.client_event(now, &event);
                     }
                     if matches!(event, ClientEvent::Reopen) {
-                        self.life = ServiceState::Reopening;
+                        self.state = ServiceState::Reopening;
                     } else if matches!(event, ClientEvent::Disconnected(_)) {
-                        self.life = ServiceState::Disconnected;
+                        self.state = ServiceState::Disconnected;
                     }
                     self.runner.handle_event(now, &mut self.connection, event);
                 }
-                Action::Close => self.life = ServiceState::Closed { until: now + self.drain },
+                Action::Close => self.state = ServiceState::Closed { until: now + self.drain },
             }
         }
     }
@@ -247,8 +249,8 @@ impl Drive for ClientService {
         if let Some(wire) = &mut self.wire {
             wire.ended(now);
         }
-        if self.life == ServiceState::Reopening {
-            self.life = ServiceState::Open;
+        if self.state == ServiceState::Reopening {
+            self.state = ServiceState::Open;
         }
         self.connection.handle_eof(now);
     }
@@ -264,7 +266,7 @@ impl Drive for ClientService {
             self.connection.handle_timeout(now);
         }
         self.runner.handle_timeout(now, &mut self.connection);
-        // What is left after that many rounds has the driver woken again.
+        // If work is left after these rounds, the driver is woken again.
         for _ in 0..=TURN_ROUNDS {
             self.act_on_all(now);
             if !self.runner.work(now, &mut self.connection) {
@@ -274,11 +276,11 @@ impl Drive for ClientService {
         self.act_on_all(now);
         self.runner.flush();
         self.runner.end_turn(&self.connection);
-        if let ServiceState::Closed { until } = self.life
+        if let ServiceState::Closed { until } = self.state
             && until <= now
         {
             self.output.clear();
-            self.life = ServiceState::GivenUp;
+            self.state = ServiceState::Aborted;
         }
     }
 
@@ -289,63 +291,62 @@ impl Drive for ClientService {
     fn handle_written(&mut self, count: usize) {
         self.output.advance(count);
         if self.output.waiting() == 0 {
-            self.answered = self.connection.answered_bytes();
+            self.flushed_answers = self.connection.answered_bytes();
         }
     }
 
-    /// Its answers may be on their way.
+    /// Continues to read: responses of the server may still arrive.
     fn handle_write_closed(&mut self) -> bool {
-        self.deaf = true;
+        self.is_write_closed = true;
         self.output.clear();
         true
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let until = match self.life {
+        let until = match self.state {
             ServiceState::Closed { until } if self.output.waiting() > 0 => Some(until),
             ServiceState::Open
             | ServiceState::Disconnected
             | ServiceState::Idle
             | ServiceState::Reopening
             | ServiceState::Closed { .. }
-            | ServiceState::GivenUp => None,
+            | ServiceState::Aborted => None,
         };
         let due = self.connection.poll_timeout().into_iter().chain(self.runner.poll_timeout());
         due.chain(until).min()
     }
 
     fn wants_read(&self) -> bool {
-        let unread = self.connection.answered_bytes().wrapping_sub(self.answered);
-        self.life == ServiceState::Open
+        let unread = self.connection.answered_bytes().wrapping_sub(self.flushed_answers);
+        self.state == ServiceState::Open
             && self.connection.wants_read()
             && (unread <= MAX_ANSWER_BYTES || self.output.waiting() == 0)
     }
 
-    /// Always false: the machine holds back calls, and `wants_read` bounds the answers of the
-    /// client.
+    /// Always false: the machine delays calls, and `wants_read` bounds the answers of the client.
     fn is_write_blocked(&self) -> bool {
         false
     }
 
     fn is_closed(&self) -> bool {
-        !matches!(self.life, ServiceState::Open | ServiceState::Idle)
+        !matches!(self.state, ServiceState::Open | ServiceState::Idle)
     }
 
     fn flush_deadline(&self) -> Option<Instant> {
-        match self.life {
+        match self.state {
             ServiceState::Closed { until } => Some(until),
             ServiceState::Open
             | ServiceState::Disconnected
             | ServiceState::Idle
             | ServiceState::Reopening
-            | ServiceState::GivenUp => None,
+            | ServiceState::Aborted => None,
         }
     }
 
     fn is_aborted(&self) -> bool {
         matches!(
-            self.life,
-            ServiceState::GivenUp | ServiceState::Reopening | ServiceState::Disconnected
+            self.state,
+            ServiceState::Aborted | ServiceState::Reopening | ServiceState::Disconnected
         )
     }
 }

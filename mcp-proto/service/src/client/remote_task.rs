@@ -1,7 +1,7 @@
-//! Tasks of a server, which an application follows by hand.
+//! Tasks of a server that the application controls itself.
 //!
-//! In: a call of a tool, or the id of a task that was kept. Out: calls of `tasks/get` and
-//! `tasks/cancel`, and one that has the result of the task once it has ended.
+//! In: a tool call, or the stored id of a task. Out: calls of `tasks/get` and `tasks/cancel`, and a
+//! call that returns the result of the task.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -21,18 +21,18 @@ use mcp_proto::types::{
     CallToolResult, CreateTaskResult, DetailedTask, EmptyResult, TaskRequestParams,
 };
 
-/// The response to a call of a tool that the server may have made a task of. There is no third one.
+/// The response to a tool call that the server may have made a task of.
 #[derive(Debug)]
 pub enum Started {
     /// The tool has ended.
     Done(CallToolResult),
-    /// The server goes on with it.
+    /// The server continues the call as a task.
     Task(RemoteTask),
 }
 
-/// A task of a server: the id, and calls about it.
+/// A task of a server: its id, and the calls about it.
 ///
-/// Dropping it changes nothing for the task.
+/// Dropping it does not affect the task.
 #[derive(Clone)]
 pub struct RemoteTask {
     mailbox: Arc<ClientMailbox>,
@@ -40,9 +40,9 @@ pub struct RemoteTask {
 }
 
 impl Client {
-    /// Calls a tool, and does not follow the task that the server may make of the call:
-    /// [`Started::Task`] has it. Without
-    /// [`Config::follow_tasks`](mcp_proto::client::Config::follow_tasks) servers make none.
+    /// Calls a tool, and returns a task that the server makes of the call as [`Started::Task`],
+    /// without following it. Without
+    /// [`Config::follow_tasks`](mcp_proto::client::Config::follow_tasks) servers make no tasks.
     ///
     /// Fails as [`Client::call_tool`] does.
     pub fn start_tool<A: Serialize + ?Sized>(&self, name: &str, arguments: &A) -> Call<Started> {
@@ -58,24 +58,25 @@ impl Client {
 }
 
 impl RemoteTask {
-    /// The id, to be kept. A server without authorization gives the task to whoever knows the id.
+    /// The id, to be stored. It is a secret: a server without authorization accepts requests from
+    /// anyone who has the id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Asks for the task as it is, with `tasks/get`.
+    /// Gets the current state of the task, with `tasks/get`.
     pub fn status(&self) -> Call<DetailedTask> {
         Call::new(&self.mailbox, self.ask("tasks/get"), decode)
     }
 
-    /// Asks the server to cancel the task, with `tasks/cancel`. The server may not: the task may end
-    /// otherwise.
+    /// Requests the cancellation of the task, with `tasks/cancel`. The task may still complete or
+    /// fail.
     pub fn cancel(&self) -> Call<EmptyResult> {
         Call::new(&self.mailbox, self.ask("tasks/cancel"), decode)
     }
 
-    /// Follows the task until it has ended, as [`Client::call_tool`] does; gives the input that it
-    /// needs. Dropping the call leaves the task alone.
+    /// Follows the task until it has ended, as [`Client::call_tool`] does, and answers its requests
+    /// for input. Dropping the call does not cancel the task.
     ///
     /// Fails with [`CallError::TaskGone`] if the server does not know the task.
     pub fn result(&self) -> Call<CallToolResult> {
@@ -92,7 +93,7 @@ impl RemoteTask {
 }
 
 impl fmt::Debug for RemoteTask {
-    /// Without the id, which may be all that it takes to have the task.
+    /// Omits the id, which may be a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RemoteTask").finish_non_exhaustive()
     }

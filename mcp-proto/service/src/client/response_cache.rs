@@ -1,7 +1,7 @@
 //! A cache that several clients share, behind a lock.
 //!
-//! In: what clients look for and keep, through [`SharedCache`]. The lock is held for one look or one
-//! entry.
+//! In: lookups and entries of clients, through [`SharedCache`]. The lock is held for one lookup or
+//! one entry.
 
 use core::fmt;
 use std::time;
@@ -10,7 +10,7 @@ use super::super::lock::Lock;
 use mcp_proto::Instant;
 use mcp_proto::client::{Cache, CacheLimits, SharedCache};
 
-/// Results of servers, for clients that share them; see
+/// A cache of results that several clients share; see
 /// [`CacheConfig::shared`](mcp_proto::client::CacheConfig::shared).
 ///
 /// ```
@@ -29,25 +29,25 @@ use mcp_proto::client::{Cache, CacheLimits, SharedCache};
 /// ```
 pub struct ResponseCache {
     cache: Lock<Cache>,
-    /// Time at which the time of the cache begins.
+    /// The zero of the cache's clock.
     epoch: time::Instant,
 }
 
 impl ResponseCache {
-    /// A cache within these bounds, which are those of all its clients together.
+    /// A cache with these limits, for all its clients together.
     #[expect(clippy::disallowed_methods, reason = "the clocks of its clients differ")]
     pub fn new(limits: CacheLimits) -> Self {
         Self { cache: Lock::new(Cache::new(limits)), epoch: time::Instant::now() }
     }
 
-    /// Drops what is private to a principal, such as a user who has logged out. A result that is under
-    /// way is not kept.
+    /// Drops the private results of a principal, such as a user who has logged out. Results of
+    /// requests in flight are not stored either.
     pub fn clear_principal(&self, principal: &str) {
         self.cache.lock().clear_principal(principal);
     }
 
-    /// Drops the results of a server, by the name that its clients give it. Over HTTP that is its URL,
-    /// unless [`CacheConfig::server`](mcp_proto::client::CacheConfig::server) says another.
+    /// Drops the results of a server. Over HTTP its name is the URL, unless
+    /// [`CacheConfig::server`](mcp_proto::client::CacheConfig::server) sets another.
     pub fn clear_server(&self, server: &str) {
         self.cache.lock().clear_server(server);
     }
@@ -57,17 +57,17 @@ impl ResponseCache {
         self.cache.lock().clear();
     }
 
-    /// Number of results that are kept, stale ones included.
+    /// Number of stored results, including stale ones.
     pub fn len(&self) -> usize {
         self.cache.lock().len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that count for [`CacheLimits::max_bytes`].
+    /// Bytes that count towards [`CacheLimits::max_bytes`].
     pub fn bytes(&self) -> usize {
         self.cache.lock().bytes()
     }

@@ -1,7 +1,7 @@
 //! Calls, subscriptions and inputs of a client, for any transport.
 //!
-//! In: what handles ask for, what a machine tells of, and the wakes of handlers of inputs. Out:
-//! commands to the machine; responses, changes and answers to those that wait for them.
+//! In: commands of handles, events of the machine, and wakes of input handlers. Out: commands to
+//! the machine; responses and changes to the futures that wait for them.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -12,15 +12,15 @@ use core::task::Waker;
 
 use super::super::bridge::EventSink;
 use super::super::trace::fault;
-use super::answers::{Callback, catch_panic};
 #[cfg(feature = "auth")]
 use super::auth_slot::AuthSlot;
 use super::binding::ClientBinding;
+use super::callback_set::{Callback, catch_panic};
 use super::client_mailbox::{CallHooks, ClientCommand, ClientMailbox, ClientWork, Stage};
 use super::closed::{CloseCause, Ending};
 use super::feed::Feed;
 use super::inputs::Inputs;
-use super::slot::Slot;
+use super::response_slot::ResponseSlot;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]
@@ -31,30 +31,32 @@ use mcp_proto::internals::SeqMap;
 /// The calls, subscriptions and inputs of a client that is driven.
 pub(super) struct ClientRunner {
     mailbox: Arc<ClientMailbox>,
-    /// By the numbers of their ids.
-    calls: SeqMap<Pending>,
+    /// Calls in flight, by the numbers of their ids.
+    calls: SeqMap<PendingCall>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
-    /// The calls that wait for the end of a sign-in.
+    /// Futures that wait for the end of a sign-in.
     #[cfg(feature = "auth")]
     sign_ins: Vec<Arc<AuthSlot>>,
     inputs: Inputs,
-    /// Facts about the end of the connection so far.
+    /// Known facts about the end of the connection.
     pub(super) ending: Ending,
-    /// Number of decisions that handles can see.
+    /// Number of decisions that are stored in the mailbox.
     decided: usize,
-    /// Nothing, with room for what the next turn brings.
+    /// Empty between turns; kept for its capacity.
     work: ClientWork,
     sink: Option<Arc<dyn EventSink>>,
 }
 
-/// A call that has had no response yet.
-struct Pending {
-    slot: Arc<Slot>,
+/// A call in flight.
+struct PendingCall {
+    slot: Arc<ResponseSlot>,
     hooks: Option<Box<CallHooks>>,
 }
 
 impl ClientRunner {
-    /// The runner of a client that has had none, and the settings of its machine.
+    /// The runner of a client, and the configuration of its machine.
+    ///
+    /// Fails with [`UsageError::AlreadyConnected`] if the client has had a runner before.
     pub(super) fn new(mailbox: &Arc<ClientMailbox>) -> Result<(Self, Config), UsageError> {
         let config = mailbox.connect()?;
         let runner = Self {
@@ -72,13 +74,13 @@ impl ClientRunner {
         Ok((runner, config))
     }
 
-    /// Function of the application that is shown the conversation, if any.
+    /// Callback of the application for lines of the conversation, if any.
     pub(super) fn watcher(&self) -> Option<Callback<str>> {
-        let f = self.mailbox.answers().wire?;
+        let f = self.mailbox.callbacks().wire?;
         Some(Arc::new(move |line: &str| catch_panic(|| f(line))))
     }
 
-    /// A turn begins; `waker` is woken when there is more to do after it.
+    /// Begins a turn; `waker` is woken when there is more work after it.
     pub(super) fn begin_turn(&self, waker: &Waker) {
         self.mailbox.begin_turn(waker);
     }
@@ -86,19 +88,19 @@ impl ClientRunner {
     /// A turn ends.
     pub(super) fn end_turn(&mut self, binding: &impl ClientBinding) {
         if self.decided != binding.machine().decisions().len() {
-            self.show_decisions(binding);
+            self.store_decisions(binding);
         }
         self.mailbox.end_turn();
     }
 
-    /// Handles can see how the negotiation has gone.
-    fn show_decisions(&mut self, binding: &impl ClientBinding) {
+    /// Stores the decisions of the negotiation, for the handles.
+    fn store_decisions(&mut self, binding: &impl ClientBinding) {
         let decisions = binding.machine().decisions();
         self.decided = decisions.len();
         self.mailbox.set_decisions(decisions);
     }
 
-    /// Does what was asked for, and has woken handlers go on; false if there was nothing to do.
+    /// Applies queued commands and polls woken handlers; returns false if there was no work.
     pub(super) fn work(&mut self, now: Instant, binding: &mut impl ClientBinding) -> bool {
         let mut work = core::mem::take(&mut self.work);
         let has_work = self.mailbox.take_work(&mut work);
@@ -106,40 +108,40 @@ impl ClientRunner {
             self.apply_command(now, binding, command);
         }
         for input in work.ready.drain(..) {
-            self.inputs.go_on(now, binding, input);
+            self.inputs.poll(now, binding, input);
         }
         self.work = work;
         self.flush();
         has_work
     }
 
-    /// Hands on what events of the machine have led to.
+    /// Flushes the sink.
     pub(super) fn flush(&self) {
         if let Some(sink) = &self.sink {
             sink.clone().flush();
         }
     }
 
-    /// The latest time for the next call of [`ClientRunner::handle_timeout`].
+    /// Time by which [`ClientRunner::handle_timeout`] must be called.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.sink.as_ref().and_then(|sink| sink.poll_timeout())
     }
 
-    /// It is `now`; due deadlines take effect.
+    /// Applies the deadlines that are due at `now`.
     pub(super) fn handle_timeout(&self, now: Instant, binding: &mut impl ClientBinding) {
         if let Some(sink) = self.sink.as_ref().filter(|sink| is_due(sink.poll_timeout(), now)) {
             binding.with(now, |client| sink.handle_timeout(now, client));
         }
     }
 
-    /// Something happened that concerns the application.
+    /// Handles an event of the machine.
     pub(super) fn handle_event(
         &mut self,
         now: Instant,
         binding: &mut impl ClientBinding,
         event: ClientEvent,
     ) {
-        if let Some(event) = self.pass_on(now, binding, event) {
+        if let Some(event) = self.forward(now, binding, event) {
             self.handle_own_event(now, binding, event);
         }
     }
@@ -152,21 +154,21 @@ impl ClientRunner {
     ) {
         match event {
             ClientEvent::Connected(server) => {
-                self.show_decisions(binding);
+                self.store_decisions(binding);
                 if let Some(verdict) = binding.machine().verdict() {
                     self.mailbox.set_stage(Stage::Connected(Box::new((server, verdict))));
                 }
             }
             ClientEvent::Disconnected(error) => {
-                self.show_decisions(binding);
-                self.tell(ClientEvent::Disconnected(error));
+                self.store_decisions(binding);
+                self.notify(ClientEvent::Disconnected(error));
             }
-            // That is for whoever has the stream.
+            // The driver of the stream handles this event.
             ClientEvent::Reopen => {}
             ClientEvent::Response { .. }
             | ClientEvent::Progress { .. }
             | ClientEvent::Task { .. } => self.handle_call_event(event),
-            ClientEvent::Input(input) => self.inputs.give(now, binding, &self.mailbox, input),
+            ClientEvent::Input(input) => self.inputs.start(now, binding, &self.mailbox, input),
             ClientEvent::InputCancelled { input } => self.inputs.cancel(input),
             ClientEvent::Subscribed { subscription, honoured } => {
                 if let Some(feed) = self.feeds.get(&subscription) {
@@ -182,24 +184,24 @@ impl ClientRunner {
                 if let Some(feed) = subscription.and_then(|open| self.feeds.get(&open)) {
                     feed.push(&change);
                 }
-                if let Some(f) = self.mailbox.answers().change {
+                if let Some(f) = self.mailbox.callbacks().change {
                     catch_panic(|| f(&change));
                 }
             }
             ClientEvent::Closed(error) => {
-                self.show_decisions(binding);
+                self.store_decisions(binding);
                 self.ending.begin(error.clone().map_or(CloseCause::Ended, CloseCause::Connect));
                 self.mailbox.set_stage(Stage::Closed(error));
             }
-            event => self.tell(event),
+            event => self.notify(event),
         }
     }
 
-    /// A call has its response, or has got further.
+    /// Handles a response, progress, or a task of a call.
     fn handle_call_event(&mut self, event: ClientEvent) {
         match event {
             ClientEvent::Response { call, result } => {
-                if let Some(Pending { slot, hooks }) = self.calls.remove(call.number()) {
+                if let Some(PendingCall { slot, hooks }) = self.calls.remove(call.number()) {
                     slot.finish(result);
                     catch_panic(|| drop(hooks));
                 }
@@ -220,13 +222,14 @@ impl ClientRunner {
                     }
                 }
             }
-            // The others are about no call.
+            // Other events concern no call.
             _ => {}
         }
     }
 
-    /// Passes an event on to whoever takes all of them. Returns what is of interest here as well.
-    fn pass_on(
+    /// Passes an event to the sink, if there is one. Returns the event if the runner has to handle
+    /// it too.
+    fn forward(
         &self,
         now: Instant,
         binding: &mut impl ClientBinding,
@@ -242,65 +245,65 @@ impl ClientRunner {
         here
     }
 
-    /// Tells the application's functions.
-    fn tell(&self, event: ClientEvent) {
-        let answers = self.mailbox.answers();
+    /// Calls the application's callback for an event.
+    fn notify(&self, event: ClientEvent) {
+        let callbacks = self.mailbox.callbacks();
         match event {
             ClientEvent::Log(message) => {
-                if let Some(f) = answers.log {
+                if let Some(f) = callbacks.log {
                     catch_panic(|| f(&message));
                 }
             }
             ClientEvent::ElicitationComplete { elicitation_id } => {
-                if let Some(f) = answers.elicitation_complete {
+                if let Some(f) = callbacks.elicitation_complete {
                     catch_panic(|| f(&elicitation_id));
                 }
             }
             ClientEvent::Notification { method, params } => {
-                if let Some(f) = answers.notification {
+                if let Some(f) = callbacks.notification {
                     catch_panic(|| f(&method, &params));
                 }
             }
             ClientEvent::ToolRejected { tool, reason } => {
-                if let Some(f) = answers.tool_rejected {
+                if let Some(f) = callbacks.tool_rejected {
                     catch_panic(|| f(&tool, &reason));
                 }
             }
             ClientEvent::Unauthorized { unauthorized, .. } => {
-                if let Some(f) = answers.unauthorized {
+                if let Some(f) = callbacks.unauthorized {
                     catch_panic(|| f(&unauthorized));
                 }
             }
             ClientEvent::NoStream { error } => {
-                if let Some(f) = answers.no_stream {
+                if let Some(f) = callbacks.no_stream {
                     catch_panic(|| f(&error));
                 }
             }
             ClientEvent::Undelivered { message, error } => {
-                if let Some(f) = answers.undelivered {
+                if let Some(f) = callbacks.undelivered {
                     catch_panic(|| f(&message, &error));
                 }
             }
             ClientEvent::PeerFault(error) => {
                 fault(&error);
-                if let Some(f) = answers.fault {
+                if let Some(f) = callbacks.fault {
                     catch_panic(|| f(&error));
                 }
             }
             ClientEvent::Disconnected(error) => {
-                if let Some(f) = answers.disconnected {
+                if let Some(f) = callbacks.disconnected {
                     catch_panic(|| f(&error));
                 }
             }
-            // The others have no function of the application.
+            // Other events have no callback.
             _ => {}
         }
     }
 
-    /// The state of the authorizer has changed.
+    /// Reports a change of the authorizer's state.
     #[cfg(feature = "auth")]
     pub(super) fn authorization_changed(&mut self, state: &AuthState) {
-        if let Some(f) = self.mailbox.answers().authorization {
+        if let Some(f) = self.mailbox.callbacks().authorization {
             catch_panic(|| f(state));
         }
         let result = match state {
@@ -324,7 +327,7 @@ impl ClientRunner {
                 match binding.with(now, |client| ask.start(client, now, options)) {
                     Ok(call) => {
                         slot.begin(call);
-                        self.calls.insert(call.number(), Pending { slot, hooks });
+                        self.calls.insert(call.number(), PendingCall { slot, hooks });
                     }
                     Err(UsageError::Closed) => slot.finish(Err(self.mailbox.cause())),
                     Err(error) => slot.finish(Err(CallError::Usage(error))),
@@ -340,8 +343,8 @@ impl ClientRunner {
                     Err(error) => feed.end(Err(CallError::Usage(error))),
                 }
             }
-            // What may not be sent, or not any more, goes nowhere.
-            ClientCommand::Verb(verb) => binding.with(now, |client| verb(client, now)),
+            // Errors of the method are ignored.
+            ClientCommand::MachineCall(verb) => binding.with(now, |client| verb(client, now)),
             ClientCommand::Field { name, value } => binding.set_field(now, &name, &value),
             #[cfg(feature = "auth")]
             ClientCommand::Authorizer { slot, verb } => match binding.with_authorizer(now, verb) {
@@ -357,7 +360,7 @@ impl ClientRunner {
 }
 
 impl Drop for ClientRunner {
-    /// Tells those that wait that nobody will answer; their calls may have been sent.
+    /// Fails the calls and subscriptions in flight; the calls may have been executed.
     fn drop(&mut self) {
         for pending in self.calls.values_mut() {
             pending.slot.finish(Err(CallError::Interrupted));

@@ -1,8 +1,8 @@
 //! Skills of a server, for hosts. A skill is a folder of instructions for a model: `SKILL.md` and
 //! other files. Its entry in the list names these files.
 //!
-//! In: the URI or the entry of a skill. Out: entries, and files that were checked against them. A file
-//! is read when it is needed: `SKILL.md` when the skill is loaded, others from the loaded skill.
+//! In: the URI or the entry of a skill. Out: entries, and files that were checked against them.
+//! Files are read on demand: `SKILL.md` when the skill is loaded, others by [`LoadedSkill::read`].
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,12 +21,12 @@ use serde_json::json;
 
 use super::Client;
 
-/// The most pages of a directory.
+/// The most pages of a directory that are fetched.
 const MAX_PAGES: usize = 100;
 
 impl Client {
-    /// Fetches the entries of all skills that the server lists. It may serve others: see
-    /// [`Client::get_skill`]. An entry that breaks a rule is left out, and goes to
+    /// Fetches the entries of all skills that the server lists. The server may have unlisted
+    /// skills: see [`Client::get_skill`]. An invalid entry is left out and passed to
     /// [`Client::on_entry_rejected`]. No file is read.
     ///
     /// Fails with [`SkillCallError::Undeclared`] if the server has no skills.
@@ -40,8 +40,7 @@ impl Client {
         }
     }
 
-    /// Gets the entry of a skill by the URI of its `SKILL.md`: the current one, also of a skill that
-    /// is not listed.
+    /// Gets the current entry of a skill, listed or not, by the URI of its `SKILL.md`.
     ///
     /// Fails with [`SkillCallError::Undeclared`], and with [`SkillCallError::OtherResource`] if the
     /// entry is that of another skill.
@@ -61,8 +60,8 @@ impl Client {
         }
     }
 
-    /// Loads a skill: reads its `SKILL.md` and checks it against the entry. Ask the user before, as far
-    /// as your policy wants it. No other file is read.
+    /// Loads a skill: reads its `SKILL.md` and checks the file against the entry. No other file is
+    /// read. Get the user's consent before, if your policy requires it.
     ///
     /// ```
     /// # use mcp_service::{Client, SkillCallError};
@@ -91,8 +90,7 @@ impl Client {
     }
 
     /// Fetches all children of a directory; directories among them have the media type
-    /// `inode/directory`. The listing is current, and may differ from a loaded skill, whose files are
-    /// those of its entry.
+    /// `inode/directory`. The listing is current and may differ from the entry of a loaded skill.
     ///
     /// Fails with [`SkillCallError::Undeclared`] unless the server declares `directoryRead`.
     pub fn read_directory(
@@ -117,15 +115,15 @@ impl Client {
         }
     }
 
-    /// The settings that the server declares, once it is known.
+    /// Waits for the connection, and returns the settings that the server declares for skills.
     async fn skills_settings(&self) -> Result<Json, SkillCallError> {
         let server = self.connected().await.map_err(CallError::Connect)?;
         server.extension(skills::ID).cloned().ok_or(SkillCallError::Undeclared)
     }
 }
 
-/// A skill whose `SKILL.md` was read and is what its entry describes. Its files are read from the
-/// server that it came from, and from no other.
+/// A skill whose `SKILL.md` was read and matches its entry. Its other files are read from the same
+/// server.
 #[derive(Clone, Debug)]
 pub struct LoadedSkill {
     client: Client,
@@ -139,16 +137,17 @@ impl LoadedSkill {
         &self.skill
     }
 
-    /// The text of `SKILL.md`, with its frontmatter. It is untrusted input: say to the model which
-    /// server it comes from.
+    /// The text of `SKILL.md`, with its frontmatter. The text is untrusted input: name the server
+    /// to the model.
     pub fn text(&self) -> &str {
         self.file.text().unwrap_or_default()
     }
 
-    /// Reads a file that the skill refers to, by its path in the skill's directory or by its URI, and
-    /// checks it against the entry.
+    /// Reads a file of the skill, by its path in the skill's directory or by its URI, and checks it
+    /// against the entry.
     ///
-    /// Fails with [`SkillCallError::Refused`]; for a file that the entry does not list nothing is sent.
+    /// Fails with [`SkillCallError::Refused`]. For a file that the entry does not list, no request
+    /// is sent.
     pub fn read(
         &self,
         reference: &str,
@@ -176,22 +175,22 @@ async fn read(client: &Client, skill: &Skill, uri: &str) -> Result<VerifiedFile,
     Ok(skill.verify(uri, bytes)?)
 }
 
-/// Why there is no skill, or no file of one.
+/// Errors of the calls for skills and their files.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SkillCallError {
-    /// The server does not declare the extension, or not what the call needs of it.
+    /// The server does not declare the extension, or the setting that the call needs.
     Undeclared,
     /// The call failed.
     Call(CallError),
-    /// A file is not what the skill's entry describes. Use nothing of it, and get the entry again.
+    /// A file does not match the skill's entry. Do not use the file; get the entry again.
     Refused(SkillError),
-    /// The server answered with something else than the one resource, or skill, that was asked for.
+    /// The server returned another resource or skill than the requested one.
     OtherResource {
-        /// The URI that was asked for.
+        /// The requested URI.
         uri: String,
     },
-    /// A directory has more pages than are fetched.
+    /// A directory has more than 100 pages.
     TooManyPages,
 }
 

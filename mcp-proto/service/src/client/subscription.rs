@@ -1,4 +1,4 @@
-//! Changes and notifications of a subscription, as they come.
+//! Subscriptions to changes of a server.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -10,7 +10,7 @@ use super::feed::Feed;
 use mcp_proto::client::{CallError, Change};
 use mcp_proto::types::SubscriptionFilter;
 
-/// An open subscription; dropping it ends it.
+/// An open subscription. Dropping it unsubscribes.
 pub struct Subscription {
     mailbox: Arc<ClientMailbox>,
     feed: Arc<Feed>,
@@ -18,22 +18,22 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Subscribes, and waits for what the server honours of it.
+    /// Subscribes, and waits for the acknowledgement.
     pub(super) async fn open(
         mailbox: Arc<ClientMailbox>,
         filter: SubscriptionFilter,
     ) -> Result<Self, CallError> {
         let feed = Arc::new(Feed::default());
         mailbox.command(ClientCommand::Subscribe { feed: feed.clone(), filter });
-        // From here on, dropping it ends it.
+        // From here on, dropping the future unsubscribes.
         let mut subscription =
             Self { mailbox, feed: feed.clone(), honoured: SubscriptionFilter::default() };
         subscription.honoured = poll_fn(|context| feed.poll_begun(context)).await?;
         Ok(subscription)
     }
 
-    /// Why it has ended, once it has: `Ok` if the server has ended it, which means that it is not to
-    /// be opened again.
+    /// The cause of the end, if the subscription has ended: `Ok` if the server has ended it; do not
+    /// subscribe again then.
     pub fn ended(&self) -> Option<Result<(), CallError>> {
         self.feed.ended()
     }
@@ -43,8 +43,8 @@ impl Subscription {
         &self.honoured
     }
 
-    /// The next change; a change that comes again before it was taken is there once. `None` after
-    /// the end.
+    /// Waits for the next change; `None` after the end. Equal changes that were not taken yet are
+    /// merged.
     pub fn changed(&mut self) -> impl Future<Output = Option<Change>> + Send + '_ {
         poll_fn(|context| self.feed.poll_next(context))
     }
@@ -55,7 +55,7 @@ impl Drop for Subscription {
         let feed = self.feed.clone();
         self.mailbox.apply(move |client, now| {
             if let Some(subscription) = feed.subscription() {
-                // It may have ended meanwhile.
+                // The subscription may have ended by now.
                 let _ = client.unsubscribe(now, subscription);
             }
         });

@@ -1,6 +1,7 @@
-//! The part of accepting connections that all adapters share. Sockets, timers and tasks are theirs.
+//! Accepting of connections, as far as all adapters share it. Adapters own sockets, timers and
+//! tasks.
 //!
-//! In: a socket that was accepted, a failure to accept. Out: a service for the socket, the time to
+//! In: an accepted socket, or an error of `accept`. Out: a service for the socket, or the time to
 //! wait. Called by adapters.
 
 use alloc::string::ToString;
@@ -15,14 +16,15 @@ use mcp_proto::internals::Holder;
 use mcp_proto::server::ServerEvent;
 use mcp_proto::{Duration, Instant};
 
-/// Pause when the system has no room for another connection.
+/// The pause when the system has no resources for another connection.
 const NO_ROOM: Duration = Duration::from_millis(50);
 
 /// The longest time that connections may take to close beyond `Limits::drain`.
 const GRACE: Duration = Duration::from_millis(500);
 
 impl HttpServer {
-    /// A service for a socket that was accepted at `now`. Limits per address do not apply to it.
+    /// A service for a socket that was accepted at `now`. Limits per address do not apply to the
+    /// connection.
     pub fn connect(&self, now: Instant) -> Service<HttpLink> {
         self.open(now, None)
     }
@@ -48,8 +50,8 @@ impl HttpServer {
     }
 
     /// Returns whether a connection from `peer` may be served: fewer than `Limits::max_connections`
-    /// are open. If not, it makes room: an idle connection of the address with the most connections
-    /// is told to end. Ask again when one has closed, or after 50 ms.
+    /// are open. If not, an idle connection of the address with the most connections is closed to
+    /// make room. Call again when a connection has closed, or after 50 ms.
     pub fn has_room(&self, now: Instant, peer: IpAddr) -> bool {
         let has_room = self.hub.open.count() < self.config().server.limits.max_connections;
         if !has_room {
@@ -59,9 +61,9 @@ impl HttpServer {
         has_room
     }
 
-    /// A connection could not be accepted. Returns how long to wait before the next accept, unless
-    /// the failure concerns only this connection. An idle connection is told to end then, to make
-    /// room. When one has closed, there is no need to wait for longer.
+    /// Handles an error of `accept`. Returns the time to wait before the next `accept`, or `None`
+    /// if the error concerns only this connection. An idle connection is closed to make room; the
+    /// wait may end as soon as a connection has closed.
     pub fn handle_accept_error(&self, now: Instant, error: &io::Error) -> Option<Duration> {
         let pause = Self::pause_after(error)?;
         self.hub.open.make_room(self.config(), None);
@@ -71,9 +73,8 @@ impl HttpServer {
         Some(pause)
     }
 
-    /// Pause before the next connection is accepted, after an accept has failed. It is 50 ms if the
-    /// system has no room, as with too many open files; `None` if the failure concerns one
-    /// connection only.
+    /// The time to wait before the next `accept` after this error. It is 50 ms if the system has no
+    /// resources, such as file descriptors, and `None` if the error concerns one connection only.
     pub fn pause_after(error: &io::Error) -> Option<Duration> {
         let is_of_one = matches!(
             error.kind(),
@@ -85,8 +86,8 @@ impl HttpServer {
         (!is_of_one).then_some(NO_ROOM)
     }
 
-    /// The longest time that connections may take to close once the server is to stop:
-    /// `Limits::drain`, and 500 ms to write the last answers. What is left is to be cut off.
+    /// The longest time that connections may take to close when the server stops: `Limits::drain`,
+    /// and 500 ms to write the last responses. Drop the remaining connections after that.
     pub fn patience(&self) -> Duration {
         self.config().server.limits.drain + GRACE
     }

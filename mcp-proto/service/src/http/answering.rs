@@ -1,4 +1,4 @@
-//! A request that another HTTP stack has read, and its answer.
+//! Requests that another HTTP stack reads, and their responses.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -21,7 +21,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::{RequestId, UsageError};
 
-/// A request whose head is good, so that its body is worth reading.
+/// A request whose head was accepted, so that its body can be read.
 #[derive(Debug)]
 pub struct Admission {
     hub: Arc<ServerShared>,
@@ -37,13 +37,13 @@ impl Admission {
         match http::Admission::with_verdict(&hub.config, head, verdict) {
             Ok(admission) => Ok(Self { hub, admission }),
             Err(exchange) => {
-                let runner = Runner::of_one(&hub.catalog);
+                let runner = Runner::without_updates(&hub.catalog);
                 Err(Box::new(Answering::new(Instant::ZERO, hub, runner, *exchange)))
             }
         }
     }
 
-    /// The address of the client, which limits per holder count by.
+    /// Sets the address of the client, for limits per client.
     pub fn set_peer(&mut self, peer: IpAddr) {
         self.admission.set_peer(peer);
     }
@@ -53,36 +53,36 @@ impl Admission {
         self.admission.extend(extensions);
     }
 
-    /// Takes the next bytes of the body; see [`http::Admission::add`], also for errors.
+    /// Adds bytes of the body; see [`http::Admission::add`], also for errors.
     pub fn add(&mut self, data: impl Buf) -> Result<(), u16> {
         self.admission.add(data)
     }
 
-    /// The answer to a body that cannot be taken; see [`http::Admission::refuse`].
+    /// The response to a body that cannot be read; see [`http::Admission::refuse`].
     pub fn refuse(&self, status: u16) -> (ResponseHead, Bytes) {
         self.admission.refuse(status)
     }
 
-    /// The answer, once the body is read.
+    /// Begins the response, once the body is complete.
     pub fn answer(self, now: Instant) -> Answering {
         let Self { hub, admission } = self;
-        let runner = Runner::of_one(&hub.catalog);
+        let runner = Runner::without_updates(&hub.catalog);
         let exchange = admission.answer(now, &runner.offer.declaration);
         Answering::new(now, hub, runner, exchange)
     }
 
-    /// The same with a body that somebody else has read.
+    /// Begins the response, with a body that the caller has read.
     pub(super) fn answer_with(self, now: Instant, body: &Bytes) -> Answering {
         let Self { hub, admission } = self;
-        let runner = Runner::of_one(&hub.catalog);
+        let runner = Runner::without_updates(&hub.catalog);
         let exchange = admission.answer_with(now, &runner.offer.declaration, body);
         Answering::new(now, hub, runner, exchange)
     }
 }
 
-/// A request that another HTTP stack has read, and its answer. It is driven like a future: each
-/// [`turn`](Self::turn) takes the next part of the answer, or arranges for the waker to be woken.
-/// Dropping it says that the client is gone.
+/// The response to a request that another HTTP stack has read. It is driven like a future: each
+/// [`turn`](Self::turn) returns the next part of the response, or arranges for the waker to be
+/// woken. Dropping it before the end reports that the client is gone.
 pub struct Answering {
     hub: Arc<ServerShared>,
     exchange: Exchange,
@@ -92,16 +92,16 @@ pub struct Answering {
     ended: bool,
 }
 
-/// A part of an answer.
+/// A part of a response.
 #[derive(Debug)]
 pub enum Part {
-    /// All of an answer: head, and body.
+    /// A whole response: head and body.
     Whole(ResponseHead, Bytes),
-    /// The head of a stream; it comes first.
+    /// The head of a stream, the first part.
     Head(ResponseHead),
-    /// Some of the body.
+    /// A chunk of the body.
     Data(Bytes),
-    /// The answer is complete.
+    /// The end of the stream.
     End,
 }
 
@@ -111,8 +111,8 @@ impl Answering {
         Self { hub, exchange, runner, visitor, now, ended: false }
     }
 
-    /// The next part of the answer; `None` if the waker will be woken, or
-    /// [`poll_timeout`](Self::poll_timeout) is to be awaited. After [`Part::End`] it is `End`.
+    /// Returns the next part of the response. `None` means to wait for the waker or for
+    /// [`poll_timeout`](Self::poll_timeout). After the end it returns [`Part::End`].
     pub fn turn(&mut self, now: Instant, waker: &Waker) -> Option<Part> {
         self.now = now;
         self.runner.mailbox.begin_turn(now, waker);
@@ -130,7 +130,7 @@ impl Answering {
         self.exchange.poll_timeout().into_iter().chain(sleep).min()
     }
 
-    /// The server is to stop: see [`Exchange::shutdown`].
+    /// Stops the response; see [`Exchange::shutdown`].
     pub fn shutdown(&mut self, now: Instant) {
         self.exchange.shutdown(now);
     }
@@ -139,15 +139,17 @@ impl Answering {
         if self.ended {
             return Some(Part::End);
         }
-        // What is left after that many rounds has the waker woken.
+        // If work is left after these rounds, the waker is woken.
         for _ in 0..TURN_ROUNDS {
             while let Some(action) = self.exchange.poll_part() {
                 match action {
                     ExchangeAction::Head(head) => return Some(Part::Head(head)),
-                    ExchangeAction::Data(data) => return Some(Part::Data(self.hub.hold(data))),
+                    ExchangeAction::Data(data) => {
+                        return Some(Part::Data(self.hub.count_bytes(data)));
+                    }
                     ExchangeAction::End => {
                         self.ended = true;
-                        self.tell_the_rest(now);
+                        self.handle_remaining_events(now);
                         return Some(Part::End);
                     }
                     ExchangeAction::Event(event) => self.event(now, event),
@@ -156,9 +158,9 @@ impl Answering {
             }
             if let Some((head, body)) = self.exchange.take_whole() {
                 self.ended = true;
-                // A notification is answered before it is told.
-                self.tell_the_rest(now);
-                let body = self.hub.hold(body.unwrap_or_default());
+                // A notification is answered before its handler gets it.
+                self.handle_remaining_events(now);
+                let body = self.hub.count_bytes(body.unwrap_or_default());
                 return Some(Part::Whole(head, body));
             }
             if self.exchange.needs_endpoint() || self.hub.needs_room() {
@@ -197,7 +199,7 @@ impl Answering {
         }
     }
 
-    fn tell_the_rest(&mut self, now: Instant) {
+    fn handle_remaining_events(&mut self, now: Instant) {
         while let Some(action) = self.exchange.poll_action() {
             if let ExchangeAction::Event(event) = action {
                 self.event(now, event);
@@ -207,18 +209,18 @@ impl Answering {
 }
 
 impl Drop for Answering {
-    /// The client is gone, or has its answer.
+    /// Ends the exchange: the client is gone, or has its response.
     fn drop(&mut self) {
         let now = self.now;
         self.exchange.handle_disconnect(now);
         if self.exchange.needs_endpoint() {
             self.visit(now);
         }
-        self.tell_the_rest(now);
+        self.handle_remaining_events(now);
     }
 }
 
-/// Verbs of sessions, which the endpoint answers: an exchange has no session of its own.
+/// The endpoint has the sessions: an exchange has none of its own.
 impl SessionScope for Exchange {}
 
 impl Scope for Exchange {
@@ -235,13 +237,13 @@ impl Scope for Exchange {
         Self::notify(self, now, about, notification)
     }
 
-    /// Does nothing: an exchange keeps the declaration that it began with.
+    /// Does nothing: an exchange keeps its first declaration.
     fn declare(&mut self, _now: Instant, _declaration: Arc<Declaration>) {}
 
-    /// The endpoint tells of changes.
+    /// Does nothing: the endpoint reports changes.
     fn publish(&mut self, _now: Instant, _change: &Change) {}
 
-    /// The same.
+    /// Does nothing: the endpoint reports changes.
     fn publish_all(&mut self, _now: Instant) {}
 
     fn request_id(&self, about: ReplyId) -> Option<RequestId> {

@@ -1,16 +1,16 @@
-//! Open connections of a server: who has how many, and which one ends to make room for another.
+//! Open connections of a server: the number per holder, and the choice of one to close for another.
 //!
-//! In: connections that open, close, and change their activity. Out: the connection that is told to
-//! end. A connection keeps its activity in an atomic, so that a request takes no lock here.
+//! In: connections that open, close, and change their activity. Out: the connection to close. A
+//! connection stores its activity in an atomic, so that a request takes no lock here.
 //!
-//! | activity | the connection | ends to make room |
+//! | activity | the connection | is closed to make room |
 //! |---|---|---|
-//! | `Idle` | waits for a request | first, the one that has waited for longest |
+//! | `Idle` | waits for a request | first, the longest idle one |
 //! | `Receiving` | reads the body of a request | if none is idle |
-//! | `Streaming` | has a stream that answers no request | if neither is there |
-//! | `Answering` | owes an answer, or is sending one | never |
+//! | `Streaming` | has a stream that answers no request | if none of the others |
+//! | `Answering` | owes a response, or is sending one | never |
 //!
-//! Only holders above their fair share lose a connection, the one with the most first.
+//! Only a holder above its fair share loses a connection, first the holder with the most.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -30,48 +30,50 @@ pub(super) struct Connections(Lock<ConnectionsState>);
 
 #[derive(Debug, Default)]
 struct ConnectionsState {
-    /// The items are numbers of connections.
+    /// The shares of the holders; their items are numbers of connections.
     shares: Shares<u64>,
     open: BTreeMap<u64, (Holder, Arc<Meter>)>,
     alarms: Alarms,
 }
 
-/// The activity of a connection, and the wish that it ends.
+/// The activity of a connection, and whether it is to close.
 #[derive(Debug)]
 pub(super) struct Meter {
     /// The microsecond at which the activity began, and in the lowest 2 bits the activity.
     activity: AtomicU64,
-    ends: AtomicBool,
+    is_closing: AtomicBool,
     mailbox: Arc<ServiceMailbox>,
 }
 
 impl Meter {
     fn new(now: Instant, mailbox: Arc<ServiceMailbox>) -> Arc<Self> {
-        let meter = Self { activity: AtomicU64::new(0), ends: AtomicBool::new(false), mailbox };
+        let meter =
+            Self { activity: AtomicU64::new(0), is_closing: AtomicBool::new(false), mailbox };
         meter.record(now, Activity::Idle);
         Arc::new(meter)
     }
 
-    /// The activity is another one since `now`.
+    /// Records a change of the activity at `now`.
     pub(super) fn record(&self, now: Instant, activity: Activity) {
         self.activity.store(now.as_micros() << 2 | activity as u64, Ordering::Relaxed);
     }
 
-    /// Returns whether the connection is to end. It is told once.
-    pub(super) fn take_end(&self) -> bool {
-        self.ends.swap(false, Ordering::Relaxed)
+    /// Returns whether the connection is to close; true once.
+    pub(super) fn take_close_request(&self) -> bool {
+        self.is_closing.swap(false, Ordering::Relaxed)
     }
 
-    /// The place in the order in which connections end; `None` if it must not.
+    /// The rank in the order in which connections are closed; `None` if it must stay open.
     fn rank(&self) -> Option<(u64, u64)> {
         let word = self.activity.load(Ordering::Relaxed);
-        let may_end = word & 3 != Activity::Answering as u64 && !self.ends.load(Ordering::Relaxed);
+        let may_end =
+            word & 3 != Activity::Answering as u64 && !self.is_closing.load(Ordering::Relaxed);
         may_end.then_some((word & 3, word >> 2))
     }
 }
 
 impl Connections {
-    /// A connection has opened.
+    /// Records an open connection.
     pub(super) fn open(
         &self,
         now: Instant,
@@ -87,7 +89,7 @@ impl Connections {
         meter
     }
 
-    /// A connection has closed.
+    /// Records the end of a connection.
     pub(super) fn close(&self, number: u64) {
         let mut state = self.0.lock();
         if let Some((holder, _)) = state.open.remove(&number) {
@@ -100,20 +102,21 @@ impl Connections {
         self.0.lock().open.len()
     }
 
-    /// Tells a connection to end in favour of one of `peer`, if there is one to end.
+    /// Requests the end of a connection to make room for one of `peer`; returns false if none can
+    /// be closed.
     pub(super) fn make_room(&self, config: &Config, peer: Option<IpAddr>) -> bool {
         let asking = Holder::new(config, None, peer);
         let victim = self.0.lock().victim(&asking);
-        // Waking may run anything, and must not find the lock held.
+        // A waker may run any code, so wake without the lock.
         if let Some(meter) = &victim {
-            meter.ends.store(true, Ordering::Relaxed);
-            meter.mailbox.ask_for_visit();
+            meter.is_closing.store(true, Ordering::Relaxed);
+            meter.mailbox.request_visit();
         }
         victim.is_some()
     }
 
-    /// Records that a limit was reached. Returns how often it was since the last report, if a
-    /// report is due.
+    /// Records that a limit was reached. If a report is due, returns the count since the last
+    /// report.
     pub(super) fn alarm(&self, now: Instant, name: &'static str) -> Option<u64> {
         self.0.lock().alarms.count(now, name, 1)
     }
@@ -133,7 +136,7 @@ impl ConnectionsState {
             ranked.min_by_key(|(rank, _)| *rank)
         };
         let firsts = holders.iter().filter_map(first_of);
-        // Of several with the same activity, that of the holder that has most.
+        // Holders are sorted by their number of connections: the first one wins a tie.
         let victim = firsts.min_by_key(|((activity, _), _)| *activity);
         victim.map(|(_, meter)| meter.clone())
     }

@@ -1,4 +1,5 @@
-//! A socket of an [`HttpServer`](super::HttpServer): its machine, and visits to the endpoint.
+//! A connection of an [`HttpServer`](super::HttpServer): its machine, and its visits to the
+//! endpoint.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -19,14 +20,14 @@ use mcp_proto::{Action, Machine};
 use mcp_proto::{Duration, Instant};
 use mcp_proto::{RequestId, UsageError};
 
-/// A socket of an [`HttpServer`](super::HttpServer).
+/// A connection of an [`HttpServer`](super::HttpServer).
 pub struct HttpLink {
     hub: Arc<ServerShared>,
     number: u64,
     connection: Connection,
     activity: Activity,
     meter: Arc<Meter>,
-    /// The verification of the token of a request, while there is no verdict.
+    /// The running verification of a request's token.
     verifying: Option<Box<Verifying>>,
 }
 
@@ -40,11 +41,11 @@ impl HttpLink {
         Self { hub, number, connection, activity: Activity::Idle, meter, verifying: None }
     }
 
-    /// Goes on with the verification of a token; `woken` if it asked for that. Returns whether there
-    /// is a verdict.
+    /// Polls the verification of a token, if it is new or was `woken`. Returns whether there is a
+    /// verdict.
     fn verify(&mut self, now: Instant, woken: bool, visitor: &EndpointWaker) -> bool {
         if !self.connection.is_verifying() {
-            // Its time is over, or the client is gone.
+            // The verification has timed out, or the client is gone.
             self.verifying = None;
             return false;
         }
@@ -64,7 +65,7 @@ impl HttpLink {
         true
     }
 
-    /// It is to end, unless it has got something to do meanwhile.
+    /// Closes the connection, unless it has a request by now.
     fn make_room(&mut self, now: Instant) {
         let owes = [self.activity, self.connection.activity()].contains(&Activity::Answering);
         if !owes {
@@ -73,7 +74,7 @@ impl HttpLink {
     }
 }
 
-/// Verbs of sessions, which the endpoint answers: a connection has no session of its own.
+/// The endpoint has the sessions: a connection has none of its own.
 impl SessionScope for HttpLink {}
 
 impl Scope for HttpLink {
@@ -94,10 +95,10 @@ impl Scope for HttpLink {
         self.connection.declare(declaration);
     }
 
-    /// The endpoint tells of changes.
+    /// Does nothing: the endpoint reports changes.
     fn publish(&mut self, _now: Instant, _change: &Change) {}
 
-    /// The same.
+    /// Does nothing: the endpoint reports changes.
     fn publish_all(&mut self, _now: Instant) {}
 
     fn request_id(&self, about: ReplyId) -> Option<RequestId> {
@@ -130,21 +131,21 @@ impl Link for HttpLink {
     }
 
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
-        Some((self.number, self.hub.told.clone()))
+        Some((self.number, self.hub.last_shown.clone()))
     }
 
     fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: &EndpointWaker) -> bool {
-        if woken && self.meter.take_end() {
+        if woken && self.meter.take_close_request() {
             self.make_room(now);
         }
         let verifies = self.hub.config.verifier.is_some();
-        let decided = verifies && self.verify(now, woken, visitor);
-        let meets = woken || self.connection.needs_endpoint();
-        if meets {
+        let has_verdict = verifies && self.verify(now, woken, visitor);
+        let visits_endpoint = woken || self.connection.needs_endpoint();
+        if visits_endpoint {
             let visits = &mut |endpoint: &mut _| self.connection.visit(now, endpoint, visitor);
             self.hub.visit(now, EndpointVisit { visitor, visits });
         }
-        meets || decided
+        visits_endpoint || has_verdict
     }
 }
 

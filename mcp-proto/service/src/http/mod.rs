@@ -1,18 +1,18 @@
-//! A server over HTTP: what its connections share, and the handlers of sessions.
+//! A server over HTTP: the state that its connections share, and the handlers of sessions.
 //!
-//! In: connections and requests of an adapter's; what handlers of sessions report; changes of the
+//! In: connections and requests of an adapter; reports of the handlers of sessions; changes of the
 //! catalog; time. Out: a [`Service`] for each connection, an [`Answering`] for each request of
 //! another HTTP stack.
 //!
-//! Modern requests run where their connection is driven. Those of sessions outlive connections: a
-//! handler is polled once where its request arrives, and is spawned if it is pending then.
-//! [`HttpServer::run_background`] does what no connection does: it takes what such handlers report, and sees
-//! to deadlines.
+//! Handlers of modern requests run in the task of their connection. Requests of sessions outlive
+//! connections: their handlers are polled once when the request arrives, and spawned if they are
+//! pending. [`HttpServer::run_background`] processes the reports of spawned handlers, and
+//! deadlines.
 
 mod accept;
 mod answering;
 mod connections;
-mod held;
+mod counted_bytes;
 mod link;
 mod shared;
 mod verifying;
@@ -68,19 +68,19 @@ pub(super) struct ServerShared {
     on_event: Lock<Option<Arc<OnEvent>>>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
     open: Connections,
-    /// An account of nothing, which knows how full the endpoint is.
+    /// An empty account, to read how full the endpoint is.
     account: Account,
     /// Number of connections so far.
     connections: AtomicU64,
-    /// Time at which a line of any connection was last shown.
-    told: Arc<AtomicU64>,
+    /// Time at which a line of any connection was last shown, in microseconds.
+    last_shown: Arc<AtomicU64>,
 }
 
 type OnEvent = dyn Fn(&ServerEvent) + Send + Sync;
 
 impl HttpServer {
-    /// A server that nobody is connected to. `ids` makes 128 random bits that nobody can guess;
-    /// `spawn` drives a future to its end somewhere.
+    /// A server without connections. `ids` returns 128 unpredictable random bits. `spawn` runs a
+    /// future to its end in another task.
     pub fn new(
         catalog: impl Into<Catalog>,
         config: Config,
@@ -104,20 +104,20 @@ impl HttpServer {
             spawn: Box::new(spawn),
             open: Connections::default(),
             connections: AtomicU64::new(0),
-            told: Arc::default(),
+            last_shown: Arc::default(),
         };
         Self { hub: Arc::new(hub) }
     }
 
-    /// Tells `f` what happens in sessions: faults of clients, messages that were lost. It may be
-    /// told by several threads at a time.
+    /// Calls `f` with each event of a session, such as a fault of a client or a lost message.
+    /// Several threads may call `f` at the same time.
     pub fn on_event(&self, f: impl Fn(&ServerEvent) + Send + Sync + 'static) {
         let before = self.hub.on_event.lock().replace(Arc::new(f));
         drop(before);
     }
 
-    /// Takes the head of a request that another HTTP stack has read. An [`Admission`] is to be
-    /// given the body; else this is the answer, whatever the body is.
+    /// Checks the head of a request that another HTTP stack has read. Returns an [`Admission`],
+    /// which takes the body, or else the response, which does not depend on the body.
     ///
     /// With [`Config::verifier`] use [`HttpServer::verification`] and [`HttpServer::admit_with`]:
     /// without a verdict a request with a token gets 503.
@@ -125,9 +125,10 @@ impl HttpServer {
         self.admit_with(head, None)
     }
 
-    /// The verification of the token that a request needs before it is admitted; `None` if it needs
-    /// none. It is to be polled for [`Limits::verify_timeout`](mcp_proto::Limits::verify_timeout) at
-    /// most, and its verdict goes to [`HttpServer::admit_with`].
+    /// The verification of the token of a request, to be awaited before the request is admitted;
+    /// `None` if it is not needed. Poll it for
+    /// [`Limits::verify_timeout`](mcp_proto::Limits::verify_timeout) at most, and pass the verdict
+    /// to [`HttpServer::admit_with`].
     pub fn verification(&self, head: &Head) -> Option<Verification> {
         self.hub.config.verification(head).map(verifying::guarded)
     }
@@ -141,7 +142,7 @@ impl HttpServer {
         Admission::new(self.hub.clone(), head, verdict)
     }
 
-    /// The answer to a request that another HTTP stack has read to its end.
+    /// The response to a request that another HTTP stack has read completely.
     pub fn answer(&self, now: Instant, head: Head, body: &Bytes) -> Answering {
         match self.admit(head) {
             Ok(admission) => admission.answer_with(now, body),
@@ -149,21 +150,21 @@ impl HttpServer {
         }
     }
 
-    /// The settings.
+    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.hub.config
     }
 
-    /// The server is to stop: see [`Endpoint::shutdown`]. Its connections are to be told by
-    /// whoever drives them.
+    /// Stops the sessions; see [`Endpoint::shutdown`]. Drivers stop their connections by
+    /// [`Drive::handle_stop`](crate::Drive::handle_stop).
     pub fn shutdown(&self, now: Instant) {
-        let ((), todo) = self.hub.share(|shared| shared.endpoint.shutdown(now));
-        self.hub.act(now, todo, None);
+        let ((), deferred) = self.hub.share(|shared| shared.endpoint.shutdown(now));
+        self.hub.act(now, deferred, None);
     }
 
-    /// Cancels the handlers of sessions that still run, and waits until they have ended, for 500 ms
-    /// at most. An adapter calls it when all connections are closed, before its runtime ends: a
-    /// cancelled handler is polled once more.
+    /// Cancels the running handlers of sessions, and waits up to 500 ms for their end. Adapters
+    /// call it after all connections are closed and before their runtime ends, because a cancelled
+    /// handler is polled once more.
     pub async fn finish(&self, clock: &mut impl Clock) {
         self.hub.cancel_all();
         handlers_ended(&self.hub.mailbox, clock).await;
@@ -174,7 +175,8 @@ impl HttpServer {
         self.hub.shared.lock().endpoint.sessions()
     }
 
-    /// Does what no connection does, for as long as it is polled: runs beside them, once.
+    /// Runs the background work of the server: reports of spawned handlers, and deadlines of
+    /// sessions. Never completes; run it in one task per server.
     pub async fn run_background(&self, clock: &mut impl Clock) {
         poll_fn(|context| {
             loop {
@@ -189,74 +191,75 @@ impl HttpServer {
     }
 }
 
-/// A visit of an exchange, which may be made again: the waker that it leaves, and what it does.
+/// A visit of an exchange to the endpoint, which may be repeated: the waker of the exchange, and
+/// the function to run.
 pub(super) struct EndpointVisit<'a> {
     pub(super) visitor: &'a EndpointWaker,
     pub(super) visits: &'a mut dyn FnMut(&mut Endpoint<EndpointWaker>),
 }
 
-/// Actions to take once nothing is locked.
+/// Actions to execute without the lock.
 struct DeferredActions {
-    /// Mostly it is one thing.
+    /// Usually there is only one action.
     first: Option<EndpointAction<EndpointWaker>>,
     others: VecDeque<EndpointAction<EndpointWaker>>,
-    /// Offer of the catalog, if the first action is a request that a handler owes the answer to.
+    /// The snapshot of the catalog, if the first action is a request that is still to be answered.
     offer: Option<CatalogSnapshot>,
-    /// True if whoever tends is to look sooner.
-    sooner: bool,
+    /// True if the background task must be woken for an earlier deadline.
+    wakes_background: bool,
 }
 
 impl ServerShared {
-    /// Has an exchange visit the endpoint. What a handler answers at once is there for it when
-    /// this returns.
+    /// Runs a visit of an exchange. Responses of handlers that complete at once are available to
+    /// the exchange when this returns.
     pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: EndpointVisit<'_>) {
-        let ((), todo) = self.share(|shared| (visit.visits)(&mut shared.endpoint));
-        self.act(now, todo, Some(&mut visit));
+        let ((), deferred) = self.share(|shared| (visit.visits)(&mut shared.endpoint));
+        self.act(now, deferred, Some(&mut visit));
     }
 
-    /// Does something with what is shared, and says what is to be done after that.
+    /// Calls `f` under the lock, and returns the actions to execute without it.
     fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, DeferredActions) {
         let mut shared = self.shared.lock();
         let result = f(&mut shared);
-        let Shared { endpoint, offer, tended, .. } = &mut *shared;
+        let Shared { endpoint, offer, background_due, .. } = &mut *shared;
         let first = endpoint.poll_action();
         let others = endpoint.take_actions();
         let offer = match &first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
-                // It may have been cancelled by what came with it.
+                // A later action may have cancelled the request.
                 let is_owed = others.is_empty() || endpoint.is_owed(request.reply.id());
                 is_owed.then(|| offer.clone())
             }
             _ => None,
         };
         let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
-        let sooner = due < *tended;
-        if sooner {
-            *tended = due;
+        let wakes_background = due < *background_due;
+        if wakes_background {
+            *background_due = due;
         }
-        (result, DeferredActions { first, others, offer, sooner })
+        (result, DeferredActions { first, others, offer, wakes_background })
     }
 
-    /// Does what is to be done; `visit` is by whom it was left.
+    /// Executes actions; `visit` is the visit that caused them.
     fn act(
         self: &Arc<Self>,
         now: Instant,
-        todo: DeferredActions,
+        deferred: DeferredActions,
         mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
-        if todo.sooner {
+        if deferred.wakes_background {
             self.mailbox.wake_driver();
         }
-        match todo.first {
+        match deferred.first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
-                if let Some(offer) = todo.offer {
+                if let Some(offer) = deferred.offer {
                     self.start(now, &offer, request, visit.as_deref_mut());
                 }
             }
             Some(action) => self.act_on(now, action, visit.as_deref_mut()),
             None => return,
         }
-        for action in todo.others {
+        for action in deferred.others {
             self.act_on(now, action, visit.as_deref_mut());
         }
     }
@@ -268,12 +271,12 @@ impl ServerShared {
         visit: Option<&mut EndpointVisit<'_>>,
     ) {
         match action {
-            // Whoever visits has seen what there is.
+            // The visitor itself needs no wake.
             EndpointAction::Wake(EndpointWaker(mailbox))
                 if visit.as_ref().is_some_and(|visit| Arc::ptr_eq(&visit.visitor.0, &mailbox)) => {}
-            EndpointAction::Wake(EndpointWaker(mailbox)) => mailbox.ask_for_visit(),
+            EndpointAction::Wake(EndpointWaker(mailbox)) => mailbox.request_visit(),
             EndpointAction::Event(ServerEvent::Request(request)) => {
-                // Another connection may have cancelled it meanwhile.
+                // Another connection may have cancelled the request by now.
                 let offer = {
                     let shared = self.shared.lock();
                     let is_owed = shared.endpoint.is_owed(request.reply.id());
@@ -305,7 +308,7 @@ impl ServerShared {
                 offer.end_session(session, handler);
             }
             ServerEvent::InputAnswered { input, answer } => {
-                let waker = self.shared.lock().questions.answer(input, answer);
+                let waker = self.shared.lock().input_requests.answer(input, answer);
                 wake(waker);
             }
             event => {
@@ -315,7 +318,7 @@ impl ServerShared {
                 if let Some(alarm) = event.alarm() {
                     alarmed(&alarm);
                 }
-                // It may do anything, and must not find the lock held.
+                // The callback may run any code, so call it without the lock.
                 let on_event = self.on_event.lock().clone();
                 if let Some(on_event) = on_event {
                     on_event(&event);
@@ -344,7 +347,7 @@ impl ServerShared {
             StartedJob::Pending(job) => {
                 let cancel = job.cancel();
                 self.running.lock().insert(about, cancel.clone());
-                // Or before it was among those that run.
+                // The request may have been cancelled before it was inserted into `running`.
                 if !self.shared.lock().endpoint.is_owed(about) {
                     self.running.lock().remove(&about);
                     cancel.set();
@@ -354,7 +357,8 @@ impl ServerShared {
         }
     }
 
-    /// Answers after what the handler has reported, and has whoever visits take the answer.
+    /// Responds after the reports of the handler, and repeats the visit so that it gets the
+    /// response.
     fn respond(
         self: &Arc<Self>,
         now: Instant,
@@ -362,8 +366,8 @@ impl ServerShared {
         outcome: Outcome,
         mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
-        let (leftover, todo) = self.share(|shared| {
-            let leftover = self.catch_up(now, shared);
+        let (leftover, deferred) = self.share(|shared| {
+            let leftover = self.apply_queued(now, shared);
             shared.endpoint.respond(now, reply, outcome);
             if let Some(visit) = &mut visit {
                 (visit.visits)(&mut shared.endpoint);
@@ -371,14 +375,14 @@ impl ServerShared {
             leftover
         });
         leftover.finish();
-        self.act(now, todo, visit);
+        self.act(now, deferred, visit);
     }
 
-    /// Does what has been reported. It is taken out and done under one lock: else somebody could
-    /// answer a request between the two, and what its handler has told before would be lost.
-    fn catch_up(&self, now: Instant, shared: &mut Shared) -> Leftover {
+    /// Applies the queued reports. They are taken and applied under one lock: otherwise a response
+    /// could overtake earlier reports of its handler, which would be lost.
+    fn apply_queued(&self, now: Instant, shared: &mut Shared) -> Leftover {
         match self.mailbox.take_commands() {
-            Some((commands, news)) => shared.catch_up(now, commands, news, &self.running),
+            Some((commands, news)) => shared.apply_queued(now, commands, news, &self.running),
             None => Leftover::default(),
         }
     }
@@ -390,20 +394,20 @@ impl ServerShared {
         }
     }
 
-    /// Does what is to be done, and says when there is more.
+    /// Processes pending work, and returns the time of the next deadline.
     fn turn(self: &Arc<Self>, now: Instant, waker: &Waker) -> Option<Instant> {
         self.mailbox.begin_turn(now, waker);
-        // What is left after that many rounds has the driver woken again.
+        // If work is left after these rounds, the driver is woken again.
         for _ in 0..TURN_ROUNDS {
-            let (leftover, todo) = self.share(|shared| {
-                shared.tended = Instant::NEVER;
+            let (leftover, deferred) = self.share(|shared| {
+                shared.background_due = Instant::NEVER;
                 if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
                     shared.endpoint.handle_timeout(now);
                 }
-                self.catch_up(now, shared)
+                self.apply_queued(now, shared)
             });
             leftover.finish();
-            self.act(now, todo, None);
+            self.act(now, deferred, None);
             if !self.mailbox.has_work() {
                 break;
             }
@@ -415,7 +419,7 @@ impl ServerShared {
 }
 
 impl Drop for ServerShared {
-    /// Tells the catalog, and handlers of sessions, that nobody waits for them.
+    /// Leaves the catalog, and cancels the handlers of sessions.
     fn drop(&mut self) {
         self.catalog.leave(&self.mailbox);
         self.mailbox.close();

@@ -1,8 +1,8 @@
-//! State that the connections of a server share, behind its lock: the endpoint, the offer, and the
-//! requests for input that clients have not answered.
+//! State that the connections of a server share, behind a lock: the endpoint, the catalog snapshot,
+//! and the requests for input that clients have not answered.
 //!
-//! In: what handlers and sessions have reported, and what has changed in the catalog. Out: what is to
-//! be done once nothing is locked.
+//! In: commands of handlers and sessions, and updates of the catalog. Out: values to drop and
+//! wakers to wake without the lock.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -13,7 +13,7 @@ use super::super::catalog::CatalogSnapshot;
 use super::super::commands::Commands;
 use super::super::lock::Lock;
 use super::super::service_mailbox::{Cancel, CatalogUpdate, Command};
-use super::super::session::Questions;
+use super::super::session::OpenInputRequests;
 use super::visitor::EndpointWaker;
 use mcp_proto::Instant;
 use mcp_proto::http::Endpoint;
@@ -22,13 +22,12 @@ use mcp_proto::server::ReplyId;
 pub(super) struct Shared {
     pub(super) endpoint: Endpoint<EndpointWaker>,
     pub(super) offer: CatalogSnapshot,
-    pub(super) questions: Questions,
-    /// Time at which the background task looks next.
-    pub(super) tended: Instant,
+    pub(super) input_requests: OpenInputRequests,
+    /// Time at which the background task runs next.
+    pub(super) background_due: Instant,
 }
 
-/// Values to drop and tasks to wake once nothing is locked. Handlers may run anything when they are
-/// dropped, and so may whoever is woken.
+/// Values to drop and tasks to wake without the lock. Both may run any code.
 #[derive(Default)]
 pub(super) struct Leftover {
     offer: Option<CatalogSnapshot>,
@@ -45,11 +44,16 @@ impl Leftover {
 
 impl Shared {
     pub(super) fn new(endpoint: Endpoint<EndpointWaker>, offer: CatalogSnapshot) -> Self {
-        Self { endpoint, offer, questions: Questions::default(), tended: Instant::NEVER }
+        Self {
+            endpoint,
+            offer,
+            input_requests: OpenInputRequests::default(),
+            background_due: Instant::NEVER,
+        }
     }
 
-    /// Does what has been reported.
-    pub(super) fn catch_up(
+    /// Applies queued commands and an update of the catalog.
+    pub(super) fn apply_queued(
         &mut self,
         now: Instant,
         commands: Commands,
@@ -58,7 +62,7 @@ impl Shared {
     ) -> Leftover {
         let offer = news.offer.map(|offer| self.take(now, offer));
         news.changes.publish(|change| match change {
-            // It was declared when it was published.
+            // The change was checked when it was published.
             Some(change) => drop(self.endpoint.publish(now, change)),
             None => self.endpoint.publish_all(now),
         });
@@ -75,7 +79,7 @@ impl Shared {
     ) -> Option<Waker> {
         let endpoint = &mut self.endpoint;
         match command {
-            // A handler that reports after its end, or backwards, is not worth an error.
+            // Errors are ignored, such as progress after the end of the request.
             Command::Notify(about, notification) => {
                 let _ = endpoint.notify(now, about, notification);
             }
@@ -87,13 +91,14 @@ impl Shared {
                 endpoint.respond(now, reply, outcome);
             }
             Command::Session(command) => {
-                return self.questions.apply_command(now, endpoint, *command, false);
+                return self.input_requests.apply_command(now, endpoint, *command, false);
             }
         }
         None
     }
 
-    /// The catalog has changed. Returns what is not offered any more.
+    /// Replaces the snapshot of the catalog if `offer` is newer. Returns the older one, to be
+    /// dropped.
     fn take(&mut self, now: Instant, offer: CatalogSnapshot) -> CatalogSnapshot {
         if offer.generation <= self.offer.generation {
             return offer;

@@ -1,7 +1,7 @@
-//! The verification of a token, on its way to a verdict.
+//! Running verification of a token.
 //!
-//! In: the future of a [`Verifier`](mcp_proto::resource_server::Verifier). Out: its verdict, and a
-//! wish for a visit whenever it can go on. A connection has one at most.
+//! In: the future of a [`Verifier`](mcp_proto::resource_server::Verifier). Out: its verdict; its
+//! wakes request a visit of the connection. A connection has at most one.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -31,7 +31,7 @@ impl Verifying {
         Self { number, verification: guarded(verification), waker }
     }
 
-    /// The verdict, once.
+    /// Returns the verdict, once.
     pub(super) fn poll(&mut self) -> Option<VerifiedToken> {
         let mut context = Context::from_waker(&self.waker);
         match self.verification.as_mut().poll(&mut context) {
@@ -46,14 +46,14 @@ struct VisitWaker(Arc<ServiceMailbox>);
 
 impl Wake for VisitWaker {
     fn wake(self: Arc<Self>) {
-        self.0.ask_for_visit();
+        self.0.request_visit();
     }
 }
 
-/// A verification that refuses if it panics.
+/// A verification that refuses the token if it panics.
 struct Guarded(Verification);
 
-/// The same verification, which refuses if it panics.
+/// Wraps a verification so that it refuses the token if it panics.
 pub(super) fn guarded(verification: Verification) -> Verification {
     Box::pin(Guarded(verification))
 }

@@ -1,9 +1,9 @@
-//! Address of a visitor of the endpoint.
+//! Waker of a visitor of the endpoint.
 
 use alloc::sync::Arc;
 
 use super::super::service_mailbox::ServiceMailbox;
 
-/// Finds the visitor of the endpoint again.
+/// Waker of a connection or exchange that has visited the endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointWaker(pub(in super::super) Arc<ServiceMailbox>);

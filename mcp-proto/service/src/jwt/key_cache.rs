@@ -1,11 +1,11 @@
-//! The keys of an issuer, fetched as rarely as possible.
+//! Cache of the keys of an issuer.
 //!
 //! | keys | token | last try | then |
 //! |---|---|---|---|
-//! | none yet | any | none | fetch |
-//! | there, older than an hour | any | a minute ago, or 5 s if it failed | fetch; use what is there if that fails |
-//! | there | known key | any | use it |
-//! | there | unknown key | a minute ago, or 5 s if it failed | fetch, and look again |
+//! | none | any | none | fetch |
+//! | older than 1 h | any | 1 min ago, or 5 s if it failed | fetch; if that fails, use the old keys |
+//! | newer | known key | any | use it |
+//! | newer | unknown key | 1 min ago, or 5 s if it failed | fetch, and look again |
 //! | any | unknown key | sooner | refuse the token; 503 if the last try failed |
 //! | any | any | running | wait for it |
 
@@ -22,13 +22,13 @@ use super::keys::VerifyingKey;
 use super::token::Jwt;
 use crate::lock::Lock;
 
-/// The least time between two fetches.
+/// The shortest time between two fetches.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// The least time between a fetch that failed and the next.
+/// The shortest time between a failed fetch and the next one.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// The time for which keys are used without a look at the set.
+/// The age at which keys are fetched again.
 const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// Keys with their source.
@@ -48,7 +48,7 @@ pub(super) enum KeyLookup {
 struct CacheState {
     keys: Vec<VerifyingKey>,
     fetched: Option<Duration>,
-    /// The end of the last fetch, and true if it failed.
+    /// Time of the end of the last fetch, and whether it failed.
     tried: Option<(Duration, bool)>,
     is_fetching: bool,
     waiting: Vec<Waker>,
@@ -66,7 +66,7 @@ impl KeyCache {
         Self { source, state: Lock::default() }
     }
 
-    /// The key of a token. `now` counts from the Unix epoch.
+    /// Finds the key of a token. `now` counts from the Unix epoch.
     pub(super) async fn find(&self, now: &(dyn Fn() -> Duration + Sync), token: &Jwt) -> KeyLookup {
         loop {
             let step = poll_fn(|context| {
@@ -120,7 +120,7 @@ impl Drop for Fetch<'_> {
 impl CacheState {
     fn next(&self, now: Duration, token: &Jwt) -> CacheStep {
         let key = VerifyingKey::of(&self.keys, token);
-        // A clock that was set back makes keys old.
+        // If the clock was set back, keys count as old.
         let age = self.fetched.map(|at| now.checked_sub(at).unwrap_or(MAX_AGE));
         let is_old = age.is_none_or(|age| age >= MAX_AGE);
         if let Some(key) = key.filter(|_| !is_old) {

@@ -1,4 +1,4 @@
-//! Places of the keys of an issuer.
+//! Sources of the keys of an issuer.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,11 +6,12 @@ use core::future::Future;
 use core::pin::Pin;
 use std::io;
 
-/// The keys of an issuer: a JSON Web Key Set, from wherever it is.
+/// A source of the keys of an issuer: a JSON Web Key Set.
 ///
-/// A function to a future of bytes is one. The adapters have one that fetches a URL.
+/// Implemented by async functions that return the bytes. The adapters have a source that fetches a
+/// URL.
 pub trait KeySource: Send + Sync {
-    /// Starts to fetch the set. Dropping the future gives up.
+    /// Fetches the set. Dropping the future cancels the fetch.
     fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
 }
 

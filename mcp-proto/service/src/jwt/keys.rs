@@ -1,8 +1,7 @@
-//! Keys of an issuer that verify signatures.
+//! Keys of an issuer, which verify signatures.
 //!
-//! In: a JSON Web Key Set. Out: the keys that are of use, each with its one algorithm. Keys for
-//! encryption, symmetric keys, those of unknown kinds, and those with a member of another type than it
-//! should have are left out.
+//! In: a JSON Web Key Set. Out: its usable keys, each with one algorithm. Keys for encryption,
+//! symmetric keys, keys of unknown kinds, and keys with a member of a wrong type are left out.
 //!
 //! [RFC 7517, section 4](https://www.rfc-editor.org/rfc/rfc7517#section-4)
 
@@ -15,7 +14,7 @@ use serde_json::Value;
 use super::algorithm::JwtAlgorithm;
 use super::token::Jwt;
 
-/// The number of keys of a set that are looked at.
+/// The most keys of a set that are read.
 const MAX_KEYS: usize = 64;
 
 /// A public key, and the algorithm that it is for.
@@ -60,7 +59,7 @@ impl VerifyingKey {
             None => usual,
             Some(name) => JwtAlgorithm::named(name)?,
         };
-        // RSA alone has two.
+        // Only RSA has two algorithms.
         let is_of_key =
             algorithm == usual || usual == JwtAlgorithm::Rs256 && algorithm == JwtAlgorithm::Ps256;
         let id = text("kid").map(String::from);
@@ -91,7 +90,7 @@ impl VerifyingKey {
     }
 }
 
-/// True if a key says that it verifies signatures, or nothing about its use.
+/// Returns whether a key may verify signatures: its use is that, or not restricted.
 fn is_for_signatures(jwk: &Value) -> bool {
     let verifies = |operations: &Value| {
         let operations = operations.as_array();

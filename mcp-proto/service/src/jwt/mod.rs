@@ -1,8 +1,8 @@
-//! Tokens that are JWTs, verified with the keys of their issuer.
+//! Verification of JWTs with the keys of their issuer.
 //!
-//! In: a token. Out: its claims, or a refusal that names a class: what is malformed, an unknown key, a
-//! wrong signature, a claim. Signatures are checked by the crate `jsonwebtoken`; which key and which
-//! algorithm may be used is decided here.
+//! In: a token. Out: its claims, or a refusal with the kind of fault: the format, an unknown key,
+//! the signature, a claim. The crate `jsonwebtoken` checks signatures; this module selects the key
+//! and the algorithm.
 //!
 //! | a token is refused if | because |
 //! |---|---|
@@ -10,12 +10,12 @@
 //! | its `alg` is not that of the key | `none`, HMAC with a public key, and other confusions are no algorithms of a key |
 //! | its `typ` is neither `JWT` nor `at+jwt` | an ID token of another kind is no access token |
 //! | it has `crit` | "If any of the listed extension Header Parameters are not understood […] the JWS is invalid" |
-//! | it has no `kid` and there are several keys of its algorithm | it would have to be tried |
+//! | it has no `kid` and there are several keys of its algorithm | keys are not tried one by one |
 //! | [`ClaimRules`] refuse it | it is for another server, has expired, … |
 //!
-//! Keys are fetched when the first token comes, after an hour, and when a token has an unknown
-//! `kid`. They are fetched at most once a minute, or 5 s after a failure. What is known stays in
-//! use while they cannot be fetched. Tokens that come meanwhile wait for the same fetch.
+//! Keys are fetched for the first token, after 1 h, and when a token has an unknown `kid`, but at
+//! most once a minute, or 5 s after a failure. Known keys stay in use while they cannot be fetched.
+//! Tokens that arrive during a fetch wait for it.
 //!
 //! [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515), [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517),
 //! [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725)
@@ -67,8 +67,8 @@ pub struct JwtVerifier {
 }
 
 impl JwtVerifier {
-    /// A verifier of tokens that keep `rules`, with the keys of their issuer. It allows RS256, ES256
-    /// and `EdDSA`.
+    /// A verifier of tokens that satisfy `rules`, with the keys of their issuer. It allows RS256,
+    /// ES256 and `EdDSA`.
     pub fn new(rules: ClaimRules, keys: impl KeySource + 'static) -> Self {
         Self {
             rules: Arc::new(rules),
@@ -78,14 +78,14 @@ impl JwtVerifier {
         }
     }
 
-    /// Sets the algorithms that are allowed.
+    /// Sets the allowed algorithms; default RS256, ES256 and `EdDSA`.
     #[must_use]
     pub fn algorithms(mut self, allowed: &[JwtAlgorithm]) -> Self {
         self.allowed = allowed.into();
         self
     }
 
-    /// Sets the clock: the time since the Unix epoch; default that of the system.
+    /// Sets the source of the time since the Unix epoch; default the system clock.
     #[must_use]
     pub fn clock(mut self, unix_time: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.unix_time = Arc::new(unix_time);

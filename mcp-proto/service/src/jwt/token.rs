@@ -14,10 +14,10 @@ use super::algorithm::JwtAlgorithm;
 /// The longest token, in bytes.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// The types that an access token may have; a token without one is taken for one.
+/// The allowed values of `typ`, which may be missing.
 const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
 
-/// A JWT whose header can be read and has nothing that must be understood.
+/// A JWT with a valid header, without critical extensions.
 #[derive(Debug)]
 pub(super) struct Jwt {
     pub(super) algorithm: JwtAlgorithm,
@@ -30,7 +30,7 @@ pub(super) struct Jwt {
 }
 
 impl Jwt {
-    /// Reads a token. Fails with a refusal that says what is wrong with its form.
+    /// Parses a token. Fails with a refusal that names the fault.
     pub(super) fn read(text: &str) -> Result<Self, TokenRefusal> {
         let malformed = || TokenRefusal::invalid("the token is no JWT");
         let mut parts = text.split('.');
@@ -65,7 +65,7 @@ impl Jwt {
     }
 }
 
-/// The members of a header that matter. A member that stands twice is an error.
+/// The used members of a header. Duplicate members are errors.
 #[derive(serde::Deserialize)]
 struct Header {
     alg: String,

@@ -1,6 +1,6 @@
-//! Limits of calls for each principal, as functions around handlers.
+//! Layers that limit the calls of each principal.
 //!
-//! Requests without a principal, as all are on a byte stream, share one limit.
+//! Requests without a principal share one limit, such as all requests on byte streams.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -14,8 +14,7 @@ use mcp_proto::{Duration, Instant};
 type Principal = Option<Arc<str>>;
 
 /// A function for [`Registry::around`](crate::Registry::around) that refuses calls of a principal
-/// beyond `calls` in `per`. As many may come at once; then one more whenever a `calls`th part of
-/// `per` has passed.
+/// beyond a rate of `calls` in `per`, with bursts of up to `calls`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,9 +26,9 @@ type Principal = Option<Arc<str>>;
 /// registry.around(HandlerKind::Tool, limit_rate(10, Duration::from_secs(1)));
 /// ```
 ///
-/// A refused tool has a result with `isError` that says when to try again; see
-/// [`HandlerRequest::refuse`]. A request that is repeated with input counts again. Zero calls are
-/// one.
+/// A refused tool call has a result with `isError` and the time to wait; see
+/// [`HandlerRequest::refuse`]. A request that is repeated with input counts again. Zero `calls`
+/// count as one.
 pub fn limit_rate(
     calls: u32,
     per: Duration,
@@ -42,7 +41,7 @@ pub fn limit_rate(
         let principal = request.context.peer().principal.clone();
         let wait = {
             let mut limits = limits.lock();
-            // Whose time has come has no calls to count.
+            // Entries in the past have no effect on the rate.
             limits.retain(|_, free_at| *free_at > now);
             let free_at = limits.get(&principal).copied().unwrap_or(now);
             let wait = free_at.duration_since(now).saturating_sub(burst);
@@ -61,9 +60,9 @@ pub fn limit_rate(
 }
 
 /// A function for [`Registry::around`](crate::Registry::around) that refuses calls of a principal
-/// while `calls` of the same principal run. A call that waits for input does not run.
+/// while `calls` of the same principal run. A call that waits for input does not count.
 ///
-/// A refused tool has a result with `isError`; see [`HandlerRequest::refuse`].
+/// A refused tool call has a result with `isError`; see [`HandlerRequest::refuse`].
 pub fn limit_concurrency(
     calls: usize,
 ) -> impl Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync + 'static {
@@ -82,7 +81,7 @@ pub fn limit_concurrency(
     }
 }
 
-/// A running call, which is counted until this is dropped.
+/// A running call; dropping it ends its count.
 struct Permit {
     running: Arc<Lock<BTreeMap<Principal, usize>>>,
     principal: Principal,

@@ -1,8 +1,7 @@
-//! Functions around the handlers of requests.
+//! Layers: functions around the handlers of requests.
 //!
-//! In: a request that is about to be handled. Out: its outcome. Registered by applications; called
-//! where handlers are called, outside of the checks of arguments. The first one that is registered
-//! is the outermost.
+//! In: a request before its handler. Out: its outcome. Applications register layers. They run
+//! outside of the validation of arguments; the first one that is registered is the outermost.
 
 mod limits;
 
@@ -55,7 +54,7 @@ impl HandlerKind {
     }
 }
 
-/// A request that is about to be handled. A function around handlers may change it.
+/// A request before its handler. A function around handlers may change it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HandlerRequest {
@@ -65,19 +64,19 @@ pub struct HandlerRequest {
     pub method: String,
     /// The declaration of the tool, for `tools/call`.
     pub tool: Option<Tool>,
-    /// The parameters, as they came. Handlers of resources and methods read these.
+    /// The parameters as received. Handlers of resources and methods use these.
     pub params: Json,
     /// The arguments of a tool or a prompt, or the variables of a resource template.
     pub arguments: Json,
     /// The context of the handler, with the peer.
     pub context: Context,
-    /// The time at which the request came, by the adapter's clock.
+    /// The time at which the request arrived, by the adapter's clock.
     pub received: Instant,
 }
 
 impl HandlerRequest {
-    /// An outcome that refuses the request: of a tool a result with `isError` and this text, so that
-    /// the model reads it; else a JSON-RPC error with -32603.
+    /// An outcome that refuses the request: for a tool a result with `isError` and this text, for
+    /// the model; else a JSON-RPC error with -32603.
     pub fn refuse(&self, text: impl Into<String>) -> Outcome {
         match self.kind {
             HandlerKind::Tool => tool_outcome(Ok(CallToolResult::error(text))),
@@ -89,7 +88,7 @@ impl HandlerRequest {
     }
 }
 
-/// The rest of the way to a handler: the other functions around it, then the handler itself.
+/// The inner functions around a handler, and the handler.
 pub struct Next {
     layers: Layers,
     at: usize,
@@ -140,9 +139,9 @@ pub(super) struct Layers(Arc<Vec<Layer>>);
 
 #[derive(Clone)]
 struct Layer {
-    /// The kind of the handlers that it is around; `None` for all.
+    /// The kind of its handlers; `None` for all.
     kind: Option<HandlerKind>,
-    /// The handlers of the mounted registry that it came with; `None` for all.
+    /// The handlers of the mounted registry that it comes from; `None` for all.
     mounted: Option<Arc<BTreeSet<HandlerId>>>,
     f: Arc<dyn Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync>,
 }
@@ -161,7 +160,7 @@ impl fmt::Debug for Layer {
 }
 
 impl Layers {
-    /// Layered call for a request of this method; `None` if no layer is around its handler.
+    /// The layered call for a request; `None` if no layer is around its handler.
     pub(super) fn around(
         &self,
         registry: &Registry,
@@ -185,8 +184,8 @@ impl Layers {
         })
     }
 
-    /// Adds the layers of a registry that is mounted, around these handlers of it alone. They are
-    /// inside of all others.
+    /// Adds the layers of a mounted registry, only around its `handlers`. They are inside of all
+    /// others.
     pub(super) fn mount(&mut self, other: &Self, handlers: BTreeSet<HandlerId>) {
         if other.0.is_empty() {
             return;
@@ -199,7 +198,7 @@ impl Layers {
         Arc::make_mut(&mut self.0).extend(mounted);
     }
 
-    /// Adds a layer, inside of those that are there but for the mounted ones.
+    /// Adds a layer, inside of the existing ones except the mounted ones.
     fn add(&mut self, layer: Layer) {
         let layers = Arc::make_mut(&mut self.0);
         let at = layers.iter().position(|layer| layer.mounted.is_some());
@@ -207,7 +206,7 @@ impl Layers {
     }
 }
 
-/// A call that functions are around.
+/// A call with its layers.
 pub(super) struct LayeredCall {
     layers: Layers,
     kind: HandlerKind,
@@ -235,14 +234,13 @@ impl LayeredCall {
 }
 
 impl Registry {
-    /// Puts a function around all handlers of a kind, those that are registered and those that will
-    /// be. It may log, time, limit, cache or refuse calls, or change arguments and results.
+    /// Adds a function around all handlers of a kind, also those that are registered later. It may
+    /// log, time, limit, cache or refuse calls, or change arguments and results.
     ///
-    /// The function is given each request and the rest of the way to its handler. It returns an
-    /// outcome: that of [`Next::run`], another one, or one without the handler. Of two functions
-    /// the one that was registered first is outside. A handler that asks for input runs again with
-    /// each answer, and so do the functions around it. The checks of
-    /// [`validate_all`](Self::validate_all) are inside.
+    /// The function gets each request and a [`Next`], and returns an outcome: that of [`Next::run`]
+    /// or another one. The function that was registered first is the outermost. A handler that
+    /// requests input runs again with each answer, and so do the functions around it. The
+    /// validation of [`validate_all`](Self::validate_all) is inside.
     ///
     /// ```
     /// use mcp_proto::types::Implementation;
@@ -264,7 +262,7 @@ impl Registry {
         self.add_layer(Some(kind), f)
     }
 
-    /// Puts a function around the handlers of all requests; see [`Registry::around`].
+    /// Adds a function around the handlers of all requests; see [`Registry::around`].
     pub fn around_all<F, Fut>(&mut self, f: F) -> &mut Self
     where
         F: Fn(HandlerRequest, Next) -> Fut + Send + Sync + 'static,

@@ -1,9 +1,9 @@
 //! Streams and functions that block, on threads of their own.
 //!
-//! In: what `std::io` reads and writes. Out: a [`Reader`], a [`Writer`], a future. No thread is
-//! waited for: a read from a terminal may never return, and must not keep the process alive.
+//! In: blocking readers, writers and functions. Out: a [`Reader`], a [`Writer`], a future. Threads
+//! are never joined: a read from a terminal may never return, and must not keep the process alive.
 //!
-//! Each thread has a channel of one place to its task, and waits while the place is taken; a
+//! Each thread has a channel with one slot to its task, and blocks while the slot is full; a
 //! [`Mailbox`] wakes the task.
 
 use alloc::boxed::Box;
@@ -25,7 +25,7 @@ use crate::{Duplex, Reader, Socket, Writer};
 /// The size of a buffer that a thread reads into, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// Reads ahead, one chunk, from a stream whose reads block.
+/// Reads a stream whose reads block, one chunk ahead.
 pub struct BlockingReader {
     /// `None` once it runs.
     thread: Option<Box<dyn FnOnce() + Send>>,
@@ -33,8 +33,8 @@ pub struct BlockingReader {
 }
 
 impl BlockingReader {
-    /// A reader whose first read starts a thread, which reads until the end, an error, or the end of
-    /// this reader.
+    /// A reader whose first read starts a thread. The thread reads until the end, an error, or the
+    /// drop of this reader.
     pub fn new(reader: impl Read + Send + 'static) -> Self {
         let (post, chunks) = channel();
         Self { thread: Some(Box::new(move || read_ahead(reader, &post))), chunks }
@@ -78,7 +78,7 @@ fn read_ahead(mut reader: impl Read, post: &Post<io::Result<Bytes>>) {
     }
 }
 
-/// Writes, one chunk at a time, to a stream whose writes block.
+/// Writes to a stream whose writes block, one chunk at a time.
 #[derive(Debug)]
 pub struct BlockingWriter {
     chunks: SyncSender<Bytes>,
@@ -87,13 +87,13 @@ pub struct BlockingWriter {
 }
 
 impl BlockingWriter {
-    /// Starts a thread that writes and flushes each chunk until the end of this writer.
+    /// Starts a thread that writes and flushes each chunk, until this writer is dropped.
     pub fn new(writer: impl Write + Send + 'static) -> Self {
         Self::with_end(writer, drop)
     }
 
-    /// [`BlockingWriter::new`], and the thread calls `end` at its end: on a socket, `end` stops the
-    /// thread that reads from it.
+    /// Like [`BlockingWriter::new`], but the thread calls `end` when it ends: for a socket, to stop
+    /// the thread that reads from it.
     pub fn with_end<W: Write + Send + 'static>(
         mut writer: W,
         end: impl FnOnce(W) + Send + 'static,
@@ -132,7 +132,7 @@ impl Writer for BlockingWriter {
     }
 }
 
-/// Runs a function that blocks on a thread of its own. Dropping the future does not stop it.
+/// Runs a blocking function on its own thread. Dropping the future does not stop the function.
 ///
 /// Fails if the function panics.
 pub async fn unblock<T: Send + 'static>(
@@ -141,20 +141,20 @@ pub async fn unblock<T: Send + 'static>(
     let (post, mut done) = channel();
     thread::spawn(move || post.send(f()));
     let done = poll_fn(|context| done.poll(context)).await;
-    done.unwrap_or_else(|| Err(io::Error::other("a function on a thread of its own has panicked")))
+    done.unwrap_or_else(|| Err(io::Error::other("a blocking function has panicked")))
 }
 
 fn channel<T>() -> (Post<T>, Inbox<T>) {
     let (values, receiver) = sync_channel(1);
-    let shared = Arc::<PoolShared>::default();
+    let shared = Arc::<ChannelShared>::default();
     (Post { values: Some(values), shared: shared.clone() }, Inbox { receiver, taken: 0, shared })
 }
 
 /// State that both ends of a channel share.
 #[derive(Debug, Default)]
-struct PoolShared {
+struct ChannelShared {
     arrivals: Mailbox<()>,
-    /// Counted before a value waits for its place.
+    /// Number of values sent; incremented before a value waits for the slot.
     sent: AtomicUsize,
 }
 
@@ -163,7 +163,7 @@ struct PoolShared {
 struct Inbox<T> {
     receiver: Receiver<T>,
     taken: usize,
-    shared: Arc<PoolShared>,
+    shared: Arc<ChannelShared>,
 }
 
 impl<T> Inbox<T> {
@@ -179,7 +179,7 @@ impl<T> Inbox<T> {
         })
     }
 
-    /// Returns whether every value that the thread has was taken.
+    /// Returns whether all sent values were taken.
     fn is_empty(&self) -> bool {
         self.shared.sent.load(Ordering::Acquire) == self.taken
     }
@@ -187,13 +187,13 @@ impl<T> Inbox<T> {
 
 /// The thread's end of a channel.
 struct Post<T> {
-    /// `None` when it is dropped.
+    /// `None` only while this is dropped.
     values: Option<SyncSender<T>>,
-    shared: Arc<PoolShared>,
+    shared: Arc<ChannelShared>,
 }
 
 impl<T> Post<T> {
-    /// Returns false if nobody takes it.
+    /// Sends a value; returns false if the task's end is dropped.
     fn send(&self, value: T) -> bool {
         self.shared.sent.fetch_add(1, Ordering::AcqRel);
         let is_sent = self.values.as_ref().is_some_and(|values| values.send(value).is_ok());

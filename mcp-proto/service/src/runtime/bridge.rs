@@ -1,4 +1,4 @@
-//! Bridges: the connections to the server are a child process or HTTP, and their tasks this runtime's.
+//! Bridges on a runtime, to a child process, over HTTP, or over a byte stream.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,16 +17,16 @@ use mcp_proto::Duration;
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum BridgeTarget {
-    /// A program, which is started for each connection.
+    /// A program that is started for each connection.
     Command(Command),
     /// A server over HTTP.
     Http(Box<HttpClientConfig>),
-    /// A server at the other end of a stream, which a function opens for each connection. If it
-    /// fails, the requests that wait are answered with -32603.
+    /// A server on a byte stream, which a function opens for each connection. If the function
+    /// fails, pending requests are answered with -32603.
     Stream(Arc<OpenStream>),
 }
 
-/// A stream that is read and written.
+/// A bidirectional byte stream.
 pub trait ByteStream: Reader + Writer + Send {}
 
 impl<T: Reader + Writer + Send> ByteStream for T {}
@@ -35,7 +35,7 @@ impl<T: Reader + Writer + Send> ByteStream for T {}
 pub type OpenStream = dyn Fn() -> io::Result<Box<dyn ByteStream>> + Send + Sync;
 
 impl BridgeTarget {
-    /// A server at the other end of a stream, which `open` opens for each connection.
+    /// A server on a byte stream, which `open` opens for each connection.
     pub fn stream<S: ByteStream + 'static>(
         open: impl Fn() -> io::Result<S> + Send + Sync + 'static,
     ) -> Self {
@@ -53,14 +53,14 @@ impl fmt::Debug for BridgeTarget {
     }
 }
 
-/// Returns a bridge to a server, whose [`Bridge::catalog`] is to be served. Nothing is started or
-/// connected before a client needs it.
+/// Returns a bridge to a server; serve its [`Bridge::catalog`]. The server is started, or connected
+/// to, when a client needs it.
 pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfig) -> Bridge {
     let (drives, spawns, sleeps) = (runtime.clone(), runtime.clone(), runtime.clone());
     let drive = move |client: Client| {
         let (runtime, target) = (drives.clone(), target.clone());
         let driving: Spawned = Box::pin(async move {
-            // The requests that wait are answered whatever it comes to.
+            // Errors are dropped: the end of the client answers pending requests.
             match target {
                 BridgeTarget::Command(command) => {
                     drop(run_command(&runtime, &client, &command).await);

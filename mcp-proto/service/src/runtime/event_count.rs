@@ -4,8 +4,8 @@
 //! a listener, its connections that have closed, and the end of a server's standard error are event
 //! counts.
 //!
-//! A future that waits is polled whenever its task does anything. It then reads the number and
-//! compares its waker; it takes the lock only for its first poll and for a new waker.
+//! A pending future is polled whenever its task runs. Such a poll only reads the number and
+//! compares wakers; only the first poll and a new waker take the lock.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -17,7 +17,7 @@ use core::task::{Context, Poll, Waker};
 
 use crate::lock::Lock;
 
-/// A number that only grows. Clones are the same number.
+/// A number that only grows. Clones share the number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventCount(Arc<EventCountShared>);
 
@@ -30,7 +30,7 @@ struct EventCountShared {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// By the value that each waits for, and by the number of the future.
+    /// Keyed by the awaited value and the number of the future.
     wakers: BTreeMap<(usize, u64), Waker>,
     futures: u64,
 }
@@ -40,12 +40,12 @@ impl EventCount {
         self.0.count.load(Ordering::Acquire)
     }
 
-    /// One more event has happened.
+    /// Adds one to the number.
     pub(super) fn advance(&self) {
         self.set(|count| count + 1);
     }
 
-    /// The number is at least `count`.
+    /// Raises the number to at least `count`.
     pub(super) fn advance_to(&self, count: usize) {
         self.set(|before| before.max(count));
     }
@@ -63,7 +63,7 @@ impl EventCount {
             let later = waiting.wakers.split_off(&(count.saturating_add(1), 0));
             mem::replace(&mut waiting.wakers, later)
         };
-        // Waking may run anything, and must not find the lock held.
+        // A waker may run any code, so wake without the lock.
         due.into_values().for_each(Waker::wake);
     }
 }
@@ -73,7 +73,7 @@ impl EventCount {
 pub(super) struct Reached {
     shared: Arc<EventCountShared>,
     count: usize,
-    /// The number of this future, and the waker that it has left.
+    /// The number of this future, and its registered waker.
     registered: Option<(u64, Waker)>,
 }
 
@@ -90,7 +90,7 @@ impl Future for Reached {
         }
         let (number, before) = {
             let mut waiting = self.shared.waiting.lock();
-            // It may have grown before the lock was taken.
+            // The number may have grown before the lock was taken.
             if self.shared.count.load(Ordering::Acquire) >= self.count {
                 return Poll::Ready(());
             }
@@ -102,7 +102,7 @@ impl Future for Reached {
             };
             (number, waiting.wakers.insert((self.count, number), waker.clone()))
         };
-        // Dropping a waker may run anything, too.
+        // Dropping a waker may run any code.
         drop(before);
         self.registered = Some((number, waker.clone()));
         Poll::Pending

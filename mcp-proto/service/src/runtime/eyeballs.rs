@@ -1,20 +1,20 @@
-//! Order and pace of the attempts to connect to the addresses of a host: Happy Eyeballs.
+//! Order and timing of the attempts to connect to the addresses of a host: Happy Eyeballs.
 //!
-//! In: addresses, in the order that the resolver prefers; the ends of attempts; time. Out: the next
-//! attempt; in the end the first connection, or the reasons of all failures. Called by
-//! [`race`](super::race::race), which owns the sockets.
+//! In: addresses, in the resolver's order of preference; failures of attempts; time. Out: the next
+//! attempt, or the errors of all attempts. Called by [`race`](super::race::race), which owns the
+//! sockets.
 //!
 //! | state | input | then |
 //! |---|---|---|
-//! | addresses are left | the beginning, [`ATTEMPT_DELAY`] after the last attempt, or the end of the last attempt that was open | the next attempt begins |
+//! | addresses are left | the start, [`ATTEMPT_DELAY`] after the last attempt, or the failure of the only open attempt | the next attempt begins |
 //! | addresses are left | an attempt fails, others are open | the next attempt begins at once |
-//! | none are left, attempts are open | an attempt fails | the others go on |
-//! | none are left, none is open | | it is over, with all failures |
-//! | any | an attempt succeeds | it is over; the others are dropped |
+//! | none are left, attempts are open | an attempt fails | the others continue |
+//! | none are left, none is open | | the race fails with all errors |
+//! | any | an attempt succeeds | the race succeeds; the others are dropped |
 //!
-//! The address families take turns, beginning with that of the first address, so that a family
-//! without a route costs one delay. The resolver gives all addresses at once: there is no delay
-//! between the two questions that it asks.
+//! The address families alternate, beginning with that of the first address, so that a family
+//! without a route costs one delay. The resolver returns all addresses at once, so the resolution
+//! delay of the RFC does not apply.
 //!
 //! [RFC 8305](https://www.rfc-editor.org/rfc/rfc8305)
 
@@ -27,7 +27,7 @@ use std::io;
 
 use mcp_proto::{Duration, Instant};
 
-/// Time after which an attempt that is still open gets company (RFC 8305, section 5).
+/// The time after which the next attempt begins while others are open (RFC 8305, section 5).
 pub(super) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// The attempts to connect to one host.
@@ -35,7 +35,7 @@ pub(super) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 pub(super) struct Attempts {
     waiting: VecDeque<SocketAddr>,
     open: usize,
-    /// The time of the next attempt, unless one fails before.
+    /// The time of the next attempt; a failure moves it to now.
     next: Instant,
     failures: Vec<(SocketAddr, io::Error)>,
 }
@@ -47,7 +47,7 @@ impl Attempts {
         Self { waiting, open: 0, next: now, failures: Vec::new() }
     }
 
-    /// The address of an attempt that begins now.
+    /// Returns the address of an attempt to begin now.
     pub(super) fn poll_attempt(&mut self, now: Instant) -> Option<SocketAddr> {
         if now < self.next && self.open > 0 {
             return None;
@@ -63,14 +63,14 @@ impl Attempts {
         (!self.waiting.is_empty()).then_some(self.next)
     }
 
-    /// An attempt has failed.
+    /// Records a failed attempt.
     pub(super) fn handle_failure(&mut self, now: Instant, address: SocketAddr, error: io::Error) {
         self.open = self.open.saturating_sub(1);
         self.next = now;
         self.failures.push((address, error));
     }
 
-    /// Returns whether no attempt is open, and none is to come.
+    /// Returns whether no attempt is open and no address is left.
     pub(super) fn is_over(&self) -> bool {
         self.open == 0 && self.waiting.is_empty()
     }
@@ -92,7 +92,7 @@ impl Attempts {
     }
 }
 
-/// The addresses, with the families in turn.
+/// The addresses, with alternating families.
 fn interleave(addresses: Vec<SocketAddr>) -> VecDeque<SocketAddr> {
     let Some(first) = addresses.first().copied() else { return VecDeque::new() };
     let is_of_first = |address: &SocketAddr| address.is_ipv6() == first.is_ipv6();
@@ -150,8 +150,8 @@ mod tests {
         let error = attempts.into_error();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
         let text = error.to_string();
-        let told = [a, b, c].map(|address| text.contains(&address.to_string()));
-        assert!(told == [true; 3] && text.contains("timed out"), "{text}");
+        let is_named = [a, b, c].map(|address| text.contains(&address.to_string()));
+        assert!(is_named == [true; 3] && text.contains("timed out"), "{text}");
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Servers over HTTP: a listener, its connections, and their end.
 //!
-//! In: connections of a [`Runtime`], and a future that says when to stop. Out: a task for each
-//! connection, and one for what belongs to none. All of them go through the same phases:
+//! In: connections of a [`Runtime`], and a future that completes to stop. Out: a task for each
+//! connection, and one for the background work of the server. All go through the same phases:
 //!
-//! | phase | connections | leaves by |
+//! | phase | connections | ends with |
 //! |---|---|---|
 //! | open | are accepted and served | `stop` |
-//! | [`STOPPING`] | answer what is in flight, and close | the last one, or `HttpServer::patience` |
+//! | [`STOPPING`] | answer requests in flight, and close | the last connection, or `HttpServer::patience` |
 //! | [`CUT`] | are dropped | |
 //!
-//! A server that is dropped cuts its connections.
+//! Dropping a server drops its connections.
 
 use core::convert::Infallible;
 use core::future::Future;
@@ -26,20 +26,22 @@ use mcp_proto::http::Config;
 const STOPPING: usize = 1;
 const CUT: usize = 2;
 
-/// The time until the server looks for room again if no connection has closed.
+/// The interval of the checks for room while no connection closes.
 const ROOM_PAUSE: Duration = Duration::from_millis(50);
 
-/// The time that connections have to be dropped once they are cut. One that is blocked by a handler
-/// takes longer; it is left behind.
+/// The time to wait until dropped connections are gone. A connection that a handler blocks takes
+/// longer, and is not waited for.
 const CUT_GRACE: Duration = Duration::from_millis(500);
 
 /// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
 ///
 /// Then no connection is accepted, streams that belong to no request end, subscriptions end with
-/// their result, and requests in flight get `Limits::drain` (2 s) to be answered. With
-/// `Limits::max_connections` open, or too many open files, an idle connection of the client that has
-/// most is closed; if none is idle, the next connection waits. Without the feature `tracing` a line
-/// on stderr says so, at most once in 10 s. Dropping this cuts all connections.
+/// their result, and requests in flight have `Limits::drain` (2 s) to be answered.
+///
+/// With `Limits::max_connections` open, or too many open files, an idle connection of the client
+/// with the most connections is closed. If none is idle, the next connection waits. Without the
+/// feature `tracing` this is reported on stderr, at most once in 10 s. Dropping the future drops
+/// all connections.
 ///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
@@ -52,7 +54,7 @@ pub async fn serve_http<R: Runtime>(
 ) {
     let mut clock = runtime.timer();
     let server = http_server(runtime, catalog, config);
-    let mut connections = Connections::new(runtime, &server);
+    let mut connections = ListenerConnections::new(runtime, &server);
     let accepting = async {
         loop {
             match runtime.accept(&listener).await {
@@ -76,8 +78,8 @@ pub async fn serve_http<R: Runtime>(
     server.finish(&mut clock).await;
 }
 
-/// Returns a server whose handlers of sessions, and whose tasks, are spawned on a runtime. Without the feature
-/// `tracing` its alarms are lines on standard error.
+/// Returns a server that spawns the handlers of sessions, and tasks, on `runtime`. Without the
+/// feature `tracing` its alarms are written to standard error.
 pub fn http_server<R: Runtime>(
     runtime: &R,
     catalog: impl Into<Catalog>,
@@ -87,7 +89,7 @@ pub fn http_server<R: Runtime>(
     host_tasks(runtime, &catalog);
     let runtime = runtime.clone();
     let server = HttpServer::new(catalog, config, random, move |handler| runtime.spawn(handler));
-    // With it, the event goes where the application wants.
+    // With `tracing`, the application chooses where alarms go.
     #[cfg(not(feature = "tracing"))]
     server.on_event(|event| {
         if let Some(alarm) = event.alarm() {
@@ -97,8 +99,8 @@ pub fn http_server<R: Runtime>(
     server
 }
 
-/// The connections of a listener. Dropping this cuts them.
-struct Connections<R> {
+/// The connections of a listener. Dropping this drops them.
+struct ListenerConnections<R> {
     runtime: R,
     server: HttpServer,
     phase: EventCount,
@@ -106,16 +108,16 @@ struct Connections<R> {
     closed: EventCount,
 }
 
-impl<R: Runtime> Connections<R> {
+impl<R: Runtime> ListenerConnections<R> {
     fn new(runtime: &R, server: &HttpServer) -> Self {
         let runtime = runtime.clone();
         let server = server.clone();
         let phase = EventCount::default();
-        let tended = server.clone();
+        let background = server.clone();
         let mut clock = runtime.timer();
         let cut = phase.reached(CUT);
         runtime.spawn(async move {
-            unless(pin!(cut), tended.run_background(&mut clock)).await;
+            unless(pin!(cut), background.run_background(&mut clock)).await;
         });
         Self { runtime, server, phase, opened: 0, closed: EventCount::default() }
     }
@@ -128,7 +130,7 @@ impl<R: Runtime> Connections<R> {
         self.runtime.spawn(serve_connection(closes, service, socket, clock, self.phase.clone()));
     }
 
-    /// Waits until one more connection may be served.
+    /// Waits until another connection may be served.
     async fn wait_for_room(&self, peer: SocketAddr, clock: &mut R::Timer) {
         loop {
             let closed = self.closed.count();
@@ -145,7 +147,7 @@ impl<R: Runtime> Connections<R> {
         unless(pin!(self.closed.reached(closed + 1)), sleep_until(clock, until)).await;
     }
 
-    /// Closes all connections, and cuts those that take too long.
+    /// Closes all connections, and drops those that take too long.
     async fn end(self, clock: &mut R::Timer) {
         for (phase, patience) in [(STOPPING, self.server.patience()), (CUT, CUT_GRACE)] {
             self.phase.advance_to(phase);
@@ -155,13 +157,13 @@ impl<R: Runtime> Connections<R> {
     }
 }
 
-impl<R> Drop for Connections<R> {
+impl<R> Drop for ListenerConnections<R> {
     fn drop(&mut self) {
         self.phase.advance_to(CUT);
     }
 }
 
-/// Serves one connection. Its errors concern no other one. `_closes` is dropped last.
+/// Serves one connection, and ignores its errors. `_closes` is dropped last.
 async fn serve_connection(
     _closes: AdvanceOnDrop,
     mut service: Service<HttpLink>,

@@ -1,9 +1,9 @@
-//! The trait [`Runtime`], and everything that adapters do with one: written once, for every runtime.
+//! The trait [`Runtime`], and the servers and clients that run on any implementation of it.
 //!
 //! In: an implementation of [`Runtime`]: a timer, tasks, connections, child processes. Out: servers
 //! and clients over byte streams, child processes and HTTP. `mcp-tokio` and `mcp-async-std`
-//! implement it and export these functions with their runtime filled in; the example
-//! `thread_runtime` of this crate implements it with threads of the standard library.
+//! implement the trait and export these functions for their runtime. The example `thread_runtime`
+//! of this crate implements it with threads of the standard library.
 //!
 //! | function | uses of the runtime |
 //! |---|---|
@@ -12,12 +12,12 @@
 //! | [`serve_http`] | timer, tasks for connections, [`Runtime::accept`] |
 //! | [`run`], [`connect`] | timer; `connect` one task |
 //! | [`run_command`], [`connect_command`] | the same, [`Runtime::start`], [`Runtime::spawn_reader`] |
-//! | [`bridge`()] | tasks, and those of the function that connects |
+//! | [`bridge`()] | timer, tasks, and the uses of the function that connects |
 //! | [`run_http`], [`connect_http`] | the same as `run` and `connect`, [`Runtime::resolve`], [`Runtime::connect`] |
 //!
-//! `run_*` drive a client in the task of the caller until the conversation has ended. `connect_*`
-//! return once the server is known. Until then they drive the client in the task of the caller, so
-//! that dropping them ends it. After that a task of its own drives the client.
+//! `run_*` drive a client in the caller's task until the conversation has ended. `connect_*` return
+//! once the client is connected. Until then they drive the client in the caller's task, so that
+//! dropping the future closes the client. After that a spawned task drives it.
 
 mod blocking;
 mod bridge;
@@ -63,9 +63,9 @@ pub use process::{Process, connect_command, run_command};
 pub use standard::standard_stream;
 pub use stream::serve;
 
-/// A runtime: everything that servers and clients need from an executor and its reactor.
+/// A runtime: the services of an executor and its reactor that servers and clients need.
 ///
-/// A value of it has an epoch, from which all of its timers count. Clones share the epoch.
+/// Each value has an epoch, from which its timers count. Clones share the epoch.
 pub trait Runtime: Clone + Send + Sync + 'static {
     /// A clock with one timer.
     type Timer: Clock + Send + 'static;
@@ -73,33 +73,33 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     type Socket: Socket + Unpin + 'static;
     /// A listening TCP socket. Dropping it closes it.
     type Listener: Send + Sync;
-    /// A server that was started.
+    /// A child process.
     type Child: Child;
 
     /// Returns a timer whose clock counts from the epoch of this value.
     fn timer(&self) -> Self::Timer;
 
-    /// Runs a future to its end in a task of its own.
+    /// Runs a future to its end in another task.
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static);
 
     /// Returns whether [`serve`] spawns handlers that are pending after their first poll. If not,
-    /// they take turns in the task that serves.
+    /// they run in the task that serves.
     fn spawns_handlers(&self) -> bool {
         true
     }
 
     /// Runs a future that reads the standard error of a server and calls a function of the
-    /// application with each line. Other tasks may wait for the server while it goes on, so the
-    /// future must not depend on them.
+    /// application with each line. Other tasks may wait for the server meanwhile, so the future
+    /// must run independently of them.
     ///
-    /// Fails if there is no place to run it.
+    /// Fails if the future cannot be run.
     fn spawn_reader(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         self.spawn(future);
         Ok(())
     }
 
-    /// Finds the addresses of a name, in the order in which the system prefers them; by default on a
-    /// thread of its own. Dropping the future gives up.
+    /// Resolves a host name to addresses, in the system's order of preference; by default on a
+    /// separate thread. Dropping the future cancels the lookup.
     fn resolve(
         &self,
         name: &str,
@@ -109,13 +109,13 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         unblock(move || Ok(name.to_socket_addrs()?.collect()))
     }
 
-    /// Connects to an address. The connection sends small writes at once (`TCP_NODELAY`): else the end
-    /// of a request might wait for the acknowledgement of its beginning. Dropping the future gives
-    /// up. Clients have several of these at the same time, for the addresses of one host (RFC 8305).
+    /// Connects to an address. Set `TCP_NODELAY`: otherwise the end of a request might wait for the
+    /// acknowledgement of its beginning. Dropping the future cancels the attempt. Clients run
+    /// several attempts concurrently, for the addresses of one host (RFC 8305).
     fn connect(&self, address: SocketAddr)
     -> impl Future<Output = io::Result<Self::Socket>> + Send;
 
-    /// Accepts a connection, which sends small writes at once. Dropping the future loses none.
+    /// Accepts a connection, with `TCP_NODELAY`. Dropping the future must not lose a connection.
     fn accept(
         &self,
         listener: &Self::Listener,
@@ -125,13 +125,13 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// [`Stderr::stdio`](crate::Stderr::stdio) as its standard error.
     fn start(&self, command: &Command) -> io::Result<Self::Child>;
 
-    /// Reads a pipe, which may be made non-blocking; by default on a thread of its own.
+    /// Reads a pipe, which may be made non-blocking; by default on a separate thread.
     #[cfg(unix)]
     fn pipe_reader(&self, pipe: File) -> io::Result<BoxReader> {
         Ok(Box::new(BlockingReader::new(pipe)))
     }
 
-    /// Writes to a pipe, which may be made non-blocking; by default on a thread of its own.
+    /// Writes to a pipe, which may be made non-blocking; by default on a separate thread.
     #[cfg(unix)]
     fn pipe_writer(&self, pipe: File) -> io::Result<BoxWriter> {
         Ok(Box::new(BlockingWriter::new(pipe)))
@@ -146,22 +146,23 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     }
 }
 
-/// A child process. Dropped, it is reaped once it has exited; [`Process`] kills it first.
+/// A child process. After a drop the process must be reaped once it has exited; [`Process`] kills
+/// it before.
 pub trait Child: Send + 'static {
     /// The process id, as long as the process is not reaped.
     fn id(&self) -> Option<u32>;
 
-    /// Its standard output, to read, and its standard input, to write; once.
+    /// Takes its standard output, to read, and its standard input, to write.
     fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>>;
 
-    /// Its standard error, if it is a pipe; once.
+    /// Takes its standard error, if it is a pipe.
     fn take_stderr(&mut self) -> Option<BoxReader>;
 
     /// Waits for the exit of the process and reaps it.
     fn wait(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + Send;
 }
 
-/// 128 random bits. Session ids and the spread of retries come from them.
+/// Returns 128 random bits, for session ids and the spread of retries.
 fn random() -> [u8; 16] {
     let mut bytes = [0; 16];
     #[expect(clippy::expect_used, reason = "nothing is safe on a system without randomness")]

@@ -1,7 +1,7 @@
-//! Connections to the first address of a host that answers.
+//! Connection to the first address of a host that accepts.
 //!
 //! In: addresses, a function that connects to one, a clock. Out: the first connection; the other
-//! attempts are dropped. `eyeballs` decides when which attempt begins.
+//! attempts are dropped. `eyeballs` schedules the attempts.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -17,9 +17,9 @@ use crate::Clock;
 /// The most addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 32;
 
-/// Connects to one of these addresses, with `connect`.
+/// Connects to one of `addresses`, with `connect`.
 ///
-/// Fails with the reasons of all attempts, and if there is no address.
+/// Fails with the errors of all attempts, or if there is no address.
 pub(super) async fn race<T, F>(
     mut clock: impl Clock,
     mut addresses: Vec<SocketAddr>,
@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// End of an attempt to connect, so many milliseconds after its beginning.
+    /// End of an attempt to connect, after this many milliseconds.
     #[derive(Clone, Copy, Debug)]
     enum Fate {
         Answers(u64),
@@ -182,11 +182,11 @@ mod tests {
         }
     }
 
-    /// Time that passes when everybody waits for it.
+    /// A clock that only advances when all futures wait for it.
     #[derive(Default)]
     struct VirtualClock {
         now: Cell<Instant>,
-        /// The times that are waited for.
+        /// The times that futures wait for.
         due: RefCell<Vec<Instant>>,
     }
 

@@ -1,10 +1,10 @@
-//! Standard input and output, each taken for what it is.
+//! Standard input and output, opened by their kind.
 //!
-//! | kind | read and written |
+//! | kind | read and written by |
 //! |---|---|
-//! | pipe | by [`Runtime::pipe_reader`] and [`Runtime::pipe_writer`] |
-//! | socket | by [`Runtime::unix_stream`] |
-//! | file, terminal, anything else without readiness | on a thread of its own |
+//! | pipe | [`Runtime::pipe_reader`] and [`Runtime::pipe_writer`] |
+//! | socket | [`Runtime::unix_stream`] |
+//! | file, terminal, anything else without readiness | a separate thread |
 
 use alloc::boxed::Box;
 use std::io;
@@ -14,7 +14,7 @@ use crate::{BoxReader, BoxWriter, Duplex};
 
 /// Standard input, to read, and standard output, to write.
 ///
-/// Fails if the system does not say what they are, or if the runtime cannot use them.
+/// Fails if their kind cannot be read, or if the runtime cannot use them.
 pub fn standard_stream<R: Runtime>(runtime: &R) -> io::Result<Duplex<BoxReader, BoxWriter>> {
     #[cfg(unix)]
     let (reader, writer) = (unix::reader(runtime)?, unix::writer(runtime)?);
@@ -57,9 +57,8 @@ mod unix {
 
     /// A standard stream that has readiness.
     enum Ready {
-        /// Opened again where the system permits that: other processes (the shell, a `2>&1`) may
-        /// share the description that this process was given, and do not expect that it becomes
-        /// non-blocking.
+        /// Reopened where the system permits that. Other processes (the shell, a `2>&1`) may share
+        /// the inherited file description, and do not expect it to become non-blocking.
         Pipe(File),
         Socket(UnixStream),
     }

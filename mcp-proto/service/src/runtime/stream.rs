@@ -1,6 +1,6 @@
 //! Services on byte streams.
 //!
-//! In: a service, a stream, a clock, and a future that says when to stop. Out: the end of the
+//! In: a service, a stream, a clock, and a future that completes to stop. Out: the end of the
 //! conversation. [`Stoppable`] is the [`Io`] of [`drive`] for all runtimes.
 
 use core::future::{Future, poll_fn};
@@ -15,12 +15,12 @@ use crate::{Catalog, Clock, Drive, Io, Reader, Service, TaskHost, Writer, drive}
 use mcp_proto::server::Config;
 use mcp_proto::{Duration, Instant};
 
-/// Serves the peer at the other end of a stream until it ends, or until `stop` completes.
+/// Serves a peer on a byte stream until the stream ends or `stop` completes.
 ///
-/// Then requests in flight get `Limits::drain` to be answered, and cancelled handlers 500 ms to
+/// Then requests in flight have `Limits::drain` to be answered, and cancelled handlers 500 ms to
 /// end. A peer that stops reading ends the connection without an error.
 ///
-/// Fails with what reading or writing failed with.
+/// Fails with the error of a read or a write.
 pub async fn serve<R: Runtime>(
     runtime: &R,
     catalog: impl Into<Catalog>,
@@ -51,7 +51,7 @@ pub(super) fn host_tasks<R: Runtime>(runtime: &R, catalog: &Catalog) {
     catalog.tasks().host(host);
 }
 
-/// Drives a service on a stream until the conversation has ended; it is told to stop when `stop`
+/// Drives a service on a stream until the conversation has ended; stops the service when `stop`
 /// completes.
 pub(super) async fn drive_until(
     service: &mut impl Drive,
@@ -78,23 +78,23 @@ pub(super) async fn unless<T>(
     .await
 }
 
-/// Waits until it is `at`.
+/// Waits until the time `at`.
 pub(super) async fn sleep_until(clock: &mut impl Clock, at: Instant) {
     poll_fn(|context| clock.poll_timer(context, at)).await;
 }
 
-/// Returns whether the environment variable `MCP_WIRE` asks for the conversation on standard error.
-#[expect(clippy::disallowed_methods, reason = "it is for a look from outside of the application")]
+/// Returns whether `MCP_WIRE=1` is set, to show the conversation on standard error.
+#[expect(clippy::disallowed_methods, reason = "it is a switch for debugging")]
 pub(super) fn shows_wire() -> bool {
     std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1")
 }
 
-/// Writes a line to standard error. A conversation does not depend on whether that works.
+/// Writes a line to standard error, and ignores errors.
 pub(super) fn to_stderr(line: &str) {
     drop(writeln!(io::stderr(), "{line}"));
 }
 
-/// A stream with a clock and a wish to stop.
+/// A stream with a clock and a future that completes to stop.
 struct Stoppable<'a, S, C, F> {
     stream: &'a mut S,
     clock: &'a mut C,

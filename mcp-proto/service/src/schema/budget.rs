@@ -1,9 +1,9 @@
-//! JSON values as the validator sees them, each visit counted.
+//! JSON values that count the visits of the validator.
 //!
-//! The validator has no bound of its own, and some schemas make it visit a value very often. So the
-//! values count: when the [`Steps`] are spent, every value reads as `null`, nothing is nested any
-//! more, and the validator comes to its end soon. Its verdict is void then, and so is each error
-//! that it made afterwards: an error holds a copy of its value, which is the mark here.
+//! The validator has no bound, and some schemas make it visit a value very often. So the values
+//! count visits. When the [`Steps`] are spent, every value reads as `null` without children, and
+//! the validator soon ends. Its result is void then, and so is each error that it created after
+//! that. An error has a copy of its value, which is used as the mark.
 
 use alloc::borrow::Cow;
 use alloc::borrow::ToOwned;
@@ -26,7 +26,7 @@ impl Steps {
         Self(AtomicUsize::new(count))
     }
 
-    /// Takes some, and says whether there were enough.
+    /// Takes steps; returns false if there were not enough.
     fn take(&self, count: usize) -> bool {
         let take = |left: usize| Some(left.saturating_sub(count));
         self.0
@@ -44,7 +44,7 @@ pub(super) fn is_sound(error: &jsonschema::ValidationError<'_>) -> bool {
     **error.instance() == Value::Bool(true)
 }
 
-/// The representation, as the validator calls it.
+/// The JSON representation for the validator.
 pub(super) struct Counting;
 
 /// A value, and the visits that are left.
@@ -65,7 +65,7 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// The values in a value, itself among them. It is nested at most 128 deep.
+/// Number of values in a value, including itself. Recursive: the depth is at most 128.
 fn size(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 1 + elements.iter().map(size).sum::<usize>(),
@@ -74,7 +74,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// A name of a member, as a value of its own.
+/// The name of a member, as a value.
 pub(super) struct Name {
     value: Value,
     steps: Steps,
@@ -150,7 +150,7 @@ impl<'a> Node<'a, Counting> for Counted<'a> {
             && cmp::equal(self.value, expected)
     }
 
-    /// Value for the error that has it: only whether the steps were spent.
+    /// The value for an error: false if the steps were spent.
     fn to_value(&self) -> Cow<'a, Value> {
         Cow::Owned(Value::Bool(!self.steps.are_spent()))
     }
@@ -188,7 +188,7 @@ impl<'a> Object<'a, Counting> for Members<'a> {
     }
 }
 
-/// The members of an object, one after the other.
+/// The members of an object, as an iterator.
 pub(super) struct MembersIter<'a> {
     members: map::Iter<'a>,
     steps: &'a Steps,
@@ -228,7 +228,7 @@ impl<'a> Array<'a, Counting> for Elements<'a> {
     }
 }
 
-/// The elements of an array, one after the other.
+/// The elements of an array, as an iterator.
 pub(super) struct ElementsIter<'a> {
     elements: slice::Iter<'a, Value>,
     steps: &'a Steps,

@@ -1,9 +1,9 @@
-//! Bounds of a schema that a peer has sent.
+//! Limits for schemas of peers.
 //!
 //! Keywords such as `allOf` and `$ref` apply other subschemas to the same value. A few lines of
-//! them can make the validator apply millions of subschemas to one value, or go as deep as it has
-//! stack. So the subschemas that one value meets are counted before the schema is compiled. What
-//! applies to the parts of a value is bounded by the visits of a check.
+//! them can make the validator apply millions of subschemas to one value, or overflow its stack. So
+//! the subschemas that apply to one value are counted before the schema is compiled. For the
+//! children of a value, the visits of a check are limited.
 //!
 //! [Specification: Composition-Keyword Resource Use](https://modelcontextprotocol.io/specification/2026-07-28/basic#composition-keyword-resource-use)
 
@@ -21,7 +21,7 @@ use mcp_proto::schema::SchemaError;
 /// The most bytes of a schema.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The most subschemas that apply to the same value inside of each other.
+/// The deepest nesting of subschemas that apply to the same value.
 const MAX_DEPTH: usize = 32;
 
 /// The most subschemas that apply to one value.
@@ -35,7 +35,7 @@ pub(super) fn check_size(schema: &Json) -> Result<(), SchemaError> {
     }
 }
 
-/// Fails if a value can meet too many subschemas.
+/// Fails if too many subschemas can apply to one value.
 pub(super) fn check(root: &Value) -> Result<(), SchemaError> {
     let mut schemas = Vec::new();
     collect(root, &mut schemas);
@@ -56,7 +56,7 @@ pub(super) fn check(root: &Value) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// All objects of a document; the root is the first. Each may be a schema.
+/// Collects all objects of a document, the root first. Each may be a schema.
 fn collect<'a>(value: &'a Value, schemas: &mut Vec<&'a Map<String, Value>>) {
     match value {
         Value::Object(members) => {
@@ -68,7 +68,7 @@ fn collect<'a>(value: &'a Value, schemas: &mut Vec<&'a Map<String, Value>>) {
     }
 }
 
-/// A document, and what is known of its subschemas.
+/// A document, and the counts of its subschemas.
 struct Cost<'a> {
     root: &'a Value,
     anchors: BTreeMap<&'a str, &'a Map<String, Value>>,
@@ -78,8 +78,8 @@ struct Cost<'a> {
 }
 
 impl<'a> Cost<'a> {
-    /// The subschemas that apply where this one does, itself among them. A schema that applies
-    /// itself to the same value is as deep as can be.
+    /// Number of subschemas that apply to a value together with this one, including itself. A
+    /// schema that applies itself to the same value exceeds the depth.
     fn count(
         &mut self,
         schema: &'a Map<String, Value>,
@@ -127,8 +127,8 @@ impl<'a> Cost<'a> {
         Ok(applied)
     }
 
-    /// The schema that a reference names; `None` if there is none, which the compiler refuses, or if
-    /// it is `true` or `false`.
+    /// The schema that a reference names. `None` if there is none, which the compiler reports, or
+    /// if it is `true` or `false`.
     fn target(&self, reference: &str) -> Result<Option<&'a Map<String, Value>>, SchemaError> {
         let Some(fragment) = reference.strip_prefix('#') else {
             return Err(too_complex(

@@ -1,8 +1,8 @@
-//! The members that may have been meant by others, where a value does not fit a schema.
+//! Suggestions for misspelt members, where a value does not fit a schema.
 //!
-//! In: the schema, the value, and where an object of the value lacks a member or has one too many.
-//! Out: the misspelt members of that object: those that the schema does not know, and that are
-//! nearly one which the object does not have. Called after a value was found not to fit.
+//! In: the schema, the value, and an error about a missing or an additional member of an object.
+//! Out: the misspelt members of that object: members that the schema does not define, and that are
+//! similar to an absent one. Called only for values that do not fit.
 
 use alloc::vec::Vec;
 

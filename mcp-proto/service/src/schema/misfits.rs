@@ -4,17 +4,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The most characters of a part of a text.
+/// The longest part of a text, in characters.
 const MAX_CHARACTERS: usize = 200;
 
 /// Places where a value does not fit a schema, at most 8, each with the reason.
 ///
-/// Its text has one part for each, such as `/tags/1: expected a string; /city: is required`, and at
-/// most 4 KiB.
+/// The text lists all of them, such as `/tags/1: expected a string; /city: is required`, in at most
+/// 4 KiB.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Misfits {
     pub(super) list: Vec<Misfit>,
-    /// There are more than these.
+    /// True if there are more places than listed.
     pub(super) more: bool,
 }
 
@@ -22,14 +22,15 @@ pub struct Misfits {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Misfit {
-    /// The place, as a JSON Pointer into the value, cut after 200 characters; empty for the whole.
+    /// The place, as a JSON Pointer into the value, cut after 200 characters; empty for the whole
+    /// value.
     pub path: String,
     /// Reason for the misfit, cut after 200 characters and an explanation.
     pub reason: String,
 }
 
 impl Misfits {
-    /// The whole value does not fit.
+    /// A misfit of the whole value.
     pub(super) fn whole(reason: &str) -> Self {
         let misfit = Misfit { path: String::new(), reason: reason.into() };
         Self { list: alloc::vec![misfit], more: false }
@@ -62,7 +63,7 @@ impl fmt::Display for Misfits {
 
 impl core::error::Error for Misfits {}
 
-/// The beginning of a text.
+/// Cuts a text after 200 characters.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_CHARACTERS).and_then(|(at, _)| text.get(..at)) {
         Some(beginning) => alloc::format!("{beginning}…"),

@@ -1,15 +1,15 @@
-//! JSON Schemas of tools, compiled to validators, the supported dialects and portable schemas.
+//! JSON Schemas of tools: validators, supported dialects, and portable schemas.
 //!
 //! | part | feature | job |
 //! |---|---|---|
 //! | [`Dialect`] | | reads `$schema`; a registry refuses tools with other dialects |
-//! | [`check_portability`] | | finds what some hosts reject |
+//! | [`check_portability`] | | finds keywords that some hosts reject |
 //! | `tool` | `validate` | `ToolSchemas`: checks arguments and structured content |
-//! | `validator` | `validate` | one compiled schema, and the bounds of a check |
-//! | `budget` | `validate` | JSON values as the validator sees them, each visit counted |
-//! | `cost` | `validate` | the bounds of a schema that a peer has sent |
+//! | `validator` | `validate` | one compiled schema, and the limits of a check |
+//! | `budget` | `validate` | JSON values that count the visits of the validator |
+//! | `cost` | `validate` | limits for schemas of peers |
 //! | `reason` | `validate` | the text of a misfit |
-//! | `hints` | `validate` | members that were misspelt |
+//! | `hints` | `validate` | suggestions for misspelt members |
 //!
 //! [Specification: JSON Schema Usage](https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage)
 

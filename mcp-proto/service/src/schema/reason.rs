@@ -1,7 +1,7 @@
-//! The text of a misfit: where a value does not fit a schema, and why.
+//! Texts of misfits: where and why a value does not fit a schema.
 //!
-//! In: the errors of the validator. Out: [`Misfits`], within a bound. Values are not repeated, so
-//! that a text never holds a secret that the schema does not hold.
+//! In: the errors of the validator. Out: [`Misfits`] of limited length. A text never contains
+//! values, which may be secret.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -14,15 +14,15 @@ use super::budget::is_sound;
 use super::hints::Hints;
 use super::misfits::{Misfit, Misfits, cut};
 
-/// The most misfits that are told at once.
+/// The most misfits in one text.
 const MAX_MISFITS: usize = 8;
 
-/// Nested alternatives that are searched for the nearest one.
+/// The deepest nesting of alternatives that are searched for the nearest one.
 const MAX_NESTED: usize = 3;
 
-/// The first errors of a check, told; `None` if there is none that is sound.
+/// The first errors of a check; `None` if no error is sound.
 ///
-/// Misspelt members follow, as far as there is room.
+/// Hints for misspelt members follow, up to the limit.
 pub(super) fn misfits<'a>(
     errors: impl Iterator<Item = ValidationError<'a>>,
     hints: &Hints<'_>,
@@ -42,7 +42,7 @@ pub(super) fn misfits<'a>(
     if list.is_empty() { None } else { Some(Misfits { list, more: errors.next().is_some() }) }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "the reasons of the others are told elsewhere")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "`reason` handles the other kinds")]
 fn misfit(error: &ValidationError<'_>, nested: usize) -> Misfit {
     let mut path = error.instance_path().to_string();
     let reason = match error.kind() {
@@ -57,7 +57,7 @@ fn misfit(error: &ValidationError<'_>, nested: usize) -> Misfit {
     Misfit { path: cut(&path), reason }
 }
 
-/// Text that says what is expected in place of the value.
+/// Text about the expected value.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the others do not happen with these options")]
 fn reason(kind: &ValidationErrorKind, nested: usize) -> String {
     use ValidationErrorKind as Kind;
@@ -118,7 +118,7 @@ fn unexpected_members(names: &[String]) -> String {
     alloc::format!("has members that the schema does not allow: {}", cut(&names.join(", ")))
 }
 
-/// The alternative whose fault is the deepest is the one that was meant, most likely.
+/// The alternative with the deepest error is most likely the intended one.
 fn none_of(keyword: &str, alternatives: &[Vec<ValidationError<'static>>], nested: usize) -> String {
     let text = alloc::format!("fits no schema of `{keyword}`");
     let first =

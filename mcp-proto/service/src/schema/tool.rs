@@ -1,4 +1,4 @@
-//! The schemas of a tool, compiled.
+//! Compiled schemas of a tool.
 
 use super::misfits::Misfits;
 use super::validator::{Trust, Validator};
@@ -8,9 +8,8 @@ use mcp_proto::types::{CallToolResult, Tool};
 
 /// The compiled schemas of a tool: `inputSchema`, and `outputSchema` if there is one.
 ///
-/// A client compiles the tool that a server lists and checks what the server returns, as the
-/// specification recommends; a server has its registry do both
-/// ([`Registry::validate`](crate::Registry::validate)).
+/// A client compiles the schemas of a listed tool and checks the results of the server, as the
+/// specification recommends. On a server use [`Registry::validate`](crate::Registry::validate).
 ///
 /// ```
 /// use mcp_proto::Json;
@@ -30,9 +29,9 @@ use mcp_proto::types::{CallToolResult, Tool};
 /// ```
 ///
 /// A `$ref` to another document is never fetched, and fails at compilation. `format` is an
-/// annotation and not checked. Patterns run on an engine whose time is linear in the text, without
-/// look-around and back-references. A check visits at most 1,000,000 values, and a value to be
-/// checked holds at most 100,000.
+/// annotation and not checked. Patterns run in linear time, without look-around and
+/// back-references. A check visits at most 1,000,000 values; a checked value may have at most
+/// 100,000 values.
 #[derive(Debug)]
 pub struct ToolSchemas {
     input: Validator,
@@ -47,10 +46,10 @@ impl ToolSchemas {
         Self::compile(tool, Trust::Ours)
     }
 
-    /// Compiles the schemas of a tool that a peer lists. The schemas are bounded, so that each
-    /// check is. A schema has at most 64 KiB. At most 32 references and other keywords that apply
-    /// to the same value may be nested, and one value may meet at most 10,000 subschemas. A
-    /// reference is a pointer (`#/…`) or names an anchor.
+    /// Compiles the schemas of a tool that a peer lists, within limits that also bound each check.
+    /// A schema has at most 64 KiB. At most 32 keywords that apply to the same value, such as
+    /// references, may be nested, and at most 10,000 subschemas may apply to one value. A reference
+    /// is a pointer (`#/…`) or names an anchor.
     ///
     /// Fails with [`SchemaError::TooComplex`] beyond that, and as [`ToolSchemas::of`] does.
     pub fn of_peer(tool: &Tool) -> Result<Self, SchemaError> {
@@ -67,15 +66,15 @@ impl ToolSchemas {
 
     /// Checks the arguments of a call.
     ///
-    /// Fails with what does not fit, at most 8 places of it.
+    /// Fails with the places that do not fit, at most 8.
     pub fn check_arguments(&self, arguments: &Json) -> Result<(), Misfits> {
         self.input.check(arguments)
     }
 
-    /// Checks the structured content of a result. A result with `isError` need not have any, and is
-    /// not checked; nor is a result of a tool without `outputSchema`.
+    /// Checks the structured content of a result. A result with `isError` is not checked, nor is a
+    /// result of a tool without `outputSchema`.
     ///
-    /// Fails with what does not fit, at most 8 places of it.
+    /// Fails with the places that do not fit, at most 8.
     pub fn check_result(&self, result: &CallToolResult) -> Result<(), Misfits> {
         self.check_content(result.is_error, result.structured_content.as_ref())
     }

@@ -1,16 +1,16 @@
-//! One compiled schema, and the bounds of a check.
+//! A compiled schema, and the limits of a check.
 //!
-//! In: a schema, once; then values. Out: nothing, or [`Misfits`].
+//! In: a schema; values to check. Out: [`Misfits`] of values that do not fit.
 //!
 //! | step | bound | beyond it |
 //! |---|---|---|
 //! | read the value | [`MAX_VALUES`] values, depth 128 | a misfit |
 //! | decide | [`MAX_STEPS`] visits | a misfit |
-//! | find the places | [`MAX_EXPLAIN_STEPS`] visits, [`MAX_NAMES`] bytes of names on a path | what was found until then, or a misfit without a place |
+//! | find the places | [`MAX_EXPLAIN_STEPS`] visits, [`MAX_NAMES`] bytes of names on a path | the places found so far, or a misfit without a place |
 //!
-//! The validator remembers what it decided of a value, and collects places without remembering: so
-//! it decides first, and has less time for the places. An error holds its path, so that long names
-//! would be copied for each.
+//! The validator memoizes its decisions about values, but not while it collects places. So it
+//! decides first, and has fewer visits for the places. Each error has a copy of its path, so long
+//! names are limited.
 
 use alloc::string::ToString;
 use core::fmt;
@@ -27,19 +27,19 @@ use mcp_proto::Json;
 use mcp_proto::schema::Dialect;
 use mcp_proto::schema::SchemaError;
 
-/// The most values, members and elements counted, that a value to be checked may hold.
+/// The most values in a value to be checked, including members and elements.
 const MAX_VALUES: usize = 100_000;
 
-/// The most visits of values while it is decided whether a value fits.
+/// The most visits to decide whether a value fits.
 const MAX_STEPS: usize = 1_000_000;
 
-/// The most visits while the places of misfits are looked for.
+/// The most visits to find the places of misfits.
 const MAX_EXPLAIN_STEPS: usize = 10_000;
 
-/// The most bytes of the names that lead to a value, if its place is to be told.
+/// The most bytes of names on a path, if places are reported.
 const MAX_NAMES: usize = 2 * 1024;
 
-/// The most bytes of a compiled pattern, and of what its engine keeps while it runs.
+/// The most bytes of a compiled pattern, and of the cache of its engine.
 const MAX_PATTERN_BYTES: usize = 256 * 1024;
 
 /// The origin of a schema.
@@ -47,14 +47,14 @@ const MAX_PATTERN_BYTES: usize = 256 * 1024;
 pub(super) enum Trust {
     /// This program.
     Ours,
-    /// The server at the other end.
+    /// The peer.
     Peer,
 }
 
-/// A schema, compiled.
+/// A compiled schema.
 pub(super) struct Validator {
     compiled: jsonschema::Validator<Counting>,
-    /// Its text, to look up names in.
+    /// The schema, to look up names.
     schema: Json,
 }
 
@@ -62,7 +62,7 @@ impl Validator {
     pub(super) fn compile(schema: &Json, trust: Trust) -> Result<Self, SchemaError> {
         let draft = match Dialect::of(schema)? {
             Dialect::Draft07 => jsonschema::Draft::Draft7,
-            // The default, which `Dialect::of` takes a schema for that names none.
+            // The default of `Dialect::of` for a schema that names none.
             _ => jsonschema::Draft::Draft202012,
         };
         let invalid = |reason: &str| SchemaError::Invalid { reason: cut(reason) };
@@ -110,7 +110,7 @@ impl Validator {
         }
     }
 
-    /// The places of a value that does not fit.
+    /// Finds the places where a value does not fit.
     fn explain(&self, value: &Value) -> Misfits {
         let unknown = || Misfits::whole("does not fit, and is too large to say where");
         if longest_names(value) > MAX_NAMES {
@@ -129,7 +129,7 @@ impl fmt::Debug for Validator {
     }
 }
 
-/// An upper bound of the values in a JSON text, without reading it.
+/// An upper bound of the number of values in a JSON text, without parsing it.
 fn count_values(text: &[u8]) -> usize {
     let mut count = 1;
     let mut in_string = false;
@@ -146,7 +146,7 @@ fn count_values(text: &[u8]) -> usize {
     count
 }
 
-/// The most bytes of names that lead to one value. A value is nested at most 128 deep.
+/// The most bytes of names on a path in this value. Recursive: the depth is at most 128.
 fn longest_names(value: &Value) -> usize {
     match value {
         Value::Array(elements) => elements.iter().map(longest_names).max().unwrap_or(0),

@@ -1,4 +1,4 @@
-//! Futures of what came of the verbs of a session.
+//! Futures of the methods of a session.
 
 use alloc::borrow::Cow;
 use alloc::string::ToString;
@@ -20,7 +20,7 @@ use mcp_proto::UsageError;
 use mcp_proto::server::ReplyId;
 use mcp_proto::types::InputRequest;
 
-/// A notification that was sent: whether that went well, to be awaited if that matters.
+/// The result of a notification. The notification is sent whether or not this is awaited.
 #[derive(Debug)]
 pub struct Sent(Sending);
 
@@ -35,7 +35,7 @@ impl Sent {
         Self(Sending::Waiting(slot))
     }
 
-    /// A value could not be written.
+    /// The failure of a value that cannot be serialized.
     pub(super) fn not_json(name: &str) -> Self {
         Self(Sending::Failed(UsageError::NotJson { name: name.into() }.into()))
     }
@@ -52,25 +52,25 @@ impl Future for Sent {
     }
 }
 
-/// The answer of a client to what it is asked for, to be awaited: an `R`. The client is asked when
-/// it is first polled; dropping it withdraws the request (`notifications/cancelled`).
-#[must_use = "the client is asked when this is awaited"]
+/// A request to a client: a future of its answer, an `R`. The first poll sends the request;
+/// dropping the future cancels it (`notifications/cancelled`).
+#[must_use = "the request is sent when this is awaited"]
 pub struct Answer<R> {
     session: Session,
     state: AnswerState,
     decode: fn(&Json) -> Result<R, serde_json::Error>,
 }
 
-/// A question to a client.
-struct UnsentQuestion {
+/// A request to a client that is not sent.
+struct UnsentRequest {
     request: InputRequest,
-    /// The request for whose sake it is asked.
+    /// The client's request that this request is about.
     about: Option<ReplyId>,
     timeout: Option<Duration>,
 }
 
 enum AnswerState {
-    New(UnsentQuestion),
+    New(UnsentRequest),
     Pending { slot: Arc<AnswerSlot<Json>>, method: Cow<'static, str> },
     Over,
 }
@@ -81,30 +81,30 @@ impl<R> Answer<R> {
         request: InputRequest,
         decode: fn(&Json) -> Result<R, serde_json::Error>,
     ) -> Self {
-        let state = AnswerState::New(UnsentQuestion { request, about: None, timeout: None });
+        let state = AnswerState::New(UnsentRequest { request, about: None, timeout: None });
         Self { session: session.clone(), state, decode }
     }
 
-    /// Sets how long the client may take, from when it is asked; default
+    /// Sets the longest time for the answer, counted from when the request is sent; default
     /// [`Limits::input_timeout`](mcp_proto::Limits::input_timeout).
     pub fn timeout(mut self, set: Duration) -> Self {
-        if let AnswerState::New(question) = &mut self.state {
-            question.timeout = Some(set);
+        if let AnswerState::New(unsent) = &mut self.state {
+            unsent.timeout = Some(set);
         }
         self
     }
 
-    /// Asks for the sake of a request that the same client waits for. Over HTTP it is asked on the
-    /// stream of that request, so that it need not have a GET stream.
+    /// Relates the request to one that the same client waits for. Over HTTP it is sent on the
+    /// stream of that request, so that the client needs no GET stream.
     pub fn about(mut self, context: &RequestContext) -> Self {
-        if let AnswerState::New(question) = &mut self.state {
-            question.about = Some(context.about());
+        if let AnswerState::New(unsent) = &mut self.state {
+            unsent.about = Some(context.about());
         }
         self
     }
 
-    fn start(&mut self, question: UnsentQuestion) {
-        let UnsentQuestion { request, about, timeout } = question;
+    fn start(&mut self, unsent: UnsentRequest) {
+        let UnsentRequest { request, about, timeout } = unsent;
         let (ticket, slot) = AnswerSlot::new();
         self.state = AnswerState::Pending { slot, method: request.method_name() };
         let session = self.session.id;
@@ -115,10 +115,10 @@ impl<R> Answer<R> {
 impl<R> Future for Answer<R> {
     type Output = Result<R, SessionError>;
 
-    /// After it was ready it is ready with [`SessionError::Closed`].
+    /// Returns [`SessionError::Closed`] if it is polled again after its result.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match mem::replace(&mut self.state, AnswerState::Over) {
-            AnswerState::New(question) => self.start(question),
+            AnswerState::New(unsent) => self.start(unsent),
             state @ (AnswerState::Pending { .. } | AnswerState::Over) => self.state = state,
         }
         let AnswerState::Pending { slot, method } = &self.state else {

@@ -1,4 +1,4 @@
-//! Commands of sessions, on their way to the service.
+//! Commands of sessions to the service.
 
 use core::task::Waker;
 
@@ -9,8 +9,8 @@ use mcp_proto::Json;
 use mcp_proto::server::{InputId, Notification, ReplyId, SessionRef};
 use mcp_proto::types::InputRequest;
 
-/// Command from a session to the service. A command that is dropped reports that the session is
-/// gone. To drop it says that there is none.
+/// Command from a session to the service. A command that is dropped fails with
+/// [`SessionError::Closed`].
 #[derive(Debug)]
 pub(in super::super) enum SessionCommand {
     Notify {
@@ -20,28 +20,28 @@ pub(in super::super) enum SessionCommand {
     },
     Ask {
         session: SessionRef,
-        /// The request for whose sake the client is asked.
+        /// The client's request that this request is about.
         about: Option<ReplyId>,
         request: InputRequest,
-        /// `Limits::input_timeout`, unless it is said.
+        /// Default `Limits::input_timeout`.
         timeout: Option<Duration>,
         ticket: Ticket<Json>,
     },
-    /// Nobody waits for the answer any more.
+    /// The future of the answer was dropped.
     Cancel(InputId),
 }
 
 impl SessionCommand {
-    /// The peer for which it counts as a message that waits.
+    /// The peer whose queue this command counts for.
     pub(in super::super) fn counts_for(&self) -> Option<usize> {
         match self {
             Self::Notify { session, .. } | Self::Ask { session, .. } => Some(session.scope()),
-            // There is one for each question at most.
+            // There is at most one for each request.
             Self::Cancel(_) => None,
         }
     }
 
-    /// Fails it; returns whom to wake once nothing is locked.
+    /// Fails the command. The caller must wake the returned waker without a lock.
     #[must_use]
     pub(in super::super) fn refuse(self, error: SessionError) -> Option<Waker> {
         match self {

@@ -1,4 +1,4 @@
-//! The reasons for which nothing is sent to a session, or no answer comes.
+//! Errors of sessions.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -8,23 +8,22 @@ use mcp_proto::ErrorData;
 use mcp_proto::UsageError;
 use mcp_proto::server::InputFailure;
 
-/// The reason for which a [`Session`](super::Session) was not sent something, or has not answered.
+/// The reason why a message to a [`Session`](super::Session) was not sent, or got no answer.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The session has ended, or its connection, or the server.
     Closed,
-    /// Too much waits for the client: more than 1 MiB that it has not read, or 1,024 messages that
-    /// the service has not taken.
+    /// The client has more than 1 MiB of unread output, or 1,024 messages wait for the service.
     Full,
-    /// It cannot be sent to this client: its era, its revision, its capabilities, the bound of
-    /// requests that it has not answered (`Limits::max_in_flight`), or what is to be sent.
+    /// The message cannot be sent to this client: because of its era, revision or capabilities, of
+    /// `Limits::max_in_flight` unanswered requests, or because the message is invalid.
     NotSent(UsageError),
     /// The client answered with an error.
     Refused(ErrorData),
     /// The client did not answer in time.
     TimedOut,
-    /// The client's answer is not what was asked for.
+    /// The client's answer does not fit the request.
     InvalidAnswer {
         /// The method of the request.
         method: Cow<'static, str>,
@@ -34,7 +33,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// The reason for which a request to the client has no answer.
+    /// The error for a request to the client that has no answer.
     pub(super) fn unanswered(failure: InputFailure, method: Cow<'static, str>) -> Self {
         match failure {
             InputFailure::Refused(error) => Self::Refused(error),
@@ -58,7 +57,7 @@ impl fmt::Display for SessionError {
         match self {
             Self::Closed => f.write_str("the session has ended"),
             Self::Full => f.write_str(
-                "the client is sent nothing more: more than 1 MiB is unread, or 1,024 messages wait",
+                "the queue of the client is full: more than 1 MiB of output or 1,024 messages",
             ),
             Self::NotSent(error) => write!(f, "nothing is sent to the client: {error}"),
             Self::Refused(error) => write!(f, "the client refused: {error}"),

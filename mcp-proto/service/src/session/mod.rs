@@ -1,24 +1,24 @@
-//! Messages that an application sends to a legacy client outside of its requests.
+//! Messages of an application to a legacy client, outside of the client's requests.
 //!
-//! In: verbs of an application, from a handler, from the handler of a notification, or later. Out:
-//! commands for the service, and futures of what came of them. A [`Session`] keeps nothing alive.
+//! In: calls of an application, in a handler or later. Out: commands for the service, and futures
+//! of their results. A [`Session`] keeps nothing alive.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `answer` | the futures |
 //! | `command` | the commands |
-//! | `slot` | the place where a future and the service meet |
-//! | `questions` | the requests that clients have not answered, at the service |
-//! | `scope` | the machines that can do it |
-//! | `error` | the reasons for which it fails |
+//! | `slot` | the results, shared by futures and the service |
+//! | `input_requests` | the requests that clients have not answered |
+//! | `scope` | the machines that execute the commands |
+//! | `error` | the errors |
 //!
 //! | a future is ready | with |
 //! |---|---|
 //! | the machine refuses the command | [`SessionError::NotSent`] |
-//! | too much waits for the client | [`SessionError::Full`] |
+//! | the client has too much unread output | [`SessionError::Full`] |
 //! | a notification is passed to the machine | `Ok` |
 //! | the client answers | `Ok`, [`SessionError::Refused`] or [`SessionError::InvalidAnswer`] |
-//! | its time is over | [`SessionError::TimedOut`] |
+//! | its timeout expires | [`SessionError::TimedOut`] |
 //! | the session, its connection or its server ends | [`SessionError::Closed`] |
 //!
 //! [Specification: Messages](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation)
@@ -26,7 +26,7 @@
 mod answer;
 mod command;
 mod error;
-mod questions;
+mod input_requests;
 mod scope;
 mod slot;
 
@@ -48,19 +48,19 @@ use mcp_proto::types::{
 pub use answer::{Answer, Sent};
 pub(super) use command::SessionCommand;
 pub use error::SessionError;
-pub(super) use questions::Questions;
+pub(super) use input_requests::OpenInputRequests;
 pub use scope::SessionScope;
 use slot::AnswerSlot;
 
-/// A legacy client, to be sent something outside of its requests: notifications, and requests for
-/// input. From [`Context::session`](super::Context::session) or
+/// The session of a legacy client, for notifications and requests for input outside of the client's
+/// requests. See [`Context::session`](super::Context::session) and
 /// [`Registry::session_notification`](crate::Registry::session_notification).
 ///
-/// Cheap to clone; it may be kept for as long as one likes, and keeps neither the connection nor
-/// the server. Over HTTP all messages go out on the stream of the client's GET. They wait for one
+/// Cheap to clone. A session may be stored without keeping the connection or the server alive. Over
+/// HTTP all messages are sent on the stream of the client's GET, and queued while there is none,
 /// within [`Limits::max_replay_events`](mcp_proto::Limits::max_replay_events) and
 /// [`Limits::max_replay_bytes`](mcp_proto::Limits::max_replay_bytes). A message that is dropped
-/// then is no error here, and a request for input times out.
+/// beyond these limits is no error; a request for input then times out.
 ///
 /// ```
 /// use mcp_proto::Json;
@@ -78,11 +78,11 @@ use slot::AnswerSlot;
 /// }
 /// ```
 ///
-/// All verbs fail with [`SessionError`]. Those that ask need a client that declares the capability
-/// and has sent `notifications/initialized`, and a revision that has the request.
+/// All methods fail with [`SessionError`]. Requests need a client that declares the capability and
+/// has sent `notifications/initialized`, and a revision that defines the request.
 #[derive(Clone)]
 pub struct Session {
-    /// Handlers may keep a session, and the mailbox keeps handlers.
+    /// Weak, because handlers may store a session, and the mailbox owns the handlers.
     mailbox: Weak<ServiceMailbox>,
     id: SessionRef,
 }
@@ -97,10 +97,10 @@ impl Session {
         self.id
     }
 
-    /// Sends a notification, whether or not the future is awaited. A log message that is less severe
-    /// than the client wants is not sent, and that is no error.
+    /// Sends a notification, whether or not the future is awaited. A log message below the client's
+    /// level is not sent, without an error.
     ///
-    /// Fails, beside what [`SessionError`] says, as
+    /// Fails with [`SessionError`], and as
     /// [`Server::notify_session`](mcp_proto::server::Server::notify_session) does.
     pub fn notify(&self, notification: Notification) -> Sent {
         let (ticket, slot) = AnswerSlot::new();
@@ -108,8 +108,8 @@ impl Session {
         Sent::new(slot)
     }
 
-    /// Sends a log message: a string, or any other value; see [`Session::notify`]. `logger` is the
-    /// part of the server that says it.
+    /// Sends a log message: a string, or any other value; see [`Session::notify`]. `logger` names
+    /// the part of the server that logs.
     ///
     /// Fails with [`UsageError::Undeclared`](mcp_proto::UsageError::Undeclared) without
     /// [`Registry::logging`](crate::Registry::logging), and with
@@ -123,8 +123,8 @@ impl Session {
         self.notify(Notification::Log(message))
     }
 
-    /// Sends `notifications/elicitation/complete`: what a user was to do at a URL is done. Clients of
-    /// 2025-11-25 alone get it, and to others nothing is sent; see [`Session::notify`].
+    /// Sends `notifications/elicitation/complete`: the user has finished at a URL. Only clients of
+    /// 2025-11-25 get it, nothing is sent to others; see [`Session::notify`].
     ///
     /// [Specification: Elicitation, Completion](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation)
     pub fn elicitation_complete(&self, elicitation_id: &str) -> Sent {
@@ -134,14 +134,14 @@ impl Session {
         self.notify(Notification::Other { method, params })
     }
 
-    /// Asks for the client's roots.
+    /// Requests the client's roots.
     ///
     /// [Specification: Roots](https://modelcontextprotocol.io/specification/2025-11-25/client/roots)
     pub fn list_roots(&self) -> Answer<ListRootsResult> {
         Answer::new(self, InputRequest::list_roots(), Json::decode)
     }
 
-    /// Asks the user. What a form is filled in with is not checked; see
+    /// Requests input of the user. The values of a form are not checked; see
     /// [`ElicitRequestFormParams::check`](mcp_proto::types::ElicitRequestFormParams::check).
     ///
     /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
@@ -149,7 +149,7 @@ impl Session {
         Answer::new(self, InputRequest::Elicit(params.into()), Json::decode)
     }
 
-    /// Asks the client's model.
+    /// Requests a message of the client's model.
     ///
     /// [Specification: Sampling](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling)
     pub fn create_message(
@@ -159,13 +159,13 @@ impl Session {
         Answer::new(self, params.into(), Json::decode)
     }
 
-    /// Asks for any input, whose answer stays as it came.
+    /// Sends any request for input; the answer is not decoded.
     pub fn request(&self, request: InputRequest) -> Answer<InputResponse> {
         Answer::new(self, request, |answer| Ok(answer.clone().into()))
     }
 
     fn command(&self, command: SessionCommand) {
-        // Without a service the command is dropped, and says so to its future.
+        // Without a service the command is dropped, which fails its future.
         if let Some(mailbox) = self.mailbox.upgrade() {
             mailbox.session_command(Box::new(command));
         }

@@ -1,4 +1,4 @@
-//! The machines that send something outside of requests, as the service knows them.
+//! Trait of the machines that send messages to sessions.
 
 use mcp_proto::UsageError;
 use mcp_proto::http::Endpoint;
@@ -7,9 +7,10 @@ use mcp_proto::stdio::Connection;
 use mcp_proto::types::InputRequest;
 use mcp_proto::{Binding, Duration, Instant};
 
-/// A machine that has sessions of legacy clients; without one of its own it has none.
+/// A machine with sessions of legacy clients. The default methods are for machines without
+/// sessions.
 pub trait SessionScope {
-    /// Sends a notification about no request.
+    /// Sends a notification that concerns no request.
     fn notify_session(
         &mut self,
         _now: Instant,
@@ -19,7 +20,7 @@ pub trait SessionScope {
         Err(UsageError::NoServerRequests)
     }
 
-    /// Asks for input about a request or none, for `Limits::input_timeout` unless `timeout` says it.
+    /// Requests input, about a request or none. Default timeout: `Limits::input_timeout`.
     fn request_input(
         &mut self,
         _now: Instant,
@@ -31,13 +32,13 @@ pub trait SessionScope {
         Err(UsageError::NoServerRequests)
     }
 
-    /// Withdraws a request for input.
+    /// Cancels a request for input.
     fn cancel_input(&mut self, _now: Instant, _input: InputId) -> Result<(), UsageError> {
         Err(UsageError::NoServerRequests)
     }
 }
 
-/// It has one peer.
+/// A stream has one peer: `session` is ignored.
 impl SessionScope for Connection<Server> {
     fn notify_session(
         &mut self,

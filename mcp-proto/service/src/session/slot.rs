@@ -1,12 +1,12 @@
-//! The place where a future of a session and the service meet.
+//! Results of commands, shared by a future of a session and the service.
 //!
 //! | state | next |
 //! |---|---|
-//! | waiting, its request for input out or not | settled, by the service; over, when the future is dropped |
+//! | waiting, with its request for input sent or not | settled, by the service; over, when the future is dropped |
 //! | settled | over, when the future takes the result or is dropped |
 //!
-//! The service holds a [`Ticket`], and to drop it settles the slot with
-//! [`SessionError::Closed`]: no future waits for a service that is gone.
+//! The service has a [`Ticket`]. Dropping the ticket settles the slot with
+//! [`SessionError::Closed`], so that no future waits for a service that is gone.
 
 use alloc::sync::Arc;
 use core::mem;
@@ -24,21 +24,21 @@ pub(super) struct AnswerSlot<T>(Mailbox<AnswerSlotState<T>>);
 
 #[derive(Debug)]
 enum AnswerSlotState<T> {
-    /// For the service; then for the client, if the request has an id.
+    /// For the service, or for the client if the request has an id.
     Waiting(Option<InputId>),
     Settled(Outcome<T>),
-    /// Nobody waits.
+    /// The future is dropped or has taken the result.
     Over,
 }
 
 impl<T> AnswerSlot<T> {
-    /// A slot, with what settles it.
+    /// A slot and the ticket that settles it.
     pub(super) fn new() -> (Ticket<T>, Arc<Self>) {
         let slot = Arc::new(Self(Mailbox::new(AnswerSlotState::Waiting(None))));
         (Ticket(slot.clone()), slot)
     }
 
-    /// The result; if there is none, `waker` is woken then.
+    /// The result; if there is none yet, `waker` is woken when there is.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Outcome<T>> {
         self.0.poll(waker, |state| match mem::replace(state, AnswerSlotState::Over) {
             AnswerSlotState::Waiting(input) => {
@@ -50,14 +50,14 @@ impl<T> AnswerSlot<T> {
         })
     }
 
-    /// Nobody waits any more. Returns the request to withdraw, if one is out.
+    /// Handles the drop of the future. Returns the request to cancel, if it was sent.
     pub(super) fn abandon(&self) -> Option<InputId> {
-        let before = self.0.look(|state| mem::replace(state, AnswerSlotState::Over));
+        let before = self.0.with(|state| mem::replace(state, AnswerSlotState::Over));
         if let AnswerSlotState::Waiting(input) = before { input } else { None }
     }
 
     fn settle(&self, outcome: Outcome<T>) -> Option<Waker> {
-        self.0.put_asleep(|state| {
+        self.0.put_without_wake(|state| {
             let AnswerSlotState::Waiting(_) = state else { return None };
             *state = AnswerSlotState::Settled(outcome);
             Some(())
@@ -70,21 +70,21 @@ impl<T> AnswerSlot<T> {
 pub(in super::super) struct Ticket<T>(Arc<AnswerSlot<T>>);
 
 impl<T> Ticket<T> {
-    /// Returns whether nobody waits any more.
-    pub(super) fn is_over(&self) -> bool {
-        self.0.0.look(|state| matches!(state, AnswerSlotState::Over))
+    /// Returns whether the future is gone.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.0.0.with(|state| matches!(state, AnswerSlotState::Over))
     }
 
-    /// The request is out. Returns whether anybody waits for the answer.
-    pub(super) fn is_out(&self, out: InputId) -> bool {
-        self.0.0.look(|state| {
+    /// Records that the request was sent. Returns false if the future is gone.
+    pub(super) fn mark_sent(&self, out: InputId) -> bool {
+        self.0.0.with(|state| {
             let AnswerSlotState::Waiting(input) = state else { return false };
             *input = Some(out);
             true
         })
     }
 
-    /// Puts the result in; returns whom to wake once nothing is locked.
+    /// Stores the result. The caller must wake the returned waker without a lock.
     #[must_use]
     pub(super) fn settle(self, outcome: Outcome<T>) -> Option<Waker> {
         self.0.settle(outcome)

@@ -1,7 +1,7 @@
-//! Work that goes on when the request that wants it ends.
+//! Work that continues after the end of its request.
 //!
-//! In: a future, and the host that runs it. Out: its output, for as long as somebody waits. A host that
-//! drops the future says so.
+//! In: a future, and the host that runs it. Out: its output, or `None` if the host drops the
+//! future.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,10 +10,10 @@ use core::future::{Future, poll_fn};
 use super::host::TaskHost;
 use crate::mailbox::Mailbox;
 
-/// The place for the output: `Some(None)` if there will be none.
+/// Slot for the output: `Some(None)` if the future was dropped.
 type OutputSlot<T> = Arc<Mailbox<Option<Option<T>>>>;
 
-/// The right to put the output in. Dropped, it says that there is none.
+/// The right to store the output. Dropping it stores `None`.
 struct OutputTicket<T>(OutputSlot<T>);
 
 impl<T> OutputTicket<T> {
@@ -34,7 +34,7 @@ impl<T> Drop for OutputTicket<T> {
     }
 }
 
-/// Runs a future at a host, to its end; `None` if the host drops it.
+/// Runs a future to its end on a host; `None` if the host drops it.
 pub(super) async fn detached<T: Send + 'static>(
     host: &TaskHost,
     future: impl Future<Output = T> + Send + 'static,

@@ -1,7 +1,7 @@
-//! A handler with a mailbox of its own.
+//! A handler with its own mailbox.
 //!
-//! In: polls. Out: its outcome, and what it reports. Whoever polls it plays the part of the service
-//! for this mailbox: it says what time it is, and wakes those who sleep.
+//! In: polls. Out: its outcome and its reports. The poller acts as the service for this mailbox: it
+//! sets the time, and wakes sleeping futures.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -15,7 +15,7 @@ use crate::service_mailbox::{Cancel, ServiceMailbox};
 use mcp_proto::server::Outcome;
 use mcp_proto::{ErrorData, Instant};
 
-/// A handler with a mailbox of its own. Dropped, it is cancelled.
+/// A handler with its own mailbox. Dropping it cancels the handler.
 pub(super) struct Driven {
     handler: BoxFuture,
     mailbox: Arc<ServiceMailbox>,
@@ -37,7 +37,8 @@ impl Driven {
         &self.cancel
     }
 
-    /// Polls the handler, and passes on what it has reported. One that panics has ended.
+    /// Polls the handler, and passes its reports to `report`. A panic ends the handler with an
+    /// error.
     pub(super) fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -54,7 +55,7 @@ impl Driven {
         })
     }
 
-    /// Waits until it is `at`, or until somebody's sleep is over; ready once it is `at`.
+    /// Waits until `at`. The end of a sleep of the handler wakes the task before that.
     pub(super) fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         if at <= self.clock.now() {
             return Poll::Ready(());
@@ -65,16 +66,16 @@ impl Driven {
             return Poll::Pending;
         }
         if self.clock.poll_timer(context, next).is_ready() {
-            // The handler is polled once more, and finds that its sleep is over.
+            // The next poll of the handler completes its sleep.
             context.waker().wake_by_ref();
         }
         Poll::Pending
     }
 
-    /// Tells the handler that it is cancelled, and lets it run once more.
+    /// Cancels the handler, and polls it once more.
     pub(super) fn end(&mut self, context: &mut Context<'_>) {
         self.cancel.set();
-        // What it answers now is of no interest to anybody.
+        // Its outcome is ignored.
         let _ = self.poll(context, |_| {});
     }
 }

@@ -1,4 +1,4 @@
-//! The place where tasks run, as an adapter provides it.
+//! The environment in which tasks run, provided by an adapter.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -7,7 +7,7 @@ use crate::io::unix_time;
 use crate::{Clock, Spawned};
 use mcp_proto::Duration;
 
-/// The needs of tasks that an adapter serves: a place to run, time, and ids.
+/// The environment of tasks, provided by an adapter: an executor, clocks, and random ids.
 pub struct TaskHost {
     clock: Box<dyn Fn() -> BoxClock + Send + Sync>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
@@ -15,12 +15,12 @@ pub struct TaskHost {
     unix_time: Box<dyn Fn() -> Duration + Send + Sync>,
 }
 
-/// A clock whose type is not known.
+/// A boxed clock.
 pub(super) type BoxClock = Box<dyn Clock + Send>;
 
 impl TaskHost {
-    /// A host: `clock` makes clocks that count from one epoch, `spawn` drives a future to its end
-    /// somewhere, `ids` makes 128 random bits that nobody can guess.
+    /// A host. `clock` returns clocks that count from one epoch, `spawn` runs a future to its end
+    /// in another task, `ids` returns 128 unpredictable random bits.
     pub fn new<C: Clock + Send + 'static>(
         clock: impl Fn() -> C + Send + Sync + 'static,
         spawn: impl Fn(Spawned) + Send + Sync + 'static,
@@ -34,8 +34,8 @@ impl TaskHost {
         }
     }
 
-    /// Sets where the time since the Unix epoch comes from; default the clock of the system. It may be
-    /// asked on any thread.
+    /// Sets the source of the time since the Unix epoch; default the system clock. Any thread may
+    /// call it.
     pub fn time_from(mut self, unix_time: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.unix_time = Box::new(unix_time);
         self

@@ -1,8 +1,8 @@
-//! The tasks of a server: every change of one, wherever it comes from.
+//! The tasks of a server, and all changes of their records.
 //!
 //! In: events of handlers, of requests and of the application. Out: changed records, in the store.
-//! A change reads the record, applies one event by the table of `mcp-proto`, and writes it if nobody
-//! else has; otherwise it reads again.
+//! A change reads the record, applies one event by the table of `mcp-proto`, and writes it by
+//! compare-and-swap; if that fails, it reads again.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -22,29 +22,30 @@ use mcp_proto::server::{Input, InputRequired};
 use mcp_proto::types::{CallToolResult, TaskStatus};
 use mcp_proto::{Duration, ErrorData, Json};
 
-/// A change that loses against others so often gives up.
+/// The most attempts of a change that loses races against others.
 const MAX_RACES: usize = 64;
 
-/// The shortest lease. A shorter one would be renewed all the time.
+/// The shortest lease. A shorter one would be renewed too often.
 const MIN_LEASE: Duration = Duration::from_secs(1);
 
 /// Settings of the tasks of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TaskConfig {
-    /// Time that a task may take, and for which clients may ask for its result; default an hour. An
-    /// ended task is kept for 5 minutes at least.
+    /// The lifetime of a task and its result; default 1 hour. An ended task is kept for at least 5
+    /// minutes.
     pub ttl: Duration,
-    /// Interval at which clients should ask; default 1 s.
+    /// The interval at which clients should poll; default 1 s.
     pub poll_interval: Duration,
-    /// With a result of more bytes than this a task fails; default 1 MiB.
+    /// The longest result in bytes, beyond which a task fails; default 1 MiB.
     pub max_task_bytes: usize,
-    /// Number of tasks that clients subscribe to at the same time; default 1,000. Subscriptions to
-    /// more are not honoured, and clients ask for those tasks instead.
+    /// The most tasks that clients subscribe to at the same time; default 1,000. Subscriptions to
+    /// more are not honoured, and clients poll those tasks.
     pub max_watched_tasks: usize,
-    /// Time after which a task fails whose process has ended; default 60 s, at least 1 s. The process
-    /// that runs a task renews its lease after a third of this. So a store that is slower than that
-    /// ends tasks whose process lives, and so do clocks of processes that differ by as much.
+    /// The time after which a task fails if its process has ended; default 60 s, at least 1 s. The
+    /// process that runs a task renews the lease after a third of this time. Tasks of live
+    /// processes fail too if the store is slower than that, or if the clocks of the processes
+    /// differ by as much.
     pub lease: Duration,
 }
 
@@ -60,22 +61,23 @@ impl Default for TaskConfig {
     }
 }
 
-/// The moment at which a call of a tool becomes a task, if its client can follow one.
+/// The time at which a tool call becomes a task, if its client supports tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Tasks {
     /// After this time.
     After(Duration),
-    /// As soon as its handler awaits something.
+    /// As soon as its handler is pending.
     Always,
-    /// The same; a client that cannot follow tasks gets -32021, and its call does not run.
+    /// As soon as its handler is pending. A client without support for tasks gets -32021, and its
+    /// call does not run.
     Required,
     /// If its handler returns [`Interrupt::Task`](crate::Interrupt::Task).
     Manual,
 }
 
 impl Tasks {
-    /// The time after which a call becomes a task by itself.
+    /// The time after which a call becomes a task automatically.
     pub(super) fn after(self) -> Option<Duration> {
         match self {
             Self::After(after) => Some(after),
@@ -85,20 +87,20 @@ impl Tasks {
     }
 }
 
-/// A task that runs elsewhere and is to be made.
+/// Settings of a new task for a job that runs elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct NewTask {
-    /// Time that it may take; default [`TaskConfig::ttl`].
+    /// Its lifetime; default [`TaskConfig::ttl`].
     pub ttl: Option<Duration>,
-    /// Interval at which clients should ask; default [`TaskConfig::poll_interval`].
+    /// The interval at which clients should poll; default [`TaskConfig::poll_interval`].
     pub poll_interval: Option<Duration>,
-    /// Its status in words; default none.
+    /// Its status message; default none.
     pub message: Option<String>,
 }
 
 /// The tasks of a server, for jobs that run elsewhere: see
-/// [`Context::create_task`](crate::Context::create_task). Cheap to clone; all clones are the same.
+/// [`Context::create_task`](crate::Context::create_task). Clones are cheap and share the tasks.
 #[derive(Clone)]
 pub struct TaskManager {
     shared: Arc<ManagerShared>,
@@ -117,33 +119,34 @@ struct ManagerShared {
 
 pub(super) type Canceller = dyn Fn() + Send + Sync;
 
-/// Why a task could not be changed.
+/// Errors of reading and changing a task.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TaskError {
-    /// There is no such task, or there is none any more.
+    /// The task does not exist, or no longer.
     Unknown,
-    /// The store has not done it.
+    /// The store has failed.
     Store(StoreError),
-    /// The store has something else than a record of a task, or it changes too often.
+    /// The stored value is no valid record, or too many concurrent changes conflict.
     Unreadable,
-    /// The task has ended, so that there is no input for it.
+    /// The task has ended, so it gets no input.
     Ended,
-    /// No adapter serves this server, so that there is nowhere to run.
+    /// No adapter serves this server, so tasks cannot run.
     NoHost,
 }
 
 impl TaskManager {
-    /// Sets where tasks run. Adapters do that when they serve; of several the last one counts.
+    /// Sets the environment in which tasks run. Adapters call it when they serve; the last call
+    /// counts.
     pub fn host(&self, host: TaskHost) {
         let before = self.shared.host.lock().replace(Arc::new(host));
         drop(before);
     }
 
-    /// The job of a task has ended with a result; `false` if the task has ended before, by a
-    /// cancellation for example.
+    /// Completes a task with a result. Returns `false` if the task has ended before, for example by
+    /// a cancellation.
     ///
-    /// Fails with a [`TaskError`], and so do all that follow.
+    /// Fails with a [`TaskError`], as all the methods below.
     pub async fn complete(&self, id: &TaskId, result: &CallToolResult) -> Result<bool, TaskError> {
         let result = Json::encode(result).map_err(|_| TaskError::Unreadable)?;
         let max = self.config().max_task_bytes;
@@ -157,23 +160,23 @@ impl TaskManager {
         }
     }
 
-    /// The job of a task has ended with a JSON-RPC error.
+    /// Fails a task with a JSON-RPC error.
     pub async fn fail(&self, id: &TaskId, error: &ErrorData) -> Result<bool, TaskError> {
         self.apply(id, |record, now| record.fail(now, error.clone())).await
     }
 
-    /// Tells clients how far the job of a task has come.
+    /// Sets the status message of a task.
     pub async fn status(&self, id: &TaskId, message: &str) -> Result<bool, TaskError> {
         self.apply(id, |record, now| record.report(now, message.into())).await
     }
 
-    /// Asks the client of a task for input. What it was asked before is void.
+    /// Requests input from the client of a task, in place of earlier requests.
     pub async fn ask(&self, id: &TaskId, required: &InputRequired) -> Result<bool, TaskError> {
         self.apply(id, |record, now| record.ask(now, required.clone())).await
     }
 
-    /// The input that the client has given last; `None` while some of it is missing. Fails with
-    /// [`TaskError::Ended`] if the task was cancelled, for example.
+    /// The last input of the client; `None` while answers are missing. Fails with
+    /// [`TaskError::Ended`] if the task has ended, for example by a cancellation.
     pub async fn input(&self, id: &TaskId) -> Result<Option<Input>, TaskError> {
         let (record, _) = self.change(id, |_, _| TaskStep::Ignore).await?;
         let status = record.task().status;
@@ -183,7 +186,7 @@ impl TaskManager {
         Ok((status != TaskStatus::InputRequired).then(|| record.input()))
     }
 
-    /// Returns whether a task has ended: the job of one that was cancelled is to stop.
+    /// Returns whether a task has ended, so that its job should stop.
     pub async fn has_ended(&self, id: &TaskId) -> Result<bool, TaskError> {
         let (record, _) = self.change(id, |_, _| TaskStep::Ignore).await?;
         Ok(record.task().status.is_terminal())
@@ -219,7 +222,7 @@ impl TaskManager {
         drop(before);
     }
 
-    /// Has the store tell of changes from now on, if it can.
+    /// Registers a watcher for changes with the store, once.
     pub(super) fn watch_store(&self) {
         if !core::mem::replace(&mut *self.shared.is_store_watched.lock(), true) {
             self.store().watch(TaskWatcher::new(&self.shared.watched));
@@ -239,18 +242,18 @@ impl TaskManager {
         *self.shared.config.lock()
     }
 
-    /// Time for which a process that runs a task promises to come back.
+    /// The lease of the tasks that a process runs.
     pub(super) fn lease(&self) -> Duration {
         self.config().lease.max(MIN_LEASE)
     }
 
-    /// The place where tasks run, if an adapter serves.
+    /// The environment of tasks, if an adapter serves.
     pub(super) fn current_host(&self) -> Option<Arc<TaskHost>> {
         self.shared.host.lock().clone()
     }
 
-    /// Stores a task that is made now, as `finish` completes it, unless nobody could read it again:
-    /// parameters stand one level deeper in a record than in a message.
+    /// Stores a new task, which `finish` completes. Fails if the record could not be read again:
+    /// parameters are nested one level deeper in a record than in a message.
     pub(crate) async fn create(
         &self,
         new: NewTask,
@@ -275,9 +278,9 @@ impl TaskManager {
         Ok((id, record))
     }
 
-    /// Applies an event to a task, after the end of its TTL or its lease, if that has passed. Where
-    /// its handler runs in this process, the lease does not matter: it tells others that the process
-    /// lives. Fails a task that nobody could read any more.
+    /// Applies an event to a task. An expired TTL or lease is applied before; the lease of a
+    /// handler in this process is ignored, since it only shows other processes that this one lives.
+    /// A task whose record could not be read again fails.
     pub(super) async fn change(
         &self,
         id: &TaskId,
@@ -305,7 +308,7 @@ impl TaskManager {
             }
             if store.change(now, id, revision, bytes, record.expires_in(now)).await? {
                 if record.changes() != seen {
-                    self.shared.watched.tell(id, &record, false);
+                    self.shared.watched.notify(id, &record, false);
                 }
                 return Ok((record, step));
             }
@@ -313,7 +316,7 @@ impl TaskManager {
         Err(TaskError::Unreadable)
     }
 
-    /// The way to cancel a task whose handler runs in this process, from now on.
+    /// Registers the function that cancels the handler of a task in this process.
     pub(super) fn begin(&self, id: &TaskId, cancel: Arc<Canceller>) {
         let before = self.shared.running.lock().insert(id.clone(), cancel);
         drop(before);
@@ -323,7 +326,8 @@ impl TaskManager {
         self.shared.running.lock().contains_key(id)
     }
 
-    /// The handler of a task does not run any more, unless another one has begun.
+    /// Removes the function of [`TaskManager::begin`], unless another handler of the task has
+    /// begun.
     pub(super) fn end(&self, id: &TaskId, cancel: &Arc<Canceller>) {
         let mut running = self.shared.running.lock();
         if running.get(id).is_some_and(|known| Arc::ptr_eq(known, cancel)) {
@@ -334,7 +338,7 @@ impl TaskManager {
     /// Cancels the handler of a task, if it runs in this process.
     pub(super) fn cancel_running(&self, id: &TaskId) {
         let cancel = self.shared.running.lock().remove(id);
-        // It wakes the handler, which may do anything.
+        // It wakes the handler's task, which may run any code: call it without the lock.
         if let Some(cancel) = cancel {
             cancel();
         }
@@ -367,9 +371,9 @@ pub(super) fn no_room() -> ErrorData {
     ErrorData::internal("the store of tasks has no room for the result")
 }
 
-/// The error in place of what nobody could read again.
+/// The error in place of an event whose record could not be read again.
 fn too_deep() -> ErrorData {
-    ErrorData::internal("what the task got is nested too deeply to be kept")
+    ErrorData::internal("the record of the task is nested too deeply")
 }
 
 impl From<StoreError> for TaskError {
@@ -385,7 +389,7 @@ impl fmt::Display for TaskError {
             Self::Store(error) => error.fmt(f),
             Self::Unreadable => f.write_str("the task cannot be read or written"),
             Self::Ended => f.write_str("the task has ended"),
-            Self::NoHost => f.write_str("no adapter serves, so that tasks cannot run"),
+            Self::NoHost => f.write_str("tasks cannot run without an adapter that serves"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A store of tasks in the memory of this process.
+//! In-memory store of tasks.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -15,9 +15,9 @@ use crate::lock::Lock;
 use mcp_proto::Duration;
 use mcp_proto::server::task::TaskId;
 
-/// A store of tasks in memory, the default one. Its tasks end with the process. The number of tasks
-/// and their bytes are limited, in all and for each principal. [`Debug`](fmt::Debug) shows how many
-/// there are.
+/// In-memory store of tasks, the default. Its tasks end with the process. The number of tasks and
+/// their bytes are limited, in total and for each principal. [`Debug`](fmt::Debug) shows both
+/// numbers.
 pub struct MemoryStore {
     max_tasks: usize,
     max_tasks_per_principal: usize,
@@ -35,7 +35,7 @@ struct KeptTasks {
     bytes: usize,
 }
 
-/// The room that tasks take.
+/// The number and bytes of some tasks.
 #[derive(Clone, Copy, Default)]
 struct TaskUsage {
     tasks: usize,
@@ -46,12 +46,13 @@ struct KeptTask {
     revision: u64,
     owner: Option<String>,
     record: Bytes,
-    /// Since the Unix epoch.
+    /// Expiry, since the Unix epoch.
     until: Duration,
 }
 
 impl Default for MemoryStore {
-    /// 1,000 tasks and 64 MiB; 100 tasks and 16 MiB of each principal, and of those without one.
+    /// 1,000 tasks and 64 MiB; 100 tasks and 16 MiB for each principal, and for clients without
+    /// one.
     fn default() -> Self {
         Self {
             max_tasks: 1_000,
@@ -65,26 +66,26 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Sets how many tasks there may be, ended ones included; default 1,000.
+    /// Sets the most tasks, including ended ones; default 1,000.
     pub fn max_tasks(mut self, tasks: usize) -> Self {
         self.max_tasks = tasks;
         self
     }
 
-    /// Sets how many of them one principal may have, and those without one together; default 100.
+    /// Sets the most tasks of one principal, and of all clients without one; default 100.
     pub fn max_tasks_per_principal(mut self, tasks: usize) -> Self {
         self.max_tasks_per_principal = tasks;
         self
     }
 
-    /// Sets how many bytes all records may have together; default 64 MiB.
+    /// Sets the most bytes of all records; default 64 MiB.
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Sets how many bytes the records of one principal may have together, and those without one;
-    /// default 16 MiB.
+    /// Sets the most bytes of the records of one principal, and of all clients without one; default
+    /// 16 MiB.
     pub fn max_bytes_per_principal(mut self, bytes: usize) -> Self {
         self.max_bytes_per_principal = bytes;
         self
@@ -137,7 +138,8 @@ impl MemoryStore {
             return Ok(false);
         }
         let (owner, before) = (task.owner.clone(), task.record.len());
-        // A record that does not grow always has room: it is how a task that is too long fails.
+        // A record that does not grow is always accepted: a task with a too long result fails that
+        // way.
         let growth = record.len().saturating_sub(before);
         let is_full = |kept: &KeptTasks| {
             let usage = kept.owners.get(&owner).copied().unwrap_or_default();
@@ -160,7 +162,7 @@ impl MemoryStore {
         Ok(true)
     }
 
-    /// Returns whether so many bytes more are too much, in all or for this principal.
+    /// Returns whether `more` bytes exceed a limit, in total or for this principal.
     fn is_too_much(&self, kept: &KeptTasks, usage: TaskUsage, more: usize) -> bool {
         kept.bytes.saturating_add(more) > self.max_bytes
             || usage.bytes.saturating_add(more) > self.max_bytes_per_principal
@@ -215,7 +217,7 @@ impl TaskStore for MemoryStore {
     ) -> StoreFuture<'a, bool> {
         let changed = self.replace(now, id, from, record, now.saturating_add(time_to_live));
         if matches!(changed, Ok(true)) {
-            // They wake somebody, who may do anything.
+            // Watchers wake tasks, which may run any code: call them without the lock.
             let watchers = self.watchers.lock().clone();
             for watcher in &watchers {
                 watcher.changed(id);

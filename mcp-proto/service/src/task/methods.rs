@@ -1,7 +1,7 @@
 //! The methods `tasks/get`, `tasks/update` and `tasks/cancel`, and the tools whose calls become tasks.
 //!
-//! In: requests about tasks, whose clients declare the extension. Out: answers, by the table of
-//! `mcp-proto`; a handler that is called again once all its input is there.
+//! In: requests about tasks, from clients that declare the extension. Out: responses, by the table
+//! of `mcp-proto`; the repeated call of a handler once all its input is there.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -34,15 +34,14 @@ use mcp_proto::types::{InputResponses, Task};
 use mcp_proto::{ErrorData, Instant, Json, UsageError};
 
 impl Registry {
-    /// Lets calls of a tool become tasks, for clients that declare the extension
-    /// [`ext::TASKS`] with their request. All others wait for the
-    /// result, as ever.
+    /// Lets calls of a tool become tasks, for clients that declare the extension [`ext::TASKS`] in
+    /// their request. Other clients wait for the result as usual.
     ///
-    /// The handler stays as it is. What it returns becomes the result or the error of the task. Input
-    /// that it asks for becomes input requests of the task, and it is called again with the answers.
-    /// Before there is a task, input is a multi round-trip request. [`Context::progress`] becomes the
-    /// status message. [`Context::cancelled`] completes when the task is cancelled, or when its
-    /// [`TaskConfig::ttl`] is over. Log messages are dropped.
+    /// The handler needs no change. Its return value becomes the result or the error of the task.
+    /// Its requests for input become input requests of the task, and the handler is called again
+    /// with the answers. (Before the call becomes a task, they are multi round-trip requests.)
+    /// [`Context::progress`] sets the status message. [`Context::cancelled`] completes when the
+    /// task is cancelled, or when its [`TaskConfig::ttl`] expires. Log messages are dropped.
     ///
     /// ```
     /// use mcp_proto::types::Implementation;
@@ -68,10 +67,11 @@ impl Registry {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// Tasks need an adapter that serves, or [`TaskManager::host`](crate::TaskManager::host).
+    /// Tasks run on the adapter that serves, or on the host of
+    /// [`TaskManager::host`](crate::TaskManager::host).
     ///
-    /// Fails with [`UsageError::UnknownTool`], and with [`UsageError::Duplicate`] if the registry has
-    /// methods of tasks already.
+    /// Fails with [`UsageError::UnknownTool`], and with [`UsageError::Duplicate`] if the registry
+    /// already has handlers of the methods of tasks.
     ///
     /// [SEP-2663](https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2663)
     pub fn tasks(&mut self, tool: &str, tasks: Tasks) -> Result<&mut Self, UsageError> {
@@ -87,7 +87,7 @@ impl Registry {
                 self.requires_extension(Feature::method(method.name()), ext::TASKS)?;
             }
             self.task_subscriptions(Handler::method(
-                async move |params: Json, context: Context| look_up(&params, &context).await,
+                async move |params: Json, context: Context| look_up_tasks(&params, &context).await,
             ))?;
         }
         self.allow_tasks(tool)?;
@@ -98,14 +98,14 @@ impl Registry {
         Ok(self)
     }
 
-    /// Sets how long tasks may take and the like.
+    /// Sets the configuration of the tasks.
     pub fn task_config(&mut self, config: TaskConfig) -> &mut Self {
         self.task_manager.set_config(config);
         self
     }
 
-    /// Sets what keeps tasks; default a [`MemoryStore`](crate::MemoryStore). Servers of several
-    /// processes share a store, so that each of them may be asked for a task.
+    /// Sets the store of the tasks; default a [`MemoryStore`](crate::MemoryStore). Several
+    /// processes of a server share a store, so that each can answer requests about all tasks.
     pub fn task_store(&mut self, store: Arc<dyn TaskStore>) -> &mut Self {
         self.task_manager.set_store(store);
         self
@@ -113,9 +113,10 @@ impl Registry {
 }
 
 impl Context {
-    /// Makes a task for a job that runs elsewhere. The handler ends with
-    /// [`Interrupt::Task`](crate::Interrupt::Task); whoever has the id changes the task with
-    /// [`Catalog::tasks`](crate::Catalog::tasks). It belongs to the principal of this request.
+    /// Creates a task for a job that runs elsewhere. The handler returns it as
+    /// [`Interrupt::Task`](crate::Interrupt::Task). The job changes the task by its id with
+    /// [`Catalog::tasks`](crate::Catalog::tasks). The task belongs to the principal of this
+    /// request.
     ///
     /// Only for a request that [may become a task](Self::may_be_task).
     ///
@@ -136,7 +137,7 @@ struct TaskParams {
     input_responses: Option<Json>,
 }
 
-/// The answer to a request about a task.
+/// Answers a request about a task.
 async fn answer(method: TaskMethod, params: &Json, context: &Context) -> Result<Json, ErrorData> {
     let params: Result<TaskParams, _> = params.decode();
     let Ok(TaskParams { task_id, input_responses }) = params else {
@@ -163,7 +164,8 @@ async fn answer(method: TaskMethod, params: &Json, context: &Context) -> Result<
     }
 }
 
-/// The same for a task that never was, that is gone, and that is of another principal.
+/// The same error for a task that never existed, that is gone, or that belongs to another
+/// principal.
 fn unknown() -> ErrorData {
     ErrorData::invalid_params("there is no such task")
 }
@@ -176,22 +178,22 @@ fn refused(error: &TaskError) -> ErrorData {
     if matches!(error, TaskError::Unknown) { unknown() } else { failed() }
 }
 
-/// The tasks of a subscription that are its client's. They are looked up for 10 s at most: a store
-/// that fails leaves the client to ask for the others.
-async fn look_up(params: &Json, context: &Context) -> Result<Json, ErrorData> {
+/// Returns the tasks of a subscription that belong to its client. The lookup takes at most 10 s;
+/// the client polls the tasks that were not found.
+async fn look_up_tasks(params: &Json, context: &Context) -> Result<Json, ErrorData> {
     let mut found = Vec::new();
     let manager = context.catalog().tasks();
     if let (Some(host), Ok(wanted)) = (manager.current_host(), params.decode::<SubscribedTasks>()) {
         let lookup = Lookups::begin(&manager, context.catalog());
         let owner = context.peer().principal.as_deref();
-        let looking = async {
+        let lookups = async {
             for id in wanted.ids() {
                 if subscribe(&manager, &host, &id, owner).await {
                     found.push(String::from(id.as_str()));
                 }
             }
         };
-        let _ = within(&mut *host.clock(), looking).await;
+        let _ = within(&mut *host.clock(), lookups).await;
         drop(lookup);
     }
     let found = FoundTasks { task_ids: found };
@@ -204,7 +206,7 @@ struct FoundTasks {
     task_ids: Vec<String>,
 }
 
-/// A lookup that goes on: what changes meanwhile is told.
+/// A running lookup, during which changes of all tasks are reported.
 struct Lookups<'a>(&'a TaskManager);
 
 impl<'a> Lookups<'a> {
@@ -212,7 +214,7 @@ impl<'a> Lookups<'a> {
         let server = catalog.downgrade();
         let listener = move |change: &Change| {
             let server = server.upgrade();
-            // It is declared, or nobody subscribes.
+            // Never fails: subscriptions to tasks are declared.
             server.map(|server| drop(server.publish(change))).is_some()
         };
         manager.watched().begin_lookup(catalog.number(), Arc::new(listener));
@@ -227,7 +229,7 @@ impl Drop for Lookups<'_> {
     }
 }
 
-/// The task, with what has ended by the time.
+/// Reads a task, after applying an expired TTL or lease.
 async fn find(id: &TaskId, context: &Context) -> Result<Record, TaskError> {
     let manager = context.catalog().tasks();
     Ok(manager.change(id, |_, _| TaskStep::Ignore).await?.0)
@@ -241,10 +243,10 @@ async fn cancel(id: &TaskId, context: &Context) -> Result<Json, ErrorData> {
     Ok(Json::EMPTY_OBJECT)
 }
 
-/// Gives input to a task, also if the request ends meanwhile: what the store has got would wait for
-/// a handler that nobody calls. A store that takes more than 10 s is waited for, for as long as the
-/// task has a lease, but the client gets an error. If the reply is later than that, the task fails
-/// at the end of its lease.
+/// Gives input to a task, detached from the request: if the request ended between the write and the
+/// call of the handler, the task would wait forever. After 10 s the client gets an error, but the
+/// store is waited for until the end of the lease. If the store is slower than that, the lease
+/// expires and the task fails.
 async fn give(id: TaskId, responses: InputResponses, context: &Context) -> Result<Json, ErrorData> {
     let host = context.catalog().tasks().current_host().ok_or_else(failed)?;
     let (mut clock, context) = (host.clock(), context.clone());
@@ -257,7 +259,7 @@ async fn give(id: TaskId, responses: InputResponses, context: &Context) -> Resul
     given.flatten().flatten().unwrap_or_else(|| Err(failed()))
 }
 
-/// Whoever brings the last of the input calls the handler again.
+/// Stores input, and calls the handler again if no input is missing.
 async fn give_and_resume(
     id: &TaskId,
     responses: InputResponses,
@@ -282,7 +284,7 @@ async fn give_and_resume(
     Ok(Json::EMPTY_OBJECT)
 }
 
-/// Calls the handler of a task again, detached; `false` if it is gone.
+/// Calls the handler of a task again, detached; `false` if the handler was removed.
 fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> bool {
     let catalog = context.catalog();
     let manager = catalog.tasks();
@@ -296,7 +298,7 @@ fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> b
         &offer.registry,
         (handler, call, record),
         clock.now(),
-        |asked| Context::new(mailbox.clone(), cancel.clone(), context.about(), asked),
+        |call_context| Context::new(mailbox.clone(), cancel.clone(), context.about(), call_context),
         context,
     );
     let Some(running) = running else { return false };
@@ -309,7 +311,7 @@ fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> b
     true
 }
 
-/// Calls the handler of a task with the input that was given.
+/// Calls the handler of a task with the input of the client.
 fn call_again(
     registry: &Registry,
     (id, call, record): (HandlerId, &TaskCall, &Record),
@@ -320,7 +322,7 @@ fn call_again(
     let handler = registry.handler(id)?.clone();
     let checks = Checks::of(registry, id);
     let layered = registry.layers.around(registry, &Method::CallTool, id, now);
-    let asked = CallContext {
+    let call_context = CallContext {
         checks: checks.clone(),
         peer: context.peer().clone(),
         wants_progress: true,
@@ -337,7 +339,7 @@ fn call_again(
         params: call.params.clone(),
         arguments: arguments.and_then(|it| it.arguments).unwrap_or(Json::EMPTY_OBJECT),
     };
-    let context = make(asked);
+    let context = make(call_context);
     let call = || match layered {
         None => checks.call(&handler, given, context),
         Some(layered) => layered.run(&handler, checks, given, context),

@@ -1,31 +1,31 @@
-//! Calls of tools that go on as tasks: the extension `io.modelcontextprotocol/tasks`.
+//! Tool calls that continue as tasks: the extension `io.modelcontextprotocol/tasks`.
 //!
-//! In: calls of tools that [`Registry::tasks`](crate::Registry::tasks) names, and requests about tasks.
-//! Out: results, or tasks that a store keeps and futures of their own run.
+//! In: calls of the tools that [`Registry::tasks`](crate::Registry::tasks) names, and requests
+//! about tasks. Out: results, or tasks, which are kept in a store and run in spawned futures.
 //!
-//! | a call is | polled by | leaves by |
+//! | a call is | polled by | ends with |
 //! |---|---|---|
-//! | held ([`held`]) | whoever serves its request | an outcome, a cancellation; once it takes too long, a task is stored, and then it is detached |
+//! | held ([`task_candidate`]) | the service of its request | an outcome, a cancellation; after its time a task is stored and the call is detached |
 //! | detached ([`run`]) | a future that the [`TaskHost`] spawns | an outcome, a cancellation, the end of the TTL |
-//! | waiting for input | nobody | `tasks/update`, which calls its handler again, detached |
+//! | waiting for input | nothing | `tasks/update`, which calls its handler again, detached |
 //!
-//! Clients may subscribe to tasks: [`watch`] tells them of each state.
+//! Clients may subscribe to tasks: [`watch`] reports each state.
 //!
-//! Either way a handler has a mailbox of its own, and whoever polls the handler serves that mailbox. So
-//! it can sleep and report when its request is answered and its connection is gone.
+//! In both cases the handler has its own mailbox, which its poller serves. So the handler can sleep
+//! and report after its request is answered and its connection is gone.
 //!
-//! [`mcp_proto::server::task`] decides what becomes of a task; stores keep its records
-//! ([`TaskStore`]), and [`TaskManager`] changes them by compare-and-swap.
+//! [`mcp_proto::server::task`] has the state machine of a task, a [`TaskStore`] keeps the records,
+//! and [`TaskManager`] changes them by compare-and-swap.
 
 mod detached;
 mod driven;
-mod held;
 mod host;
 mod manager;
 mod memory;
 mod methods;
 mod run;
 mod store;
+mod task_candidate;
 mod watch;
 mod watched;
 
@@ -35,4 +35,4 @@ pub use memory::MemoryStore;
 pub use store::{StoreError, StoreFuture, TaskStore};
 pub use watched::TaskWatcher;
 
-pub(super) use held::Held;
+pub(super) use task_candidate::TaskCandidate;

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | progress | the status message of the task, at most once in 250 ms |
 //! | an outcome | the end of the task, or its input requests |
-//! | `tasks/cancel` in this process | the handler is cancelled and polled once more, if it ever was |
-//! | a third of the lease has passed | the lease is renewed, unless the task has ended, or runs elsewhere: then as above |
-//! | the TTL has passed | as above, and the task fails |
+//! | `tasks/cancel` in this process | the handler is cancelled, and polled once more if it has begun |
+//! | a third of the lease has passed | the lease is renewed; if the task has ended or runs elsewhere, the handler is cancelled |
+//! | the TTL has passed | the handler is cancelled, and the task fails |
 //!
-//! Every access to the store has 10 s. What ends a task is tried again until the TTL is over. A write
-//! whose answer is late may have been done: input may have been given since, and the handler called
-//! again. So runs are counted, and what an earlier one reports changes nothing.
+//! Every access to the store times out after 10 s. A write that ends a task is retried until the
+//! TTL expires. A write that has timed out may have succeeded: the task may have got input since,
+//! and its handler a second call. So runs are numbered, and reports of an earlier run are ignored.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -31,13 +31,13 @@ use mcp_proto::server::{Notification, Outcome, Progress};
 use mcp_proto::types::TaskStatus;
 use mcp_proto::{Duration, ErrorData, Instant};
 
-/// Least time between two status messages.
+/// The shortest interval of status messages.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Time that a store has for an answer.
+/// The timeout of an access to the store.
 const STORE_TIME: Duration = Duration::from_secs(10);
 
-/// Time until what has failed is tried again.
+/// The pause before a failed write is retried.
 const RETRY: Duration = Duration::from_secs(2);
 
 /// The handler of a task, detached from its request.
@@ -45,16 +45,16 @@ pub(super) struct TaskRun {
     manager: TaskManager,
     host: Arc<TaskHost>,
     id: TaskId,
-    /// Number of times that the call had been resumed when it began.
+    /// Number of this run: how often the call had been resumed at its start.
     number: u32,
     driven: Driven,
-    /// False for a handler that has not begun.
+    /// True if the handler has begun.
     is_polled: bool,
     canceller: Arc<Canceller>,
     watcher: Option<u64>,
     /// The status message that is not stored yet.
     message: Option<String>,
-    /// The earliest time for that.
+    /// The earliest time to store it.
     message_due: Instant,
     renewal: Instant,
     end: Instant,
@@ -69,7 +69,7 @@ enum RunEvent {
 }
 
 impl TaskRun {
-    /// The handler of a task that is in the store.
+    /// The run of the handler of a stored task.
     pub(super) fn new(
         (manager, host): (&TaskManager, &Arc<TaskHost>),
         id: TaskId,
@@ -96,15 +96,15 @@ impl TaskRun {
         }
     }
 
-    /// The same for a handler that has not begun, whose task may have been cancelled meanwhile: it
-    /// looks first.
+    /// Renews the lease before the first poll of the handler, whose task may have been cancelled by
+    /// now.
     pub(super) fn renew_first(mut self) -> Self {
         self.renewal = self.driven.clock.now();
         self.is_polled = false;
         self
     }
 
-    /// Runs the handler to its end, somewhere.
+    /// Runs the handler to its end on the host.
     pub(super) fn spawn(self) {
         let host = self.host.clone();
         host.spawn(Box::pin(self.run()));
@@ -117,7 +117,7 @@ impl TaskRun {
                 RunEvent::Cancelled => return self.stop().await,
                 RunEvent::Message(message) => {
                     let report = |record: &mut Record, now| record.report(now, message.clone());
-                    // The next one says as much.
+                    // An error is ignored: the next message replaces this one.
                     let _ = self.change(report).await;
                     self.message_due = self.driven.clock.now() + PAUSE;
                 }
@@ -173,7 +173,7 @@ impl TaskRun {
         Poll::Pending
     }
 
-    /// Tells the handler that it is cancelled, if it has begun.
+    /// Cancels the handler and polls it once more, if it has begun.
     async fn stop(&mut self) {
         if !self.is_polled {
             return;
@@ -185,7 +185,7 @@ impl TaskRun {
         .await;
     }
 
-    /// The handler has ended.
+    /// Stores the outcome of the handler.
     async fn settle(&mut self, outcome: Outcome) {
         let max = self.manager.config().max_task_bytes;
         let outcome = match outcome {
@@ -197,7 +197,7 @@ impl TaskRun {
         };
         self.persist(move |record, now| match &outcome {
             Outcome::Complete(result) => record.complete(now, result.clone()),
-            // It has been asked, and the answer of the store was late.
+            // The input was requested by an earlier attempt that timed out.
             Outcome::InputRequired(_) if record.task().status == TaskStatus::InputRequired => {
                 TaskStep::Ignore
             }
@@ -208,7 +208,7 @@ impl TaskRun {
         .await;
     }
 
-    /// Renews the lease; `false` if the task has ended, or if another run goes on with it.
+    /// Renews the lease; `false` if the task has ended, or if a later run has it.
     async fn renew(&mut self) -> bool {
         let lease = self.manager.lease();
         self.renewal = self.driven.clock.now() + lease / 3;
@@ -219,13 +219,13 @@ impl TaskRun {
                 self.end = self.driven.clock.now() + left;
                 record.run() == self.number && !record.task().status.is_terminal()
             }
-            // A store that does not answer may do so next time.
+            // Other errors of the store may be temporary.
             Err(error) => !matches!(error, TaskError::Unknown),
         }
     }
 
-    /// Changes the task, and tries again for as long as the store does not answer; meanwhile the
-    /// lease is renewed. A task for whose change the store has no room fails.
+    /// Changes the task, retries while the store fails, and renews the lease in the meantime. If
+    /// the store has no room for the change, the task fails.
     async fn persist(&mut self, event: impl Fn(&mut Record, Duration) -> TaskStep + Send + Sync) {
         loop {
             let mut changed = self.change(&event).await;
@@ -266,7 +266,7 @@ impl Drop for TaskRun {
     }
 }
 
-/// A future's output, if it is there within [`STORE_TIME`].
+/// Returns the output of a future that completes within [`STORE_TIME`].
 pub(super) async fn within<T>(
     clock: &mut (dyn Clock + Send),
     future: impl Future<Output = T>,
@@ -274,7 +274,7 @@ pub(super) async fn within<T>(
     within_time(clock, STORE_TIME, future).await
 }
 
-/// A future's output, if it is there within this time.
+/// Returns the output of a future that completes within this time.
 pub(super) async fn within_time<T>(
     clock: &mut (dyn Clock + Send),
     time: Duration,

@@ -1,7 +1,7 @@
-//! Stores, which keep the records of tasks.
+//! Stores of the records of tasks.
 //!
-//! In: records as bytes. Out: the same. A store may be shared by several processes; compare-and-swap
-//! is all that they need to agree.
+//! In: records as bytes. Out: the same. Several processes may share a store; compare-and-swap is
+//! their only coordination.
 
 use alloc::boxed::Box;
 use core::error::Error;
@@ -18,14 +18,13 @@ use mcp_proto::server::task::TaskId;
 /// A future of a store.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// A store of tasks: bytes by ids, with a revision that each change increases. It never looks into a
-/// record.
+/// A store of tasks: opaque records by id, each with a revision that every change increases.
 ///
-/// `now` is the time since the Unix epoch, by the clock of the server. A record may be removed once
-/// `time_to_live` has passed since it was last written, and no earlier.
+/// `now` is the time since the Unix epoch, by the clock of the server. A record must be kept for
+/// `time_to_live` after the last write, and may be removed then.
 pub trait TaskStore: Send + Sync + 'static {
-    /// Keeps a record under an id; it is kept when the future completes. `owner` is the principal
-    /// that the task belongs to, for limits.
+    /// Stores a new record, before the future completes. `owner` is the principal of the task, for
+    /// limits.
     ///
     /// Fails with [`StoreError::Exists`] if there is a record with this id, and with
     /// [`StoreError::Full`].
@@ -38,11 +37,11 @@ pub trait TaskStore: Send + Sync + 'static {
         time_to_live: Duration,
     ) -> StoreFuture<'a, ()>;
 
-    /// The record with this id and its revision, if there is one.
+    /// Returns the revision and the record with this id; `None` if there is none.
     fn get<'a>(&'a self, now: Duration, id: &'a TaskId) -> StoreFuture<'a, Option<(u64, Bytes)>>;
 
-    /// Replaces a record if its revision is still `from`; `false` if it is another one, or if there
-    /// is no record any more.
+    /// Replaces a record if its revision is `from`. Returns `false` if the revision differs or the
+    /// record is gone.
     fn change<'a>(
         &'a self,
         now: Duration,
@@ -52,24 +51,24 @@ pub trait TaskStore: Send + Sync + 'static {
         time_to_live: Duration,
     ) -> StoreFuture<'a, bool>;
 
-    /// Has the store call [`TaskWatcher::changed`] from now on, whenever any process has changed a
-    /// record. It is called once, when a client first subscribes to a task. Several servers may
-    /// share a store, so there may be several watchers.
+    /// Registers a watcher: the store calls [`TaskWatcher::changed`] whenever any process has
+    /// changed a record. Each server registers one, when a client first subscribes to a task.
+    /// Several servers may share a store.
     ///
-    /// Default: nothing is told. Then clients are told of the changes of the process that they are
-    /// connected to, and ask for the others.
+    /// The default does nothing. Clients then get the changes by the process that they are
+    /// connected to, and poll for the others.
     fn watch(&self, watcher: TaskWatcher) {
         drop(watcher);
     }
 }
 
-/// Why a store has not done what it was asked to.
+/// Errors of a store.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
     /// There is a record with this id.
     Exists,
-    /// The store has no room for another record, or for another one of this principal.
+    /// The store has no room for the record, in total or for its principal.
     Full,
     /// The store does not answer.
     Unavailable(Box<dyn Error + Send + Sync>),

@@ -1,17 +1,17 @@
-//! Tasks that clients subscribe to, and what they are told of them.
+//! Watches of the tasks that clients subscribe to.
 //!
-//! In: subscriptions, the records that this process writes, and what a store tells of other processes.
-//! Out: [`Change::TaskUpdated`], to the servers whose clients subscribe. Listeners order the states
-//! of a task and leave out what they were told, so that it does not matter who is faster.
+//! In: subscriptions, the records that this process writes, and changes by other processes,
+//! reported by a store. Out: [`Change::TaskUpdated`], to the servers whose clients subscribe.
+//! Listeners order the states of a task and drop duplicates, so reports may arrive in any order.
 //!
 //! | In | then |
 //! |---|---|
-//! | a subscription | its tasks are looked up; those of its client are watched, and it is told of their states |
-//! | this process has changed a task | its state is told, if any task is watched or looked up |
-//! | the store tells of a watched task, its TTL or its lease is over | it is read, and its state told |
-//! | a watched task ends or is gone | it is not watched any more |
+//! | a subscription | its tasks are looked up; those of its client are watched, and their states reported |
+//! | this process has changed a task | its state is reported, if any task is watched or looked up |
+//! | the store reports a watched task, or its TTL or lease expires | it is read, and its state reported |
+//! | a watched task ends or is gone | its watch ends |
 //!
-//! A task is watched until it ends, also if its listener is gone before. So there are at most
+//! A task is watched until it ends, also if its listener is gone before. The number is limited by
 //! [`TaskConfig::max_watched_tasks`](super::TaskConfig::max_watched_tasks).
 
 use alloc::boxed::Box;
@@ -24,19 +24,19 @@ use core::task::Poll;
 use super::host::TaskHost;
 use super::manager::{TaskError, TaskManager};
 use super::run::within;
-use super::watched::{ToldFlag, WatchBegin};
+use super::watched::{ChangedFlag, WatchBegin};
 use mcp_proto::Duration;
 use mcp_proto::server::task::TaskId;
 use mcp_proto::server::task::step::TaskStep;
 
-/// Time until a store that has not answered is asked again.
+/// The pause before a failed read is retried.
 const RETRY: Duration = Duration::from_secs(20);
 
-/// Least time between two looks that nobody asked for.
+/// The shortest interval of reads without a report of the store.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Looks up a task that a client of this principal subscribes to, and tells it of the state; `false` if
-/// it is told of none.
+/// Looks up a task that a client of this principal subscribes to, watches it, and reports its
+/// state; `false` if there is no such task, or too many are watched.
 pub(super) async fn subscribe(
     manager: &TaskManager,
     host: &Arc<TaskHost>,
@@ -48,18 +48,18 @@ pub(super) async fn subscribe(
     if record.owner() != owner {
         return false;
     }
-    let is_told = record.task().status.is_terminal() || watch(manager, host, id);
-    if is_told {
-        manager.watched().tell(id, &record, true);
+    let is_watched = record.task().status.is_terminal() || watch(manager, host, id);
+    if is_watched {
+        manager.watched().notify(id, &record, true);
     }
-    is_told
+    is_watched
 }
 
 /// Watches a task that has not ended; `false` if there are too many.
 fn watch(manager: &TaskManager, host: &Arc<TaskHost>, id: &TaskId) -> bool {
     match manager.watched().begin(id, manager.config().max_watched_tasks) {
-        WatchBegin::Begun(told) => {
-            let watch = Watch { manager: manager.clone(), id: id.clone(), told };
+        WatchBegin::Begun(changed) => {
+            let watch = Watch { manager: manager.clone(), id: id.clone(), changed };
             host.spawn(Box::pin(watch.run(host.clone())));
             true
         }
@@ -68,35 +68,35 @@ fn watch(manager: &TaskManager, host: &Arc<TaskHost>, id: &TaskId) -> bool {
     }
 }
 
-/// A watched task. Dropped, it is not watched any more.
+/// The watch of a task. Dropping it ends the watch.
 struct Watch {
     manager: TaskManager,
     id: TaskId,
-    told: Arc<ToldFlag>,
+    changed: Arc<ChangedFlag>,
 }
 
 impl Watch {
     async fn run(self, host: Arc<TaskHost>) {
-        let Self { manager, id, told } = &self;
+        let Self { manager, id, changed } = &self;
         let mut clock = host.clock();
         loop {
-            let looking = manager.change(id, |_, _| TaskStep::Ignore);
-            let pause = match within(&mut *clock, looking).await {
+            let reading = manager.change(id, |_, _| TaskStep::Ignore);
+            let pause = match within(&mut *clock, reading).await {
                 Some(Ok((record, _))) => {
-                    manager.watched().tell(id, &record, false);
+                    manager.watched().notify(id, &record, false);
                     if record.task().status.is_terminal() {
                         return;
                     }
                     record.due_at().saturating_sub(host.unix_time()).max(LEAST_PAUSE)
                 }
                 Some(Err(TaskError::Unknown)) => return,
-                // It may answer next time.
+                // The error may be temporary.
                 Some(Err(_)) | None => RETRY,
             };
             let until = clock.now() + pause;
             poll_fn(|context| {
-                let take = |told: &mut bool| core::mem::take(told).then_some(());
-                match told.poll(context.waker(), take) {
+                let take = |changed: &mut bool| core::mem::take(changed).then_some(());
+                match changed.poll(context.waker(), take) {
                     Poll::Ready(()) => Poll::Ready(()),
                     Poll::Pending => clock.poll_timer(context, until),
                 }
@@ -108,7 +108,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.manager.watched().end(&self.id, &self.told);
+        self.manager.watched().end(&self.id, &self.changed);
     }
 }
 

@@ -1,8 +1,8 @@
-//! The tasks that clients subscribe to, and the servers of these clients.
+//! The watched tasks, and the servers whose clients subscribe to them.
 //!
-//! In: subscriptions, and changes of tasks by this process and by others. Out: states, to the servers;
-//! and a word to whoever watches a task that was changed elsewhere. [`watch`](super::watch) says when
-//! a task is watched.
+//! In: subscriptions, and changes of tasks by this process and by others. Out: states, to the
+//! servers; wakes of the watch of a task that was changed elsewhere. [`watch`](super::watch) has
+//! the rules.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
@@ -14,43 +14,43 @@ use crate::mailbox::Mailbox;
 use mcp_proto::server::Change;
 use mcp_proto::server::task::{Record, TaskId};
 
-/// Tells the clients of a server of a change; `false` if the server is gone.
+/// Reports a change to the clients of a server; `false` if the server is gone.
 pub(super) type ChangeListener = dyn Fn(&Change) -> bool + Send + Sync;
 
-/// The flag of a watched task that was changed since it was looked at.
-pub(super) type ToldFlag = Mailbox<bool>;
+/// True if a watched task was changed since the last read.
+pub(super) type ChangedFlag = Mailbox<bool>;
 
-/// The tasks that are watched.
+/// The watched tasks of a server.
 #[derive(Default)]
 pub(super) struct WatchedTasks(Lock<WatchedState>);
 
 #[derive(Default)]
 struct WatchedState {
     tasks: BTreeMap<TaskId, WatchedTask>,
-    /// Number of subscriptions whose tasks are looked up.
+    /// Number of running lookups for subscriptions.
     lookups: usize,
-    /// The servers, by numbers of theirs.
+    /// The servers, by the numbers of their catalogs.
     listeners: BTreeMap<usize, Arc<ChangeListener>>,
 }
 
 struct WatchedTask {
-    told: Arc<ToldFlag>,
-    /// The last state that was told.
+    changed: Arc<ChangedFlag>,
+    /// The number of the last state that was reported.
     changes: Option<u64>,
 }
 
-/// The beginning of the watch of a task.
+/// Result of beginning a watch.
 pub(super) enum WatchBegin {
-    /// It is watched from now on; this says that it was changed elsewhere.
-    Begun(Arc<ToldFlag>),
-    /// It was watched before.
+    /// The task is watched from now on; the flag reports changes elsewhere.
+    Begun(Arc<ChangedFlag>),
+    /// The task is already watched.
     Known,
-    /// There are too many.
+    /// Too many tasks are watched.
     Full,
 }
 
-/// The way to tell a server that a task was changed elsewhere, for a
-/// [`TaskStore`](super::TaskStore). Cheap to clone.
+/// A handle for a [`TaskStore`](super::TaskStore) to report changes of tasks to a server. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct TaskWatcher(Weak<WatchedTasks>);
 
@@ -59,15 +59,15 @@ impl TaskWatcher {
         Self(Arc::downgrade(watched))
     }
 
-    /// The task with this id was changed, by this process or another one. Clients that subscribe to
-    /// it are told of its state. It takes no time, and may be called on any thread.
+    /// Reports that the task with this id was changed, by this process or another one. The server
+    /// then reads the task and notifies its subscribers. Does not block; any thread may call it.
     pub fn changed(&self, id: &TaskId) {
         if let Some(watched) = self.0.upgrade() {
             watched.handle_changed(id);
         }
     }
 
-    /// Returns whether the server is gone, so that nobody is to be told any more.
+    /// Returns whether the server is gone, so that the watcher can be dropped.
     pub fn is_gone(&self) -> bool {
         self.0.strong_count() == 0
     }
@@ -80,7 +80,7 @@ impl fmt::Debug for TaskWatcher {
 }
 
 impl WatchedTasks {
-    /// A subscription of a server begins to look up its tasks.
+    /// Begins a lookup for a subscription of a server.
     pub(super) fn begin_lookup(&self, server: usize, listener: Arc<ChangeListener>) {
         let before = {
             let mut state = self.0.lock();
@@ -104,32 +104,32 @@ impl WatchedTasks {
         if state.tasks.len() >= max {
             return WatchBegin::Full;
         }
-        let told = Arc::new(ToldFlag::new(false));
-        state.tasks.insert(id.clone(), WatchedTask { told: told.clone(), changes: None });
-        WatchBegin::Begun(told)
+        let changed = Arc::new(ChangedFlag::new(false));
+        state.tasks.insert(id.clone(), WatchedTask { changed: changed.clone(), changes: None });
+        WatchBegin::Begun(changed)
     }
 
-    /// The task is not watched any more.
-    pub(super) fn end(&self, id: &TaskId, told: &Arc<ToldFlag>) {
+    /// Ends the watch of a task.
+    pub(super) fn end(&self, id: &TaskId, changed: &Arc<ChangedFlag>) {
         let mut state = self.0.lock();
-        if state.tasks.get(id).is_some_and(|task| Arc::ptr_eq(&task.told, told)) {
+        if state.tasks.get(id).is_some_and(|task| Arc::ptr_eq(&task.changed, changed)) {
             state.tasks.remove(id);
         }
     }
 
-    /// A task was changed by somebody else: whoever watches it looks.
+    /// Wakes the watch of a task that was changed elsewhere.
     fn handle_changed(&self, id: &TaskId) {
-        let told = self.0.lock().tasks.get(id).map(|task| task.told.clone());
-        if let Some(told) = told {
-            told.put(|told| {
-                *told = true;
+        let changed = self.0.lock().tasks.get(id).map(|task| task.changed.clone());
+        if let Some(changed) = changed {
+            changed.put(|changed| {
+                *changed = true;
                 Some(())
             });
         }
     }
 
-    /// Tells the clients that subscribe of a state of a task; those that were told too, if `again`.
-    pub(super) fn tell(&self, id: &TaskId, record: &Record, again: bool) {
+    /// Reports a state of a task to the servers; also a state that was reported before, if `again`.
+    pub(super) fn notify(&self, id: &TaskId, record: &Record, again: bool) {
         let listeners = self.0.lock().listeners(id, record.changes(), again);
         if listeners.is_empty() {
             return;
@@ -143,7 +143,7 @@ impl WatchedTasks {
         }
     }
 
-    /// A server is gone, unless another one has its number.
+    /// Removes a server that is gone, unless another one has its number.
     fn leave(&self, server: usize, listener: &Arc<ChangeListener>) {
         let mut state = self.0.lock();
         if state.listeners.get(&server).is_some_and(|known| Arc::ptr_eq(known, listener)) {
@@ -153,7 +153,7 @@ impl WatchedTasks {
 }
 
 impl WatchedState {
-    /// The servers to tell of a state; none if they were told, unless `again`.
+    /// The servers to notify of a state; none if it was reported before, unless `again`.
     fn listeners(
         &mut self,
         id: &TaskId,
@@ -164,7 +164,7 @@ impl WatchedState {
             return Vec::new();
         }
         if let Some(task) = self.tasks.get_mut(id) {
-            if !again && task.changes.is_some_and(|told| told >= changes) {
+            if !again && task.changes.is_some_and(|reported| reported >= changes) {
                 return Vec::new();
             }
             task.changes = task.changes.max(Some(changes));

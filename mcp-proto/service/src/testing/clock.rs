@@ -1,6 +1,6 @@
-//! Virtual time, for whoever else needs it: handlers of a client, and tests.
+//! Virtual time, for handlers of a client and for tests.
 //!
-//! In: time as it passes. Out: futures that are done then.
+//! In: changes of the time. Out: futures that complete at a time.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -12,11 +12,11 @@ use core::task::{Context, Poll, Waker};
 use crate::lock::Lock;
 use mcp_proto::{Duration, Instant};
 
-/// The beginning of virtual time since the Unix epoch: in January 2027.
+/// The start of virtual time, since the Unix epoch: in January 2027.
 const EPOCH: Duration = Duration::from_secs(1_800_000_000);
 
-/// The time of a [`Pair`](super::Pair), cheap to clone: a user who takes a minute to answer is a
-/// handler that sleeps for one.
+/// The clock of a [`Pair`](super::Pair). Cheap to clone. A user who takes a minute to answer is a
+/// handler that sleeps for a minute:
 ///
 /// ```
 /// # use mcp_service::testing::Pair;
@@ -47,29 +47,29 @@ struct ClockState {
 }
 
 impl Clock {
-    /// The time that has passed.
+    /// The elapsed virtual time.
     pub fn now(&self) -> Instant {
         self.state.lock().now
     }
 
-    /// Completes when `duration` has passed since it was first polled.
+    /// Completes when `duration` has passed since the first poll.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         Sleep { clock: self.clone(), duration, key: None }
     }
 
-    /// It is `now`.
+    /// Sets the time.
     pub(super) fn set(&self, now: Instant) {
         let mut state = self.state.lock();
         state.now = state.now.max(now);
     }
 
-    /// Time at which the next sleep ends.
+    /// The time at which the next sleep ends.
     pub(super) fn next(&self) -> Option<Instant> {
         self.state.lock().sleepers.keys().next().map(|(until, _)| *until)
     }
 
-    /// Wakes those whose sleep is over; says whether there were any.
-    pub(super) fn ring(&self) -> bool {
+    /// Wakes the tasks whose sleep has ended; returns whether there were any.
+    pub(super) fn wake_due(&self) -> bool {
         let mut state = self.state.lock();
         let now = state.now;
         let mut due = Vec::new();
@@ -77,7 +77,7 @@ impl Clock {
         {
             due.push(sleeper.remove());
         }
-        // Waking may run anything.
+        // A waker may run any code: wake without the lock.
         drop(state);
         let any = !due.is_empty();
         due.into_iter().for_each(Waker::wake);
@@ -110,17 +110,17 @@ impl Future for Sleep {
         }
         let before = state.sleepers.insert(key, context.waker().clone());
         drop(state);
-        // Dropping a waker may run anything, and must not find the lock held.
+        // Dropping a waker may run any code: drop it without the lock.
         drop(before);
         Poll::Pending
     }
 }
 
-/// The timer of whoever is driven in virtual time.
+/// A timer of virtual time.
 #[derive(Debug)]
 pub(super) struct Timer {
     clock: Clock,
-    /// Sleep until the last time that it was set to.
+    /// The sleep until the time that the timer was set to.
     sleep: Option<(Instant, Sleep)>,
 }
 

@@ -1,4 +1,4 @@
-//! `application/x-www-form-urlencoded`, both ways.
+//! Encoding and decoding of `application/x-www-form-urlencoded`.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -14,7 +14,7 @@ pub(super) fn params(text: &str) -> Params {
     pairs.map(|(name, value)| (decode(name), decode(value))).collect()
 }
 
-/// Text of `application/x-www-form-urlencoded`.
+/// Decodes a name or a value.
 pub(super) fn decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
@@ -33,7 +33,7 @@ pub(super) fn decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Text that may stand in a query.
+/// Percent-encodes a text for a query.
 pub(super) fn encode(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {

@@ -1,7 +1,7 @@
 //! The tasks of a server in virtual time.
 //!
-//! In: futures of tasks. Out: whether anything happened. A server that is started anew has lost them,
-//! as one that has crashed.
+//! In: futures of tasks. Out: whether any was polled. A server that is restarted has lost them, as
+//! after a crash.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -20,12 +20,12 @@ pub(super) struct HostedTasks {
 }
 
 impl HostedTasks {
-    /// Runs the tasks of this server from now on.
+    /// Hosts the tasks of this server from now on.
     pub(super) fn of(catalog: &Catalog, clock: &Clock) -> Self {
         let hosted = Self::default();
         let spawned = hosted.spawned.clone();
         let (timers, time) = (clock.clone(), clock.clone());
-        // Two servers that share a store must not make the same ids.
+        // Two servers that share a store must not generate the same ids.
         let random = Lock::new(Random::new(next_server()));
         let host = TaskHost::new(
             move || Timer::new(&timers),
@@ -39,8 +39,8 @@ impl HostedTasks {
         hosted
     }
 
-    /// Polls all that was woken, once; says whether there was anything.
-    pub(super) fn look(&mut self) -> bool {
+    /// Polls each woken task once; returns whether there was any.
+    pub(super) fn run_round(&mut self) -> bool {
         let spawned = core::mem::take(&mut *self.spawned.lock());
         for task in spawned {
             self.tasks.spawn(task);
@@ -48,7 +48,7 @@ impl HostedTasks {
         self.tasks.run()
     }
 
-    /// The tasks are gone without a word.
+    /// Drops all tasks.
     pub(super) fn clear(&mut self) {
         self.spawned.lock().clear();
         self.tasks = TestTasks::default();

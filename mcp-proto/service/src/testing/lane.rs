@@ -1,4 +1,4 @@
-//! One direction of a pipe or of a connection: bytes on their way.
+//! One direction of a pipe or a connection: bytes in flight.
 
 use alloc::collections::VecDeque;
 
@@ -7,26 +7,25 @@ use bytes::Bytes;
 use super::random::Random;
 use mcp_proto::{Duration, Instant};
 
-/// Behaviour of a pipe, or of the connections of a network.
+/// Latency and faults of a pipe, or of the connections of a network.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Network {
-    /// Shortest time that bytes are under way; default no time.
+    /// Shortest latency; default 0.
     pub min_latency: Duration,
-    /// Longest time that bytes are under way; default no time. They never overtake each other.
+    /// Longest latency; default 0. Bytes are never reordered.
     pub max_latency: Duration,
-    /// As many bytes arrive at once at most, and one at least; default any number.
+    /// The most bytes that arrive at once, at least 1; default unlimited.
     pub max_chunk: usize,
-    /// Over HTTP, one connection in this many is cut at random; default 0, which is none. The cut
-    /// is where its first response begins, which is lost then, or within its first 2 KiB in one
-    /// direction.
+    /// Over HTTP, one connection in this many is cut at random; default 0: none. The cut is either
+    /// before the first response, which is lost, or within the first 2 KiB of one direction.
     pub cuts: u32,
-    /// Over HTTP, one connection in so many is refused; default 0, which is none.
+    /// Over HTTP, one connection in this many is refused; default 0: none.
     pub refusals: u32,
 }
 
 impl Network {
-    /// Bytes arrive at once, and together; nothing breaks.
+    /// A network without latency and faults: all bytes arrive at once.
     pub fn calm() -> Self {
         Self {
             min_latency: Duration::ZERO,
@@ -37,30 +36,30 @@ impl Network {
         }
     }
 
-    /// Bytes arrive late, by up to 50 ms, and in pieces of up to 7.
+    /// A network with a latency of up to 50 ms, where bytes arrive in pieces of up to 7.
     pub fn rough() -> Self {
         Self { max_latency: Duration::from_millis(50), max_chunk: 7, ..Self::calm() }
     }
 
-    /// Sets how long bytes are under way.
+    /// Sets the shortest and the longest latency.
     pub fn latency(mut self, min: Duration, max: Duration) -> Self {
         (self.min_latency, self.max_latency) = (min, max);
         self
     }
 
-    /// Sets how many bytes arrive at once at most.
+    /// Sets the most bytes that arrive at once.
     pub fn max_chunk(mut self, bytes: usize) -> Self {
         self.max_chunk = bytes;
         self
     }
 
-    /// Sets how many connections are cut: one in so many.
+    /// Sets that one connection in this many is cut.
     pub fn cuts(mut self, one_in: u32) -> Self {
         self.cuts = one_in;
         self
     }
 
-    /// Sets how many connections are refused: one in so many.
+    /// Sets that one connection in this many is refused.
     pub fn refusals(mut self, one_in: u32) -> Self {
         self.refusals = one_in;
         self
@@ -79,12 +78,12 @@ impl Default for Network {
     }
 }
 
-/// One direction.
+/// One direction of a pipe or a connection.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// Chunks under way, with the time of arrival; empty bytes are the end.
-    under_way: VecDeque<(Instant, Bytes)>,
-    /// Time at which the last of it arrives.
+    /// Chunks in flight, with their times of arrival; empty bytes are the end.
+    in_flight: VecDeque<(Instant, Bytes)>,
+    /// Time at which the last chunk arrives.
     last: Instant,
     ended: bool,
 }
@@ -110,7 +109,7 @@ impl Lane {
         }
     }
 
-    /// Nothing follows; false if that was so already.
+    /// Ends the lane; false if it has ended before.
     pub(super) fn end(&mut self, now: Instant) -> bool {
         if self.ended {
             return false;
@@ -120,23 +119,23 @@ impl Lane {
         true
     }
 
-    /// Drops the bytes under way; nothing follows.
+    /// Drops the bytes in flight, and ends the lane.
     pub(super) fn cut(&mut self, now: Instant) {
-        self.under_way.clear();
+        self.in_flight.clear();
         self.last = now;
         self.ended = false;
         self.end(now);
     }
 
-    /// Next chunk that has arrived; empty bytes are the end.
+    /// Takes the next chunk that has arrived; empty bytes are the end.
     pub(super) fn receive(&mut self, now: Instant) -> Option<Bytes> {
         self.next().filter(|at| *at <= now)?;
-        self.under_way.pop_front().map(|(_, bytes)| bytes)
+        self.in_flight.pop_front().map(|(_, bytes)| bytes)
     }
 
-    /// Number of bytes under way.
+    /// Number of bytes in flight.
     pub(super) fn waiting(&self) -> usize {
-        self.under_way.iter().map(|(_, bytes)| bytes.len()).sum()
+        self.in_flight.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
     /// Returns whether nothing can be sent any more.
@@ -146,11 +145,11 @@ impl Lane {
 
     /// Time of the next arrival.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.under_way.front().map(|(at, _)| *at)
+        self.in_flight.front().map(|(at, _)| *at)
     }
 
     fn push(&mut self, at: Instant, bytes: Bytes) {
         self.last = self.last.max(at);
-        self.under_way.push_back((self.last, bytes));
+        self.in_flight.push_back((self.last, bytes));
     }
 }

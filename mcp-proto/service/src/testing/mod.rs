@@ -1,5 +1,5 @@
-//! Both sides of a conversation in one place, with virtual time: test a server in both eras, with
-//! no ports, no processes and no sleeps.
+//! Client and server in one test, with virtual time: test a server in both eras, without ports,
+//! processes and sleeps.
 //!
 //! ```
 //! use mcp_proto::client::Negotiation;
@@ -22,8 +22,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With `Pair::over_http` in place of `Pair::new` they talk Streamable HTTP, over connections that
-//! are as virtual as time:
+//! With `Pair::over_http` in place of `Pair::new` they use Streamable HTTP, over simulated
+//! connections:
 //!
 //! ```
 //! use mcp_proto::client::CallError;
@@ -38,7 +38,7 @@
 //! let mut pair = Pair::over_http(registry);
 //! let client = pair.client();
 //! pair.run(client.connected())?;
-//! // The server adds, and the client cannot know.
+//! // The server has called the tool, but the response is lost.
 //! pair.cut_response(0);
 //! let lost = pair.run(client.call_tool("add", &serde_json::json!({ "a": 1, "b": 2 })));
 //! assert!(matches!(lost, Err(CallError::Connection(_))));
@@ -47,31 +47,30 @@
 //!
 //! Tools for tests:
 //!
-//! | to have | there is |
+//! | to | use |
 //! |---|---|
-//! | an application that answers, and hears logs and changes | [`Pair::client`]; it is told so before it is first run |
-//! | something done at once, and time pass until it is | [`Pair::run`] |
-//! | something under way while something else happens | [`Pair::poll`], and then [`Pair::pass`], [`Pair::cut`] and the others |
-//! | a user, or a model, who takes his time | [`Pair::clock`] |
-//! | a bad pipe: late, in pieces | [`Pair::network`] |
-//! | HTTP, with sessions or without, authorization | [`Pair::over_http`], [`Pair::http_config`], [`Pair::http_client_config`] |
-//! | a sign-in, with an authorization server and a person | [`AuthServer`], [`Pair::auth_server`] |
-//! | a bad network: connections that are cut or refused at random | [`Network::cuts`], [`Network::refusals`] |
-//! | a connection cut in the middle of a head or a body, a response lost | [`Pair::cut_request`], [`Pair::cut_response`] |
-//! | a server that is out of reach, that has forgotten its sessions, or that is another one | [`Pair::refuse`], [`Pair::restart`], [`Pair::restart_as`] |
-//! | that nothing is left open | [`Pair::connections`], [`Pair::sessions`] |
-//! | a server of another kind, such as one that ends at what it does not know | [`Pair::with_server`] |
-//! | what was said | [`Pair::wire`], which pastes into a transcript |
+//! | answer input, and receive logs and changes | [`Pair::client`]; set its handlers before the first run |
+//! | run a future to its end, while time passes | [`Pair::run`] |
+//! | begin a future, and do something else while it is pending | [`Pair::poll`], then [`Pair::pass`], [`Pair::cut`] and others |
+//! | simulate a slow user or model | [`Pair::clock`] |
+//! | delay bytes, and split them | [`Pair::network`] |
+//! | use HTTP, with or without sessions or authorization | [`Pair::over_http`], [`Pair::http_config`], [`Pair::http_client_config`] |
+//! | sign in, with an authorization server and a person | [`AuthServer`], [`Pair::auth_server`] |
+//! | cut or refuse connections at random | [`Network::cuts`], [`Network::refusals`] |
+//! | cut a connection in the middle of a message, lose a response | [`Pair::cut_request`], [`Pair::cut_response`] |
+//! | make the server unreachable, restart or replace it | [`Pair::refuse`], [`Pair::restart`], [`Pair::restart_as`] |
+//! | check that nothing is left open | [`Pair::connections`], [`Pair::sessions`] |
+//! | use a server of another implementation | [`Pair::with_server`] |
+//! | see the conversation | [`Pair::wire`], in the format of transcripts |
 //!
-//! Nothing here takes real time or depends on it: an hour passes at once. Whatever is random
-//! follows from a seed ([`Pair::seed`]), which is printed when a test panics: with the same seed
-//! all happens again as it did.
+//! Nothing takes real time or depends on it: an hour passes at once. Random choices follow from a
+//! seed ([`Pair::seed`]), which is printed when a test panics. The same seed reproduces the run.
 //!
-//! A handler of the server sleeps by [`Context::sleep`](crate::Context::sleep). Work on
-//! other threads is not waited for: nothing happens here while they work, and [`Pair::run`] panics.
+//! Handlers of the server must sleep with [`Context::sleep`](crate::Context::sleep). Work on other
+//! threads is not waited for: [`Pair::run`] panics if nothing else can make progress.
 //!
-//! A server that is served by an adapter is tested with the same registry: the adapters export this
-//! module with their feature `testing`, which belongs among the dev-dependencies.
+//! To test a server that an adapter serves, use the same registry. The adapters export this module
+//! with their feature `testing`, for dev-dependencies.
 
 #[cfg(feature = "auth")]
 mod auth_server;

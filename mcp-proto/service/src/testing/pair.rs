@@ -1,4 +1,4 @@
-//! A client and a server, and the time between them.
+//! A client and a server in virtual time.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -21,54 +21,54 @@ use mcp_proto::client::{self, Negotiation, Verdict};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Duration, EraPolicy, Instant, http, server};
 
-/// With more looks than this at one instant, the two will never be done.
-const MAX_LOOKS: usize = 1_000_000;
+/// The most rounds at one instant; beyond them the test fails.
+const MAX_ROUNDS: usize = 1_000_000;
 
-/// Wakes at one instant after which a task is taken to be woken for ever.
+/// The most wakes at one instant without progress; beyond them the test fails.
 const MAX_WAKES: usize = 100_000;
 
-/// A client and a server with a pipe between them, or HTTP, in virtual time, which passes when
-/// nothing else happens. The [module](super) has an example.
+/// A client and a server, connected by a pipe or HTTP, in virtual time. Time advances when nothing
+/// else can make progress. The [module](super) has an example.
 ///
-/// The server is started, and the client connected, when it is first run. With a pipe, a server that
-/// is to be started anew is, and a side that has ended is gone: what the other one still says is
-/// lost. Over HTTP, the client has a connection for each request that is not answered, and one more
-/// that it keeps; the server is there until it is started anew.
+/// The first run starts the server and connects the client. With a pipe, the server is restarted
+/// when the client wants that; a side that has ended is dropped, and later output of the other side
+/// is lost. Over HTTP, the client has a connection for each request in flight, and keeps one more;
+/// the server runs until [`Pair::restart`].
 pub struct Pair {
     client_config: client::Config,
     client: Client,
     seed: u64,
     clock: Clock,
-    between: Between,
+    transport: PairTransport,
     woken: Arc<Woken>,
     wire: Wire,
 }
 
-/// Transport of a pair, with its two sides.
-enum Between {
+/// The transport of a pair, with both sides.
+enum PairTransport {
     Pipe(Box<Pipe>),
     Http(Box<Http>),
 }
 
 impl Pair {
-    /// A client, and a server that offers this, both with default settings.
+    /// A client and a server with this catalog and default configurations, connected by a pipe.
     pub fn new(catalog: impl Into<Catalog>) -> Self {
         let catalog = catalog.into();
         let clock = Clock::default();
         let tasks = HostedTasks::of(&catalog, &clock);
         let start = move |config| Box::new(Service::new(catalog.clone(), config)) as Box<dyn Drive>;
         let pipe = Pipe::new(Box::new(start), tasks);
-        Self::between(Between::Pipe(Box::new(pipe)), clock)
+        Self::with_transport(PairTransport::Pipe(Box::new(pipe)), clock)
     }
 
-    /// A client, and a server that is started by a function, whenever the client wants it to be.
+    /// A client, and a server that `start` creates for each start, connected by a pipe.
     pub fn with_server(start: impl FnMut(server::Config) -> Box<dyn Drive> + 'static) -> Self {
         let pipe = Pipe::new(Box::new(start), HostedTasks::default());
-        Self::between(Between::Pipe(Box::new(pipe)), Clock::default())
+        Self::with_transport(PairTransport::Pipe(Box::new(pipe)), Clock::default())
     }
 
-    /// The same over Streamable HTTP: a server at `http://localhost/mcp` that offers this, and a
-    /// client that connects to it, both with default settings.
+    /// A client, and a server with this catalog at `http://localhost/mcp`, connected by Streamable
+    /// HTTP, both with the default configuration.
     ///
     /// ```
     /// # use mcp_proto::client::Negotiation;
@@ -86,108 +86,107 @@ impl Pair {
     pub fn over_http(catalog: impl Into<Catalog>) -> Self {
         let clock = Clock::default();
         let http = Http::new(catalog.into(), &clock);
-        Self::between(Between::Http(Box::new(http)), clock)
+        Self::with_transport(PairTransport::Http(Box::new(http)), clock)
     }
 
-    fn between(between: Between, clock: Clock) -> Self {
+    fn with_transport(transport: PairTransport, clock: Clock) -> Self {
         let client_config = client::Config::new(Implementation::new("pair", "1.0.0"));
         Self {
             client: Client::new(client_config.clone()),
             client_config,
             seed: 0,
             clock,
-            between,
+            transport,
             woken: Arc::default(),
             wire: Wire::default(),
         }
     }
 
-    /// Sets how the client behaves. It is another client after this and the two that follow, so
-    /// they come before [`Pair::client`].
+    /// Sets the configuration of the client. This method, [`Pair::negotiation`] and
+    /// [`Pair::verdict`] replace the client, so call them before [`Pair::client`].
     pub fn client_config(mut self, config: client::Config) -> Self {
         self.client = Client::new(config.clone());
         self.client_config = config;
         self
     }
 
-    /// Sets how the client finds a version.
+    /// Sets the strategy for finding a version.
     pub fn negotiation(self, negotiation: Negotiation) -> Self {
         let mut config = self.client_config.clone();
         config.negotiation = negotiation;
         self.client_config(config)
     }
 
-    /// Sets what the client believes of the server.
+    /// Sets the stored verdict about the server.
     pub fn verdict(self, verdict: Option<Verdict>) -> Self {
         let mut config = self.client_config.clone();
         config.verdict = verdict;
         self.client_config(config)
     }
 
-    /// Sets how the server behaves.
+    /// Sets the configuration of the server.
     pub fn server_config(mut self, config: server::Config) -> Self {
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.config = config,
-            Between::Http(http) => http.config.server = config.into(),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.config = config,
+            PairTransport::Http(http) => http.config.server = config.into(),
         }
         self
     }
 
-    /// Sets which eras the server serves.
+    /// Sets the eras that the server supports.
     pub fn era_policy(mut self, era_policy: EraPolicy) -> Self {
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.config.era_policy = era_policy,
-            Between::Http(http) => http.config.server.era_policy = era_policy,
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.config.era_policy = era_policy,
+            PairTransport::Http(http) => http.config.server.era_policy = era_policy,
         }
         self
     }
 
-    /// Sets how the server behaves, with what there is to set over HTTP: sessions, authorization. A
-    /// pair with a pipe takes the part that is for every server.
+    /// Sets the configuration of the server over HTTP, with sessions and authorization. With a pipe
+    /// only [`http::Config::server`] applies.
     pub fn http_config(mut self, config: http::Config) -> Self {
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.config = (*config.server).clone(),
-            Between::Http(http) => http.config = config,
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.config = (*config.server).clone(),
+            PairTransport::Http(http) => http.config = config,
         }
         self
     }
 
-    /// Sets where the client looks for the server, and with which fields; default
-    /// `http://localhost`, and [`http::Config::path`]. For a pair over HTTP: a pipe has no URL.
+    /// Sets the configuration of the client over HTTP, such as its URL and headers; default URL
+    /// `http://localhost` with [`http::Config::path`]. Does nothing with a pipe.
     pub fn http_client_config(mut self, config: impl Into<HttpClientConfig>) -> Self {
-        if let Between::Http(http) = &mut self.between {
+        if let PairTransport::Http(http) = &mut self.transport {
             http.set_client_config(config.into());
         }
         self
     }
 
-    /// Sets the authorization server of a pair over HTTP: all that a client asks in a sign-in goes there.
-    /// [`http::Config::authorize`] checks its tokens, and
-    /// [`HttpClientConfig::sign_in`] has the client sign in.
+    /// Sets the authorization server of a pair over HTTP, for all sign-ins. Set
+    /// [`http::Config::authorize`] to check its tokens, and [`HttpClientConfig::sign_in`].
     #[cfg(feature = "auth")]
     pub fn auth_server(mut self, server: &super::AuthServer) -> Self {
-        if let Between::Http(http) = &mut self.between {
+        if let PairTransport::Http(http) = &mut self.transport {
             http.set_auth_server(server.clone());
         }
         self
     }
 
-    /// Sets what happens to what is sent on the way; default [`Network::calm`].
+    /// Sets the latency and faults of the network; default [`Network::calm`].
     pub fn network(mut self, network: Network) -> Self {
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.set_network(network),
-            Between::Http(http) => http.set_network(network),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.set_network(network),
+            PairTransport::Http(http) => http.set_network(network),
         }
         self
     }
 
-    /// Sets what all follows from that is random; default 0. It is printed when a test panics.
+    /// Sets the seed of all random choices; default 0. It is printed when a test panics.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         let random = Random::new(seed);
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.set_random(random),
-            Between::Http(http) => http.set_random(random),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.set_random(random),
+            PairTransport::Http(http) => http.set_random(random),
         }
         self
     }
@@ -197,51 +196,50 @@ impl Pair {
         self.client.clone()
     }
 
-    /// The time that has passed.
+    /// The elapsed virtual time.
     pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
-    /// The same for handlers, which can sleep by it.
+    /// The clock of this pair, for handlers that sleep.
     pub fn clock(&self) -> Clock {
         self.clock.clone()
     }
 
-    /// Number of times that the server was started.
+    /// Number of starts of the server.
     pub fn starts(&self) -> usize {
-        match &self.between {
-            Between::Pipe(pipe) => pipe.starts(),
-            Between::Http(http) => http.starts(),
+        match &self.transport {
+            PairTransport::Pipe(pipe) => pipe.starts(),
+            PairTransport::Http(http) => http.starts(),
         }
     }
 
-    /// Number of connections that one side or both have open; 0 with a pipe.
+    /// Number of connections that at least one side has open; 0 with a pipe.
     pub fn connections(&self) -> usize {
-        match &self.between {
-            Between::Pipe(_) => 0,
-            Between::Http(http) => http.connections(),
+        match &self.transport {
+            PairTransport::Pipe(_) => 0,
+            PairTransport::Http(http) => http.connections(),
         }
     }
 
     /// Number of sessions of legacy clients at the server; 0 with a pipe.
     pub fn sessions(&self) -> usize {
-        match &self.between {
-            Between::Pipe(_) => 0,
-            Between::Http(http) => http.sessions(),
+        match &self.transport {
+            PairTransport::Pipe(_) => 0,
+            PairTransport::Http(http) => http.sessions(),
         }
     }
 
-    /// The conversation so far, in the transcript format: as the client has sent and received it.
+    /// The conversation so far, in the transcript format, as the client has sent and received it.
     pub fn wire(&self) -> String {
         self.wire.text()
     }
 
-    /// Runs both sides until `future` is done. Where nothing can be done time passes.
+    /// Runs both sides until `future` completes. Time advances when nothing else can make progress.
     ///
     /// # Panics
     ///
-    /// If it never will be: because nothing is going to happen any more, or because something is
-    /// woken for ever.
+    /// If `future` can never complete, because no progress is possible or a task is woken forever.
     #[expect(clippy::panic, reason = "it is how a test fails")]
     pub fn run<F: Future>(&mut self, future: F) -> F::Output {
         let mut future = pin!(future);
@@ -256,9 +254,9 @@ impl Pair {
         }
     }
 
-    /// Runs both sides for as long as that takes no time, and says whether `future` is done: to
-    /// have something begin, and do something else then. A future that cannot be moved is to be
-    /// [pinned](core::pin::pin) first.
+    /// Runs both sides without advancing time, and polls `future`. Use it to begin a request and do
+    /// something else while it is pending. [Pin](core::pin::pin) a future that is not `Unpin`
+    /// first.
     ///
     /// ```
     /// use mcp_proto::client::CallError;
@@ -280,7 +278,7 @@ impl Pair {
     ///
     /// # Panics
     ///
-    /// If something is woken for ever.
+    /// If a task is woken forever.
     pub fn poll<F: Future + Unpin>(&mut self, future: &mut F) -> Poll<F::Output> {
         let waker = Waker::from(self.woken.clone());
         let mut context = Context::from_waker(&waker);
@@ -289,22 +287,22 @@ impl Pair {
             if let Poll::Ready(output) = Pin::new(&mut *future).poll(&mut context) {
                 return Poll::Ready(output);
             }
-            if !self.goes_on(&mut idle) {
+            if !self.make_progress(&mut idle) {
                 return Poll::Pending;
             }
         }
     }
 
-    /// Runs both sides for as long as this. What is awaited elsewhere has to be awaited again.
+    /// Runs both sides for this virtual time. Poll pending futures again after it.
     ///
     /// # Panics
     ///
-    /// If something is woken for ever.
+    /// If a task is woken forever.
     pub fn pass(&mut self, duration: Duration) {
         let end = self.now() + duration;
         loop {
             let mut idle = 0;
-            while self.goes_on(&mut idle) {}
+            while self.make_progress(&mut idle) {}
             match self.next().filter(|next| *next <= end) {
                 Some(next) => self.clock.set(next),
                 None => break,
@@ -313,125 +311,125 @@ impl Pair {
         self.clock.set(end);
     }
 
-    /// Breaks the pipe, or all connections: what is under way is lost, and both sides are at the end
-    /// of it. With a pipe, handlers of the server have `Limits::drain` from then on. Before the pair
-    /// was first run there is nothing to break; the same goes for the two that follow.
+    /// Breaks the pipe, or all connections: bytes in flight are lost, and both sides read the end,
+    /// or a reset over HTTP. With a pipe, handlers of the server have `Limits::drain` from then on.
+    /// Before the first run this does nothing, like [`Pair::end_of_client`] and
+    /// [`Pair::end_of_server`].
     pub fn cut(&mut self) {
         let now = self.now();
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.cut(now),
-            Between::Http(http) => http.cut(),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.cut(now),
+            PairTransport::Http(http) => http.cut(),
         }
     }
 
-    /// The client's side sends nothing more, on none of its connections; what is under way arrives.
+    /// Ends the output of the client, on all its connections; bytes in flight arrive.
     pub fn end_of_client(&mut self) {
         let now = self.now();
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.end_of_client(now),
-            Between::Http(http) => http.end_of_client(),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.end_of_client(now),
+            PairTransport::Http(http) => http.end_of_client(),
         }
     }
 
-    /// The server's side sends nothing more, on none of its connections; what is under way arrives.
+    /// Ends the output of the server, on all its connections; bytes in flight arrive.
     pub fn end_of_server(&mut self) {
         let now = self.now();
-        match &mut self.between {
-            Between::Pipe(pipe) => pipe.end_of_server(now),
-            Between::Http(http) => http.end_of_server(),
+        match &mut self.transport {
+            PairTransport::Pipe(pipe) => pipe.end_of_server(now),
+            PairTransport::Http(http) => http.end_of_server(),
         }
     }
 
-    /// Cuts the next connection that the client writes to, once so many bytes of that have arrived:
-    /// in the middle of the head or of the body of a request. A pipe goes on, here and in the four
-    /// that follow.
+    /// Cuts the next connection that the client writes to, once `after` more bytes of it have
+    /// arrived: in the middle of a request. This method and those below do nothing with a pipe.
     pub fn cut_request(&mut self, after: usize) {
-        if let Between::Http(http) = &self.between {
+        if let PairTransport::Http(http) = &self.transport {
             http.cut_request(after);
         }
     }
 
-    /// Cuts the next connection that the server writes to, once so many bytes of that have arrived:
-    /// in the middle of the head or of the body of a response. With 0 it is lost: the server has done
-    /// what was asked for, and the client cannot know.
+    /// Cuts the next connection that the server writes to, once `after` more bytes of it have
+    /// arrived: in the middle of a response. With 0 the response is lost, after the request was
+    /// executed.
     pub fn cut_response(&mut self, after: usize) {
-        if let Between::Http(http) = &self.between {
+        if let PairTransport::Http(http) = &self.transport {
             http.cut_response(after);
         }
     }
 
-    /// Nobody accepts connections for so long. Those that are there stay.
+    /// Refuses new connections for this time. Open connections stay.
     pub fn refuse(&mut self, duration: Duration) {
-        if let Between::Http(http) = &self.between {
+        if let PairTransport::Http(http) = &self.transport {
             http.refuse(duration);
         }
     }
 
-    /// Starts the server anew, as after a crash: its connections break, its handlers end, and
-    /// it knows no session.
+    /// Restarts the server, as after a crash: its connections break, its handlers are dropped, and
+    /// its sessions are lost.
     pub fn restart(&mut self) {
-        if let Between::Http(http) = &mut self.between {
+        if let PairTransport::Http(http) = &mut self.transport {
             http.restart();
         }
     }
 
-    /// Starts another server in place of this one, such as one of another era, or without sessions.
+    /// Restarts the server with another configuration, such as another era, or without sessions.
     pub fn restart_as(&mut self, config: http::Config) {
-        if let Between::Http(http) = &mut self.between {
+        if let PairTransport::Http(http) = &mut self.transport {
             http.config = config;
             http.restart();
         }
     }
 
-    /// Does what can be done at this instant; says whether there was anything, or may be more.
-    fn goes_on(&mut self, idle: &mut usize) -> bool {
+    /// Makes progress at this instant; returns whether there was any, or the future was woken.
+    fn make_progress(&mut self, idle: &mut usize) -> bool {
         if self.settle() {
             *idle = 0;
             return true;
         }
         *idle += 1;
-        let woken = self.woken.look();
+        let woken = self.woken.take();
         assert!(!woken || *idle < MAX_WAKES, "woken for ever; so far:\n{}", self.wire());
         woken
     }
 
-    /// Does what can be done at this instant; says whether there was anything.
+    /// Makes all possible progress at this instant; returns whether there was any.
     fn settle(&mut self) -> bool {
-        let mut looks = 0;
-        while self.look() {
-            looks += 1;
-            assert!(looks < MAX_LOOKS, "the two will never be done; so far:\n{}", self.wire());
+        let mut rounds = 0;
+        while self.run_round() {
+            rounds += 1;
+            assert!(rounds < MAX_ROUNDS, "the two will never be done; so far:\n{}", self.wire());
         }
-        looks > 0
+        rounds > 0
     }
 
-    /// Lets each side do what it can; says whether anything came of it.
-    fn look(&mut self) -> bool {
+    /// Runs one round of each side; returns whether it made progress.
+    fn run_round(&mut self) -> bool {
         let now = self.now();
-        let rang = self.clock.ring();
-        let stirred = match &mut self.between {
-            Between::Pipe(pipe) => {
+        let has_woken = self.clock.wake_due();
+        let has_progressed = match &mut self.transport {
+            PairTransport::Pipe(pipe) => {
                 let waker = Waker::from(self.woken.clone());
-                pipe.look(now, &self.client, &self.wire, &waker)
+                pipe.run_round(now, &self.client, &self.wire, &waker)
             }
-            Between::Http(http) => http.look(&self.client, &self.wire),
+            PairTransport::Http(http) => http.run_round(&self.client, &self.wire),
         };
-        rang || stirred
+        has_woken || has_progressed
     }
 
-    /// Time of the next event that happens by itself.
+    /// Time of the next timeout or arrival.
     fn next(&self) -> Option<Instant> {
-        let pipe = match &self.between {
-            Between::Pipe(pipe) => pipe.next(),
-            // Whatever is due there is due by the clock.
-            Between::Http(_) => None,
+        let pipe = match &self.transport {
+            PairTransport::Pipe(pipe) => pipe.next(),
+            // All its timers are sleeps of the clock.
+            PairTransport::Http(_) => None,
         };
         pipe.into_iter().chain(self.clock.next()).min()
     }
 }
 
 impl Drop for Pair {
-    #[expect(clippy::print_stderr, reason = "whoever reads of the failure needs it")]
+    #[expect(clippy::print_stderr, reason = "it is needed to reproduce the failure")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             std::eprintln!("the seed of the pair: {}", self.seed);

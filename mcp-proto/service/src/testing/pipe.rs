@@ -1,7 +1,7 @@
 //! A client and a server with a pipe between them.
 //!
-//! In: what the two are, how the pipe is, what breaks. Out: whether anything happened, and when
-//! something happens by itself.
+//! In: settings of both sides and of the pipe, and faults. Out: whether progress was made, and the
+//! time of the next event.
 
 use alloc::boxed::Box;
 use core::task::Waker;
@@ -28,7 +28,7 @@ pub(super) struct Pipe {
     starts: usize,
 }
 
-/// Both sides, once they are there. Each is gone when it has ended, as it is with an adapter.
+/// Both sides, once started. A side that has ended is dropped, as an adapter does.
 struct Sides {
     client: Option<ClientService>,
     server: Option<Box<dyn Drive>>,
@@ -60,8 +60,8 @@ impl Pipe {
         self.random = random;
     }
 
-    /// Gives each side a turn, and what has arrived; says whether anything came of it.
-    pub(super) fn look(
+    /// Runs a turn of each side and delivers arrived bytes; returns whether there was progress.
+    pub(super) fn run_round(
         &mut self,
         now: Instant,
         client: &Client,
@@ -74,20 +74,20 @@ impl Pipe {
         let Sides { client, server, to_server, to_client } = &mut sides;
         let random = &mut self.random;
         let network = &self.network;
-        let mut stirred = self.tasks.look();
+        let mut has_progressed = self.tasks.run_round();
         if let Some(side) = client {
-            stirred |= turn(side, now, waker, to_server, network, random);
+            has_progressed |= turn(side, now, waker, to_server, network, random);
         }
         if let Some(side) = server {
-            stirred |= turn(&mut **side, now, waker, to_client, network, random);
+            has_progressed |= turn(&mut **side, now, waker, to_client, network, random);
         }
         if let Some(side) = client
             && side.is_disconnected()
         {
-            // What the lost server still writes reaches nobody.
+            // Later output of the lost server is dropped.
             *to_client = Lane::default();
             side.handle_idle();
-            stirred = true;
+            has_progressed = true;
         }
         if client.as_ref().is_some_and(|side| side.is_closed() && !side.wants_reopen()) {
             *client = None;
@@ -96,10 +96,10 @@ impl Pipe {
             *server = None;
         }
         if let Some(side) = server {
-            stirred |= deliver(&mut **side, now, to_server);
+            has_progressed |= deliver(&mut **side, now, to_server);
         }
         if let Some(side) = client {
-            stirred |= deliver(side, now, to_client);
+            has_progressed |= deliver(side, now, to_client);
         }
         if let Some(side) = client
             && side.wants_reopen()
@@ -108,14 +108,14 @@ impl Pipe {
             self.starts += 1;
             (*to_server, *to_client) = (Lane::default(), Lane::default());
             side.handle_opened(now);
-            stirred = true;
+            has_progressed = true;
         }
         self.sides = Some(sides);
-        stirred
+        has_progressed
     }
 
     fn open(&mut self, now: Instant, client: &Client, wire: &Wire) -> Option<Sides> {
-        // Whoever drives the client elsewhere does not need a server here.
+        // A client that is driven elsewhere needs no server here.
         let mut client = ClientService::new(client).ok()?;
         let wire = wire.clone();
         client.show_wire(now, move |line| wire.push(line));
@@ -127,7 +127,7 @@ impl Pipe {
         Some(Sides { client: Some(client), server: Some(server), to_server, to_client })
     }
 
-    /// Time of the next event that happens by itself.
+    /// Time of the next timeout or arrival.
     pub(super) fn next(&self) -> Option<Instant> {
         let Sides { client, server, to_server, to_client } = self.sides.as_ref()?;
         let client = client.as_ref().map(|side| wait(side, to_client));
@@ -159,7 +159,7 @@ impl Pipe {
     }
 }
 
-/// Gives one side a turn, and sends what it says; says whether it said anything.
+/// Runs a turn of one side, and sends its output; returns whether there was progress.
 fn turn(
     side: &mut dyn Drive,
     now: Instant,
@@ -170,26 +170,26 @@ fn turn(
 ) -> bool {
     let due = side.poll_timeout().is_some_and(|at| at <= now);
     side.turn(now, waker);
-    let mut says = due;
+    let mut has_progressed = due;
     while !side.output().is_empty() {
         let bytes = Bytes::copy_from_slice(side.output());
         side.handle_written(bytes.len());
         lane.send(now, bytes, network, random);
-        says = true;
+        has_progressed = true;
     }
     if side.is_closed() {
-        says |= lane.end(now);
+        has_progressed |= lane.end(now);
     }
-    says
+    has_progressed
 }
 
-/// Times at which a side is due by itself, and at which bytes arrive for it. Bytes that it does not
-/// want to read stay in the lane.
+/// Times of the next timeout of a side, and of the next arrival of bytes for it. Bytes that it does
+/// not want to read stay in the lane.
 fn wait(side: &dyn Drive, lane: &Lane) -> [Option<Instant>; 2] {
     [side.poll_timeout(), lane.next().filter(|_| side.wants_read())]
 }
 
-/// Gives one side what has arrived; says whether anything has.
+/// Delivers arrived bytes to one side; returns whether there were any.
 fn deliver(side: &mut dyn Drive, now: Instant, lane: &mut Lane) -> bool {
     if !side.wants_read() {
         return false;

@@ -1,6 +1,6 @@
-//! Numbers that follow from a seed.
+//! Seeded pseudo-random numbers.
 
-/// `SplitMix64`: every seed is as good as any other.
+/// The generator `SplitMix64`, for which all seeds are equally good.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
@@ -17,7 +17,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from `least` to `most`, or `least` if that is more.
+    /// A number from `least` to `most`, inclusive; `least` if `most` is smaller.
     pub(super) fn between(&mut self, least: u64, most: u64) -> u64 {
         match most.saturating_sub(least).checked_add(1) {
             Some(count) => least + self.next() % count,

@@ -1,11 +1,11 @@
-//! The conversation, as it is written down.
+//! Recorder of the conversation.
 
 use alloc::string::String;
 use alloc::sync::Arc;
 
 use crate::lock::Lock;
 
-/// Lines. Cheap to clone: all are the same conversation.
+/// The lines of the conversation. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Wire {
     text: Arc<Lock<String>>,

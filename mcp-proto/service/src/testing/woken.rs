@@ -4,13 +4,13 @@ use alloc::sync::Arc;
 use alloc::task::Wake;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// Something was woken.
+/// True if the task was woken.
 #[derive(Default)]
 pub(super) struct Woken(AtomicBool);
 
 impl Woken {
-    /// Returns whether it was since this was last asked.
-    pub(super) fn look(&self) -> bool {
+    /// Returns whether the task was woken since the last call.
+    pub(super) fn take(&self) -> bool {
         self.0.swap(false, Ordering::AcqRel)
     }
 }

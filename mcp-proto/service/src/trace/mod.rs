@@ -1,8 +1,7 @@
-//! Spans of requests and calls; feature `tracing`. Without it nothing is in their place, and the
-//! compiler leaves nothing of that.
+//! Spans of requests and calls; feature `tracing`. Without the feature they are empty stubs.
 //!
-//! In: requests on their way to handlers, calls on their way to servers, what comes of them, and
-//! faults of peers, and limits that are reached. Out: spans and events.
+//! In: requests, calls and their results, faults of peers, and reached limits. Out: spans and
+//! events.
 
 #[cfg(not(feature = "tracing"))]
 mod nothing;

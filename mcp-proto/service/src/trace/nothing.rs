@@ -1,4 +1,4 @@
-//! Stand-ins for spans, without the feature `tracing`.
+//! Stubs of spans, without the feature `tracing`.
 
 use super::super::handler_call::HandlerCall;
 use mcp_proto::ProtocolError;
@@ -13,7 +13,7 @@ pub(in super::super) struct Hook(());
 #[derive(Debug)]
 pub(in super::super) struct Span;
 
-#[expect(clippy::unused_self, reason = "spans are told, and there is none")]
+#[expect(clippy::unused_self, reason = "the same methods as with the feature")]
 impl Span {
     pub(in super::super) fn of_request(
         _request: &Request,

@@ -1,6 +1,6 @@
 //! Spans of requests and calls, and events for faults of peers.
 //!
-//! A handler is wrapped, so that it is in its span wherever it is called, polled and dropped. The
+//! A handler is wrapped, so that it is called, polled and dropped in its span in any task. The
 //! fields have the names of OpenTelemetry's conventions.
 //!
 //! [Conventions: Semantic conventions for MCP](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md)
@@ -29,9 +29,9 @@ use mcp_proto::server::{Outcome, Request};
 use mcp_proto::{Json, RequestId};
 
 impl Catalog {
-    /// Calls `f` with the span of each request that says which trace it belongs to, before the span
-    /// is entered: with OpenTelemetry it gets its parent then. It is said once: of several
-    /// functions the first one stays.
+    /// Calls `f` with the span and the trace context of each request that has one, before the span
+    /// is entered: with OpenTelemetry, to set the parent. Only the first function that is set
+    /// counts.
     ///
     /// ```
     /// # use mcp_proto::types::Implementation;
@@ -46,24 +46,24 @@ impl Catalog {
     /// });
     /// ```
     ///
-    /// A request that a handler answers has a span `mcp.server`. (What the machine answers by itself,
-    /// such as lists, has none, and a handler that asks for input has one for each round.) A
-    /// [`Call`](super::super::Call) has a span `mcp.client`. Both are at the level info and have the
-    /// target `mcp_proto`. A handler is called, polled and dropped in its span, wherever it runs. A
-    /// fault of a peer is an event at the level warn.
+    /// A request that a handler answers has a span `mcp.server`; with requests for input, one for
+    /// each round. Requests that the machine answers, such as lists, have none. A
+    /// [`Call`](super::super::Call) has a span `mcp.client`. Both have the level info and the
+    /// target `mcp_proto`. A handler is called, polled and dropped in its span, in any task. A
+    /// fault of a peer is an event of the level warn.
     ///
-    /// | field | what it is |
+    /// | field | content |
     /// |---|---|
     /// | `otel.name`, `otel.kind` | method and tool or prompt; `server` or `client` |
-    /// | `mcp.method.name`, `gen_ai.tool.name`, `gen_ai.prompt.name`, `mcp.resource.uri` | what is asked, and of what |
-    /// | `mcp.protocol.version`, `jsonrpc.request.id` | the revision, which says the era; the id of the request, unless it was cancelled before its handler began |
-    /// | `error.type`, `otel.status_code` | why it failed: the code, `tool_error`, `timeout`, `cancelled`, `panic`, …; `ERROR` |
+    /// | `mcp.method.name`, `gen_ai.tool.name`, `gen_ai.prompt.name`, `mcp.resource.uri` | the method; the tool, prompt or resource |
+    /// | `mcp.protocol.version`, `jsonrpc.request.id` | the revision; the id of the request, unless it was cancelled before its handler began |
+    /// | `error.type`, `otel.status_code` | the reason of a failure: the code, `tool_error`, `timeout`, `cancelled`, `panic`, …; `ERROR` |
     /// | `rpc.response.status_code` | the code of an error |
-    /// | `mcp.input_required` | `true` if the handler asks for input |
-    /// | `traceparent`, `tracestate` | what the client said |
+    /// | `mcp.input_required` | `true` if the handler requests input |
+    /// | `traceparent`, `tracestate` | the trace context of the client |
     ///
-    /// There is no `mcp.session.id`: whoever knows the id of a session is in it. The names are
-    /// those of OpenTelemetry's [conventions for MCP].
+    /// There is no `mcp.session.id`: the id of a session is a secret, which grants access. The
+    /// names are those of OpenTelemetry's [conventions for MCP].
     ///
     /// [conventions for MCP]: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
     pub fn on_span(&self, f: impl Fn(&tracing::Span, &TraceContext) + Send + Sync + 'static) {
@@ -71,13 +71,13 @@ impl Catalog {
     }
 }
 
-/// Function of the application that is told of spans.
+/// Callback of the application for spans.
 #[derive(Default)]
 pub(in super::super) struct Hook(OnceLock<Box<OnSpan>>);
 
 type OnSpan = dyn Fn(&tracing::Span, &TraceContext) + Send + Sync;
 
-/// A span of ours, and what is said if it ends without an answer.
+/// A span, and the `error.type` that is recorded if it ends without a response.
 pub(in super::super) struct Span {
     span: tracing::Span,
     ends: Option<&'static str>,
@@ -131,7 +131,7 @@ impl Span {
         Self { span, ends: None }
     }
 
-    /// Calls the handler of a request within its span, and polls it there wherever that is.
+    /// Calls the handler of a request within its span, and wraps its future.
     pub(in super::super) fn run(mut self, call: impl FnOnce() -> HandlerCall) -> HandlerCall {
         if self.span.is_none() {
             return call();
@@ -149,7 +149,7 @@ impl Span {
         }
     }
 
-    /// The span of a call that begins here; `about` is its method and its parameters.
+    /// The span of a call that begins; `about` returns its method and its parameters.
     pub(in super::super) fn of_call<'a>(
         about: impl FnOnce() -> (&'a str, Option<&'a Json>),
     ) -> Self {
@@ -161,7 +161,7 @@ impl Span {
         Self { span: open!("mcp.client", "client", subject, None), ends: Some("cancelled") }
     }
 
-    /// The call has its response; `about` is what it is called, and what its server speaks.
+    /// Records the response to a call; `about` returns its id, and the version of its server.
     pub(in super::super) fn responded(
         &mut self,
         about: impl FnOnce() -> (Option<CallId>, Option<ProtocolVersion>),
@@ -181,11 +181,11 @@ impl Span {
         match result {
             Ok(result) => self.completed(result),
             Err(CallError::Error { error, .. }) => self.refused(error),
-            Err(error) => self.failed(kind_of(error)),
+            Err(error) => self.failed(error_type(error)),
         }
     }
 
-    /// Does something within the span.
+    /// Calls `f` within the span.
     pub(in super::super) fn within<R>(&self, f: impl FnOnce() -> R) -> R {
         self.span.in_scope(f)
     }
@@ -238,7 +238,7 @@ impl fmt::Debug for Span {
     }
 }
 
-/// A handler that is polled within the span of its request, and dropped there.
+/// A handler that is polled and dropped within the span of its request.
 struct Traced {
     span: Span,
     future: Option<BoxFuture>,
@@ -298,8 +298,8 @@ impl<'a> SpanSubject<'a> {
     }
 }
 
-/// Why a call has no response, in one word.
-fn kind_of(error: &CallError) -> &'static str {
+/// The `error.type` of a call that has failed.
+fn error_type(error: &CallError) -> &'static str {
     match error {
         CallError::Error { .. } => "error",
         CallError::Protocol(_) => "protocol",
@@ -319,12 +319,12 @@ fn kind_of(error: &CallError) -> &'static str {
     }
 }
 
-/// A peer sent something that was dropped.
+/// Reports a fault of a peer.
 pub(in super::super) fn fault(error: &ProtocolError) {
     tracing::warn!(target: "mcp_proto", %error, "a peer sent what was dropped");
 }
 
-/// An operator is to know: a limit was reached, or a connection could not be accepted.
+/// Reports an alarm: a limit was reached, or a connection could not be accepted.
 pub(in super::super) fn alarmed(alarm: &str) {
     tracing::warn!(target: "mcp_proto", "{alarm}");
 }

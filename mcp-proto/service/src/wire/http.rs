@@ -1,6 +1,6 @@
-//! One direction of an HTTP connection as lines: those of heads and of streams of events, and
-//! other bodies, each as one, however they came in chunks. What is masked is never apart from the
-//! key that says so.
+//! Lines of one direction of an HTTP connection: the lines of heads and event streams, and each
+//! other body as one line, independent of chunks. So a secret and its key are always in the same
+//! line.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -9,33 +9,33 @@ use super::MAX_LINE_BYTES;
 #[derive(Default)]
 pub(super) struct HttpLines {
     input: BytesMut,
-    /// Number of bytes that are known to have no line feed.
+    /// Number of bytes that were searched and have no line feed.
     searched: usize,
-    place: HttpPosition,
-    /// Length of the body as the head announces it.
+    position: HttpPosition,
+    /// Framing of the body, from its head.
     announced: Announced,
-    /// Part of a body, or of its line, that is not complete. The end of a long one is dropped.
+    /// Incomplete body, or line of an event stream. The end of a long one is dropped.
     body: BytesMut,
-    /// True if the beginning of what is not complete was shown.
+    /// True if the beginning of the incomplete line was shown.
     shown: bool,
 }
 
 #[derive(Clone, Copy, Default)]
 enum HttpPosition {
-    /// In a head, or in a body of which only the end of the connection is the end.
+    /// In a head, or in a body that ends with the connection.
     #[default]
     Head,
-    /// So much is to come of a body.
+    /// In a body, with this many bytes left.
     Body(u64),
-    /// Before a chunk.
+    /// Before the size of a chunk.
     Size,
-    /// So much is to come of a chunk.
+    /// In a chunk, with this many bytes left.
     Chunk(u64),
-    /// Behind the data of a chunk.
+    /// After the data of a chunk.
     ChunkEnd,
-    /// Behind the last chunk.
+    /// After the last chunk.
     Trailer,
-    /// Behind what is no chunk: nobody reads that.
+    /// After invalid framing: the rest is dropped.
     Lost,
 }
 
@@ -55,27 +55,27 @@ impl HttpLines {
     /// The next line that is not blank.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         loop {
-            match self.place {
+            match self.position {
                 HttpPosition::Head => {
                     let line = self.line()?;
                     if !line.is_empty() {
-                        self.announced.see(&line);
+                        self.announced.read_field(&line);
                         return Some(line);
                     }
-                    self.place = self.announced.position();
+                    self.position = self.announced.position();
                 }
                 HttpPosition::Body(0) => {
-                    (self.place, self.announced) = (HttpPosition::Head, Announced::default());
-                    if let Some(line) = self.gathered() {
+                    (self.position, self.announced) = (HttpPosition::Head, Announced::default());
+                    if let Some(line) = self.take_gathered() {
                         return Some(line);
                     }
                 }
-                HttpPosition::Chunk(0) => self.place = HttpPosition::ChunkEnd,
+                HttpPosition::Chunk(0) => self.position = HttpPosition::ChunkEnd,
                 HttpPosition::Body(left) | HttpPosition::Chunk(left) => {
                     let (taken, line) = self.gather(left)?;
                     let left = left.saturating_sub(taken);
-                    let is_chunk = matches!(self.place, HttpPosition::Chunk(_));
-                    self.place =
+                    let is_chunk = matches!(self.position, HttpPosition::Chunk(_));
+                    self.position =
                         if is_chunk { HttpPosition::Chunk(left) } else { HttpPosition::Body(left) };
                     if line.is_some() {
                         return line;
@@ -85,25 +85,25 @@ impl HttpLines {
                     let line = self.line()?;
                     match chunk_size(&line) {
                         Some(0) => {
-                            self.place = HttpPosition::Trailer;
-                            if let Some(line) = self.gathered() {
+                            self.position = HttpPosition::Trailer;
+                            if let Some(line) = self.take_gathered() {
                                 return Some(line);
                             }
                         }
-                        Some(size) => self.place = HttpPosition::Chunk(size),
-                        None => self.place = HttpPosition::Lost,
+                        Some(size) => self.position = HttpPosition::Chunk(size),
+                        None => self.position = HttpPosition::Lost,
                     }
                 }
                 HttpPosition::ChunkEnd => {
                     let is_end = self.line()?.is_empty();
-                    self.place = if is_end { HttpPosition::Size } else { HttpPosition::Lost };
+                    self.position = if is_end { HttpPosition::Size } else { HttpPosition::Lost };
                 }
                 HttpPosition::Trailer => {
                     let line = self.line()?;
                     if !line.is_empty() {
                         return Some(line);
                     }
-                    (self.place, self.announced) = (HttpPosition::Head, Announced::default());
+                    (self.position, self.announced) = (HttpPosition::Head, Announced::default());
                 }
                 HttpPosition::Lost => {
                     self.input.clear();
@@ -113,14 +113,14 @@ impl HttpLines {
         }
     }
 
-    /// Beginning of a line, or of a body, that is not complete; returned once.
+    /// The beginning of an incomplete line or body; returned once.
     pub(super) fn beginning(&mut self) -> Option<Bytes> {
-        if self.shown { None } else { self.rest() }
+        if self.shown { None } else { self.remaining() }
     }
 
-    /// The same, at the end.
-    pub(super) fn rest(&mut self) -> Option<Bytes> {
-        let rest = match self.place {
+    /// The incomplete line or body, at the end of the connection.
+    pub(super) fn remaining(&mut self) -> Option<Bytes> {
+        let remaining = match self.position {
             HttpPosition::Head | HttpPosition::Trailer => &self.input,
             HttpPosition::Body(_)
             | HttpPosition::Size
@@ -128,17 +128,17 @@ impl HttpLines {
             | HttpPosition::ChunkEnd => &self.body,
             HttpPosition::Lost => return None,
         };
-        self.shown = !rest.is_empty();
-        self.shown.then(|| Bytes::copy_from_slice(rest))
+        self.shown = !remaining.is_empty();
+        self.shown.then(|| Bytes::copy_from_slice(remaining))
     }
 
-    /// A line without its end.
+    /// Takes a line, without its line feed.
     fn line(&mut self) -> Option<Bytes> {
         let unknown = self.input.get(self.searched..).unwrap_or_default();
         let Some(end) = memchr::memchr(b'\n', unknown) else {
             self.searched = self.input.len();
             if self.searched >= MAX_LINE_BYTES {
-                self.place = HttpPosition::Lost;
+                self.position = HttpPosition::Lost;
                 return Some(self.input.split().freeze());
             }
             return None;
@@ -149,8 +149,8 @@ impl HttpLines {
         Some(line.strip_suffix(b"\r").map_or(line.clone(), |text| line.slice_ref(text)))
     }
 
-    /// Takes what has come of the next `left` bytes of a body, up to the end of a line if it is a
-    /// stream of events. Returns how many they are, and the line.
+    /// Takes received bytes of the next `left` bytes of a body, up to the end of a line in a stream
+    /// of events. Returns the number of bytes, and the line if it is complete.
     fn gather(&mut self, left: u64) -> Option<(u64, Option<Bytes>)> {
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(self.input.len());
         let data = self.input.get(..count).filter(|data| !data.is_empty())?;
@@ -160,11 +160,11 @@ impl HttpLines {
         self.body.extend_from_slice(text.get(..room).unwrap_or_default());
         let taken = end.map_or(count, |end| end + 1);
         self.input.advance(taken);
-        Some((taken as u64, end.and_then(|_| self.gathered())))
+        Some((taken as u64, end.and_then(|_| self.take_gathered())))
     }
 
-    /// Gathered text, unless it is blank.
-    fn gathered(&mut self) -> Option<Bytes> {
+    /// Takes the gathered text, unless it is blank.
+    fn take_gathered(&mut self) -> Option<Bytes> {
         self.shown = false;
         let body = self.body.split().freeze();
         let text = body.strip_suffix(b"\r").map_or(body.clone(), |text| body.slice_ref(text));
@@ -178,8 +178,8 @@ impl Announced {
         if self.is_chunked { HttpPosition::Size } else { HttpPosition::Body(self.length) }
     }
 
-    /// Takes note of a line of a head.
-    fn see(&mut self, line: &[u8]) {
+    /// Reads a line of a head.
+    fn read_field(&mut self, line: &[u8]) {
         let Some((name, value)) = core::str::from_utf8(line).ok().and_then(|it| it.split_once(':'))
         else {
             return;

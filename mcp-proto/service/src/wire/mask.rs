@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use mcp_proto::internals::Raw;
 
-/// A key with one of these in its letters and digits has a secret for a value.
+/// A key that contains one of these, ignoring case and punctuation, has a secret value.
 const SECRETS: [&str; 11] = [
     "dpop",
     "password",
@@ -19,17 +19,18 @@ const SECRETS: [&str; 11] = [
     "token",
 ];
 
-/// A key with one of these for a word has a secret for a value. They are parts of other words.
+/// A key with one of these as a whole word has a secret value. They also occur inside of other
+/// words.
 const SECRET_WORDS: [&str; 3] = ["pwd", "otp", "pin"];
 
-/// A value that begins like this, in capitals or not, holds credentials.
+/// A value with one of these prefixes, ignoring case, is a credential.
 const SECRET_VALUES: [&str; 3] = ["bearer ", "basic ", "dpop "];
 
-/// The protocol's own keys that look like it and are none.
+/// Keys of the protocol that look secret and are not.
 const PUBLIC: [&str; 1] = ["progresstoken"];
 
-/// Writes a line of HTTP with its secrets masked: the query of a URL, the value of a field that
-/// looks secret, and what [`message`] masks.
+/// Writes a line of HTTP with its secrets masked: the query of a URL, the value of a header that
+/// looks secret, and the strings that [`message`] masks.
 pub(super) fn field(text: &str, out: &mut String) {
     if let Some((before, after)) = around_query(text) {
         out.push_str(before);
@@ -55,8 +56,8 @@ pub(super) fn field(text: &str, out: &mut String) {
     }
 }
 
-/// Text before and after the query, in the line of a request and in a `Referer` field. Nobody here
-/// reads it: what is in it is a key, if anything.
+/// Text before and after the query, in a request line and in a `Referer` header. MCP uses no query,
+/// so it may be an API key.
 fn around_query(text: &str) -> Option<(&str, &str)> {
     let (first, rest) = text.split_once(' ')?;
     let is_method = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -72,21 +73,20 @@ fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Whoever knows the id of a session is in it.
+/// The id of a session grants access to it.
 fn is_session(name: &str) -> bool {
     name.eq_ignore_ascii_case("mcp-session-id")
 }
 
-/// Returns whether a field names what may be a task: the id that servers of this crate give it has 22
-/// characters of Base64 for URLs. Some names of tools look like that, and are cut too.
+/// Returns whether a header may have the id of a task. Ids of this crate's servers have 22
+/// characters of URL-safe Base64. Names of tools that look the same are cut too.
 fn is_task_id(name: &str, value: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     name.eq_ignore_ascii_case("mcp-name") && value.len() == 22 && value.bytes().all(is_digit)
 }
 
-/// Writes a message with its secrets masked: strings, also in an array, behind a key that looks
-/// secret. It looks at strings and what is between them alone, so that what is no JSON is shown
-/// as it is.
+/// Writes a message with its secrets masked: strings, also in an array, after a key that looks
+/// secret. The message is not parsed, only scanned for strings, so invalid JSON is shown too.
 pub(super) fn message(mut rest: &str, out: &mut String) {
     let mut secret = false;
     let mut arrays = 0_u32;
@@ -118,7 +118,7 @@ pub(super) fn message(mut rest: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Writes the id of a task, cut to 8 characters: whoever knows all of it may have the task.
+/// Writes the id of a task, cut to 8 characters: the whole id may grant access to the task.
 fn push_id(string: &str, out: &mut String) {
     let id = string.trim_matches('"');
     match id.char_indices().nth(8) {
@@ -127,7 +127,7 @@ fn push_id(string: &str, out: &mut String) {
     }
 }
 
-/// The length of the string that `text` begins with, quotes included.
+/// The length of the string that `text` begins with, including quotes.
 fn length(text: &str) -> usize {
     let mut escaped = true;
     let end = text.bytes().position(|byte| {
@@ -138,7 +138,7 @@ fn length(text: &str) -> usize {
     end.map_or(text.len(), |end| end + 1)
 }
 
-/// The text of a string.
+/// Decodes a string.
 fn unescaped(string: &str) -> String {
     Raw(string.as_bytes()).string().map(Into::into).unwrap_or_default()
 }
@@ -150,8 +150,8 @@ fn looks_secret(name: &str) -> bool {
     is_secret && !PUBLIC.contains(&key.as_str())
 }
 
-/// Returns whether one of the words of a key is secret: they are apart by other characters than
-/// letters, or begin with a capital.
+/// Returns whether one of the words of a key is secret. Words are separated by other characters
+/// than letters, or begin with a capital.
 fn has_secret_word(key: &str) -> bool {
     let parts = key.split(|mark: char| !mark.is_alphabetic()).filter(|part| !part.is_empty());
     parts
@@ -159,7 +159,7 @@ fn has_secret_word(key: &str) -> bool {
         .any(|word| SECRET_WORDS.iter().any(|secret| secret.eq_ignore_ascii_case(word)))
 }
 
-/// The words of `camelCase`; of capitals only the last begins one.
+/// The words of `camelCase`: a capital after a lowercase letter begins a word.
 fn words(mut text: &str) -> impl Iterator<Item = &str> {
     core::iter::from_fn(move || {
         let mut before = text.chars().next()?;

@@ -1,4 +1,4 @@
-//! The conversation in the transcript format, as it happens.
+//! Live trace of a conversation in the transcript format.
 
 mod http;
 mod mask;
@@ -17,28 +17,28 @@ use mcp_proto::frame::{Line, LineReader};
 use mcp_proto::server::{CancelCause, ServerEvent};
 use mcp_proto::{Duration, Instant};
 
-/// Time that is not worth a line.
+/// The shortest elapsed time that is shown.
 const A_MOMENT: Duration = Duration::from_millis(100);
 
-/// Of a longer line the beginning is shown.
+/// The longest line, in bytes; of a longer one only the beginning is shown.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) struct Wire {
     sink: Box<dyn FnMut(&str) + Send>,
-    /// Prefixes of the peer's lines, and of our own.
+    /// Prefixes of the peer's lines and of our own.
     marks: [String; 2],
     /// Number of the connection that events are shown for.
     connection: Option<u64>,
     /// `None` after the end.
     peer: Option<Lines>,
     own: Lines,
-    told: Told,
+    last_shown: LastShown,
 }
 
-/// Time of the last line, in microseconds; connections of one server share it.
-pub(super) type Told = Arc<AtomicU64>;
+/// Time of the last shown line, in microseconds; connections of one server share it.
+pub(super) type LastShown = Arc<AtomicU64>;
 
-/// From bytes to lines.
+/// Splitter of bytes into lines.
 enum Lines {
     Messages(LineReader),
     Http(http::HttpLines),
@@ -53,10 +53,10 @@ impl Wire {
         Self::new(now, sink, ["S>", "C>"])
     }
 
-    /// One of the connections of a server over HTTP.
+    /// The trace of a connection of an HTTP server.
     pub(super) fn of_connection(
         number: u64,
-        told: Told,
+        last_shown: LastShown,
         sink: Box<dyn FnMut(&str) + Send>,
     ) -> Self {
         Self {
@@ -65,21 +65,25 @@ impl Wire {
             connection: Some(number),
             peer: Some(Lines::Http(http::HttpLines::default())),
             own: Lines::Http(http::HttpLines::default()),
-            told,
+            last_shown,
         }
     }
 
-    /// One of the connections of a client over HTTP; the client's lines have the mark that they
-    /// have at the server.
-    pub(super) fn to_server(number: u64, told: Told, sink: Box<dyn FnMut(&str) + Send>) -> Self {
-        let mut wire = Self::of_connection(number, told, sink);
+    /// The trace of a connection of an HTTP client; the client's lines have the same mark as at the
+    /// server.
+    pub(super) fn to_server(
+        number: u64,
+        last_shown: LastShown,
+        sink: Box<dyn FnMut(&str) + Send>,
+    ) -> Self {
+        let mut wire = Self::of_connection(number, last_shown, sink);
         wire.marks.reverse();
         wire
     }
 
-    /// Time of the last line, to be shared.
-    pub(super) fn told(&self) -> Told {
-        self.told.clone()
+    /// Time of the last shown line, to be shared.
+    pub(super) fn last_shown(&self) -> LastShown {
+        self.last_shown.clone()
     }
 
     fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>, marks: [&str; 2]) -> Self {
@@ -89,7 +93,7 @@ impl Wire {
             connection: None,
             peer: Some(Lines::messages()),
             own: Lines::messages(),
-            told: Arc::new(AtomicU64::new(now.as_micros())),
+            last_shown: Arc::new(AtomicU64::new(now.as_micros())),
         }
     }
 
@@ -103,15 +107,15 @@ impl Wire {
     }
 
     pub(super) fn sent(&mut self, now: Instant, data: Bytes) {
-        self.cut_short(now);
+        self.show_incomplete(now);
         self.own.push(data);
         while let Some(line) = self.own.next() {
             self.message(now, 1, &line);
         }
     }
 
-    /// Shows the beginning of what the peer sends over HTTP before it is answered.
-    fn cut_short(&mut self, now: Instant) {
+    /// Shows the beginning of an incomplete HTTP message of the peer, before the response to it.
+    fn show_incomplete(&mut self, now: Instant) {
         if let Some(Lines::Http(peer)) = &mut self.peer
             && let Some(line) = peer.beginning()
         {
@@ -124,7 +128,7 @@ impl Wire {
         if let Some(line) = peer.finish() {
             self.message(now, 0, &line);
         }
-        self.tell(now, "! eof");
+        self.print_event(now, "! eof");
     }
 
     pub(super) fn event(&mut self, now: Instant, event: &ServerEvent) {
@@ -145,13 +149,13 @@ impl Wire {
             ServerEvent::Pong { answered: false, .. } => "! no-pong".into(),
             ServerEvent::InputAnswered { answer: Ok(_), .. } => "! input".into(),
             ServerEvent::InputAnswered { answer: Err(_), .. } => "! no-input".into(),
-            // The lines show requests and notifications.
+            // Lines show requests and notifications.
             _ => return,
         };
-        self.tell(now, &text);
+        self.print_event(now, &text);
     }
 
-    /// The stream was opened, for the first time or anew.
+    /// Shows that the stream was opened or reopened.
     pub(super) fn opened(&mut self, now: Instant) {
         self.peer = Some(Lines::messages());
         self.own = Lines::messages();
@@ -179,13 +183,13 @@ impl Wire {
             ClientEvent::NoStream { error } => alloc::format!("! no-stream: {error}"),
             ClientEvent::Closed(None) => "! closed".into(),
             ClientEvent::Closed(Some(error)) => alloc::format!("! closed: {error}"),
-            // The lines show the others.
+            // Lines show the others.
             _ => return,
         };
         self.print(now, &text);
     }
 
-    /// A request of the authorizer goes out.
+    /// Shows a request of the authorizer.
     #[cfg(feature = "auth")]
     pub(super) fn fetch(&mut self, now: Instant, fetch: &Fetch) {
         let url = fetch.url.as_str();
@@ -193,7 +197,7 @@ impl Wire {
         self.print(now, &alloc::format!("! fetch {} {url}", fetch.method));
     }
 
-    /// The authorizer wants something else.
+    /// Shows another action of the authorizer.
     #[cfg(feature = "auth")]
     pub(super) fn authorize(&mut self, now: Instant, action: &AuthAction) {
         let text = match action {
@@ -209,14 +213,14 @@ impl Wire {
             AuthAction::Changed(AuthState::Failed(error)) => {
                 alloc::format!("! not authorized: {error}")
             }
-            // The store tells nothing.
+            // Accesses to the vault are not shown.
             _ => return,
         };
         self.print(now, &text);
     }
 
-    fn message(&mut self, now: Instant, who: usize, line: &[u8]) {
-        let mut shown = self.marks.get(who).cloned().unwrap_or_default();
+    fn message(&mut self, now: Instant, side: usize, line: &[u8]) {
+        let mut shown = self.marks.get(side).cloned().unwrap_or_default();
         shown.push(' ');
         let text = String::from_utf8_lossy(line);
         match self.own {
@@ -226,8 +230,8 @@ impl Wire {
         self.print(now, &shown);
     }
 
-    /// Something happened, on one of several connections perhaps.
-    fn tell(&mut self, now: Instant, text: &str) {
+    /// Shows an event, with the number of its connection if there are several.
+    fn print_event(&mut self, now: Instant, text: &str) {
         match self.connection {
             None => self.print(now, text),
             Some(number) => self.print(now, &alloc::format!("{text} {number}")),
@@ -235,13 +239,13 @@ impl Wire {
     }
 
     fn print(&mut self, now: Instant, line: &str) {
-        let last = Instant::from_micros(self.told.load(Ordering::Relaxed));
+        let last = Instant::from_micros(self.last_shown.load(Ordering::Relaxed));
         let passed = now.duration_since(last);
         if passed >= A_MOMENT {
             let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
             let passed = Instant::from_micros(millis.saturating_mul(1000));
             (self.sink)(&alloc::format!("@ {passed}"));
-            self.told.store(now.as_micros(), Ordering::Relaxed);
+            self.last_shown.store(now.as_micros(), Ordering::Relaxed);
         }
         (self.sink)(line);
     }
@@ -269,7 +273,7 @@ impl Lines {
     fn finish(self) -> Option<Bytes> {
         match self {
             Self::Messages(mut reader) => reader.finish().map(text),
-            Self::Http(mut lines) => lines.rest(),
+            Self::Http(mut lines) => lines.remaining(),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The vault and the person of a client that signs in.
+//! Driver of a sign-in: runs the futures of the vault, the user's consent and the keys.
 //!
-//! In: actions of the authorizer, and wakes. Out: answers for it. Futures of the vault and of the
-//! person run side by side; each has one answer. A key stays locked until its record is released.
+//! In: actions of the authorizer, and wakes. Out: replies to the authorizer. The futures run
+//! concurrently; each has one reply. A key of the vault stays locked until its record is released.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -15,7 +15,7 @@ use mcp_proto::{Duration, Instant};
 
 use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
 
-/// A sign-in that is driven.
+/// The futures and locks of a client's sign-in.
 pub(super) struct Authorizing {
     sign_in: SignIn,
     tasks: Vec<AuthFuture<SignInStep>>,
@@ -23,12 +23,13 @@ pub(super) struct Authorizing {
     pending: Option<Box<dyn PendingConsent>>,
 }
 
-/// An answer to the authorizer.
+/// A reply to the authorizer.
 type AuthorizerReply = Box<dyn FnOnce(&mut Authorizer)>;
 
-/// The end of a future.
+/// The output of a future.
 enum SignInStep {
-    /// A record, and the lock of its key if it was asked for. What cannot be read counts as absent.
+    /// A record, and the lock of its key if it was requested. A record that cannot be read counts
+    /// as absent.
     Read {
         id: RecordId,
         key: String,
@@ -48,12 +49,12 @@ impl Authorizing {
         Self { sign_in, tasks: Vec::new(), locks: BTreeMap::new(), pending: None }
     }
 
-    /// Begins what an action wants.
+    /// Starts the future of an action.
     pub(super) fn begin(&mut self, action: AuthAction) {
         let vault = self.sign_in.vault.clone();
         let task: AuthFuture<SignInStep> = match action {
             AuthAction::Load { id, key, locks } => Box::pin(async move {
-                // Without the lock it works as well, but for a race with another process.
+                // A failed lock is ignored: only a race with another process is possible then.
                 let lock = if locks { vault.lock(&key).await.ok() } else { None };
                 let record = vault.read(&key).await.ok().flatten();
                 SignInStep::Read { id, key, record, lock }
@@ -71,7 +72,7 @@ impl Authorizing {
                 return;
             }
             AuthAction::Remove { key } => Box::pin(async move {
-                // What cannot be removed is refused by the server some day.
+                // A record that stays is harmless: the server will refuse its tokens.
                 let _ = vault.remove(&key).await;
                 SignInStep::Removed
             }),
@@ -80,14 +81,14 @@ impl Authorizing {
                     let prepared = consent.prepare(&redirect_uri, port);
                     Box::pin(async move { SignInStep::Prepared(prepared.await) })
                 }
-                None => Box::pin(async { SignInStep::Prepared(Err(nobody())) }),
+                None => Box::pin(async { SignInStep::Prepared(Err(no_consent())) }),
             },
             AuthAction::Consent(page) => {
                 let asked = self.pending.as_mut().map(|pending| pending.ask(page));
                 Box::pin(async move {
                     SignInStep::Redirect(match asked {
                         Some(asked) => asked.await,
-                        None => Err(nobody().to_string()),
+                        None => Err(no_consent().to_string()),
                     })
                 })
             }
@@ -102,7 +103,7 @@ impl Authorizing {
         self.tasks.push(task);
     }
 
-    /// Signs by a key of the application.
+    /// Signs with a key of the application.
     fn sign(&self, id: SignId, key: KeyRole, input: &Secret) -> AuthFuture<SignInStep> {
         let key = match key {
             KeyRole::Client => &self.sign_in.client_key,
@@ -112,25 +113,26 @@ impl Authorizing {
         Box::pin(async move {
             let signed = match signed {
                 Some(signed) => signed.await,
-                None => Err(io::Error::other("there is no key")),
+                None => Err(io::Error::other("the client has no signing key")),
             };
             SignInStep::Signed(id, signed)
         })
     }
 
-    /// Asks the application for the token of a workload or a person.
+    /// Gets the token of a workload or a user from the application.
     fn subject(&self, id: SubjectId) -> AuthFuture<SignInStep> {
         let given = self.sign_in.subject.as_ref().map(|subject| subject());
         Box::pin(async move {
             let given = match given {
                 Some(given) => given.await,
-                None => Err(io::Error::other("nothing gives it")),
+                None => Err(io::Error::other("there is no function for the subject token")),
             };
             SignInStep::Subject(id, given)
         })
     }
 
-    /// Has all futures go on, and tells the authorizer what has come of them; false if nothing has.
+    /// Polls all futures, and passes their outputs to the authorizer; returns false if none is
+    /// ready.
     pub(super) fn poll(
         &mut self,
         now: Instant,
@@ -203,6 +205,6 @@ impl Authorizing {
     }
 }
 
-fn nobody() -> io::Error {
+fn no_consent() -> io::Error {
     io::Error::other("there is no way to ask a person")
 }

@@ -1,8 +1,8 @@
 //! One connection to a server, with one request at a time.
 //!
-//! In: a request, and what a socket brings. Out: the head, the body and the end of the answer, or why
-//! there is none. Reading and writing go on at the same time: a server may answer before it has read
-//! everything, and may close the connection then.
+//! In: a request, and bytes of the socket. Out: the head, the body and the end of the response, or
+//! a failure. Reads and writes are concurrent: a server may respond before it has read the whole
+//! request, and close the connection then.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -22,31 +22,31 @@ use mcp_proto::Limits;
 use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader, StatusHead};
 use mcp_proto::http::client::Request;
 
-/// A body up to this length goes out with its head in one piece.
+/// The longest body, in bytes, that is written in one buffer with its head.
 const SHORT: usize = 16 * 1024;
 
 pub(super) struct Connection {
     socket: Box<dyn Socket>,
     reader: ResponseReader,
     output: Output,
-    writing: Writing,
-    /// True if there was another request before.
+    write_state: WriteState,
+    /// True if the connection has served an earlier request.
     is_reused: bool,
-    /// True if anything has come since the request.
+    /// True if bytes were received since the request.
     is_answered: bool,
     wire: Option<Wire>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Writing {
-    /// All that was written is handed on.
+enum WriteState {
+    /// All output was written and flushed.
     Flushed,
     Buffered,
-    /// The server does not read any more.
-    Deaf,
+    /// The server has closed its reading half.
+    Closed,
 }
 
-/// Part of an answer.
+/// Part of a response, or its failure.
 pub(super) enum ResponseEvent {
     Head(StatusHead),
     Body(Bytes),
@@ -54,13 +54,13 @@ pub(super) enum ResponseEvent {
     Failed(Failure),
 }
 
-/// Why there is no answer.
+/// The reason why there is no complete response.
 pub(super) struct Failure {
     pub(super) reason: String,
-    /// Nothing of an answer had come, and there was an answer to another request before: mostly the
-    /// server has closed the connection before it got this one.
+    /// The connection was reused and no byte of the response was received: usually the server
+    /// closed the idle connection before the request arrived.
     pub(super) is_stale: bool,
-    /// The server cannot have got all of the request.
+    /// The request was not completely written, so the server cannot have received all of it.
     pub(super) is_cut: bool,
 }
 
@@ -76,7 +76,7 @@ impl Connection {
             socket,
             reader: ResponseReader::new(limits),
             output: Output::default(),
-            writing: Writing::Flushed,
+            write_state: WriteState::Flushed,
             is_reused: false,
             is_answered: false,
             wire,
@@ -122,18 +122,18 @@ impl Connection {
         self.output.push(bytes);
     }
 
-    /// Next part of the answer.
+    /// Returns the next part of the response.
     pub(super) fn poll(&mut self, now: Instant, context: &mut Context<'_>) -> Poll<ResponseEvent> {
         loop {
             if let Some(incoming) = self.reader.poll() {
-                return Poll::Ready(self.hear(incoming));
+                return Poll::Ready(self.response_event(incoming));
             }
             if let Poll::Ready(Err(error)) = self.poll_write(context) {
-                // What it has said before may still be on its way.
+                // A response that the server has sent before may still arrive.
                 if !is_gone(&error) {
                     return Poll::Ready(ResponseEvent::Failed(self.failure(error.to_string())));
                 }
-                self.writing = Writing::Deaf;
+                self.write_state = WriteState::Closed;
             }
             match ready!(self.socket.poll_read(context)) {
                 Ok(data) if data.is_empty() => {
@@ -157,7 +157,7 @@ impl Connection {
     }
 
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.writing == Writing::Deaf {
+        if self.write_state == WriteState::Closed {
             return Poll::Ready(Ok(()));
         }
         while self.output.waiting() > 0 {
@@ -165,16 +165,16 @@ impl Connection {
                 0 => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
                 count => self.output.advance(count),
             }
-            self.writing = Writing::Buffered;
+            self.write_state = WriteState::Buffered;
         }
-        if self.writing == Writing::Buffered {
+        if self.write_state == WriteState::Buffered {
             ready!(self.socket.poll_flush(context))?;
-            self.writing = Writing::Flushed;
+            self.write_state = WriteState::Flushed;
         }
         Poll::Ready(Ok(()))
     }
 
-    fn hear(&mut self, incoming: IncomingResponse) -> ResponseEvent {
+    fn response_event(&mut self, incoming: IncomingResponse) -> ResponseEvent {
         match incoming {
             IncomingResponse::Head { head, .. } => ResponseEvent::Head(head),
             IncomingResponse::Body(data) => ResponseEvent::Body(data),
@@ -203,13 +203,13 @@ impl Connection {
         }
     }
 
-    /// Returns whether there may be another request, as far as is known.
+    /// Returns whether the connection is ready for another request.
     pub(super) fn is_idle(&self) -> bool {
-        let is_said = self.output.waiting() == 0 && self.writing == Writing::Flushed;
-        is_said && self.reader.is_idle()
+        let is_written = self.output.waiting() == 0 && self.write_state == WriteState::Flushed;
+        is_written && self.reader.is_idle()
     }
 
-    /// Returns whether the server has said nothing since the last answer, and has not closed the
+    /// Returns whether the server has sent nothing since the last response, and has not closed the
     /// connection.
     pub(super) fn is_silent(&mut self) -> bool {
         self.socket.poll_read(&mut Context::from_waker(Waker::noop())).is_pending()

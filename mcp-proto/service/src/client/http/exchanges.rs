@@ -1,17 +1,17 @@
-//! The exchanges that are under way, each on a connection of its own.
+//! The exchanges in flight, each on its own connection.
 //!
-//! In: requests, wakes and time. Out: what has come of their answers.
+//! In: requests, wakes and time. Out: the parts of their responses.
 //!
-//! Connections are kept for the next requests by [`IdleConnections`]; there are at most
-//! `Limits::max_client_connections` with those in use. A kept connection may end at the moment at
-//! which it is used, before any byte of an answer. The request is then sent again on a fresh
-//! connection, if that is safe. It is safe if the request is idempotent
-//! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have
-//! executed it. All other requests fail: a tool must not be called twice.
+//! [`IdleConnections`] keeps connections for later requests; idle and active ones together are at
+//! most `Limits::max_client_connections`. The server may close a kept connection just as it is
+//! reused. If no byte of the response was received then, a request that is safe to repeat is sent
+//! again on a new connection. A request is safe if it is idempotent ([`Request::is_idempotent`]),
+//! or if it was not completely written, so that no server can have executed it. All other requests
+//! fail: a tool must not be called twice.
 //!
-//! A server that closes each connection after its answer may do so while the next request is on its
-//! way. A request that must not be sent twice therefore goes out on a connection that was kept only
-//! if the server is known to keep connections.
+//! A server that closes each connection after its response may do so while the next request is in
+//! flight. A request that must not be sent twice therefore reuses a connection only if the server
+//! is known to keep connections open.
 //!
 //! [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2),
 //! [RFC 9112, section 9.3.1](https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1)
@@ -41,34 +41,35 @@ use mcp_proto::{Duration, Instant};
 pub(super) struct Exchanges {
     all: BTreeMap<ExchangeId, Exchange>,
     idle: IdleConnections,
-    /// The times by which connections are to be made.
+    /// Deadlines of the connection attempts.
     deadlines: Deadlines<ExchangeId>,
     woken: Arc<ReadyQueue>,
     limits: Limits,
     connect_timeout: Duration,
-    /// Number of connections so far.
+    /// Number of connections to the server so far.
     connections: u64,
-    shown: Option<Box<Shown>>,
+    make_wire: Option<Box<MakeWire>>,
 }
 
-/// Shows the connection with a number.
-pub(super) type Shown = dyn FnMut(u64) -> Wire + Send;
+/// Creates the trace of the connection with this number.
+pub(super) type MakeWire = dyn FnMut(u64) -> Wire + Send;
 
 struct Exchange {
     state: ExchangeState,
-    /// The URL of a request that does not go to the server; its connection is not kept.
-    elsewhere: Option<Box<Url>>,
-    bell: Arc<ExchangeWaker>,
+    /// The URL of a request to another server, of the authorizer; its connection is not kept.
+    other_url: Option<Box<Url>>,
+    wake_handle: Arc<ExchangeWaker>,
     waker: Waker,
 }
 
 enum ExchangeState {
-    /// With what is to be sent.
+    /// With the request to send.
     Connecting(Connecting, Box<Request>),
     Connected(Box<Connection>, Resend),
 }
 
-/// Request that may have to be sent again, on a connection that was kept, until an answer begins.
+/// Request on a reused connection, which may have to be sent again; `None` once the response
+/// begins.
 type Resend = Option<Box<Request>>;
 
 impl Exchanges {
@@ -81,19 +82,19 @@ impl Exchanges {
             limits,
             connect_timeout,
             connections: 0,
-            shown: None,
+            make_wire: None,
         }
     }
 
-    pub(super) fn show(&mut self, shown: Box<Shown>) {
-        self.shown = Some(shown);
+    pub(super) fn set_wires(&mut self, make_wire: Box<MakeWire>) {
+        self.make_wire = Some(make_wire);
     }
 
     pub(super) fn woken(&self) -> &ReadyQueue {
         &self.woken
     }
 
-    /// Begins an exchange, which is woken at once.
+    /// Begins an exchange and queues it to be polled.
     pub(super) fn begin(
         &mut self,
         now: Instant,
@@ -125,22 +126,22 @@ impl Exchanges {
         self.insert(id, state, Some(Box::new(fetch.url.clone())));
     }
 
-    fn insert(&mut self, id: ExchangeId, state: ExchangeState, elsewhere: Option<Box<Url>>) {
-        let bell = ExchangeWaker::new(id, &self.woken);
-        let waker = Waker::from(bell.clone());
-        bell.wake_exchange();
-        self.all.insert(id, Exchange { state, elsewhere, bell, waker });
+    fn insert(&mut self, id: ExchangeId, state: ExchangeState, other_url: Option<Box<Url>>) {
+        let wake_handle = ExchangeWaker::new(id, &self.woken);
+        let waker = Waker::from(wake_handle.clone());
+        wake_handle.wake_exchange();
+        self.all.insert(id, Exchange { state, other_url, wake_handle, waker });
         self.idle.trim(self.max_idle());
     }
 
-    /// A connection that was kept, with a request on its way.
+    /// Sends a request on a kept connection; `None` if none fits.
     fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
         let mut connection = self.idle.take(now, request.is_idempotent)?;
         connection.send(now, request, url.authority()).ok()?;
         Some(connection)
     }
 
-    /// The most connections that may be kept beside those in use.
+    /// The most idle connections beside those in use.
     fn max_idle(&self) -> usize {
         self.limits.max_client_connections.saturating_sub(self.all.len())
     }
@@ -156,13 +157,13 @@ impl Exchanges {
         connector.connect(url)
     }
 
-    /// An answer is of no interest any more.
+    /// Drops an exchange and its connection.
     pub(super) fn abort(&mut self, id: ExchangeId) {
         self.deadlines.clear(id);
         self.all.remove(&id);
     }
 
-    /// Next part of an answer; nothing follows an end or a failure.
+    /// Returns the next part of a response; nothing follows an end or a failure.
     pub(super) fn poll(
         &mut self,
         now: Instant,
@@ -171,12 +172,12 @@ impl Exchanges {
         connector: &mut impl Connector,
     ) -> Poll<ResponseEvent> {
         let Some(exchange) = self.all.get(&id) else { return Poll::Pending };
-        exchange.bell.reset();
+        exchange.wake_handle.reset();
         let waker = exchange.waker.clone();
         let mut context = Context::from_waker(&waker);
         loop {
             let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
-            let heard = match &mut exchange.state {
+            let event = match &mut exchange.state {
                 ExchangeState::Connecting(connecting, _) => {
                     match ready!(connecting.as_mut().poll(&mut context)) {
                         Err(error) => ResponseEvent::Failed(Failure::new(error.to_string())),
@@ -191,23 +192,23 @@ impl Exchanges {
                 }
             };
             let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
-            match heard {
+            match event {
                 ResponseEvent::Head(_) => {
                     if exchange.forget_request() {
                         self.idle.prove();
                     }
-                    return Poll::Ready(heard);
+                    return Poll::Ready(event);
                 }
-                ResponseEvent::Body(_) => return Poll::Ready(heard),
+                ResponseEvent::Body(_) => return Poll::Ready(event),
                 ResponseEvent::End => {
                     self.keep(now, id);
-                    return Poll::Ready(heard);
+                    return Poll::Ready(event);
                 }
                 ResponseEvent::Failed(failure) => {
                     if failure.is_stale {
                         self.idle.disprove();
                     }
-                    let Some(request) = exchange.take_again(&failure) else {
+                    let Some(request) = exchange.take_resend(&failure) else {
                         self.abort(id);
                         return Poll::Ready(ResponseEvent::Failed(failure));
                     };
@@ -217,7 +218,7 @@ impl Exchanges {
         }
     }
 
-    /// Sends a request on the connection that was made for it.
+    /// Sends a request on its new connection.
     fn send_first(
         &mut self,
         now: Instant,
@@ -227,19 +228,19 @@ impl Exchanges {
     ) -> Result<(), Failure> {
         self.deadlines.clear(id);
         let Some(exchange) = self.all.get_mut(&id) else { return Ok(()) };
-        let elsewhere = exchange.elsewhere.as_deref();
+        let other_url = exchange.other_url.as_deref();
         let ExchangeState::Connecting(_, request) = &exchange.state else { return Ok(()) };
-        // What an authorization server says is not shown.
-        let mut shown = self.shown.as_mut().filter(|_| elsewhere.is_none());
-        self.connections += u64::from(elsewhere.is_none());
-        let wire = shown.as_mut().map(|shown| shown(self.connections));
+        // Conversations with authorization servers are not shown.
+        let mut make_wire = self.make_wire.as_mut().filter(|_| other_url.is_none());
+        self.connections += u64::from(other_url.is_none());
+        let wire = make_wire.as_mut().map(|make_wire| make_wire(self.connections));
         let mut connection = Connection::new(socket, &self.limits, wire);
-        let sent = connection.send(now, request, elsewhere.unwrap_or(url).authority());
+        let sent = connection.send(now, request, other_url.unwrap_or(url).authority());
         exchange.state = ExchangeState::Connected(Box::new(connection), None);
         sent
     }
 
-    /// Sends a request once more, on a fresh connection.
+    /// Sends a request again, on a new connection.
     fn send_again(
         &mut self,
         now: Instant,
@@ -254,18 +255,18 @@ impl Exchanges {
         }
     }
 
-    /// An exchange that is not done goes on behind others.
+    /// Queues an exchange again, after the others.
     pub(super) fn yield_now(&self, id: ExchangeId) {
         if let Some(exchange) = self.all.get(&id) {
-            exchange.bell.wake_exchange();
+            exchange.wake_handle.wake_exchange();
         }
     }
 
-    /// Keeps the connection whose answer has ended.
+    /// Ends an exchange after its response, and keeps its connection if possible.
     fn keep(&mut self, now: Instant, id: ExchangeId) {
         if let Some(Exchange {
             state: ExchangeState::Connected(connection, _),
-            elsewhere: None,
+            other_url: None,
             ..
         }) = self.all.remove(&id)
             && connection.is_idle()
@@ -280,7 +281,7 @@ impl Exchanges {
         self.deadlines.next().into_iter().chain(self.idle.next_deadline()).min()
     }
 
-    /// The next exchange that has found no connection in time, and why.
+    /// Removes the next exchange whose connection attempt has timed out; returns the failure.
     pub(super) fn expire(&mut self, now: Instant) -> Option<(ExchangeId, Failure)> {
         self.idle.expire(now);
         let id = self.deadlines.expire(now)?;
@@ -296,26 +297,27 @@ impl Exchanges {
         self.deadlines = Deadlines::new();
     }
 
-    /// Takes those that were woken, and leaves `ids`, which are none, for more.
+    /// Swaps the ids of the woken exchanges with `ids`, which must be empty.
     pub(super) fn take_woken(&self, ids: &mut Vec<ExchangeId>) {
         self.woken.take(ids);
     }
 }
 
 impl Exchange {
-    /// The request, if it is to be sent once more.
-    fn take_again(&mut self, failure: &Failure) -> Resend {
-        let ExchangeState::Connected(_, again) = &mut self.state else { return None };
-        again.take().filter(|request| {
+    /// Takes the request if it can be sent again safely.
+    fn take_resend(&mut self, failure: &Failure) -> Resend {
+        let ExchangeState::Connected(_, resend) = &mut self.state else { return None };
+        resend.take().filter(|request| {
             let is_safe = request.is_idempotent || failure.is_cut;
             failure.is_stale && is_safe
         })
     }
 
-    /// An answer has begun; returns whether that is the first thing on a connection that was kept.
+    /// Drops the copy of the request, as the response has begun; returns whether there was one:
+    /// whether the connection was reused.
     fn forget_request(&mut self) -> bool {
         match &mut self.state {
-            ExchangeState::Connected(_, again) => again.take().is_some(),
+            ExchangeState::Connected(_, resend) => resend.take().is_some(),
             ExchangeState::Connecting(..) => false,
         }
     }

@@ -1,9 +1,9 @@
 //! A client over HTTP: its machine, its handlers and its exchanges.
 //!
-//! In: what handles ask for, what sockets bring, and time. Out: a future that ends when the client is
+//! In: commands of handles, input of sockets, and time. Out: a future that ends when the client is
 //! closed. An adapter supplies a [`Connector`] and a [`Clock`]; [`HttpClientService::drive`] is the
-//! loop, for every runtime. It has no back-pressure, and needs none: `Limits` bounds what the client
-//! keeps of a server, and there are no more answers than requests.
+//! loop for every runtime. The loop needs no back-pressure: `Limits` bounds the memory for data of
+//! a server, and there is one response per request.
 
 #[cfg(feature = "auth")]
 mod authorizing;
@@ -43,16 +43,18 @@ use connection::ResponseEvent;
 use exchanges::Exchanges;
 pub use socket::{Connecting, Connector};
 
-/// A client of a server over HTTP, to be driven by [`drive`](Self::drive): an adapter supplies a
-/// [`Connector`] and a [`Clock`].
+/// A client over HTTP, driven by [`drive`](Self::drive). An adapter supplies a [`Connector`] and a
+/// [`Clock`].
 ///
-/// Each open request has a connection of its own. An idle connection is kept for 4 s, because many
-/// servers close one after 5 s. There are at most `Limits::max_client_connections`, idle or not. A
-/// kept connection may end at the moment at which it is
-/// used, before any byte of an answer. The request is then sent again only if that is safe: it [is
-/// idempotent](mcp_proto::http::client::Request::is_idempotent), or not all of it was written. A
-/// tool is never called twice. It is called on a kept connection only if the server has answered on
-/// one before: otherwise a server that closes each connection would make calls fail.
+/// Each request in flight has its own connection. Idle connections are kept for 4 s, because many
+/// servers close them after 5 s. Idle and active connections together are at most
+/// `Limits::max_client_connections`.
+///
+/// The server may close a kept connection just as it is reused. If no byte of the response was
+/// received, the request is sent again only if it [is
+/// idempotent](mcp_proto::http::client::Request::is_idempotent), or if it was not completely
+/// written: no tool is called twice. A tool call reuses a connection only if the server is known to
+/// keep connections open. Else calls to a server that closes each connection would fail.
 pub struct HttpClientService {
     machine: http::Client,
     runner: ClientRunner,
@@ -62,9 +64,9 @@ pub struct HttpClientService {
     /// Empty between turns; kept for its capacity.
     woken: Vec<ExchangeId>,
     wire: Option<Wire>,
-    /// The error that kept the client from connecting; set when the client is closed.
+    /// The error that has prevented the connection; set when the client is closed.
     closed: Option<ConnectError>,
-    life: BindingState,
+    state: BindingState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,10 +77,10 @@ enum BindingState {
 }
 
 impl HttpClientService {
-    /// The service of a client. `random` gives 16 random bytes at each call. With a sign-in nobody may
-    /// be able to guess them. Without one they only spread the retries of clients over time.
+    /// The service of a client. `random` returns 16 random bytes. With a sign-in they must be
+    /// unpredictable; otherwise they only spread retries over time.
     ///
-    /// Fails with [`UsageError::AlreadyConnected`] if the client has had one.
+    /// Fails with [`UsageError::AlreadyConnected`] if the client has had a service before.
     pub fn new(
         client: &Client,
         config: impl Into<HttpClientConfig>,
@@ -101,14 +103,14 @@ impl HttpClientService {
             woken: Vec::new(),
             wire: None,
             closed: None,
-            life: BindingState::Unopened,
+            state: BindingState::Unopened,
         })
     }
 
     /// Shows the conversation to `sink`, line by line. `1> ` and `1< ` mark lines of the client and
-    /// of the server on the first connection, `@ ` the time that has passed, `! ` an event. Strings
-    /// under keys that look secret are masked, and so are values of such fields.
-    /// [`Client::on_wire`] sees it as well.
+    /// of the server on the first connection, `@ ` the elapsed time, `! ` an event. Strings under
+    /// keys that look secret are masked, and so are values of such headers. [`Client::on_wire`]
+    /// gets the same lines.
     pub fn show_wire(&mut self, now: Instant, sink: impl Fn(&str) + Send + Sync + 'static) {
         let watcher = self.runner.watcher();
         let sink = Arc::new(move |line: &str| {
@@ -119,16 +121,16 @@ impl HttpClientService {
         });
         let all = sink.clone();
         let wire = Wire::of_client(now, Box::new(move |line: &str| all(line)));
-        let told = wire.told();
+        let last_shown = wire.last_shown();
         self.wire = Some(wire);
-        self.exchanges.show(Box::new(move |number| {
+        self.exchanges.set_wires(Box::new(move |number| {
             let sink = sink.clone();
-            Wire::to_server(number, told.clone(), Box::new(move |line: &str| sink(line)))
+            Wire::to_server(number, last_shown.clone(), Box::new(move |line: &str| sink(line)))
         }));
     }
 
-    /// Drives the client until it is closed, by [`Client::close`] or by a failure to connect. Dropping
-    /// this closes all connections.
+    /// Drives the client until it is closed, by [`Client::close`] or by a failure to connect.
+    /// Dropping the service closes all connections.
     ///
     /// Fails with the error of the first connection or of a later one.
     pub async fn drive(
@@ -150,7 +152,7 @@ impl HttpClientService {
             self.turn(clock.now(), context.waker(), connector);
             #[cfg(feature = "auth")]
             self.authorize(clock, context, connector);
-            if self.life == BindingState::Closed {
+            if self.state == BindingState::Closed {
                 return Poll::Ready(());
             }
             let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
@@ -163,13 +165,13 @@ impl HttpClientService {
         Poll::Pending
     }
 
-    /// Runs everything that can run.
+    /// Processes all pending work.
     fn turn(&mut self, now: Instant, waker: &Waker, connector: &mut impl Connector) {
         self.runner.begin_turn(waker);
         self.exchanges.woken().begin_turn(waker);
-        if self.life == BindingState::Unopened {
-            // What was set before the client is driven comes before its first message.
-            self.life = BindingState::Open;
+        if self.state == BindingState::Unopened {
+            // Settings from before the client is driven apply before its first message.
+            self.state = BindingState::Open;
             self.runner.work(now, &mut self.machine);
             if self.wire.is_none() && self.runner.watcher().is_some() {
                 self.show_wire(now, |_| ());
@@ -183,11 +185,11 @@ impl HttpClientService {
         while let Some((exchange, failure)) = self.exchanges.expire(now) {
             self.machine.handle_failure(now, exchange, &failure.reason);
         }
-        // After so many rounds other tasks get their turn. If work is left, the driver is woken.
+        // The rounds are limited so that other tasks run. If work is left, the driver is woken.
         for _ in 0..TURN_ROUNDS {
             self.act_on_all(now, connector);
             let has_worked = self.runner.work(now, &mut self.machine);
-            if !self.go_on_with_all(now, connector) && !has_worked {
+            if !self.poll_woken(now, connector) && !has_worked {
                 break;
             }
         }
@@ -225,7 +227,7 @@ impl HttpClientService {
                 }
                 Action::Close => {
                     self.exchanges.clear();
-                    self.life = BindingState::Closed;
+                    self.state = BindingState::Closed;
                 }
                 _ => {}
             }
@@ -245,7 +247,7 @@ impl HttpClientService {
         }
     }
 
-    /// Polls the futures of the vault and of the person's consent, as long as one of them completes.
+    /// Polls the futures of the sign-in, until none of them completes.
     #[cfg(feature = "auth")]
     fn authorize(
         &mut self,
@@ -257,10 +259,10 @@ impl HttpClientService {
             let Some(authorizing) = &mut self.authorizing else { return };
             let machine = &mut self.machine;
             let now = clock.now();
-            let has_come = authorizing.poll(now, clock.unix_time(), context, |answer| {
+            let has_output = authorizing.poll(now, clock.unix_time(), context, |answer| {
                 machine.with_authorizer(now, answer);
             });
-            if !has_come {
+            if !has_output {
                 return;
             }
             self.turn(now, context.waker(), connector);
@@ -268,19 +270,19 @@ impl HttpClientService {
         context.waker().wake_by_ref();
     }
 
-    /// Has the exchanges that were woken go on; false if there are none.
-    fn go_on_with_all(&mut self, now: Instant, connector: &mut impl Connector) -> bool {
+    /// Polls the exchanges that were woken; returns false if there are none.
+    fn poll_woken(&mut self, now: Instant, connector: &mut impl Connector) -> bool {
         let mut woken = core::mem::take(&mut self.woken);
         self.exchanges.take_woken(&mut woken);
         let has_some = !woken.is_empty();
         for exchange in woken.drain(..) {
-            self.go_on(now, exchange, connector);
+            self.poll_exchange(now, exchange, connector);
         }
         self.woken = woken;
         has_some
     }
 
-    fn go_on(&mut self, now: Instant, id: ExchangeId, connector: &mut impl Connector) {
+    fn poll_exchange(&mut self, now: Instant, id: ExchangeId, connector: &mut impl Connector) {
         for _ in 0..TURN_ROUNDS {
             match self.exchanges.poll(now, id, self.machine.url(), connector) {
                 Poll::Pending => return,
@@ -293,13 +295,13 @@ impl HttpClientService {
             }
             self.act_on_all(now, connector);
         }
-        // Others get their turn.
+        // Other exchanges run first.
         self.exchanges.yield_now(id);
     }
 }
 
-/// The authorizer of a client with a sign-in. It shares `random` with the machine, which gets a
-/// handle of its own.
+/// Creates the authorizer of a client with a sign-in. The authorizer and the machine share
+/// `random`.
 #[cfg(feature = "auth")]
 fn begin_sign_in(
     config: &HttpClientConfig,

@@ -1,6 +1,6 @@
-//! Queue of the exchanges that have something to do, and the wakers that fill it.
+//! Queue of the exchanges that were woken, and the wakers that fill it.
 //!
-//! Each has a waker of its own, so that a turn polls those that were woken and no others.
+//! Each exchange has its own waker, so that a turn polls only the exchanges that were woken.
 
 use alloc::sync::Arc;
 use alloc::task::Wake;
@@ -12,11 +12,11 @@ use core::task::Waker;
 use crate::mailbox::Mailbox;
 use mcp_proto::http::client::ExchangeId;
 
-/// Queue that wakers and the driver share: the exchanges that were woken.
+/// Queue of woken exchanges, shared by the wakers and the driver.
 #[derive(Default)]
 pub(super) struct ReadyQueue(Mailbox<Vec<ExchangeId>>);
 
-/// Wakes one exchange.
+/// Waker of one exchange.
 pub(super) struct ExchangeWaker {
     id: ExchangeId,
     woken: Arc<ReadyQueue>,
@@ -29,14 +29,14 @@ impl ReadyQueue {
         self.0.begin_turn(waker, |_| ());
     }
 
-    /// Ends the turn; who was woken meanwhile asks for another one.
+    /// Ends the turn; the driver is woken again if an exchange was woken meanwhile.
     pub(super) fn end_turn(&self) {
         self.0.end_turn(|ids| !ids.is_empty());
     }
 
-    /// Takes those that were woken, and leaves `ids`, which are none, for more.
+    /// Swaps the queue with `ids`, which must be empty.
     pub(super) fn take(&self, ids: &mut Vec<ExchangeId>) {
-        self.0.look(|woken| mem::swap(woken, ids));
+        self.0.with(|woken| mem::swap(woken, ids));
     }
 }
 
@@ -55,7 +55,7 @@ impl ExchangeWaker {
         });
     }
 
-    /// The exchange is about to be polled: a wake from here on is another one.
+    /// Lets the next wake queue the exchange again. Called before a poll.
     pub(super) fn reset(&self) {
         self.is_queued.store(false, Ordering::Release);
     }

@@ -1,7 +1,7 @@
 //! TLS for `https` URLs: the same on all runtimes.
 //!
-//! In: the authorities to trust, a host, a socket. Out: a socket within TLS, or in words why the
-//! server is not to be trusted. Without the feature `tls` there is none.
+//! In: the certificate authorities to trust, a host, a socket. Out: a TLS socket, or the reason why
+//! the server is not trusted. Without the feature `tls`, connecting fails.
 
 #[cfg(not(feature = "tls"))]
 mod nothing;

@@ -1,10 +1,10 @@
-//! No TLS, without the feature `tls`.
+//! Stub without the feature `tls`.
 
 use std::io;
 
 use crate::Socket;
 
-/// The TLS settings of a client: there are none.
+/// The TLS settings of a client, which cannot be created.
 #[derive(Clone)]
 pub(in crate::runtime) struct Tls(());
 
@@ -14,7 +14,7 @@ impl Tls {
         Err(unsupported())
     }
 
-    #[expect(clippy::unused_async, reason = "it waits with the feature")]
+    #[expect(clippy::unused_async, reason = "it is async with the feature")]
     pub(in crate::runtime) async fn handshake<S: Socket>(
         &self,
         _host: &str,

@@ -1,4 +1,4 @@
-//! The settings of TLS: authorities, versions, protocols, and the texts of errors.
+//! TLS settings: certificate authorities, versions, protocols, and the texts of errors.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -20,12 +20,12 @@ use futures_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore
 use super::socket::Transport;
 use crate::Socket;
 
-/// The TLS settings of a client, for all of its connections.
+/// The TLS settings of a client, for all its connections.
 #[derive(Clone)]
 pub(in crate::runtime) struct Tls(TlsConnector);
 
 impl Tls {
-    /// Trusts the authorities with these certificates, as PEM, or those of the platform.
+    /// Trusts the certificate authorities in this PEM text, or those of the platform.
     pub(in crate::runtime) fn new(trusted: Option<&[u8]>) -> io::Result<Self> {
         let authorities = match trusted {
             Some(pem) => read_authorities(pem)?,
@@ -38,9 +38,9 @@ impl Tls {
         Ok(Self(Arc::new(config).into()))
     }
 
-    /// Returns the connection to a host within TLS.
+    /// Connects to a host over TLS.
     ///
-    /// Fails with why the server is not to be trusted, or with what the socket failed with.
+    /// Fails if the server is not trusted, or with the error of the socket.
     pub(in crate::runtime) async fn handshake<S: Socket + Unpin>(
         &self,
         host: &str,
@@ -71,7 +71,7 @@ fn read_authorities(pem: &[u8]) -> io::Result<RootCertStore> {
 fn platform_authorities() -> io::Result<RootCertStore> {
     let found = rustls_native_certs::load_native_certs();
     let mut authorities = RootCertStore::empty();
-    // A platform may have some that cannot be read; without them there is less to trust.
+    // Certificates that cannot be read are skipped; they are just not trusted.
     let _ = authorities.add_parsable_certificates(found.certs);
     if authorities.is_empty() {
         let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
@@ -81,7 +81,7 @@ fn platform_authorities() -> io::Result<RootCertStore> {
     Ok(authorities)
 }
 
-/// Says in words what is wrong with a certificate.
+/// Describes the fault of a certificate.
 fn explain(error: io::Error, host: &str) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     let Some(rustls::Error::InvalidCertificate(wrong)) = inner else { return error };

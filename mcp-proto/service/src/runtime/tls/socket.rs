@@ -1,8 +1,8 @@
-//! A socket within TLS: `futures-rustls` over a [`Socket`] of any runtime.
+//! A TLS socket: `futures-rustls` over a [`Socket`] of any runtime.
 //!
-//! In: plain bytes to write, and records that the inner [`Socket`] brings. Out: records to write,
-//! and plain bytes. An end of the inner socket without `close_notify` is an error of kind
-//! [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the stream may have been cut.
+//! In: plain bytes to write, and records from the inner [`Socket`]. Out: records to write, and
+//! plain bytes. An end of the inner socket without `close_notify` is an error of kind
+//! [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): the stream may have been truncated.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -14,7 +14,7 @@ use futures_rustls::client::TlsStream;
 
 use crate::{Reader, Socket, Writer};
 
-/// The size of a read of plain bytes: what a record holds at most.
+/// The size of a read of plain bytes: the longest record.
 const CHUNK: usize = 16 * 1024;
 
 impl<S: Socket + Unpin> Reader for TlsStream<Transport<S>> {
@@ -45,7 +45,7 @@ impl<S: Socket + Unpin> Socket for TlsStream<Transport<S>> {
 /// A socket with the traits of `futures-io`.
 pub(in crate::runtime) struct Transport<S> {
     pub(super) socket: S,
-    /// Records that were read, and that TLS has not taken.
+    /// Records that were read and not passed to TLS yet.
     pub(super) unread: Bytes,
 }
 
@@ -77,7 +77,7 @@ impl<S: Socket + Unpin> AsyncWrite for Transport<S> {
         self.socket.poll_flush(context)
     }
 
-    /// A [`Writer`] closes when it is dropped.
+    /// Only flushes: a [`Writer`] closes when it is dropped.
     fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_flush(context)
     }

@@ -1,10 +1,10 @@
-//! Answers of an authorization server.
+//! Responses of an authorization server.
 
 use alloc::string::{String, ToString};
 
 use serde_json::json;
 
-/// An answer to a request.
+/// A response of an authorization server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AuthAnswer {
     /// The status.
@@ -22,7 +22,7 @@ impl AuthAnswer {
         Self { status, location: None, nonce: None, body: body.into() }
     }
 
-    /// A refusal with this code.
+    /// An error response with this code.
     pub(super) fn error(error: &str) -> Self {
         let status = if error == "invalid_client" { 401 } else { 400 };
         Self::new(status, &json!({ "error": error }).to_string())

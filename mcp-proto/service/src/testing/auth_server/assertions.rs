@@ -1,7 +1,7 @@
-//! Assertions that an authorization server takes: those of a company's identity provider, and tokens of
-//! workloads.
+//! Assertions that an authorization server accepts: those of a company's identity provider, and
+//! tokens of workloads.
 //!
-//! In: tokens of persons and workloads. Out: assertions, each good once, and the scopes of one.
+//! In: tokens of persons and workloads. Out: assertions, each valid once, and their scopes.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -14,7 +14,7 @@ use super::answer::AuthAnswer;
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
-/// The tokens that are known, and the assertions that were issued for them.
+/// The known tokens, and the assertions that were issued for them.
 #[derive(Debug, Default)]
 pub(super) struct Assertions {
     subjects: BTreeSet<String>,
@@ -32,7 +32,7 @@ impl Assertions {
         self.workloads.insert(token.into());
     }
 
-    /// The token endpoint of the identity provider, which issues an assertion with this text.
+    /// The token endpoint of the identity provider; issues `assertion`.
     pub(super) fn exchange(
         &mut self,
         params: &Params,
@@ -58,7 +58,7 @@ impl Assertions {
         AuthAnswer::new(200, &answer.to_string())
     }
 
-    /// The scopes of an assertion of the identity provider, which is good once.
+    /// Redeems an assertion of the identity provider, once; returns its scopes.
     pub(super) fn redeem(&mut self, assertion: &str) -> Option<String> {
         self.issued.remove(assertion)
     }

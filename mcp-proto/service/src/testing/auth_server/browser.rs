@@ -1,4 +1,4 @@
-//! A browser in front of an authorization server, without a socket.
+//! A simulated browser for an authorization server, without a socket.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -11,10 +11,10 @@ use mcp_proto::auth::ConsentPage;
 use super::answer::AuthAnswer;
 use crate::auth::{AuthFuture, Consent, PendingConsent};
 
-/// The answer to the visit of a page; `None` if the person leaves.
+/// Visits a page; returns the response, or `None` if the person leaves.
 type Visit = dyn Fn(&ConsentPage) -> Option<AuthAnswer> + Send + Sync;
 
-/// A browser with a person.
+/// A simulated browser.
 pub(super) struct Browser(Arc<Visit>);
 
 struct Tab {

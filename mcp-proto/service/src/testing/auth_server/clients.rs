@@ -1,12 +1,12 @@
-//! Clients of an authorization server, and how they authenticate.
+//! Clients of an authorization server, and their authentication.
 //!
 //! In: registrations, and requests to the token endpoint. Out: the client of a request.
 //!
-//! | client | authenticates by |
+//! | client | authenticates with |
 //! |---|---|
-//! | it has registered | its id |
-//! | it was added with a secret | `client_secret_basic` or `client_secret_post` |
-//! | it was added without | `private_key_jwt` |
+//! | registered by itself | its id |
+//! | added with a secret | `client_secret_basic` or `client_secret_post` |
+//! | added without a secret | `private_key_jwt` |
 //!
 //! Claims of assertions are checked, signatures are not: a server for tests needs no cryptography.
 
@@ -22,7 +22,7 @@ use super::super::form::{Params, decode};
 use super::answer::AuthAnswer;
 use super::proofs::claims;
 
-/// The clients, and the assertions that have come.
+/// The clients, and the assertions that were received.
 #[derive(Debug)]
 pub(super) struct AuthClients {
     pub(super) registers: bool,
@@ -35,16 +35,16 @@ pub(super) struct AuthClients {
 /// The client of a request to the token endpoint.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum RequestClient {
-    /// It has proved who it is.
+    /// It is authenticated.
     Proved,
-    /// It has an id.
+    /// It has only an id.
     Named(String),
-    /// It says nothing.
+    /// The request names no client.
     Absent,
 }
 
 impl AuthClients {
-    /// No clients. They may register.
+    /// No clients; they may register.
     pub(super) fn new() -> Self {
         Self {
             registers: true,
@@ -75,12 +75,12 @@ impl AuthClients {
         self.registered.clear();
     }
 
-    /// True if no client that has registered is left, where clients do.
+    /// Returns whether clients must register, and none is registered or added.
     pub(super) fn are_gone(&self) -> bool {
         self.registers && self.registered.is_empty() && self.added.is_empty()
     }
 
-    /// True if a page is shown for a client.
+    /// Returns whether the page is shown for this client.
     pub(super) fn is_known(&self, id: &str) -> bool {
         !self.registers || self.registered.contains(id) || self.added.contains_key(id)
     }
@@ -97,7 +97,7 @@ impl AuthClients {
         methods
     }
 
-    /// The client of a request; `None` if it is not what it says.
+    /// The client of a request; `None` if its authentication fails.
     pub(super) fn identify(
         &mut self,
         params: &Params,

@@ -1,6 +1,6 @@
-//! An authorization server, and the checks of the server that it protects, without sockets.
+//! A simulated authorization server, and the token checks of the server that it protects.
 //!
-//! In: requests to it, heads of requests to the protected server, and failures on demand. Out: answers,
+//! In: requests, heads of requests to the protected server, and failures on demand. Out: responses,
 //! and verdicts about tokens.
 //!
 //! | request | answer |
@@ -19,8 +19,9 @@
 //! | `client_credentials` | a [`client`](AuthServer::client), with its secret or its key |
 //! | `jwt-bearer` | a [`workload`](AuthServer::workload); or an assertion of the identity provider, of a client |
 //!
-//! A code, a refresh token and an assertion of the identity provider are good once. A refresh token that
-//! comes a second time revokes all tokens, as servers with reuse detection do. Signatures are not checked.
+//! A code, a refresh token and an assertion of the identity provider are valid once. A refresh
+//! token that is used twice revokes all tokens, as servers with reuse detection do. Signatures are
+//! not checked.
 
 mod answer;
 mod assertions;
@@ -57,7 +58,8 @@ pub use answer::AuthAnswer;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/// An authorization server and its protected server, cheap to clone. See the [module](super).
+/// A simulated authorization server with its protected server. Cheap to clone. See the
+/// [module](super).
 #[derive(Clone, Debug)]
 pub struct AuthServer(Arc<Lock<AuthServerState>>);
 
@@ -77,14 +79,14 @@ struct AuthServerState {
     log: Vec<String>,
 }
 
-/// A person in front of the page.
+/// Behaviour of the person who sees the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Person {
     /// Signs in.
     Consents,
-    /// Says no.
+    /// Refuses.
     Refuses,
-    /// Leaves the page open.
+    /// Leaves the page open, without an answer.
     Leaves,
 }
 
@@ -96,8 +98,9 @@ struct Grant {
 }
 
 impl AuthServer {
-    /// An authorization server with this issuer, which protects the server at this URL. Access tokens
-    /// live for an hour, clients may register, and there are refresh tokens.
+    /// An authorization server with this issuer, which protects the server at the URL `resource`.
+    /// By default access tokens are valid for 1 hour, clients may register, and refresh tokens are
+    /// issued.
     pub fn new(issuer: &str, resource: &str) -> Self {
         Self(Arc::new(Lock::new(AuthServerState {
             issuer: issuer.into(),
@@ -115,37 +118,37 @@ impl AuthServer {
         })))
     }
 
-    /// Lets tokens expire by the time of a [`Pair`](super::Pair).
+    /// Sets the clock for the expiry of tokens: that of a [`Pair`](super::Pair).
     pub fn clock(self, clock: Clock) -> Self {
         self.0.lock().clock = clock;
         self
     }
 
-    /// Sets the scopes that the protected server supports, with blanks between them.
+    /// Sets the scopes that the protected server supports, separated by spaces.
     pub fn scopes(self, scopes: &str) -> Self {
         self.0.lock().scopes = scopes.into();
         self
     }
 
-    /// Sets the lifetime of access tokens.
+    /// Sets the lifetime of access tokens; default 1 hour.
     pub fn lifetime(self, lifetime: Duration) -> Self {
         self.0.lock().tokens.lifetime = lifetime;
         self
     }
 
-    /// Gives no refresh tokens.
+    /// Issues no refresh tokens.
     pub fn without_refresh_tokens(self) -> Self {
         self.0.lock().tokens.gives_refresh_tokens = false;
         self
     }
 
-    /// Registers no clients.
+    /// Refuses registration of clients.
     pub fn without_registration(self) -> Self {
         self.0.lock().clients.registers = false;
         self
     }
 
-    /// Adds a client that was registered by hand. One without a secret authenticates by
+    /// Adds a pre-registered client. A client without a secret authenticates with
     /// `private_key_jwt`.
     pub fn client(self, id: &str, secret: Option<&str>) -> Self {
         self.0.lock().clients.add(id, secret);
@@ -159,24 +162,24 @@ impl AuthServer {
         self
     }
 
-    /// Adds the token of a workload, which the token endpoint takes as an assertion.
+    /// Adds the token of a workload, which the token endpoint accepts as an assertion.
     pub fn workload(self, token: &str) -> Self {
         self.0.lock().assertions.add_workload(token);
         self
     }
 
-    /// Binds tokens to the keys of clients, and says so in challenges (`DPoP`).
+    /// Binds tokens to the keys of clients; challenges use the scheme `DPoP`.
     pub fn binds_tokens(self) -> Self {
         self.0.lock().proofs.binds = true;
         self
     }
 
-    /// Asks for another nonce in proofs at the token endpoint from now on.
+    /// Requires a new nonce in proofs at the token endpoint from now on.
     pub fn renew_nonce(&self) {
         self.0.lock().proofs.renew_nonce();
     }
 
-    /// Sets the person in front of the page.
+    /// Sets the behaviour of the person who sees the page.
     pub fn set_person(&self, person: Person) {
         self.0.lock().person = person;
     }
@@ -186,35 +189,35 @@ impl AuthServer {
         self.0.lock().fail_next(path, AuthAnswer::new(status, ""));
     }
 
-    /// Refuses the next request to a path with this code, such as `invalid_client`. With
-    /// `use_dpop_nonce` it sends a nonce.
+    /// Refuses the next request to a path with this error code, such as `invalid_client`. With
+    /// `use_dpop_nonce` the response has a nonce.
     pub fn refuse_next(&self, path: &str, error: &str) {
         let nonce = (error == "use_dpop_nonce").then(|| String::from("refused"));
         let answer = AuthAnswer { nonce, ..AuthAnswer::error(error) };
         self.0.lock().fail_next(path, answer);
     }
 
-    /// Refuses all access tokens from now on.
+    /// Invalidates all access tokens.
     pub fn expire_tokens(&self) {
         self.0.lock().tokens.expire();
     }
 
-    /// Refuses all access tokens and refresh tokens from now on.
+    /// Invalidates all access tokens and refresh tokens.
     pub fn revoke(&self) {
         self.0.lock().tokens.revoke();
     }
 
-    /// Forgets the clients that have registered.
+    /// Removes the clients that have registered.
     pub fn forget_clients(&self) {
         self.0.lock().clients.forget();
     }
 
-    /// The methods and paths of the requests to it, in order.
+    /// The methods and paths of all requests, in order.
     pub fn log(&self) -> Vec<String> {
         self.0.lock().log.clone()
     }
 
-    /// A browser with the person, which goes to the page without a socket.
+    /// A simulated browser with the person, as a [`Consent`].
     pub fn browser(&self) -> impl Consent + use<> {
         let server = self.clone();
         Browser::new(move |page| {
@@ -223,13 +226,13 @@ impl AuthServer {
         })
     }
 
-    /// Answers a request without fields to the authorization server, or for metadata of the protected
-    /// server.
+    /// Answers a request without headers, to the authorization server or for metadata of the
+    /// protected server.
     pub fn answer(&self, method: &str, url: &Url, body: &str) -> AuthAnswer {
         self.answer_to(&Head::new(method, url.target()), url, body)
     }
 
-    /// Answers a request, with the fields of its head: `Authorization` and `DPoP` count.
+    /// Answers a request with the headers `Authorization` and `DPoP` of `head`.
     pub fn answer_to(&self, head: &Head, url: &Url, body: &str) -> AuthAnswer {
         let target = url.target();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -255,15 +258,15 @@ impl AuthServer {
         }
     }
 
-    /// The verdict about a request to the protected server; a function for
+    /// The verdict about a request to the protected server, for
     /// [`http::Config::authorize`](mcp_proto::http::Config::authorize). The principal is `person`.
     pub fn authorize(&self, head: &Head) -> Authorization {
         self.authorize_for(head, "")
     }
 
-    /// The same for an operation that needs scopes, with blanks between them.
+    /// The verdict about a request that needs scopes, separated by spaces.
     pub fn authorize_for(&self, head: &Head, scopes: &str) -> Authorization {
-        self.0.lock().judge(head, scopes)
+        self.0.lock().check_token(head, scopes)
     }
 }
 
@@ -354,7 +357,7 @@ impl AuthServerState {
         }
     }
 
-    /// The scopes of a grant, and whether it may be refreshed; else the code of what is wrong.
+    /// The scopes of a grant, and whether it may be refreshed. Fails with an error code.
     fn granted(
         &mut self,
         params: &Params,
@@ -388,7 +391,7 @@ impl AuthServerState {
         scope.map(|scope| (scope, may_refresh)).ok_or("invalid_grant")
     }
 
-    /// The scopes of a code.
+    /// Redeems a code; returns its scopes.
     fn redeem(&mut self, params: &Params) -> Option<String> {
         let text = |name: &str| params.get(name).map_or("", String::as_str);
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(text("code_verifier").as_bytes()));
@@ -399,7 +402,7 @@ impl AuthServerState {
     }
 
     /// The verdict about a request to the protected server.
-    fn judge(&mut self, head: &Head, scopes: &str) -> Authorization {
+    fn check_token(&mut self, head: &Head, scopes: &str) -> Authorization {
         let scheme = if self.proofs.binds { "DPoP" } else { "Bearer" };
         let place = format!("{}/.well-known/oauth-protected-resource", self.issuer);
         let metadata = format!("resource_metadata=\"{place}\"");
@@ -430,7 +433,7 @@ impl AuthServerState {
     }
 }
 
-/// The value of a field, if it is text.
+/// The value of a header, if it is UTF-8.
 fn text<'a>(head: &'a Head, name: &str) -> Option<&'a str> {
     head.field(name).and_then(|value| core::str::from_utf8(value).ok())
 }

@@ -1,7 +1,7 @@
-//! Proofs of keys that tokens are bound to, as a server checks them.
+//! Checks of the proofs of keys that tokens are bound to.
 //!
-//! In: proofs of requests. Out: the name of the key, or what is wrong. Each proof is good once. Claims
-//! are checked, signatures are not: a server for tests needs no cryptography.
+//! In: proofs of requests. Out: the thumbprint of the key, or an error code. Each proof is valid
+//! once. Claims are checked, signatures are not: a server for tests needs no cryptography.
 //!
 //! [RFC 9449, section 4.3](https://www.rfc-editor.org/rfc/rfc9449#section-4.3)
 
@@ -14,7 +14,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The proofs that have come, and the nonce that the next one needs.
+/// The proofs that were received, and the nonce for the next one.
 #[derive(Debug, Default)]
 pub(super) struct ProofRules {
     /// True if tokens are bound to keys.
@@ -24,7 +24,7 @@ pub(super) struct ProofRules {
     nonce: u64,
 }
 
-/// The request that a proof came with.
+/// The request of a proof.
 pub(super) struct ProvenRequest<'a> {
     pub(super) method: &'a str,
     /// The URL without its query.
@@ -34,17 +34,17 @@ pub(super) struct ProvenRequest<'a> {
 }
 
 impl ProofRules {
-    /// Asks for another nonce from now on.
+    /// Requires a new nonce from now on.
     pub(super) fn renew_nonce(&mut self) {
         self.nonce += 1;
     }
 
-    /// The nonce that proofs at the token endpoint need, if they need one.
+    /// The nonce that proofs at the token endpoint need, if any.
     pub(super) fn nonce(&self) -> Option<String> {
         (self.nonce > 0).then(|| format!("nonce-{}", self.nonce))
     }
 
-    /// The name of the key of a proof; else the code of what is wrong.
+    /// Returns the thumbprint of the key of a proof. Fails with an error code.
     pub(super) fn check(
         &mut self,
         proof: Option<&str>,
@@ -70,7 +70,7 @@ impl ProofRules {
     }
 }
 
-/// The header and the claims of a token, whose signature is not looked at.
+/// The header and the claims of a token; its signature is ignored.
 pub(super) fn claims(token: &str) -> Option<(Value, Value)> {
     let mut parts = token.split('.').map(|part| URL_SAFE_NO_PAD.decode(part).ok());
     let (header, claims, signature) = (parts.next()??, parts.next()??, parts.next()??);
@@ -80,7 +80,7 @@ pub(super) fn claims(token: &str) -> Option<(Value, Value)> {
     Some((read(&header)?, read(&claims)?))
 }
 
-/// The name of a key.
+/// The thumbprint of a key.
 ///
 /// [RFC 7638](https://www.rfc-editor.org/rfc/rfc7638)
 fn thumbprint(jwk: &Value) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Tokens that an authorization server has issued.
 //!
-//! In: scopes, keys and tokens that come back. Out: answers with tokens, and verdicts.
+//! In: scopes, keys and used tokens. Out: responses with tokens, and verdicts.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -11,13 +11,13 @@ use serde_json::json;
 
 use super::answer::AuthAnswer;
 
-/// The tokens, and how long those live that are issued.
+/// The issued tokens, and the settings of new ones.
 #[derive(Debug)]
 pub(super) struct IssuedTokens {
     pub(super) lifetime: Duration,
     pub(super) gives_refresh_tokens: bool,
     access: BTreeMap<String, AccessToken>,
-    /// Refresh tokens with their scopes; `None` for one that was used.
+    /// Refresh tokens with their scopes; `None` for a used one.
     refresh: BTreeMap<String, Option<String>>,
     serials: u64,
 }
@@ -26,14 +26,14 @@ pub(super) struct IssuedTokens {
 struct AccessToken {
     scope: String,
     expires_at: Instant,
-    /// The name of the key that it is bound to.
+    /// The thumbprint of the key that it is bound to.
     key: Option<String>,
 }
 
 /// A grant for which tokens are issued.
 pub(super) struct IssuedGrant {
     pub(super) scope: String,
-    /// The name of the key to bind the tokens to.
+    /// The thumbprint of the key to bind the tokens to.
     pub(super) key: Option<String>,
     /// True if there may be a refresh token.
     pub(super) may_refresh: bool,
@@ -50,7 +50,7 @@ impl IssuedTokens {
         }
     }
 
-    /// A text that nothing else has.
+    /// A unique text.
     pub(super) fn text(&mut self, name: &str) -> String {
         self.serials += 1;
         format!("{name}-{}", self.serials)
@@ -77,7 +77,7 @@ impl IssuedTokens {
         AuthAnswer::new(200, &answer.to_string())
     }
 
-    /// The scopes of a refresh token, which is good once. A second use revokes everything.
+    /// Redeems a refresh token, once; returns its scopes. A second use revokes all tokens.
     pub(super) fn redeem(&mut self, refresh_token: &str) -> Option<String> {
         let scope = self.refresh.get_mut(refresh_token)?.take();
         if scope.is_none() {
@@ -86,7 +86,7 @@ impl IssuedTokens {
         scope
     }
 
-    /// The scopes of an access token that is good, and bound to this key if it is bound.
+    /// The scopes of a valid access token, whose key must be `key`.
     pub(super) fn check(&self, now: Instant, token: &str, key: Option<&str>) -> Option<&str> {
         let token = self.access.get(token)?;
         (now < token.expires_at && token.key.as_deref() == key).then_some(token.scope.as_str())

@@ -1,4 +1,4 @@
-//! A connection to an authorization server that has no sockets.
+//! A connection to the simulated authorization server.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use mcp_proto::frame::http1::{
 };
 use mcp_proto::http::Url;
 
-/// The client's end. It answers a request as soon as it is complete.
+/// The client's end of the connection. It answers a request as soon as the request is complete.
 pub(super) struct AuthSocket {
     server: AuthServer,
     url: Url,

@@ -1,8 +1,8 @@
 //! A client and a server over HTTP, with a network between them.
 //!
-//! In: what the two are, how the network is, what breaks. Out: whether anything happened. Both are
-//! driven by the loops that adapters use, as tasks that take turns; here are only their sockets,
-//! which are lanes, and their time, which is virtual. What is due by itself is due by the [`Clock`].
+//! In: settings of both sides and of the network, and faults. Out: whether any progress was made.
+//! Both sides run the loops that adapters use, as tasks. Only their sockets, which are lanes, and
+//! their time, which is the [`Clock`], are simulated.
 
 #[cfg(feature = "auth")]
 mod auth_socket;
@@ -31,26 +31,26 @@ use net::{End, Net};
 use socket::{Connector, Stream};
 pub(super) use tasks::TestTasks;
 
-/// Both sides.
+/// A client and a server over HTTP.
 pub(super) struct Http {
     catalog: Catalog,
     pub(super) config: Config,
-    /// Settings with which the client connects; `None` for the URL of the server.
+    /// Configuration of the client; default the URL of the server.
     client_config: Option<HttpClientConfig>,
     net: Net,
     #[cfg(feature = "auth")]
     auth_server: Option<AuthServer>,
     clock: Clock,
-    /// The client, once it was first run.
+    /// The client, after the first run.
     client: TestTasks,
-    site: Option<Site>,
+    running: Option<RunningServer>,
     /// The tasks of the server.
     hosted: HostedTasks,
     starts: usize,
 }
 
-/// A server that was started, with its connections and the handlers of its sessions.
-struct Site {
+/// A running server, with its connections and the handlers of its sessions.
+struct RunningServer {
     server: HttpServer,
     tasks: TestTasks,
     spawned: Queue,
@@ -70,7 +70,7 @@ impl Http {
             auth_server: None,
             clock: clock.clone(),
             client: TestTasks::default(),
-            site: None,
+            running: None,
             starts: 0,
         }
     }
@@ -92,17 +92,19 @@ impl Http {
         self.net.set_random(random);
     }
 
-    /// Polls all that was woken, once; says whether there was anything.
-    pub(super) fn look(&mut self, client: &Client, wire: &Wire) -> bool {
-        if self.site.is_none() && !self.open(client, wire) {
+    /// Polls each woken task once; returns whether there was any.
+    pub(super) fn run_round(&mut self, client: &Client, wire: &Wire) -> bool {
+        if self.running.is_none() && !self.open(client, wire) {
             return false;
         }
-        let Some(Site { server, tasks, spawned }) = &mut self.site else { return false };
+        let Some(RunningServer { server, tasks, spawned }) = &mut self.running else {
+            return false;
+        };
         for number in self.net.accept() {
             let mut service = server.connect(self.clock.now());
             let mut stream = Stream::new(&self.net, number, &self.clock);
             tasks.spawn(Box::pin(async move {
-                // What goes wrong with a connection concerns nobody else.
+                // Errors of a connection are ignored.
                 let _ = drive(&mut service, &mut stream).await;
             }));
         }
@@ -110,11 +112,11 @@ impl Http {
         for handler in handlers {
             tasks.spawn(handler);
         }
-        let served = tasks.run() | self.hosted.look();
+        let served = tasks.run() | self.hosted.run_round();
         self.client.run() || served
     }
 
-    /// Starts both; false if the client is driven elsewhere.
+    /// Starts both sides; false if the client is driven elsewhere.
     fn open(&mut self, client: &Client, wire: &Wire) -> bool {
         let Some(config) = self.client_config.clone().or_else(|| self.client_config()) else {
             return false;
@@ -133,14 +135,14 @@ impl Http {
             clock: self.clock.clone(),
         };
         self.client.spawn(Box::pin(async move {
-            // Its handle tells why it could not be connected.
+            // The handle reports why the client could not connect.
             let _ = service.drive(&mut timer, &mut connector).await;
         }));
         self.start();
         true
     }
 
-    /// Settings with the URL of the server.
+    /// A configuration with the URL of the server.
     fn client_config(&self) -> Option<HttpClientConfig> {
         let mut url = "http://localhost".to_string();
         url.push_str(&self.config.path);
@@ -158,16 +160,16 @@ impl Http {
         let config = self.config.clone();
         let server = HttpServer::new(catalog, config, move || bits.bits(), spawn);
         let mut tasks = TestTasks::default();
-        let tended = server.clone();
+        let background = server.clone();
         let mut timer = Timer::new(&self.clock);
-        tasks.spawn(Box::pin(async move { tended.run_background(&mut timer).await }));
-        self.site = Some(Site { server, tasks, spawned });
+        tasks.spawn(Box::pin(async move { background.run_background(&mut timer).await }));
+        self.running = Some(RunningServer { server, tasks, spawned });
         self.starts += 1;
     }
 
-    /// The server is gone without a word, and another one is there.
+    /// Drops the server, and starts another one.
     pub(super) fn restart(&mut self) {
-        if self.site.take().is_some() {
+        if self.running.take().is_some() {
             self.hosted.clear();
             self.cut();
             self.start();
@@ -208,6 +210,6 @@ impl Http {
     }
 
     pub(super) fn sessions(&self) -> usize {
-        self.site.as_ref().map_or(0, |site| site.server.sessions())
+        self.running.as_ref().map_or(0, |running| running.server.sessions())
     }
 }

@@ -1,8 +1,8 @@
 //! Network between a client and a server over HTTP: connections, and their faults.
 //!
-//! In: what either end of a connection writes; what is to break. Out: what arrives at the other end,
-//! late and in pieces; refusals; ends and resets. Each connection is a pair of lanes, which hold so
-//! many bytes and no more: whoever writes waits for whoever reads.
+//! In: bytes that an end of a connection writes; faults. Out: bytes that arrive at the other end,
+//! late and in pieces; refusals; ends and resets. Each connection is a pair of lanes of limited
+//! size: a writer waits for the reader.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -17,13 +17,13 @@ use super::super::random::Random;
 use crate::lock::Lock;
 use mcp_proto::{Duration, Instant};
 
-/// Bytes that a direction holds.
+/// The most bytes in flight in one direction.
 const WINDOW: usize = 64 * 1024;
 
-/// A connection that is cut at random is within so many bytes.
+/// The most bytes before the random cut of a connection.
 const CUT_WITHIN: u64 = 2048;
 
-/// Cheap to clone: all are the same network.
+/// The network. Clones share it.
 #[derive(Clone)]
 pub(super) struct Net {
     state: Arc<Lock<NetState>>,
@@ -41,45 +41,45 @@ struct NetState {
     random: Random,
     connections: BTreeMap<u64, Connection>,
     serials: u64,
-    /// Those that the server has not got yet.
+    /// Connections that the server has not accepted yet.
     arrived: Vec<u64>,
     refused_until: Instant,
     /// Bytes of the next request that arrive before the cut.
     cut_request: Option<usize>,
-    /// The same of the next response.
+    /// Bytes of the next response that arrive before the cut.
     cut_response: Option<usize>,
 }
 
 #[derive(Default)]
 struct Connection {
-    to_server: Way,
-    to_client: Way,
-    /// Its ends are told that it was.
+    to_server: Direction,
+    to_client: Direction,
+    /// True if the connection was cut: both ends get a reset.
     is_cut: bool,
 }
 
 /// One direction of a connection.
 #[derive(Default)]
-struct Way {
+struct Direction {
     lane: Lane,
     reader: Option<Waker>,
     writer: Option<Waker>,
-    /// Bytes that still arrive before the connection is cut.
+    /// Number of bytes that still arrive before the connection is cut.
     cut_after: Option<usize>,
-    /// Its end was read.
+    /// True if the end was read.
     is_over: bool,
-    /// Nobody reads it.
-    is_deaf: bool,
-    /// Nobody writes it.
-    is_mute: bool,
+    /// True if the reader is gone.
+    is_read_closed: bool,
+    /// True if the writer is gone.
+    is_write_closed: bool,
 }
 
 /// Result of a read at an end of a connection.
-pub(super) enum Found {
+pub(super) enum ReadResult {
     Read(io::Result<Bytes>),
-    /// Something arrives then.
+    /// More bytes arrive at this time.
     Later(Instant),
-    /// Whoever asked is woken.
+    /// The reader will be woken.
     Nothing,
 }
 
@@ -106,7 +106,7 @@ impl Net {
         self.state.lock().random = random;
     }
 
-    /// 128 bits that follow from the seed.
+    /// 128 bits from the seeded generator.
     pub(super) fn bits(&self) -> [u8; 16] {
         let mut state = self.state.lock();
         let high = state.random.next();
@@ -114,13 +114,13 @@ impl Net {
         ((u128::from(high) << 64) | u128::from(low)).to_be_bytes()
     }
 
-    /// Time that a connection takes to open.
+    /// The time that a connection takes to open.
     pub(super) fn delay(&self) -> Duration {
         let NetState { network, random, .. } = &mut *self.state.lock();
         network.delay(random)
     }
 
-    /// A connection, unless it is refused.
+    /// Opens a connection. Fails if it is refused.
     pub(super) fn connect(&self, now: Instant) -> io::Result<u64> {
         let mut state = self.state.lock();
         let NetState { network, random, .. } = &mut *state;
@@ -141,20 +141,26 @@ impl Net {
         Ok(number)
     }
 
-    /// The connections that the server has not got yet.
+    /// Takes the connections that the server has not accepted yet.
     pub(super) fn accept(&self) -> Vec<u64> {
         core::mem::take(&mut self.state.lock().arrived)
     }
 
-    pub(super) fn read(&self, now: Instant, number: u64, end: End, context: &Context<'_>) -> Found {
+    pub(super) fn read(
+        &self,
+        now: Instant,
+        number: u64,
+        end: End,
+        context: &Context<'_>,
+    ) -> ReadResult {
         let mut state = self.state.lock();
         let Some(connection) = state.connections.get_mut(&number) else {
-            return Found::Read(Ok(Bytes::new()));
+            return ReadResult::Read(Ok(Bytes::new()));
         };
         let is_cut = connection.is_cut;
         let (found, writer) = connection.read_by(end).read(now, context, is_cut);
         drop(state);
-        // Waking may run anything, and must not find the lock held.
+        // A waker may run any code: wake without the lock.
         wake(writer);
         found
     }
@@ -172,26 +178,26 @@ impl Net {
         let Some(connection) = connections.get_mut(&number) else {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
         };
-        let way = connection.written_by(end);
-        if way.is_deaf || way.lane.has_ended() {
+        let direction = connection.written_by(end);
+        if direction.is_read_closed || direction.lane.has_ended() {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
         }
-        let free = WINDOW.saturating_sub(way.lane.waiting());
+        let free = WINDOW.saturating_sub(direction.lane.waiting());
         if free == 0 && !data.is_empty() {
-            way.writer = Some(context.waker().clone());
+            direction.writer = Some(context.waker().clone());
             return Poll::Pending;
         }
         let armed = match end {
             End::Client => cut_request.take(),
             End::Server => cut_response.take(),
         };
-        way.cut_after = armed.or(way.cut_after);
+        direction.cut_after = armed.or(direction.cut_after);
         let count = data.len().min(free);
-        let arrives = way.cut_after.map_or(count, |left| left.min(count));
+        let arrives = direction.cut_after.map_or(count, |left| left.min(count));
         let bytes = Bytes::copy_from_slice(data.get(..arrives).unwrap_or_default());
-        way.lane.send(now, bytes, network, random);
-        let mut woken = alloc::vec![way.reader.take()];
-        match &mut way.cut_after {
+        direction.lane.send(now, bytes, network, random);
+        let mut woken = alloc::vec![direction.reader.take()];
+        match &mut direction.cut_after {
             Some(left) if *left <= count => woken.extend(connection.cut_behind(now, end)),
             Some(left) => *left -= count,
             None => {}
@@ -201,25 +207,25 @@ impl Net {
         Poll::Ready(Ok(count))
     }
 
-    /// One end is gone: the other has its end when everything has arrived.
+    /// Closes one end; the other end reads the end of input after all bytes in flight.
     pub(super) fn close(&self, now: Instant, number: u64, end: End) {
         let mut state = self.state.lock();
         let Some(connection) = state.connections.get_mut(&number) else { return };
         let written = connection.written_by(end);
-        written.is_mute = true;
+        written.is_write_closed = true;
         written.lane.end(now);
         let mut woken = alloc::vec![written.reader.take()];
         let read = connection.read_by(end);
-        read.is_deaf = true;
+        read.is_read_closed = true;
         woken.push(read.writer.take());
-        if connection.to_server.is_mute && connection.to_client.is_mute {
+        if connection.to_server.is_write_closed && connection.to_client.is_write_closed {
             state.connections.remove(&number);
         }
         drop(state);
         wake(woken.into_iter().flatten());
     }
 
-    /// Drops the bytes under way, and reports a reset to both ends of all connections.
+    /// Drops the bytes in flight, and reports a reset to both ends of all connections.
     pub(super) fn cut(&self, now: Instant) {
         self.on_each(|connection| {
             connection.is_cut = true;
@@ -228,7 +234,7 @@ impl Net {
         });
     }
 
-    /// One end of all connections says nothing more; what is under way arrives.
+    /// Ends one direction of all connections; bytes in flight arrive.
     pub(super) fn end(&self, now: Instant, end: End) {
         self.on_each(|connection| {
             connection.written_by(end).lane.end(now);
@@ -263,21 +269,21 @@ impl Net {
 }
 
 impl Connection {
-    fn written_by(&mut self, end: End) -> &mut Way {
+    fn written_by(&mut self, end: End) -> &mut Direction {
         match end {
             End::Client => &mut self.to_server,
             End::Server => &mut self.to_client,
         }
     }
 
-    fn read_by(&mut self, end: End) -> &mut Way {
+    fn read_by(&mut self, end: End) -> &mut Direction {
         match end {
             End::Client => &mut self.to_client,
             End::Server => &mut self.to_server,
         }
     }
 
-    /// Its end is near.
+    /// Schedules a cut of this connection at random.
     fn cut_somewhere(&mut self, random: &mut Random) {
         let after = usize::try_from(random.between(1, CUT_WITHIN)).unwrap_or(1);
         match random.between(0, 3) {
@@ -287,8 +293,8 @@ impl Connection {
         }
     }
 
-    /// Is cut behind what one end has written; what the other end has written is lost. Returns who
-    /// is to be woken.
+    /// Cuts the connection after the bytes that `end` has written; bytes of the other end are lost.
+    /// Returns the wakers to wake.
     fn cut_behind(&mut self, now: Instant, end: End) -> Vec<Option<Waker>> {
         self.is_cut = true;
         self.written_by(end).lane.end(now);
@@ -297,33 +303,37 @@ impl Connection {
     }
 
     fn take_wakers(&mut self) -> Vec<Waker> {
-        let ways = [&mut self.to_server, &mut self.to_client];
-        ways.into_iter().flat_map(|way| [way.reader.take(), way.writer.take()]).flatten().collect()
+        let directions = [&mut self.to_server, &mut self.to_client];
+        directions
+            .into_iter()
+            .flat_map(|direction| [direction.reader.take(), direction.writer.take()])
+            .flatten()
+            .collect()
     }
 }
 
-impl Way {
-    /// Reads from one direction; returns also the writer that has waited for room.
+impl Direction {
+    /// Reads from this direction; also returns the waker of a writer that waits for room.
     fn read(
         &mut self,
         now: Instant,
         context: &Context<'_>,
         is_cut: bool,
-    ) -> (Found, Option<Waker>) {
+    ) -> (ReadResult, Option<Waker>) {
         let over =
             || if is_cut { Err(ErrorKind::ConnectionReset.into()) } else { Ok(Bytes::new()) };
         if self.is_over {
-            return (Found::Read(over()), None);
+            return (ReadResult::Read(over()), None);
         }
         match self.lane.receive(now) {
             Some(bytes) if bytes.is_empty() => {
                 self.is_over = true;
-                (Found::Read(over()), self.writer.take())
+                (ReadResult::Read(over()), self.writer.take())
             }
-            Some(bytes) => (Found::Read(Ok(bytes)), self.writer.take()),
+            Some(bytes) => (ReadResult::Read(Ok(bytes)), self.writer.take()),
             None => {
                 self.reader = Some(context.waker().clone());
-                (self.lane.next().map_or(Found::Nothing, Found::Later), None)
+                (self.lane.next().map_or(ReadResult::Nothing, ReadResult::Later), None)
             }
         }
     }

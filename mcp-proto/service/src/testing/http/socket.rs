@@ -1,4 +1,4 @@
-//! The two ends of a connection: a client's socket, and the stream of a server.
+//! The two ends of a connection: the client's socket, and the server's stream.
 
 use alloc::boxed::Box;
 #[cfg(feature = "auth")]
@@ -13,14 +13,14 @@ use super::super::auth_server::AuthServer;
 use super::super::clock::{Clock, Timer};
 #[cfg(feature = "auth")]
 use super::auth_socket::AuthSocket;
-use super::net::{End, Found, Net};
+use super::net::{End, Net, ReadResult};
 use crate::{Clock as _, Connecting};
 use mcp_proto::Instant;
 #[cfg(feature = "auth")]
 use mcp_proto::auth::FetchReach;
 use mcp_proto::http::Url;
 
-/// One end of a connection. Dropping it closes it.
+/// One end of a connection. Dropping it closes the end.
 pub(super) struct Socket {
     net: Net,
     number: u64,
@@ -38,9 +38,9 @@ impl Socket {
         loop {
             let now = self.timer.now();
             match self.net.read(now, self.number, self.end, context) {
-                Found::Read(read) => return Poll::Ready(read),
-                Found::Nothing => return Poll::Pending,
-                Found::Later(at) => {
+                ReadResult::Read(read) => return Poll::Ready(read),
+                ReadResult::Nothing => return Poll::Pending,
+                ReadResult::Later(at) => {
                     if self.timer.poll_timer(context, at).is_pending() {
                         return Poll::Pending;
                     }
@@ -78,7 +78,7 @@ impl crate::Writer for Socket {
 
 impl crate::Socket for Socket {}
 
-/// Makes connections of a client.
+/// Opens the connections of a client.
 pub(super) struct Connector {
     #[cfg(feature = "auth")]
     pub(super) auth_server: Option<AuthServer>,
@@ -152,7 +152,7 @@ impl crate::Clock for Stream {
 }
 
 impl crate::Io for Stream {
-    /// A server that is started anew goes without a word.
+    /// Never: a server that is restarted is dropped.
     fn poll_stop(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }

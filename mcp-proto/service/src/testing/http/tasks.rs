@@ -1,7 +1,7 @@
-//! Futures that take turns, those that were woken.
+//! Executor for tests: polls the futures that were woken.
 //!
-//! In: futures. Out: nothing, until they are done. They are polled in the order in which they came,
-//! so that everything follows from the seed.
+//! In: futures. They are polled in the order in which they were spawned, so that a run is
+//! reproducible from its seed.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -24,7 +24,7 @@ struct TestTask {
 }
 
 impl TestTasks {
-    /// It is polled with the others, for the first time as if it was woken.
+    /// Adds a future, which counts as woken.
     pub(in super::super) fn spawn(&mut self, future: Pin<Box<dyn Future<Output = ()>>>) {
         let woken = Arc::<Woken>::default();
         let waker = Waker::from(woken.clone());
@@ -32,11 +32,11 @@ impl TestTasks {
         self.all.push(TestTask { future, woken, waker });
     }
 
-    /// Polls those that were woken, once; says whether there were any.
+    /// Polls each woken future once; returns whether there was any.
     pub(in super::super) fn run(&mut self) -> bool {
         let mut ran = false;
         self.all.retain_mut(|task| {
-            if !task.woken.look() {
+            if !task.woken.take() {
                 return true;
             }
             ran = true;

@@ -1,4 +1,4 @@
-//! Meeting place of a call and its response.
+//! Response of a call, shared by its future and the service.
 
 use alloc::boxed::Box;
 use core::task::{Poll, Waker};
@@ -7,33 +7,33 @@ use super::super::mailbox::Mailbox;
 use mcp_proto::Json;
 use mcp_proto::client::{CallError, CallId};
 
-/// Place for the response to a call.
+/// Response of a call, shared by its future and the service.
 #[derive(Default)]
-pub(super) struct Slot {
-    state: Mailbox<SlotState>,
+pub(super) struct ResponseSlot {
+    state: Mailbox<ResponseSlotState>,
 }
 
 #[derive(Default)]
-struct SlotState {
-    /// Id that the machine has given to the call, once it has.
+struct ResponseSlotState {
+    /// The machine's id of the call, once it was sent.
     call: Option<CallId>,
-    /// The id of the task that it follows.
+    /// The id of the task that the call follows.
     task: Option<Box<str>>,
     result: Option<Result<Json, CallError>>,
 }
 
-impl Slot {
+impl ResponseSlot {
     pub(super) fn begin(&self, call: CallId) {
-        self.state.look(|state| state.call = Some(call));
+        self.state.with(|state| state.call = Some(call));
     }
 
     pub(super) fn call(&self) -> Option<CallId> {
-        self.state.look(|state| state.call)
+        self.state.with(|state| state.call)
     }
 
-    /// The call follows this task.
+    /// Stores the id of the task that the call follows.
     pub(super) fn follow(&self, task_id: &str) {
-        self.state.look(|state| {
+        self.state.with(|state| {
             if state.task.is_none() {
                 state.task = Some(task_id.into());
             }
@@ -42,7 +42,7 @@ impl Slot {
 
     /// The id of the task that the call follows.
     pub(super) fn task(&self) -> Option<Box<str>> {
-        self.state.look(|state| state.task.clone())
+        self.state.with(|state| state.task.clone())
     }
 
     pub(super) fn finish(&self, result: Result<Json, CallError>) {
@@ -52,7 +52,7 @@ impl Slot {
         });
     }
 
-    /// The response; if there is none yet, `waker` is woken then.
+    /// The response; if there is none yet, `waker` is woken when there is.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Result<Json, CallError>> {
         self.state.poll(waker, |state| state.result.take())
     }

@@ -1,6 +1,6 @@
-//! Callbacks of an application: input for servers, and notifications of what they do.
+//! Callbacks of an application, for requests for input and for events of a server.
 //!
-//! In: functions. Out: a future for each input that a server needs.
+//! In: functions. Out: a future for each input that a server requests.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -23,31 +23,31 @@ use mcp_proto::types::{
 use mcp_proto::{ProtocolError, headers::PlanError};
 
 /// Future of an input handler.
-pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Json, ErrorData>> + Send>>;
+pub(super) type AnswerFuture = Pin<Box<dyn Future<Output = Result<Json, ErrorData>> + Send>>;
 
-type Answer<P> = Arc<dyn Fn(P) -> Answering + Send + Sync>;
+type InputHandler<P> = Arc<dyn Fn(P) -> AnswerFuture + Send + Sync>;
 pub(super) type Callback<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
-type HearRejection = Arc<dyn Fn(&str, &PlanError) + Send + Sync>;
-type HearUndelivered = Arc<dyn Fn(&Undelivered, &CallError) + Send + Sync>;
-type HearEntry = Arc<dyn Fn(Listing, usize, &str) + Send + Sync>;
-type HearNotification = Arc<dyn Fn(&str, &Json) + Send + Sync>;
+type OnToolRejected = Arc<dyn Fn(&str, &PlanError) + Send + Sync>;
+type OnUndelivered = Arc<dyn Fn(&Undelivered, &CallError) + Send + Sync>;
+type OnEntryRejected = Arc<dyn Fn(Listing, usize, &str) + Send + Sync>;
+type OnNotification = Arc<dyn Fn(&str, &Json) + Send + Sync>;
 
 /// The functions of an application.
 #[derive(Clone, Default)]
-pub(super) struct Answers {
-    pub(super) form: Option<Answer<ElicitRequestFormParams>>,
-    pub(super) url: Option<Answer<ElicitRequestURLParams>>,
-    pub(super) message: Option<Answer<CreateMessageRequestParams>>,
+pub(super) struct Callbacks {
+    pub(super) form: Option<InputHandler<ElicitRequestFormParams>>,
+    pub(super) url: Option<InputHandler<ElicitRequestURLParams>>,
+    pub(super) message: Option<InputHandler<CreateMessageRequestParams>>,
     pub(super) log: Option<Callback<LoggingMessageNotificationParams>>,
     pub(super) change: Option<Callback<Change>>,
     pub(super) elicitation_complete: Option<Callback<str>>,
-    pub(super) notification: Option<HearNotification>,
+    pub(super) notification: Option<OnNotification>,
     pub(super) fault: Option<Callback<ProtocolError>>,
     pub(super) disconnected: Option<Callback<ConnectError>>,
-    pub(super) tool_rejected: Option<HearRejection>,
-    pub(super) entry_rejected: Option<HearEntry>,
-    pub(super) undelivered: Option<HearUndelivered>,
+    pub(super) tool_rejected: Option<OnToolRejected>,
+    pub(super) entry_rejected: Option<OnEntryRejected>,
+    pub(super) undelivered: Option<OnUndelivered>,
     pub(super) unauthorized: Option<Callback<Unauthorized>>,
     #[cfg(feature = "auth")]
     pub(super) authorization: Option<Callback<AuthState>>,
@@ -55,22 +55,22 @@ pub(super) struct Answers {
     pub(super) wire: Option<Callback<str>>,
 }
 
-impl Answers {
-    /// Gives an input, if there is a function for it.
-    pub(super) fn answer(self, request: InputRequest) -> Option<Answering> {
+impl Callbacks {
+    /// Calls the function for a request for input; `None` if there is none.
+    pub(super) fn answer(self, request: InputRequest) -> Option<AnswerFuture> {
         match request {
             InputRequest::Elicit(ElicitRequestParams::Form(form)) => self.form.map(|f| f(form)),
             InputRequest::Elicit(ElicitRequestParams::Url(url)) => self.url.map(|f| f(url)),
             InputRequest::CreateMessage(params) => self.message.map(|f| f(*params)),
-            // The machine gives roots itself.
+            // The machine answers requests for roots itself.
             _ => None,
         }
     }
 }
 
-/// Return values of a function that gives input: the result, or an error instead of it.
+/// Return values of a function that answers requests for input: the result or an error.
 pub trait IntoAnswer<T> {
-    /// The result, or the error that the server is answered with.
+    /// The result, or the error to send to the server.
     fn into_answer(self) -> Result<T, ErrorData>;
 }
 
@@ -92,8 +92,8 @@ impl<T> IntoAnswer<T> for Result<T, ErrorData> {
     }
 }
 
-/// A function that gives input.
-pub(super) fn answer<P, T, F, Fut, A>(f: F) -> Answer<P>
+/// Wraps a function that answers requests for input.
+pub(super) fn input_handler<P, T, F, Fut, A>(f: F) -> InputHandler<P>
 where
     F: Fn(P) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = A> + Send + 'static,
@@ -104,12 +104,13 @@ where
         let answering = f(params);
         Box::pin(async move {
             let result = answering.await.into_answer()?;
-            Json::encode(&result).map_err(|_| ErrorData::internal("the answer is no JSON"))
+            Json::encode(&result)
+                .map_err(|_| ErrorData::internal("the answer cannot be written as JSON"))
         })
     })
 }
 
-/// Runs what an application gave; there is nobody to tell of a panic.
+/// Runs code of the application and ignores a panic, which has no one to be reported to.
 pub(super) fn catch_panic(f: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(f));
 }

@@ -1,7 +1,7 @@
-//! The requests for input that clients have not answered, at the service.
+//! Requests for input that clients have not answered.
 //!
-//! In: commands of sessions, answers that the machine tells of. Out: commands for the machine, and
-//! whom to wake once nothing is locked. To drop it fails what is open.
+//! In: commands of sessions, answers from the machine. Out: commands for the machine, and wakers to
+//! wake without a lock. Dropping the requests fails their futures.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -17,18 +17,19 @@ use mcp_proto::server::{InputFailure, InputId};
 
 /// The requests for input that clients have not answered.
 #[derive(Debug, Default)]
-pub(in super::super) struct Questions {
-    open: BTreeMap<InputId, Question>,
+pub(in super::super) struct OpenInputRequests {
+    open: BTreeMap<InputId, OpenInputRequest>,
 }
 
 #[derive(Debug)]
-struct Question {
+struct OpenInputRequest {
     method: Cow<'static, str>,
     ticket: Ticket<Json>,
 }
 
-impl Questions {
-    /// A session wants something. While a client does not read it is sent nothing.
+impl OpenInputRequests {
+    /// Applies a command of a session. If `is_full`, the client does not read, and the command
+    /// fails.
     #[must_use]
     pub(in super::super) fn apply_command(
         &mut self,
@@ -39,7 +40,7 @@ impl Questions {
     ) -> Option<Waker> {
         match command {
             SessionCommand::Cancel(input) => {
-                // If it is answered, there is nothing to withdraw.
+                // A request that is answered needs no cancellation.
                 if self.open.remove(&input).is_some() {
                     let _ = scope.cancel_input(now, input);
                 }
@@ -50,15 +51,15 @@ impl Questions {
                 let sent = scope.notify_session(now, session, notification);
                 ticket.settle(sent.map_err(SessionError::from))
             }
-            SessionCommand::Ask { ticket, .. } if ticket.is_over() => None,
+            SessionCommand::Ask { ticket, .. } if ticket.is_abandoned() => None,
             SessionCommand::Ask { session, about, request, timeout, ticket } => {
                 let method = request.method_name();
                 match scope.request_input(now, session, about, request, timeout) {
-                    Ok(input) if ticket.is_out(input) => {
-                        self.open.insert(input, Question { method, ticket });
+                    Ok(input) if ticket.mark_sent(input) => {
+                        self.open.insert(input, OpenInputRequest { method, ticket });
                         None
                     }
-                    // The future was dropped meanwhile.
+                    // The future was dropped in the meantime.
                     Ok(input) => {
                         let _ = scope.cancel_input(now, input);
                         None
@@ -76,7 +77,7 @@ impl Questions {
         input: InputId,
         answer: Result<Json, InputFailure>,
     ) -> Option<Waker> {
-        let Question { method, ticket } = self.open.remove(&input)?;
+        let OpenInputRequest { method, ticket } = self.open.remove(&input)?;
         ticket.settle(answer.map_err(|failure| SessionError::unanswered(failure, method)))
     }
 }

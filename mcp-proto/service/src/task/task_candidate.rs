@@ -1,11 +1,11 @@
-//! A call that may become a task, for as long as its request waits.
+//! A call that may become a task, while its request waits.
 //!
 //! | In | then |
 //! |---|---|
-//! | an outcome | it is that of the request, also if it asks for input |
-//! | the request is cancelled | the handler is |
-//! | the handler takes longer than it may, and the store keeps a task | the outcome is that task, and the handler runs on, detached |
-//! | the same, and the store does not | the request waits on; one that requires a task fails |
+//! | an outcome | the request has this outcome, also if it requests input |
+//! | the request is cancelled | the handler is cancelled |
+//! | the handler exceeds its time, and the store accepts a task | the outcome is the task, and the handler continues, detached |
+//! | the handler exceeds its time, and the store fails | the request waits on; if a task is required, it fails |
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -22,8 +22,8 @@ use mcp_proto::server::task::{Record, TaskCall, TaskId};
 use mcp_proto::server::{Input, Outcome, Request};
 use mcp_proto::{ErrorData, Instant};
 
-/// Everything that a call needs to become a task.
-pub(crate) struct Held {
+/// A call with everything that it needs to become a task.
+pub(crate) struct TaskCandidate {
     manager: TaskManager,
     host: Arc<TaskHost>,
     tasks: Tasks,
@@ -33,20 +33,20 @@ pub(crate) struct Held {
     /// The mailbox and the cancellation of the request.
     mailbox: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
-    /// Those of the handler.
+    /// The mailbox and the cancellation of the handler.
     own_mailbox: Arc<ServiceMailbox>,
     own_cancel: Arc<Cancel>,
 }
 
-enum HeldStep {
+enum CandidateStep {
     Done(Outcome),
-    /// It takes longer than it may.
+    /// The handler has exceeded its time.
     Due,
 }
 
-impl Held {
-    /// A call of a tool; `None` if it does not become a task by itself, or if no adapter could run
-    /// one.
+impl TaskCandidate {
+    /// A tool call; `None` if it does not become a task automatically, or if no adapter can run
+    /// tasks.
     pub(crate) fn new(
         (manager, tasks): (TaskManager, Tasks),
         call: TaskCall,
@@ -70,19 +70,19 @@ impl Held {
         })
     }
 
-    /// The mailbox and the cancellation that the handler gets.
-    pub(crate) fn ends(&self) -> (Arc<ServiceMailbox>, Arc<Cancel>) {
+    /// The mailbox and the cancellation for the handler.
+    pub(crate) fn handler_side(&self) -> (Arc<ServiceMailbox>, Arc<Cancel>) {
         (self.own_mailbox.clone(), self.own_cancel.clone())
     }
 
-    /// Holds the call of a handler.
-    pub(crate) fn hold(self, call: HandlerCall) -> HandlerCall {
+    /// Wraps the call of a handler.
+    pub(crate) fn wrap(self, call: HandlerCall) -> HandlerCall {
         let handler = match call {
             HandlerCall::Done(outcome) => return HandlerCall::Done(outcome),
             HandlerCall::Future(handler) => handler,
         };
         let clock = self.host.clock();
-        let (mailbox, cancel) = self.ends();
+        let (mailbox, cancel) = self.handler_side();
         let driven = Driven::new(handler, mailbox, cancel, clock);
         HandlerCall::Future(Box::pin(self.run(driven)))
     }
@@ -91,8 +91,8 @@ impl Held {
         let mut due = self.tasks.after().map_or(Instant::NEVER, |after| driven.clock.now() + after);
         loop {
             match poll_fn(|context| self.poll(context, &mut driven, due)).await {
-                HeldStep::Done(outcome) => return outcome,
-                HeldStep::Due => match self.store().await {
+                CandidateStep::Done(outcome) => return outcome,
+                CandidateStep::Due => match self.store().await {
                     Ok((id, record)) => {
                         let place = (&self.manager, &self.host);
                         TaskRun::new(place, id, &record, driven).spawn();
@@ -105,21 +105,26 @@ impl Held {
         }
     }
 
-    fn poll(&self, context: &mut Context<'_>, driven: &mut Driven, due: Instant) -> Poll<HeldStep> {
+    fn poll(
+        &self,
+        context: &mut Context<'_>,
+        driven: &mut Driven,
+        due: Instant,
+    ) -> Poll<CandidateStep> {
         if self.cancel.is_set() {
             driven.cancel().set();
         }
         let polled = driven.poll(context, |command| self.mailbox.command(command));
         if let Poll::Ready(outcome) = polled {
-            return Poll::Ready(HeldStep::Done(outcome));
+            return Poll::Ready(CandidateStep::Done(outcome));
         }
         if self.cancel.is_set() {
             return Poll::Pending;
         }
-        driven.poll_timer(context, due).map(|()| HeldStep::Due)
+        driven.poll_timer(context, due).map(|()| CandidateStep::Due)
     }
 
-    /// Has the store keep the task, for 10 s at most.
+    /// Stores the task, within 10 s.
     async fn store(&self) -> Result<(TaskId, Record), TaskError> {
         let (call, lease) = (self.call.clone(), self.manager.lease());
         let creating = self.manager.create(NewTask::default(), |record, now| {
