@@ -17,19 +17,19 @@ pub enum UsageError {
     AlreadyConnected,
     /// `Limits::max_in_flight` calls wait for a response.
     TooManyCalls {
-        /// The bound.
+        /// The limit.
         max_in_flight: usize,
     },
-    /// `Limits::max_unsent_bytes` of calls wait to be sent: the era of the server is not known yet,
-    /// or the server does not read.
+    /// Calls of `Limits::max_unsent_bytes` are queued: the era of the server is not known yet, or
+    /// the server does not read.
     TooManyUnsentBytes {
-        /// The bound.
+        /// The limit.
         max_unsent_bytes: usize,
     },
     /// Over HTTP: half of `Limits::max_client_connections` are already used by streams that stay
     /// open.
     TooManyStreams {
-        /// The bound.
+        /// The limit.
         max_streams: usize,
     },
     /// Progress must be a finite number greater than the earlier one.
@@ -176,7 +176,7 @@ pub enum UsageError {
     RequestStateTooLong {
         /// The bytes of its payload.
         payload: usize,
-        /// The most bytes of a payload.
+        /// The maximum bytes of a payload.
         max: usize,
     },
     /// A tool's `inputSchema` has an `x-mcp-header` that clients must reject.
