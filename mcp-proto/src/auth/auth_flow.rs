@@ -5,13 +5,13 @@
 //!
 //! | state | waits for | next |
 //! |---|---|---|
-//! | `Idle` | a wish | `Reading`, `Refreshing`, `SigningIn` |
-//! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they are of no use |
+//! | `Idle` | a request | `Reading`, `Refreshing`, `SigningIn` |
+//! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they cannot be used |
 //! | `Discovering` | metadata, 10 s for each document | `Refreshing` or `SigningIn` |
 //! | `Refreshing` | the states of [`TokenRefresh`] | `Storing`; `SigningIn` or `Discovering` if refused |
 //! | `SigningIn` | the states of [`SignIn`] | `Storing` |
 //! | `Granting` | the states of [`ServiceGrant`] | `Storing` |
-//! | `Storing` | tokens that are stored, at most 10 s | `Idle` |
+//! | `Storing` | the store, at most 10 s | `Idle` |
 //!
 //! A failure in any state leads to `Idle`.
 
@@ -23,7 +23,7 @@ use super::binding::{self, BindingStep, ChallengeSchemes};
 use super::config::Config;
 use super::discovery::{Discovered, Discovery, Site};
 use super::error::{AuthError, shown};
-use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::ClientOrigin;
 use super::held::{HeldTokens, TokenSource, expires_at};
 use super::nonces::Nonces;
@@ -104,7 +104,7 @@ impl AuthFlow {
         matches!(self.step, AuthStep::Idle)
     }
 
-    /// True if a server or a person is being asked, which may take minutes.
+    /// True if an answer of a server or a person is pending, which may take minutes.
     pub(super) fn is_asking(&self) -> bool {
         matches!(self.step, AuthStep::Discovering { .. } | AuthStep::SigningIn(_))
     }
@@ -136,7 +136,7 @@ impl AuthFlow {
     /// Begins a flow with a refresh, before any discovery.
     pub(super) fn refresh(&mut self, now: Instant) {
         self.outbox.begin_flow();
-        let refresh = TokenRefresh::start(&mut self.around(now).0);
+        let refresh = TokenRefresh::start(&mut self.context(now).0);
         self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::default(), site: None };
     }
 
@@ -200,9 +200,9 @@ impl AuthFlow {
                 self.handle_metadata(now, discovery, goal, None)
             }
             (AuthStep::Refreshing { refresh, goal, site }, event) => {
-                let (mut around, tokens) = self.around(now);
+                let (mut context, tokens) = self.context(now);
                 let Some(tokens) = tokens else { return self.discover(now, goal) };
-                match refresh.handle(event, tokens, &mut around)? {
+                match refresh.handle(event, tokens, &mut context)? {
                     StepProgress::Wait(refresh) => Ok(AuthStep::Refreshing { refresh, goal, site }),
                     StepProgress::Done(refreshed) => {
                         self.handle_refreshed(now, refreshed, goal, site)
@@ -210,13 +210,13 @@ impl AuthFlow {
                 }
             }
             (AuthStep::SigningIn(sign_in), event) => {
-                match sign_in.handle(event, &mut self.around(now).0)? {
+                match sign_in.handle(event, &mut self.context(now).0)? {
                     StepProgress::Wait(sign_in) => Ok(AuthStep::SigningIn(sign_in)),
                     StepProgress::Done(signed_in) => Ok(self.handle_signed_in(now, signed_in)),
                 }
             }
             (AuthStep::Granting(grant), event) => {
-                match grant.handle(event, &mut self.around(now).0)? {
+                match grant.handle(event, &mut self.context(now).0)? {
                     StepProgress::Wait(grant) => Ok(AuthStep::Granting(grant)),
                     StepProgress::Done(outcome) => Ok(self.handle_granted(now, outcome)),
                 }
@@ -242,7 +242,7 @@ impl AuthFlow {
         goal: Option<AuthGoal>,
         text: Option<&str>,
     ) -> Result<AuthStep, AuthError> {
-        let record = self.around(now).0.read_newer(text);
+        let record = self.context(now).0.read_newer(text);
         self.stored = Some(Secret::new(text.unwrap_or_default()));
         let own = self.tokens.as_ref().map(|tokens| &tokens.record.access_token);
         let other = record.filter(|record| Some(&record.access_token) != own);
@@ -297,7 +297,7 @@ impl AuthFlow {
             tokens.record.resource.clone_from(&site.resource);
             tokens.record.proof_key = proof_key;
             if goal.renews && tokens.record.refresh_token.is_some() {
-                let refresh = TokenRefresh::start(&mut self.around(now).0);
+                let refresh = TokenRefresh::start(&mut self.context(now).0);
                 return Ok(AuthStep::Refreshing { refresh, goal, site: Some(site) });
             }
         }
@@ -338,11 +338,11 @@ impl AuthFlow {
             reregisters: goal.reregisters,
             omits_offline: false,
         };
-        let mut around = self.around(now).0;
+        let mut context = self.context(now).0;
         if visit.site.grant.is_of_service() {
-            return ServiceGrant::start(visit, &mut around).map(AuthStep::Granting);
+            return ServiceGrant::start(visit, &mut context).map(AuthStep::Granting);
         }
-        SignIn::start(visit, &mut around).map(AuthStep::SigningIn)
+        SignIn::start(visit, &mut context).map(AuthStep::SigningIn)
     }
 
     fn handle_refreshed(
@@ -369,7 +369,7 @@ impl AuthFlow {
                 Ok(self.finish(None))
             }
             RefreshOutcome::Later => {
-                tokens.rest(now);
+                tokens.schedule_retry(now);
                 if tokens.is_valid(now) {
                     return Ok(self.finish(None));
                 }
@@ -431,11 +431,11 @@ impl AuthFlow {
         self.clock.unix.saturating_add(now.duration_since(self.clock.at))
     }
 
-    /// The surroundings of a step, and the current tokens.
-    pub(super) fn around(&mut self, now: Instant) -> (Surroundings<'_>, Option<&HeldTokens>) {
+    /// The context of a step, and the current tokens.
+    pub(super) fn context(&mut self, now: Instant) -> (StepContext<'_>, Option<&HeldTokens>) {
         let unix = self.unix(now);
         let Self { config, outbox, tokens, nonces, stored, .. } = self;
         let stored = stored.as_ref();
-        (Surroundings { now, unix, config, outbox, nonces, stored }, tokens.as_ref())
+        (StepContext { now, unix, config, outbox, nonces, stored }, tokens.as_ref())
     }
 }

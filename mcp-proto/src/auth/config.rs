@@ -152,7 +152,7 @@ impl Config {
         self
     }
 
-    /// Sets scopes that are always requested, separated by blanks.
+    /// Sets scopes that are always requested, separated by spaces.
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);
         self
@@ -177,8 +177,8 @@ impl Config {
         self
     }
 
-    /// Leaves out the parameter `resource`, for issuers that refuse it. The specification says that
-    /// clients MUST send it.
+    /// Omits the parameter `resource`, for issuers that reject it. By the specification, clients
+    /// MUST send it.
     pub fn omits_resource(mut self) -> Self {
         self.omits_resource = true;
         self
@@ -281,7 +281,7 @@ impl Config {
         alloc::format!("client:{issuer} {}", self.redirect_uri)
     }
 
-    /// Finds out whether clients are configured, for this issuer or for others.
+    /// Returns whether clients are configured, for this issuer or for others.
     pub(super) fn preset(&self, issuer: &str) -> Preset {
         if self.clients.is_empty() {
             Preset::Absent

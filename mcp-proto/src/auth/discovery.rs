@@ -3,13 +3,13 @@
 //! In: answers to requests for metadata, one after the other. Out: the next URL to request, a
 //! [`Site`], or an error. [`flow::TABLE`] decides about the next step.
 //!
-//! | state | data | left by |
+//! | state | data | ends with |
 //! |---|---|---|
-//! | a question about the server | the place, the places to come | its answer |
-//! | a question about the issuer | the same, and the [`IssuerTarget`] that the server has named | its answer |
+//! | a request for metadata of the server | its URL, the next URLs | the answer |
+//! | a request for metadata of the issuer | the same, and the [`IssuerTarget`] of the server | the answer |
 //!
-//! Up to three redirects of a request are followed. Each is checked, and none leads from `https` to
-//! `http`.
+//! A request follows at most three redirects. Each redirect is checked, and none leads from `https`
+//! to `http`.
 //!
 //! [Specification: Authorization Server
 //! Discovery](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-server-discovery)
@@ -31,7 +31,7 @@ use super::metadata::{
 use super::scopes::Scopes;
 use crate::url::{Scheme, Url};
 
-/// The most redirects that are followed for one request.
+/// The maximum number of redirects that are followed for one request.
 const MAX_REDIRECTS: u8 = 3;
 
 /// A discovered server.
@@ -57,7 +57,7 @@ pub(super) struct Discovery {
     /// The URLs that may be requested next.
     places: VecDeque<Url>,
     target: Option<IssuerTarget>,
-    /// True if an earlier place was unavailable.
+    /// True if an earlier URL was unavailable.
     was_unavailable: bool,
     /// True if an earlier document did not list `S256`.
     lacked_pkce: bool,

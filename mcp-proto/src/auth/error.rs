@@ -1,7 +1,7 @@
 //! Reasons why an authorization fails.
 //!
-//! In: the row of a table that decided, and its texts. Out: an [`AuthError`] that says what is
-//! wrong, where, and what to do. Texts of peers are shortened, and URLs lose their queries.
+//! In: the row of a table that decided, and its texts. Out: an [`AuthError`] with the fault, its
+//! place and the remedy. Texts of peers are shortened, and queries are removed from URLs.
 
 use alloc::string::String;
 use core::fmt;
@@ -75,11 +75,11 @@ pub enum AuthError {
         /// The expected issuer.
         issuer: String,
     },
-    /// The authorization server, or the server with a fresh token, refused.
+    /// The authorization server refused, or the server refused a fresh token.
     Refused {
         /// The code, such as `access_denied`.
         error: String,
-        /// The description of the peer.
+        /// The description from the peer.
         description: Option<String>,
     },
     /// The server requires scopes that a further authorization does not grant.
@@ -122,7 +122,7 @@ pub enum AuthError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum UrlRefusal {
-    /// The text is no URL of HTTP.
+    /// The text is not an HTTP URL.
     Invalid(UrlError),
     /// Its scheme is `http`.
     NotHttps,
@@ -262,7 +262,7 @@ fn blames_resource(description: &str) -> bool {
     ["AADSTS9010010", "AADSTS901002"].iter().any(|code| description.contains(code))
 }
 
-/// A URL without what may be secret in it.
+/// A URL without the parts that may be secret.
 pub(super) fn shown(url: &str) -> String {
     excerpt(url.split(['?', '#']).next().unwrap_or_default())
 }

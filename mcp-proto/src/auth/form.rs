@@ -8,7 +8,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The most parameters that are decoded; the rest are ignored.
+/// The maximum number of decoded parameters; the rest are ignored.
 const MAX_PARAMS: usize = 64;
 
 /// Encodes parameters.

@@ -210,7 +210,7 @@ pub(super) enum ExpectedToken {
 #[derive(Debug)]
 pub(super) struct GrantedToken {
     pub(super) access_token: Secret,
-    /// Seconds; `None` if the answer does not say.
+    /// The lifetime in seconds; `None` if it is unknown.
     pub(super) expires_in: Option<u64>,
     pub(super) refresh_token: Option<Secret>,
 }
@@ -276,7 +276,7 @@ impl TokenAnswer {
     }
 }
 
-/// True if a token can be sent in a field.
+/// True if a token can be sent in a header field.
 fn is_visible(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -6,7 +6,7 @@
 //! | key | members |
 //! |---|---|
 //! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `client_id`, `client_secret`, `method`, `dynamic` |
-//! | `client:`, the issuer, a blank and the configured redirect URI | `client_id`, `client_secret`, `secret_expires_at`, `method`, `redirect_uri` |
+//! | `client:`, the issuer, a space and the configured redirect URI | `client_id`, `client_secret`, `secret_expires_at`, `method`, `redirect_uri` |
 //!
 //! The secret of a configured client is not stored.
 

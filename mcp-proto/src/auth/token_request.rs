@@ -45,7 +45,7 @@ pub(super) enum Grant<'a> {
     Assertion { assertion: &'a Secret, scope: &'a str },
 }
 
-/// A request to a token endpoint, before anything is signed.
+/// A request to a token endpoint, before signing.
 #[derive(Debug)]
 pub(super) struct TokenDraft {
     pub(super) kind: GrantRequest,
@@ -110,7 +110,7 @@ impl Grant<'_> {
 }
 
 impl TokenDraft {
-    /// The request for a token that is valid for `resource`. Empty scopes are left out.
+    /// The request for a token that is valid for `resource`. Empty scopes are omitted.
     pub(super) fn new(
         grant: &Grant<'_>,
         resource: Option<&str>,

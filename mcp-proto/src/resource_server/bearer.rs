@@ -8,7 +8,7 @@
 use super::TokenRefusal;
 use crate::frame::http1::Head;
 
-/// The longest token that is read, in bytes.
+/// The maximum length of a token, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// The bearer token of a request. `None` without a field `Authorization`, or if the field has

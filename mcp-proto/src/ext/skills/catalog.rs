@@ -34,9 +34,11 @@ impl SkillCatalog {
     /// Adds a skill, and returns the resources that are new.
     ///
     /// A skill within the directory of another one is a part of that: "the enclosing skill's
-    /// `resources` lists them too". Fails, and adds nothing, with [`UsageError::NestedSkill`] if
-    /// the enclosing skill lists one of the files differently or not at all, and with
-    /// [`UsageError::Duplicate`] if the catalog has a skill with this URI.
+    /// `resources` lists them too".
+    ///
+    /// On an error nothing is added. Fails with [`UsageError::NestedSkill`] if the enclosing skill
+    /// lists one of the files differently or not at all. Fails with [`UsageError::Duplicate`] if
+    /// the catalog has a skill with this URI.
     pub fn add(&mut self, skill: Arc<SkillFiles>) -> Result<Vec<Resource>, UsageError> {
         let entry = skill.skill();
         if self.get(entry.uri()).is_some() {
