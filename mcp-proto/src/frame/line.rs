@@ -151,7 +151,7 @@ impl LineReader {
     }
 }
 
-/// Ends a message that begins at `start` in `out`. Newlines inside of it, which can only be blanks
+/// Ends a message that begins at `start` in `out`. Newlines inside of it, which can only be whitespace
 /// between JSON tokens, become spaces, and one newline follows.
 pub fn write_line(out: &mut BytesMut, start: usize) {
     let mut rest = out.get_mut(start..).unwrap_or_default();

@@ -4,9 +4,8 @@
 //!
 //! Derives of serde also accept an array for a struct, `["a","1"]` for
 //! `{"name":"a","version":"1"}`, which no schema allows. A struct is therefore read as a map, and
-//! values that may contain structs are wrapped recursively. Types that decide by the input are not
-//! wrapped:
-//! serde's own enums, and types that accept any value.
+//! values that may contain structs are wrapped recursively. Types that depend on the input are not
+//! wrapped: serde's own enums, and types that accept any value.
 
 use core::fmt;
 
@@ -22,7 +21,7 @@ pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::E
     Ok(value)
 }
 
-/// A part of serde, with the rule for all nested values.
+/// A wrapper of serde's types that applies the rule to all nested values.
 struct Objects<T>(T);
 
 macro_rules! deserialize {
@@ -100,8 +99,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
     }
 }
 
-/// Has the methods that the wrapped visitors above are called with; `visit_map` is also that of raw
-/// values.
+/// The methods that the wrapped deserializers call; raw values also use `visit_map`.
 impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
     type Value = V::Value;
 

@@ -1,4 +1,4 @@
-//! One validating pass over JSON text that remembers where things are.
+//! One validating pass over JSON text that records positions.
 //!
 //! `serde_json` decodes every typed value in this crate. For the envelope of a message it lacks
 //! three things. First, the position of each member that routing reads, so that `params` stays a
@@ -161,8 +161,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips one value, checking only where it ends; for texts that have already failed. Never
-    /// fails by depth.
+    /// Skips one value, and only finds its end; for texts that are already rejected. Never fails
+    /// because of depth.
     pub(crate) fn skim(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
@@ -192,7 +192,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A key and the colon after it; the span holds the quotes.
+    /// A key and the colon after it; the span includes the quotes.
     pub(crate) fn key(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
@@ -260,7 +260,7 @@ impl<'a> Scanner<'a> {
             return self.broken();
         }
         self.at += 1;
-        // Most strings are short and plain, and end some words before the text does.
+        // Most strings are short and plain, and end several words before the text does.
         let (stop, byte) = word_stop(self.bytes, self.at);
         self.at = stop;
         if byte == Some(b'"') {
@@ -377,7 +377,7 @@ fn word_stop(bytes: &[u8], mut at: usize) -> (usize, Option<u8>) {
     const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
     const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
     const ONES: u64 = u64::from_le_bytes([1; 8]);
-    // The high bit of each byte of `word` that is zero; false alarms only above a true one.
+    // The high bit of each byte of `word` that is zero; false positives only above a true one.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let word = u64::from_le_bytes(*word);

@@ -12,8 +12,9 @@ use crate::json::Raw;
 
 /// The id of a request, or a progress token: a string or an integer.
 ///
-/// It keeps its JSON token, so that it is echoed unchanged, even `18446744073709551615` and `1.0`.
-/// Two ids are equal if they have the same value: `1` and `1.0` are equal, `1` and `"1"` are not.
+/// The JSON token is kept, so that the id is echoed unchanged, even `18446744073709551615` and
+/// `1.0`. Two ids are equal if they have the same value: `1` and `1.0` are equal, `1` and `"1"` are
+/// not.
 ///
 /// [Specification: Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic#requests)
 #[derive(Clone)]
@@ -32,7 +33,7 @@ enum Token {
     Long(Box<[u8]>),
 }
 
-/// With the length and what tells the two apart it fills three words.
+/// With its length and the tag of the enum, a short token fills three words.
 const SHORT: usize = 22;
 
 impl Token {
@@ -58,7 +59,7 @@ impl Token {
 /// A progress token, with the same properties as a [`RequestId`].
 pub type ProgressToken = RequestId;
 
-/// The longest integer that is accepted when written as a float (`1e3`), in digits.
+/// The maximum number of digits of an integer that is written as a float (`1e3`).
 const MAX_FLOAT_DIGITS: usize = 40;
 
 impl RequestId {

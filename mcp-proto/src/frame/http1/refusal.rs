@@ -6,18 +6,18 @@ use core::fmt;
 /// end, because the start of the next message is unknown or ambiguous; request smuggling exploits
 /// such ambiguity.
 ///
-/// Each prints the fault, the section of RFC 9110 or 9112 and, if there is one, the limit to
+/// The text has the fault, the section of RFC 9110 or 9112 and, if there is one, the limit to
 /// change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Refusal {
     /// 400: the method is not a token, or the input is not HTTP.
     Method,
-    /// 400: the request line is not method, blank, target, blank, version.
+    /// 400: the request line is not method, space, target, space, version.
     RequestLine,
     /// 400: the target is not one that a server can serve.
     Target,
-    /// 502: the status line is not version, blank, status, and a blank before the reason.
+    /// 502: the status line is not version, space, status, and a space before the reason.
     StatusLine,
     /// 502: the status is less than 100.
     Status,
@@ -53,9 +53,9 @@ pub enum Refusal {
     BareLineFeed,
     /// 400: a carriage return without a line feed.
     BareCarriageReturn,
-    /// 400: a field goes on in the next line.
+    /// 400: a field continues in the next line.
     FoldedField,
-    /// 400: a blank between the name of a field and the colon.
+    /// 400: whitespace between the name of a field and the colon.
     BlankBeforeColon,
     /// 400: the name of a field is not a token, or no colon follows it.
     FieldName,
@@ -65,19 +65,19 @@ pub enum Refusal {
     MissingHost,
     /// 400: more than one `Host`.
     SeveralHosts,
-    /// 400: a `Host`, or the authority of the target, that is no name or address.
+    /// 400: a `Host`, or the authority of the target, that is not a name or address.
     InvalidHost,
     /// 400: the authority of the target is not the `Host`.
     HostMismatch,
-    /// 400: `Content-Length` beside `Transfer-Encoding`.
+    /// 400: `Content-Length` together with `Transfer-Encoding`.
     LengthAndCoding,
     /// 400: more than one `Content-Length`.
     SeveralLengths,
-    /// 400: a `Content-Length` that is no number.
+    /// 400: a `Content-Length` that is not a number.
     InvalidLength,
     /// 400: `Transfer-Encoding` in HTTP/1.0.
     CodingInHttp10,
-    /// 400: a `Transfer-Encoding` that is no list of codings.
+    /// 400: a `Transfer-Encoding` that is not a list of codings.
     InvalidCoding,
     /// 400: `chunked` is not the last coding, or occurs twice.
     ChunkedNotLast,
@@ -88,7 +88,7 @@ pub enum Refusal {
         /// The limit, in bytes.
         max_body_bytes: usize,
     },
-    /// 400: the size of a chunk is no hexadecimal number, or is too large for one.
+    /// 400: the size of a chunk is not a hexadecimal number, or is too large.
     ChunkSize,
     /// 400: an extension of a chunk with controls, or a line of 1 KiB before a chunk.
     ChunkExtension,

@@ -7,7 +7,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// Writes an event with a message. Newlines in `data`, which can only be blanks between JSON
+/// Writes an event with a message. Newlines in `data`, which can only be whitespace between JSON
 /// tokens, become spaces, so there is one `data` line. `event: message` is the default, but is
 /// written for readers that compare the name.
 pub fn message(id: Option<&str>, data: &[u8], out: &mut Vec<u8>) {
@@ -19,8 +19,8 @@ pub fn message(id: Option<&str>, data: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Writes an event that gives its reader an id to resume from. It has no message: its data is
-/// empty.
+/// Writes an event that gives its reader an id to resume from. Its data is empty, so it is not a
+/// message.
 pub fn priming(id: &str, out: &mut Vec<u8>) {
     field(b"id", id.as_bytes(), out);
     field(b"data", b"", out);
