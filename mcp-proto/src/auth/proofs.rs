@@ -134,6 +134,6 @@ impl Proofs {
             return Ok(());
         }
         self.pending.clear();
-        Err(AuthError::Signature { reason: "nobody has signed within 30 seconds".into() })
+        Err(AuthError::Signature { reason: "there was no signature within 30 seconds".into() })
     }
 }

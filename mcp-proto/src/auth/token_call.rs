@@ -68,7 +68,9 @@ impl TokenCall {
                     .map(StepProgress::Wait)
             }
             (CallState::Asserting { .. } | CallState::Proving { .. }, AuthEvent::TimedOut) => {
-                Err(AuthError::Signature { reason: "nobody has signed within 30 seconds".into() })
+                Err(AuthError::Signature {
+                    reason: "there was no signature within 30 seconds".into(),
+                })
             }
             (CallState::Sent { fetch }, AuthEvent::Fetched(id, answer)) if id == fetch => {
                 Self::read(draft, is_repeated, answer.as_ref(), context)

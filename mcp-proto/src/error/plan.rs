@@ -99,7 +99,7 @@ impl fmt::Display for PlanError {
                 PlanExcerpt(at)
             ),
             Self::DuplicateKey { at, key } => {
-                write!(f, "\"{}\" stands twice at {}", PlanExcerpt(key), PlanExcerpt(at))
+                write!(f, "duplicate key \"{}\" at {}", PlanExcerpt(key), PlanExcerpt(at))
             }
             Self::TooDeep => f.write_str("the schema is nested more than 128 deep"),
             Self::TooLarge { max_bytes } => write!(

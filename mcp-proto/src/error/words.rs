@@ -120,7 +120,7 @@ errors! {
     Capability ExtensionsRequired { identifiers } =>
         "the client must declare in `capabilities.extensions`: {}", identifiers.join(", ");
     Method LoggingNotDeclared =>
-        "the server does not declare `logging`, so that it was sent no `logging/setLevel`";
+        "the server does not declare `logging`, so `logging/setLevel` was not sent";
     Result InvalidResult { expected } => "the result must be {expected}";
     Result MalformedResult { places } => "the result does not fit the schema: {places}";
     Result UnknownResultType { name } => "the `resultType` {} is not known", Quoted(name);

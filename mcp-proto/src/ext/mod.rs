@@ -4,7 +4,7 @@
 //! by [`Registry::requires_extension`](crate::server::Registry::requires_extension) and by
 //! [`Peer::extension`](crate::server::Peer::extension).
 //!
-//! Extensions have versions of their own and change independently of the protocol. **This module may
+//! Extensions have their own versions and change independently of the protocol. **This module may
 //! break in a minor version of this crate**; the rest of the crate may not.
 //!
 //! [Specification: Extension Negotiation](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation)

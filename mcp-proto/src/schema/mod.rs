@@ -27,7 +27,7 @@ use crate::error::UsageError;
 use crate::json::{Json, Raw};
 use crate::types::Tool;
 
-/// Returns whether a schema says `"type": "object"`.
+/// Returns whether a schema has `"type": "object"`.
 pub(crate) fn has_type_object(schema: &Json) -> bool {
     let mut found = false;
     schema.raw().members(|key, value: Raw<'_>| {

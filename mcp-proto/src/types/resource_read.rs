@@ -20,7 +20,7 @@ pub struct ReadResourceRequestParams {
     /// The answers to the input requests of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// The state that the server gave when it was asked before.
+    /// The `requestState` of the last `input_required` result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// Metadata of the request (`_meta`).

@@ -261,7 +261,7 @@ pub struct CallToolRequestParams {
     /// The answers to the input requests of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// The state that the server gave when it was called before.
+    /// The `requestState` of the last `input_required` result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// Metadata of the request (`_meta`).

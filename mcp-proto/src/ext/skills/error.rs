@@ -86,7 +86,9 @@ pub enum SkillError {
 impl fmt::Display for SkillError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InvalidUri { uri, reason } => write!(f, "{uri:?} is no URI of a skill: {reason}"),
+            Self::InvalidUri { uri, reason } => {
+                write!(f, "{uri:?} is not the URI of a skill: {reason}")
+            }
             Self::InvalidName { name } => write!(
                 f,
                 "{name:?} is no name of a skill: it has 1 to 64 lower-case letters, digits and \
@@ -113,9 +115,11 @@ impl fmt::Display for SkillError {
             Self::SizeMismatch { uri, expected, found } => {
                 write!(f, "{uri:?} has {found} bytes instead of {expected}")
             }
-            Self::DigestMismatch { uri } => write!(f, "{uri:?} has another digest than listed"),
+            Self::DigestMismatch { uri } => {
+                write!(f, "the digest of {uri:?} differs from the entry")
+            }
             Self::FrontmatterMismatch { field } => {
-                write!(f, "the field {field:?} of the frontmatter is another one than listed")
+                write!(f, "the field {field:?} of the frontmatter differs from the entry")
             }
         }
     }

@@ -8,7 +8,7 @@
 //! messages between a page and its host (`ui/*`) are not part of this library.
 //!
 //! Views of received data never fail. A missing or malformed value reads as the strictest one:
-//! nobody may call the tool, no origin is allowed, no permission is requested.
+//! no caller may use the tool, no origin is allowed, no permission is requested.
 //!
 //! [Specification: MCP Apps](https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx)
 
