@@ -124,9 +124,9 @@ pub enum AuthError {
 pub enum UrlRefusal {
     /// The text is not an HTTP URL.
     Invalid(UrlError),
-    /// Its scheme is `http`.
+    /// The scheme is `http`.
     NotHttps,
-    /// Its host has a kind that is not allowed.
+    /// The kind of the host is not allowed.
     Host(HostKind),
 }
 
@@ -135,8 +135,8 @@ impl fmt::Display for AuthError {
         match self {
             Self::Resource { stated, server } => write!(
                 f,
-                "the metadata describes the resource {}, which does not cover the server {}; connect \
-                 to the public URL of the server",
+                "the metadata describes the resource {}, which does not cover the server {}; \
+                 connect to the public URL of the server",
                 excerpt(stated),
                 excerpt(server)
             ),
@@ -194,8 +194,8 @@ impl fmt::Display for AuthError {
             ),
             Self::Redirect { issuer } => write!(
                 f,
-                "the redirect does not come from {}: `iss` is missing or differs, or a parameter is \
-                 duplicate; sign in again, and do not trust the page that led here",
+                "the redirect does not come from {}: `iss` is missing or differs, or a parameter \
+                 is duplicate; sign in again, and do not trust the page that led here",
                 excerpt(issuer)
             ),
             Self::Refused { error, description } => fmt_refused(f, error, description.as_deref()),

@@ -55,8 +55,8 @@ impl StepContext<'_> {
 
 /// A step after an input.
 pub(super) enum StepProgress<S, D> {
-    /// It waits for another input.
+    /// The step waits for another input.
     Wait(S),
-    /// It is done.
+    /// The step is done.
     Done(D),
 }

@@ -56,9 +56,9 @@ pub enum GrantAnswer {
 /// The origin of the client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientOrigin {
-    /// It was registered by this machine.
+    /// The client was registered by this machine.
     Dynamic,
-    /// It is configured.
+    /// The client is configured.
     Given,
 }
 
@@ -67,16 +67,16 @@ pub enum ClientOrigin {
 pub enum StoredTokens {
     /// Another program has refreshed them.
     Newer,
-    /// They are the tokens that were sent.
+    /// The stored tokens are those that were sent.
     Same,
 }
 
 /// State of the current access token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeldAccess {
-    /// It has not expired, and no server has refused it.
+    /// The token has not expired, and no server has refused it.
     Valid,
-    /// It has expired, was refused, or does not exist.
+    /// The token has expired, was refused, or does not exist.
     Over,
 }
 

@@ -54,11 +54,11 @@ pub enum AuthMethod {
 /// Configured clients, as the issuer sees them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preset {
-    /// One of them is for this issuer.
+    /// One of the clients is for this issuer.
     Own,
-    /// All are for other issuers.
+    /// All clients are for other issuers.
     Elsewhere,
-    /// There is none.
+    /// No client is configured.
     Absent,
 }
 

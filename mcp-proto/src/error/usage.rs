@@ -265,8 +265,8 @@ texts! { UsageError:
     ShortKey { bytes } => "a key of {bytes} bytes is too short; use at least 32 random bytes";
     DuplicateKey { id } => "a key with the id {id} exists already";
     RequestStateTooLong { payload, max } =>
-        "a payload of {payload} bytes is too long for a `requestState`: the maximum is {max}; store \
-         more on the server, and its key in the payload";
+        "a payload of {payload} bytes is too long for a `requestState`: the maximum is {max}; \
+         store more on the server, and its key in the payload";
     InvalidHeader { name, reason } => "\"{name}\": {reason}";
     InvalidPromptArguments { name } =>
         "the arguments of the prompt \"{name}\" must come from a struct with named fields";

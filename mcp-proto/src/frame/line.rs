@@ -151,8 +151,8 @@ impl LineReader {
     }
 }
 
-/// Ends a message that begins at `start` in `out`. Newlines inside of it, which can only be whitespace
-/// between JSON tokens, become spaces, and one newline follows.
+/// Ends a message that begins at `start` in `out`. Newlines in the message, which can only be
+/// whitespace between JSON tokens, become spaces, and one newline follows.
 pub fn write_line(out: &mut BytesMut, start: usize) {
     let mut rest = out.get_mut(start..).unwrap_or_default();
     while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {

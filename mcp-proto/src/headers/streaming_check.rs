@@ -136,8 +136,8 @@ impl BodyCheck {
         walked.map_err(|CheckFailure(error)| failed.insert(error).clone())
     }
 
-    /// Returns whether the message is complete and agrees with the head; only whitespace may follow. No
-    /// server accepts a body that ends before.
+    /// Returns whether the message is complete and agrees with the head; only whitespace may
+    /// follow. No server accepts a body that ends earlier.
     pub fn is_done(&self) -> bool {
         self.reader.is_done && self.failed.is_none()
     }

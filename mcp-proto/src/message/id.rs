@@ -123,7 +123,7 @@ impl RequestId {
         core::str::from_utf8(self.as_bytes()).unwrap_or("0")
     }
 
-    /// The same as bytes.
+    /// The id as JSON bytes, unchanged.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.token.as_bytes()
     }

@@ -106,7 +106,7 @@ pub struct TextContent {
 }
 
 impl TextContent {
-    /// This text.
+    /// A block with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), annotations: None, meta: None }
     }

@@ -195,7 +195,7 @@ pub struct ElicitationCompleteNotificationParams {
 }
 
 impl ElicitationCompleteNotificationParams {
-    /// This elicitation is complete.
+    /// The parameters for this elicitation.
     pub fn new(elicitation_id: impl Into<String>) -> Self {
         Self { elicitation_id: elicitation_id.into() }
     }

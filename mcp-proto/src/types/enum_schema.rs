@@ -26,7 +26,7 @@ pub struct UntitledSingleSelectEnumSchema {
 }
 
 impl UntitledSingleSelectEnumSchema {
-    /// One of these texts.
+    /// A choice of one of these texts.
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             r#type: StringType::String,
@@ -60,7 +60,7 @@ pub struct TitledSingleSelectEnumSchema {
 }
 
 impl TitledSingleSelectEnumSchema {
-    /// One of these.
+    /// A choice of one of these options.
     pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         Self {
             r#type: StringType::String,
@@ -100,7 +100,7 @@ pub struct UntitledMultiSelectEnumSchema {
 }
 
 impl UntitledMultiSelectEnumSchema {
-    /// Any number of these texts.
+    /// A choice of any number of these texts.
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             r#type: ArrayType::Array,
@@ -154,7 +154,7 @@ pub struct TitledMultiSelectEnumSchema {
 }
 
 impl TitledMultiSelectEnumSchema {
-    /// Any number of these.
+    /// A choice of any number of these options.
     pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         Self {
             r#type: ArrayType::Array,
@@ -194,7 +194,7 @@ pub struct EnumOption {
 }
 
 impl EnumOption {
-    /// This text, displayed as this title.
+    /// A text with this title.
     pub fn new(text: impl Into<String>, title: impl Into<String>) -> Self {
         Self { r#const: text.into(), title: title.into() }
     }
@@ -225,7 +225,7 @@ pub struct LegacyTitledEnumSchema {
 }
 
 impl LegacyTitledEnumSchema {
-    /// One of these.
+    /// A choice of one of these options.
     pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         let (texts, titles) =
             options.into_iter().map(|option| (option.r#const, option.title)).unzip();

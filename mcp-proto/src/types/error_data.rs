@@ -31,7 +31,7 @@ pub struct MissingRequiredClientCapabilityErrorData {
 }
 
 impl MissingRequiredClientCapabilityErrorData {
-    /// These capabilities are missing.
+    /// The data for these missing capabilities.
     pub fn new(required_capabilities: ClientCapabilities) -> Self {
         Self { required_capabilities }
     }
@@ -49,7 +49,7 @@ pub struct URLElicitationRequiredErrorData {
 }
 
 impl URLElicitationRequiredErrorData {
-    /// The user must visit these URLs.
+    /// The data for these URLs.
     pub fn new(elicitations: Vec<ElicitRequestURLParams>) -> Self {
         Self { elicitations }
     }

@@ -165,7 +165,7 @@ pub struct GetPromptResult {
 }
 
 impl GetPromptResult {
-    /// These messages.
+    /// A result with these messages.
     pub fn new(messages: Vec<PromptMessage>) -> Self {
         Self { messages, ..Self::default() }
     }

@@ -52,7 +52,7 @@ pub struct ReadResourceResult {
 }
 
 impl ReadResourceResult {
-    /// These contents.
+    /// A result with these contents.
     pub fn new(contents: Vec<ResourceContents>) -> Self {
         Self { contents, ..Self::default() }
     }

@@ -56,7 +56,7 @@ pub struct GetSkillResult {
 }
 
 impl GetSkillResult {
-    /// This skill.
+    /// A result with this skill.
     pub fn new(skill: Skill) -> Self {
         Self { result_type: None, skill, ttl_ms: None, cache_scope: None, meta: None }
     }
