@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_characters_of_scopes_get_in() {
+    fn invalid_scopes_are_dropped() {
         let set: Scopes =
             ["a", "", "b c", "d\"e", "f\\g", "h\r\ni", "ä", "a"].into_iter().collect();
         assert_eq!(set.to_param(), "a");

@@ -21,11 +21,11 @@ use alloc::string::String;
 use super::action::{AuthState, FetchAnswer, FetchId, RecordId, TokenId};
 use super::binding::{self, BindingStep, ChallengeSchemes};
 use super::config::Config;
+use super::current_tokens::{CurrentTokens, TokenSource, expires_at};
 use super::discovery::{Discovered, Discovery, Site};
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::ClientOrigin;
-use super::held::{HeldTokens, TokenSource, expires_at};
 use super::nonces::Nonces;
 use super::outbox::AuthOutbox;
 use super::record::ServerRecord;
@@ -33,7 +33,7 @@ use super::refresh::{RefreshOutcome, TokenRefresh};
 use super::scopes::Scopes;
 use super::secret::Secret;
 use super::service_grant::{ServiceGrant, ServiceOutcome};
-use super::sign_in::{SignIn, SignedIn, Visit};
+use super::sign_in::{SignIn, SignedIn, TokenGoal};
 use crate::time::{Duration, Instant};
 
 /// The flow, its settings, and the tokens of the last flow.
@@ -42,7 +42,7 @@ pub(super) struct AuthFlow {
     pub(super) config: Config,
     pub(super) outbox: AuthOutbox,
     step: AuthStep,
-    pub(super) tokens: Option<HeldTokens>,
+    pub(super) tokens: Option<CurrentTokens>,
     /// The server from the last discovery.
     pub(super) site: Option<Site>,
     /// The last known text in the store; `None` until the store was read.
@@ -249,7 +249,7 @@ impl AuthFlow {
         let may_adopt = goal.as_ref().is_none_or(|goal| goal.renews);
         match (other.filter(|_| may_adopt), goal) {
             (Some(record), _) => {
-                self.hold_tokens(now, TokenSource::Store, record);
+                self.set_tokens(now, TokenSource::Store, record);
                 Ok(self.finish(None))
             }
             (None, Some(goal)) => self.discover(now, goal),
@@ -270,9 +270,9 @@ impl AuthFlow {
         goal: AuthGoal,
         answer: Option<&FetchAnswer<'_>>,
     ) -> Result<AuthStep, AuthError> {
-        let held = self.tokens.as_ref().map(|tokens| tokens.record.issuer.as_str());
+        let current_issuer = self.tokens.as_ref().map(|tokens| tokens.record.issuer.as_str());
         let decisions = &mut self.outbox.decisions;
-        match discovery.handle_answer(&self.config, answer, held, decisions)? {
+        match discovery.handle_answer(&self.config, answer, current_issuer, decisions)? {
             Discovered::Ask(discovery) => {
                 let fetch = self.outbox.get(now, discovery.url(), &self.config.policy)?;
                 Ok(AuthStep::Discovering { fetch, discovery, goal })
@@ -329,20 +329,20 @@ impl AuthFlow {
         site: Site,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
-        let held = self.tokens.as_ref().map(|tokens| &tokens.record);
-        let visit = Visit {
+        let current = self.tokens.as_ref().map(|tokens| &tokens.record);
+        let token_goal = TokenGoal {
             site,
             challenged: goal.challenged,
-            asked: held.map(|record| record.asked.clone()).unwrap_or_default(),
-            held: held.map(|record| record.access_token.clone()),
+            asked: current.map(|record| record.asked.clone()).unwrap_or_default(),
+            current_token: current.map(|record| record.access_token.clone()),
             reregisters: goal.reregisters,
             omits_offline: false,
         };
         let mut context = self.context(now).0;
-        if visit.site.grant.is_of_service() {
-            return ServiceGrant::start(visit, &mut context).map(AuthStep::Granting);
+        if token_goal.site.grant.is_of_service() {
+            return ServiceGrant::start(token_goal, &mut context).map(AuthStep::Granting);
         }
-        SignIn::start(visit, &mut context).map(AuthStep::SigningIn)
+        SignIn::start(token_goal, &mut context).map(AuthStep::SigningIn)
     }
 
     fn handle_refreshed(
@@ -358,10 +358,10 @@ impl AuthFlow {
         match refreshed {
             RefreshOutcome::Token(token) => {
                 let record = tokens.refreshed(token, unix);
-                Ok(self.keep_tokens(now, TokenSource::Refresh, record))
+                Ok(self.store_tokens(now, TokenSource::Refresh, record))
             }
             RefreshOutcome::Adopt(record) => {
-                self.hold_tokens(now, TokenSource::Store, record);
+                self.set_tokens(now, TokenSource::Store, record);
                 Ok(self.finish(None))
             }
             RefreshOutcome::Keep => {
@@ -390,7 +390,7 @@ impl AuthFlow {
         match outcome {
             ServiceOutcome::SignedIn(signed_in) => self.handle_signed_in(now, *signed_in),
             ServiceOutcome::Adopt(record) => {
-                self.hold_tokens(now, TokenSource::Store, *record);
+                self.set_tokens(now, TokenSource::Store, *record);
                 self.finish(None)
             }
         }
@@ -410,20 +410,25 @@ impl AuthFlow {
             client,
             is_dynamic: origin == ClientOrigin::Dynamic,
         };
-        self.keep_tokens(now, TokenSource::Authorization, record)
+        self.store_tokens(now, TokenSource::Authorization, record)
     }
 
     /// Stores the tokens before their first use.
-    fn keep_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) -> AuthStep {
+    fn store_tokens(
+        &mut self,
+        now: Instant,
+        source: TokenSource,
+        record: ServerRecord,
+    ) -> AuthStep {
         let text = record.write(self.stored.as_ref().map(Secret::expose));
-        self.hold_tokens(now, source, record);
+        self.set_tokens(now, source, record);
         let write = self.outbox.keep(now, self.config.server_key(), text.clone());
         AuthStep::Storing { write, text }
     }
 
-    fn hold_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) {
+    fn set_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) {
         let (id, unix) = (TokenId(self.outbox.next_id()), self.unix(now));
-        self.tokens = Some(HeldTokens::new(id, source, record, now, unix));
+        self.tokens = Some(CurrentTokens::new(id, source, record, now, unix));
     }
 
     /// The current time since the Unix epoch, extrapolated from the last setting.
@@ -432,7 +437,7 @@ impl AuthFlow {
     }
 
     /// The context of a step, and the current tokens.
-    pub(super) fn context(&mut self, now: Instant) -> (StepContext<'_>, Option<&HeldTokens>) {
+    pub(super) fn context(&mut self, now: Instant) -> (StepContext<'_>, Option<&CurrentTokens>) {
         let unix = self.unix(now);
         let Self { config, outbox, tokens, nonces, stored, .. } = self;
         let stored = stored.as_ref();

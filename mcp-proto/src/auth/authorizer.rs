@@ -13,10 +13,10 @@ use super::action::{
 use super::auth_flow::{AuthFlow, AuthGoal};
 use super::binding::ChallengeSchemes;
 use super::config::Config;
+use super::current_tokens::{CurrentTokens, TokenSource};
 use super::decisions::AuthDecision;
 use super::error::{AuthError, visible};
 use super::event::AuthEvent;
-use super::held::{HeldTokens, TokenSource};
 use super::proofs::{ProofProgress, Proofs};
 use super::refusal::{self, RefusalChallenge, RefusalStatus, RefusalStep, SentToken};
 use super::scopes::Scopes;
@@ -215,7 +215,7 @@ impl Authorizer {
     /// The current token, with a proof if it is bound to a key.
     fn credentials(&mut self, now: Instant, method: &str, url: &Url) -> Access {
         let (mut context, tokens) = self.flow.context(now);
-        let Some(HeldTokens { id, record, .. }) = tokens else { return Access::None };
+        let Some(CurrentTokens { id, record, .. }) = tokens else { return Access::None };
         let (token, access_token) = (*id, &record.access_token);
         let is_bound = record.proof_key.is_some();
         let scheme = if is_bound { "DPoP" } else { "Bearer" };

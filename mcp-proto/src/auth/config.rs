@@ -351,9 +351,9 @@ impl Config {
     pub(super) fn choose_issuer<'a>(
         &self,
         offered: &'a [String],
-        held: Option<&str>,
+        current: Option<&str>,
     ) -> Option<&'a str> {
-        let own = offered.iter().find(|issuer| Some(issuer.as_str()) == held);
+        let own = offered.iter().find(|issuer| Some(issuer.as_str()) == current);
         let preset = || offered.iter().find(|issuer| self.preset(issuer) == Preset::Own);
         own.or_else(preset).or(offered.first()).map(String::as_str)
     }
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_of_loopback_redirects_do_not_count() {
+    fn ports_of_loopback_redirects_are_ignored() {
         for (own, other, same) in [
             ("http://127.0.0.1/callback", "http://127.0.0.1:49152/callback", true),
             ("http://127.0.0.1/callback", "http://localhost:49152/callback", false),

@@ -114,13 +114,13 @@ impl Discovery {
         &self.url
     }
 
-    /// Continues with an answer; `None` if there is no answer. `held` is the issuer of the current
-    /// tokens.
+    /// Continues with an answer; `None` if there is no answer. `current_issuer` is that of the
+    /// current tokens.
     pub(super) fn handle_answer(
         mut self,
         config: &Config,
         answer: Option<&FetchAnswer<'_>>,
-        held: Option<&str>,
+        current_issuer: Option<&str>,
         decisions: &mut Decisions,
     ) -> Result<Discovered, AuthError> {
         if let Some(url) = answer.and_then(|answer| self.redirect(config, answer)) {
@@ -129,7 +129,7 @@ impl Discovery {
             return Ok(Discovered::Ask(self));
         }
         match self.target.take() {
-            None => self.handle_resource(config, answer, held, decisions),
+            None => self.handle_resource(config, answer, current_issuer, decisions),
             Some(target) => self.handle_issuer(config, answer, target, decisions),
         }
     }
@@ -138,7 +138,7 @@ impl Discovery {
         self,
         config: &Config,
         answer: Option<&FetchAnswer<'_>>,
-        held: Option<&str>,
+        current_issuer: Option<&str>,
         decisions: &mut Decisions,
     ) -> Result<Discovered, AuthError> {
         let (found, document) = classify(answer, |body| {
@@ -155,7 +155,8 @@ impl Discovery {
         match (next, document) {
             (Answered::AskIssuer, Some(document)) => {
                 let offered = &document.authorization_servers;
-                let expected = config.choose_issuer(offered, held).unwrap_or_default().to_string();
+                let expected =
+                    config.choose_issuer(offered, current_issuer).unwrap_or_default().to_string();
                 let target = IssuerTarget {
                     resource: document.resource,
                     scopes: document.scopes_supported,

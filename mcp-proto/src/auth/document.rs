@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_documents() {
+    fn other_texts_are_rejected() {
         for text in ["", "<html>", "[]", "\"a\"", "{", "{\"a\":1} x"] {
             assert!(Document::read(text.as_bytes()).is_none(), "{text}");
         }

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_the_type_that_was_asked_for() {
+    fn token_type_must_be_the_expected_one() {
         let body = r#"{"access_token":"t","token_type":"DPoP"}"#;
         let jag = r#"{"access_token":"t","token_type":"N_A","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag"}"#;
         let bearer = r#"{"access_token":"t","token_type":"Bearer"}"#;

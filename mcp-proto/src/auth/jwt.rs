@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assertion_is_for_the_issuer_and_for_minutes() {
+    fn assertion_names_the_issuer_and_expires() {
         let unix = Duration::from_secs(1_000);
         let [header, claims] =
             decoded(&assertion("c\"1", "https://a.example", None, unix, [0; 16]));

@@ -120,6 +120,7 @@ mod authorizer;
 #[doc(hidden)]
 pub mod binding;
 mod config;
+mod current_tokens;
 mod decisions;
 mod discovery;
 mod document;
@@ -132,7 +133,6 @@ mod form;
 pub mod grant_kind;
 #[doc(hidden)]
 pub mod granted;
-mod held;
 mod host_kind;
 mod identity_provider;
 mod jwt;

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn records_survive_both_ways_with_unknown_members() {
+    fn records_round_trip_with_unknown_members() {
         let text = record().write(Some(r#"{"v":1,"later":[1],"expires_at":5}"#));
         assert_eq!(ServerRecord::read(text.expose()), Some(record()));
         assert!(text.expose().contains(r#""later":[1]"#));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_are_nothing() {
+    fn records_of_other_versions_are_ignored() {
         let text = record().write(None);
         let other = text.expose().replace("\"v\":1", "\"v\":2");
         for text in [other.as_str(), "", "[]", "{}", r#"{"v":1}"#] {

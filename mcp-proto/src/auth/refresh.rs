@@ -17,13 +17,13 @@
 use alloc::string::String;
 
 use super::action::RecordId;
+use super::current_tokens::CurrentTokens;
 use super::error::AuthError;
 use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::{
     self, ClientOrigin, GrantAnswer, GrantRequest, GrantStep, GrantedToken, HeldAccess,
     StoredTokens, TokenAnswer,
 };
-use super::held::HeldTokens;
 use super::record::ServerRecord;
 use super::registration::RegisteredClient;
 use super::token_call::TokenCall;
@@ -75,7 +75,7 @@ impl TokenRefresh {
     pub(super) fn handle(
         self,
         event: AuthEvent<'_>,
-        tokens: &HeldTokens,
+        tokens: &CurrentTokens,
         context: &mut StepContext<'_>,
     ) -> RefreshStep {
         match (self, event) {
@@ -109,7 +109,7 @@ impl TokenRefresh {
 /// A record with other tokens than the current ones.
 fn newer(
     record: Option<&str>,
-    tokens: &HeldTokens,
+    tokens: &CurrentTokens,
     context: &StepContext<'_>,
 ) -> Option<ServerRecord> {
     let record = context.read_newer(record)?;
@@ -120,7 +120,7 @@ fn newer(
 }
 
 /// Sends the refresh token, if its endpoint may be used.
-fn send(tokens: &HeldTokens, context: &mut StepContext<'_>) -> RefreshStep {
+fn send(tokens: &CurrentTokens, context: &mut StepContext<'_>) -> RefreshStep {
     let (record, config) = (&tokens.record, context.config);
     let endpoint = config.policy.check(&record.token_endpoint);
     let (Ok(endpoint), Some(token)) = (endpoint, &record.refresh_token) else {
@@ -172,7 +172,7 @@ impl RefusedRefresh {
     fn decide(
         self,
         newer: Option<ServerRecord>,
-        tokens: &HeldTokens,
+        tokens: &CurrentTokens,
         context: &mut StepContext<'_>,
     ) -> RefreshStep {
         let is_dynamic = tokens.record.is_dynamic;

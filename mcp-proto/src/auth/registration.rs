@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registration_asks_for_a_method_that_is_listed() {
+    fn registration_requests_a_listed_method() {
         for (listed, expected) in [
             (None, "none"),
             (Some(&["client_secret_post", "none"][..]), "none"),

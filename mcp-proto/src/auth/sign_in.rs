@@ -46,23 +46,23 @@ use crate::url::Url;
 /// A sign-in in progress.
 #[derive(Debug)]
 pub(super) enum SignIn {
-    LoadingClient { reading: RecordId, visit: Visit },
-    Listening { visit: Visit, stored: Option<ClientRecord> },
-    Registering { fetch: FetchId, visit: Visit, redirect_uri: String },
+    LoadingClient { reading: RecordId, goal: TokenGoal },
+    Listening { goal: TokenGoal, stored: Option<ClientRecord> },
+    Registering { fetch: FetchId, goal: TokenGoal, redirect_uri: String },
     Consenting(Consenting),
     Redeeming { call: TokenCall, consented: Consenting },
 }
 
 /// A request for tokens of a discovered server.
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct TokenGoal {
     pub(super) site: Site,
     /// The scopes of the challenge, if it has any.
     pub(super) challenged: Option<Scopes>,
     /// The scopes that were requested earlier at this issuer.
     pub(super) asked: Scopes,
     /// The access token that is no longer valid, if there is one.
-    pub(super) held: Option<Secret>,
+    pub(super) current_token: Option<Secret>,
     /// True if the stored registration is invalid.
     pub(super) reregisters: bool,
     /// True if `offline_access` was refused.
@@ -72,7 +72,7 @@ pub(super) struct Visit {
 /// A page that is shown, and the values that its redirect must match.
 #[derive(Debug)]
 pub(super) struct Consenting {
-    visit: Visit,
+    goal: TokenGoal,
     client: RegisteredClient,
     origin: ClientOrigin,
     expected: Expected,
@@ -96,8 +96,8 @@ type SignInStep = Result<StepProgress<SignIn, SignedIn>, AuthError>;
 
 impl SignIn {
     /// Starts with the choice of a client.
-    pub(super) fn start(visit: Visit, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
-        let issuer = &visit.site.issuer;
+    pub(super) fn start(goal: TokenGoal, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
+        let issuer = &goal.site.issuer;
         if context.config.unattended {
             return Err(AuthError::ConsentNeeded { issuer: issuer.issuer.clone() });
         }
@@ -107,41 +107,41 @@ impl SignIn {
         if preset == Preset::Absent && document.is_none() {
             let key = context.config.client_key(&issuer.issuer);
             let reading = context.outbox.load(context.now, key, true);
-            return Ok(Self::LoadingClient { reading, visit });
+            return Ok(Self::LoadingClient { reading, goal });
         }
         let found = (document.is_some(), false);
         let decisions = &mut context.outbox.decisions;
         registration::choose(issuer, GrantKind::Code, preset, found, decisions)?;
         context.outbox.listen(context.now, redirect_uri, None);
-        Ok(Self::Listening { visit, stored: None })
+        Ok(Self::Listening { goal, stored: None })
     }
 
     /// Continues with an event; an event of another step changes nothing.
     pub(super) fn handle(self, event: AuthEvent<'_>, context: &mut StepContext<'_>) -> SignInStep {
         match (self, event) {
-            (Self::LoadingClient { reading, visit }, AuthEvent::Loaded(id, record))
+            (Self::LoadingClient { reading, goal }, AuthEvent::Loaded(id, record))
                 if id == reading =>
             {
-                listen(visit, record, context)
+                listen(goal, record, context)
             }
-            (Self::LoadingClient { visit, .. }, AuthEvent::TimedOut) => {
+            (Self::LoadingClient { goal, .. }, AuthEvent::TimedOut) => {
                 context.outbox.unlock();
-                listen(visit, None, context)
+                listen(goal, None, context)
             }
-            (Self::Listening { visit, stored }, AuthEvent::Listening(listening)) => {
+            (Self::Listening { goal, stored }, AuthEvent::Listening(listening)) => {
                 let redirect_uri = listening.map_err(|reason| AuthError::Consent { reason })?;
-                find_client(visit, stored, redirect_uri, context)
+                find_client(goal, stored, redirect_uri, context)
             }
             (Self::Listening { .. }, AuthEvent::TimedOut) => {
                 Err(AuthError::Consent { reason: "nothing listens for the redirect".into() })
             }
-            (Self::Registering { fetch, visit, redirect_uri }, AuthEvent::Fetched(id, answer))
+            (Self::Registering { fetch, goal, redirect_uri }, AuthEvent::Fetched(id, answer))
                 if id == fetch =>
             {
-                handle_registration(visit, redirect_uri, answer.as_ref(), context)
+                handle_registration(goal, redirect_uri, answer.as_ref(), context)
             }
-            (Self::Registering { visit, redirect_uri, .. }, AuthEvent::TimedOut) => {
-                handle_registration(visit, redirect_uri, None, context)
+            (Self::Registering { goal, redirect_uri, .. }, AuthEvent::TimedOut) => {
+                handle_registration(goal, redirect_uri, None, context)
             }
             (Self::Consenting(consenting), AuthEvent::Redirect(text)) => {
                 consenting.handle_redirect(text, context)
@@ -164,26 +164,26 @@ impl SignIn {
 }
 
 /// Listens at the port of the stored registration, if the port is free.
-fn listen(visit: Visit, record: Option<&str>, context: &mut StepContext<'_>) -> SignInStep {
-    let record = record.filter(|_| !visit.reregisters).and_then(ClientRecord::read);
-    let issuer = &visit.site.issuer;
+fn listen(goal: TokenGoal, record: Option<&str>, context: &mut StepContext<'_>) -> SignInStep {
+    let record = record.filter(|_| !goal.reregisters).and_then(ClientRecord::read);
+    let issuer = &goal.site.issuer;
     let (grant, preset) = (GrantKind::Code, Preset::Absent);
     let decisions = &mut context.outbox.decisions;
     registration::choose(issuer, grant, preset, (false, record.is_some()), decisions)?;
     let stored_uri = record.as_ref().and_then(|record| Url::parse(&record.redirect_uri).ok());
     let port = stored_uri.map(|url| url.port());
     context.outbox.listen(context.now, &context.config.redirect_uri, port);
-    Ok(StepProgress::Wait(SignIn::Listening { visit, stored: record }))
+    Ok(StepProgress::Wait(SignIn::Listening { goal, stored: record }))
 }
 
 /// Finds the client for this redirect URI, or registers it.
 fn find_client(
-    visit: Visit,
+    goal: TokenGoal,
     stored: Option<ClientRecord>,
     redirect_uri: String,
     context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &visit.site.issuer;
+    let issuer = &goal.site.issuer;
     let preset = context.config.preset(&issuer.issuer);
     let document = context.config.document_client(issuer, &redirect_uri);
     let stored = stored.filter(|record| record.is_good(&redirect_uri, context.unix));
@@ -201,27 +201,27 @@ fn find_client(
         | ClientChoice::FailNoClient => None,
     };
     if let Some(client) = client {
-        return show_page(visit, client, ClientOrigin::Given, redirect_uri, context);
+        return show_page(goal, client, ClientOrigin::Given, redirect_uri, context);
     }
     if let Some(record) = stored {
         context.outbox.unlock();
-        return show_page(visit, record.client, ClientOrigin::Dynamic, redirect_uri, context);
+        return show_page(goal, record.client, ClientOrigin::Dynamic, redirect_uri, context);
     }
     let no_client = || AuthError::NoClient { issuer: issuer.issuer.clone() };
     let endpoint = issuer.registration_endpoint.as_ref().ok_or_else(no_client)?;
     let body = registration::request(&context.config.client_name, &redirect_uri, issuer);
     let policy = &context.config.policy;
     let fetch = context.outbox.register(context.now, endpoint, body, policy)?;
-    Ok(StepProgress::Wait(SignIn::Registering { fetch, visit, redirect_uri }))
+    Ok(StepProgress::Wait(SignIn::Registering { fetch, goal, redirect_uri }))
 }
 
 fn handle_registration(
-    visit: Visit,
+    goal: TokenGoal,
     redirect_uri: String,
     answer: Option<&FetchAnswer<'_>>,
     context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &visit.site.issuer;
+    let issuer = &goal.site.issuer;
     let read = answer.ok_or_else(|| Some("no answer".into()));
     let read = read.and_then(|it| registration::read_answer(it.status, it.body, issuer));
     let (client, secret_expires_at) =
@@ -230,25 +230,25 @@ fn handle_registration(
     let record = ClientRecord { client, secret_expires_at, redirect_uri: redirect };
     let key = context.config.client_key(&issuer.issuer);
     context.outbox.keep(context.now, key, record.write());
-    show_page(visit, record.client, ClientOrigin::Dynamic, redirect_uri, context)
+    show_page(goal, record.client, ClientOrigin::Dynamic, redirect_uri, context)
 }
 
 /// Shows a person the page of the authorization server.
 fn show_page(
-    visit: Visit,
+    goal: TokenGoal,
     client: RegisteredClient,
     origin: ClientOrigin,
     redirect_uri: String,
     context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &visit.site.issuer;
-    let wanted = visit.challenged.as_ref().unwrap_or(&visit.site.scopes);
-    let mut scopes = context.config.scopes.union(&visit.asked).union(wanted);
-    if visit.omits_offline {
+    let issuer = &goal.site.issuer;
+    let wanted = goal.challenged.as_ref().unwrap_or(&goal.site.scopes);
+    let mut scopes = context.config.scopes.union(&goal.asked).union(wanted);
+    if goal.omits_offline {
         scopes = scopes.without(OFFLINE_ACCESS);
     }
     let lists_offline = issuer.scopes_supported.contains(OFFLINE_ACCESS);
-    let adds_offline = lists_offline && !visit.omits_offline && !scopes.contains(OFFLINE_ACCESS);
+    let adds_offline = lists_offline && !goal.omits_offline && !scopes.contains(OFFLINE_ACCESS);
     if adds_offline {
         scopes.insert(OFFLINE_ACCESS);
     }
@@ -265,7 +265,7 @@ fn show_page(
             promises_iss: issuer.authorization_response_iss_parameter_supported,
         },
         verifier: pkce::verifier(bytes),
-        visit,
+        goal,
         client,
         origin,
         scopes,
@@ -293,7 +293,7 @@ impl Consenting {
         if !scope.is_empty() {
             params.push(("scope", &scope));
         }
-        let issuer = &self.visit.site.issuer;
+        let issuer = &self.goal.site.issuer;
         let no_page = || AuthError::NoIssuer { issuer: issuer.issuer.clone() };
         let endpoint = issuer.authorization_endpoint.as_ref().ok_or_else(no_page)?.as_str();
         // OpenID Connect Core, section 11: "a prompt parameter value of consent MUST be used". Without
@@ -311,7 +311,7 @@ impl Consenting {
     }
 
     fn resource(&self, context: &StepContext<'_>) -> Option<&str> {
-        (!context.config.omits_resource).then_some(self.visit.site.resource.as_str())
+        (!context.config.omits_resource).then_some(self.goal.site.resource.as_str())
     }
 
     fn handle_redirect(self, text: &str, context: &mut StepContext<'_>) -> SignInStep {
@@ -332,7 +332,7 @@ impl Consenting {
     fn redeem(self, code: &Secret, context: &mut StepContext<'_>) -> SignInStep {
         let redirect_uri = &self.expected.redirect_uri;
         let grant = Grant::Code { code, redirect_uri, verifier: &self.verifier };
-        let site = &self.visit.site;
+        let site = &self.goal.site;
         let target = (&site.issuer.token_endpoint, site.issuer.issuer.as_str());
         let client = Some(self.client.clone());
         let draft = TokenDraft::new(&grant, self.resource(context), client, target, site.binds);
@@ -352,15 +352,15 @@ impl Consenting {
         context.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
         match (row.map(|row| row.then), answer) {
             (Some(GrantStep::Ready), TokenAnswer::Token(token)) => {
-                let Self { visit: Visit { site, .. }, client, origin, scopes: asked, .. } = self;
+                let Self { goal: TokenGoal { site, .. }, client, origin, scopes: asked, .. } = self;
                 Ok(StepProgress::Done(SignedIn { site, client, origin, asked, token }))
             }
-            (Some(GrantStep::Reregister), _) if !self.visit.reregisters => {
-                let visit = Visit { reregisters: true, ..self.visit };
-                SignIn::start(visit, context).map(StepProgress::Wait)
+            (Some(GrantStep::Reregister), _) if !self.goal.reregisters => {
+                let goal = TokenGoal { reregisters: true, ..self.goal };
+                SignIn::start(goal, context).map(StepProgress::Wait)
             }
             (Some(GrantStep::FailUnavailable), _) => {
-                let url = shown(self.visit.site.issuer.token_endpoint.as_str());
+                let url = shown(self.goal.site.issuer.token_endpoint.as_str());
                 Err(AuthError::Unavailable { url })
             }
             (_, TokenAnswer::Error(error, description)) => {
@@ -382,8 +382,8 @@ impl Consenting {
         context: &mut StepContext<'_>,
     ) -> SignInStep {
         if error == "invalid_scope" && self.adds_offline {
-            let visit = Visit { omits_offline: true, ..self.visit };
-            return SignIn::start(visit, context).map(StepProgress::Wait);
+            let goal = TokenGoal { omits_offline: true, ..self.goal };
+            return SignIn::start(goal, context).map(StepProgress::Wait);
         }
         Err(AuthError::Refused { error, description })
     }

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operation_has_three_until_it_is_accepted() {
+    fn operation_has_three_step_ups_until_accepted() {
         let mut steps = StepUps::default();
         for _ in 0..3 {
             assert!(steps.is_left("a"));

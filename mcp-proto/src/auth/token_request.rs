@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn each_method_has_its_place() {
+    fn credentials_are_placed_by_method() {
         let of = |method| {
             let client =
                 RegisteredClient { id: "i:d".into(), secret: Some(Secret::new("s&t")), method };
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assertion_that_says_who_asks_has_no_client() {
+    fn workload_assertion_has_no_client() {
         let assertion = Secret::new("a.b.c");
         let body = |scope| {
             let grant = Grant::Assertion { assertion: &assertion, scope };

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_came_whole_is_not_copied() {
+    fn line_of_one_chunk_is_not_copied() {
         let chunk = Bytes::from_static(b"one\ntwo\n");
         let mut reader = LineReader::new(9);
         reader.push(chunk.clone());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn written_lines_hold_no_raw_newline() {
+    fn written_lines_contain_no_newline() {
         let mut out = BytesMut::from(&b"before\n{\n\"a\":\r\n1}"[..]);
         write_line(&mut out, 7);
         assert_eq!(&out[..], b"before\n{ \"a\":  1}\n");

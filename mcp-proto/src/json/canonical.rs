@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_have_other_texts() {
+    fn different_values_have_different_texts() {
         for (one, other) in [
             ("1", "1.0"),
             ("1", "1e0"),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_leaves_no_trace() {
+    fn members_that_are_not_kept_are_omitted() {
         let json = Json::parse(r#"{"b":{"_meta":1},"_meta":[{}],"a":1,"\u005fmeta":2}"#).unwrap();
         let text = text(&json, |key| key != b"\"_meta\"").unwrap();
         assert_eq!(text, br#"{"a":1,"b":{"_meta":1}}"#);

@@ -349,7 +349,7 @@ mod tests {
     use crate::json::Json;
 
     #[test]
-    fn a_misfit_names_its_place_and_what_is_expected() {
+    fn misfit_has_its_place_and_the_expected_type() {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         #[expect(dead_code, reason = "nothing of it is read")]

@@ -256,13 +256,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_the_text_without_the_blanks_around_it() {
+    fn text_is_kept_without_surrounding_whitespace() {
         let json = Json::parse(" {\"a\" : [1, 2.50]}\n").unwrap();
         assert_eq!(json.as_str(), "{\"a\" : [1, 2.50]}");
     }
 
     #[test]
-    fn refuses_what_is_not_one_value() {
+    fn text_that_is_not_one_value_is_rejected() {
         for text in ["", " ", "{", "1 2", "{\"a\":}", "[1,]", "\"\u{1}\"", "nul", "01", "\u{feff}1"]
         {
             assert_eq!(Json::parse(text), Err(InvalidJson), "{text:?}");
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_found_however_its_name_is_written() {
+    fn members_are_found_by_escaped_names() {
         let json = Json::parse(r#"{"a":1,"\u0061":2,"b":{"c":3}}"#).unwrap();
         let member = |name| json.raw().member(name).map(|value| value.0);
         assert_eq!(member("a"), Some(&b"2"[..]));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn survives_serde_both_ways() {
+    fn values_round_trip_through_serde() {
         #[derive(Serialize, Deserialize, PartialEq, Debug)]
         struct Holder {
             schema: Json,

@@ -399,7 +399,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn a_value_ends_where_it_ends() {
+    fn value_spans_exclude_what_follows() {
         for text in
             ["{\"a\":[{},[],{\"b\":-1.5e+3}]}", "[]", "\"\\u00e9\\\"\"", "true", "0", "-0.0"]
         {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_a_limit_and_not_a_stack() {
+    fn depth_is_limited_without_recursion() {
         let nested = |depth| [vec![b'['; depth], vec![b']'; depth]].concat();
         assert!(Scanner::new(&nested(128), 1000).value().is_ok());
         assert_eq!(Scanner::new(&nested(129), 1000).value(), Err(ScanError::Depth));
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_runs_stop_at_every_place_of_a_word() {
+    fn plain_runs_stop_at_every_offset_of_a_word() {
         for stop in [b'"', b'\\', 0x00, 0x1f] {
             for before in 0..20 {
                 let mut text: Vec<u8> = vec![0xC3; before];

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_come_in_order_however_the_text_is_split() {
+    fn parts_do_not_depend_on_chunks() {
         for (text, expected) in [
             (r#" {"a" : [1, "b\"\\", {}, []] , "c":null}"#, r#"{ka"[1sb\"\\"{^[^^kc"1^"#),
             (r"[true,-1.5e+3]", "[11^"),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_by_its_structure_is_refused_as_a_scanner_does() {
+    fn structural_errors_are_those_of_the_scanner() {
         for text in [
             "[1,]",
             "{\"a\"}",

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_string_and_no_integer_is_no_id() {
+    fn other_values_are_not_ids() {
         for token in
             ["null", "true", "{}", "[]", "1.5", "1e-1", "0.10", "1e1000000", "1e99999999999", ""]
         {

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_has_one_field_one_scheme_and_few_characters() {
+    fn ambiguous_or_malformed_tokens_are_rejected() {
         let read = |value: &[u8]| {
             let mut head = Head::new("POST", "/mcp");
             head.push("Authorization", value);

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_parties_have_one_principal() {
+    fn principals_of_different_parties_differ() {
         let mut principals = Vec::new();
         for issuer in ["https://a.example", "https://b.example", "https://a.example/x"] {
             for subject in ["u", "#client u", " u", "client u"] {

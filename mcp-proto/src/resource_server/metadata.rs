@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_place_is_served_unless_the_root_is_asked_for() {
+    fn root_place_is_served_only_if_set() {
         let resource = ProtectedResource::new("https://a.example/mcp", ISSUER).unwrap();
         assert!(resource.is_at("/.well-known/oauth-protected-resource/mcp"));
         assert!(!resource.is_at(ROOT));

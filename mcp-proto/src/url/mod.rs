@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_has_one_spelling_and_these_parts() {
+    fn urls_are_normalized_and_split() {
         for (text, spelling, host, port, authority, target) in [
             ("http://a", "http://a/", "a", 80, "a", "/"),
             ("https://a/", "https://a/", "a", 443, "a", "/"),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_of_a_server_says_why() {
+    fn invalid_urls_fail_with_a_reason() {
         let scheme = |found: &str| UrlError::Scheme { found: found.into() };
         let host = |found: &str| UrlError::Host { found: found.into() };
         let port = |found: &str| UrlError::Port { found: found.into() };
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_teaches_and_keeps_passwords_to_itself() {
+    fn errors_advise_and_hide_passwords() {
         let said = |text: &str| Url::parse(text).unwrap_err().to_string();
         assert!(said("localhost:80").contains("\"localhost\" and a colon; begin it with https://"));
         assert!(said("http://bücher").contains("'ü' at byte 8; percent-encode it"));
@@ -373,7 +373,7 @@ mod tests {
 
     /// The examples of RFC 3986, section 5.4, without those that are opaque here.
     #[test]
-    fn references_lead_where_the_rfc_says() {
+    fn references_resolve_as_in_rfc_3986() {
         let base = url("http://a/b/c/d;p?q");
         for (reference, expected) in [
             ("http:", None),

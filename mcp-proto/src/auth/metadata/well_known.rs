@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_has_a_place_for_its_path_and_one_at_the_root() {
+    fn server_with_a_path_has_two_places() {
         let places = |url| texts(&resource_places(&Url::parse(url).unwrap()));
         let root = "https://a.example/.well-known/oauth-protected-resource";
         let path = "https://a.example/.well-known/oauth-protected-resource/public/mcp";

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_known_in_any_case_and_nothing_else_is() {
+    fn names_match_in_any_case_and_only_in_full() {
         for known in ["host", "accept", "connection", "content-type", "mcp-protocol-version"] {
             for name in [known.to_ascii_uppercase(), known.into()] {
                 assert!(is_named(name.as_bytes(), known.as_bytes()), "{name}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_seen_as_bytes_are() {
+    fn word_checks_agree_with_byte_checks() {
         for length in [1, 7, 8, 9, 15, 16, 20] {
             for at in 0..length {
                 for byte in 0..=u8::MAX {

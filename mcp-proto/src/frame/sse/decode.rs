@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_stay_count_at_the_end_of_their_event_and_are_taken_back() {
+    fn ids_persist_take_effect_at_the_event_end_and_can_be_reset() {
         finds("id: 1\ndata: a\n\ndata: b\n\n", &["message \"a\" 1", "message \"b\" 1"], Some("1"));
         finds("id: 1\ndata: a\n\nid: 2\ndata: b\n", &["message \"a\" 1"], Some("1"));
         finds("id: 1\n\nid\ndata: b\n\n", &["message \"\" 1", "message \"b\" "], Some(""));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_cut_off_is_none() {
+    fn truncated_event_is_dropped() {
         finds("data: a\n\ndata: b", &["message \"a\" -"], None);
         finds("data: a\n\ndata: b\n", &["message \"a\" -"], None);
     }
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_came_whole_is_not_copied() {
+    fn data_of_one_chunk_is_not_copied() {
         let chunk = Bytes::from_static(b"data: a\n\n");
         let mut reader = EventReader::new(9);
         reader.push(chunk.clone());

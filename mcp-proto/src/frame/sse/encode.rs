@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_has_each_field_once_whatever_is_in_it() {
+    fn fields_occur_once_for_any_content() {
         let mut out = b"before\n\n".to_vec();
         message(Some("1\n2\r3\0:4"), b"\r\n{\n\"a: b\":\r\"\xe2\x80\xa8\"}\n", &mut out);
         let field = |name: &str, value: &str| (name.into(), value.into());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_has_no_name() {
+    fn only_messages_have_a_name() {
         let mut out = Vec::new();
         priming("", &mut out);
         retry(u64::MAX, &mut out);

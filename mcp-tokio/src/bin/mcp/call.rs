@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_tools_are_listed_and_of_many_the_nearest_is_named() {
+    fn unknown_tool_lists_few_tools_or_names_the_nearest() {
         let many: Vec<_> = (10..43).map(|it| format!("tool-{it}")).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
         for (name, names, advice) in [

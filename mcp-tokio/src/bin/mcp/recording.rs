@@ -196,7 +196,7 @@ S> {"jsonrpc":"2.0","id":2,"result":{"n":2}}
     }
 
     #[test]
-    fn requests_alike_get_the_answers_in_turn_and_then_the_last_again() {
+    fn equal_requests_get_successive_answers_then_the_last() {
         let mut recording = Recording::parse(STDIO);
         let call = r#"{"id":"x","method":"tools/call","params":{"_meta":{"progressToken":"t"},"name":"a"}}"#;
         let first = answer(&mut recording, call);

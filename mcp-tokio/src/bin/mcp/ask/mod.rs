@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_see_what_was_answered() {
+    fn answers_are_reported_to_programs() {
         let schema = RequestedSchema::new().required("name", StringSchema::new());
         let form = ElicitRequestFormParams::new("Who?", schema);
         let sent = form.accept(&json!({ "name": "Ada" })).unwrap();

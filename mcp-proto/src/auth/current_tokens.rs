@@ -25,7 +25,7 @@ pub(super) enum TokenSource {
 
 /// Tokens of one server.
 #[derive(Debug)]
-pub(super) struct HeldTokens {
+pub(super) struct CurrentTokens {
     pub(super) id: TokenId,
     pub(super) source: TokenSource,
     pub(super) record: ServerRecord,
@@ -38,7 +38,7 @@ pub(super) struct HeldTokens {
     unanswered: u32,
 }
 
-impl HeldTokens {
+impl CurrentTokens {
     /// Tokens of a record, at a time since the Unix epoch.
     pub(super) fn new(
         id: TokenId,
