@@ -246,7 +246,7 @@ texts! { UsageError:
         "\"{file}\" must be a file of \"{enclosing}\" as well, with the same bytes: a skill has all \
          files of the skills in its directory";
     InvalidUriTemplate { template, part, reason } =>
-        "\"{template}\" cannot match URIs, because of \"{part}\": {reason}";
+        "no URI can be matched with \"{template}\", for \"{part}\": {reason}";
     InvalidSchema { name } =>
         "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments are a \
          struct with named fields), `outputSchema` an object";
