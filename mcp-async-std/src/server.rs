@@ -112,9 +112,8 @@ pub async fn serve_http_on(
     Ok(())
 }
 
-/// Returns a bridge to a server, for clients of any era: serve its
-/// [`catalog`](crate::Bridge::catalog). The connections to the server are tasks on smol's threads. See
-/// [`runtime::bridge`].
+/// A bridge to a server, for clients of any era: serve its [`catalog`](crate::Bridge::catalog). Its
+/// connections to the server are tasks on smol's threads. See [`runtime::bridge`].
 pub fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
     runtime::bridge(&AsyncIo::smol(), target, config)
 }

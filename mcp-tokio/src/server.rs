@@ -98,9 +98,8 @@ pub async fn serve_http_until(
     Ok(())
 }
 
-/// Returns a bridge to a server, for clients of any era: serve its
-/// [`catalog`](crate::Bridge::catalog). The connections to the server are tasks of the current runtime. See
-/// [`runtime::bridge`].
+/// A bridge to a server, for clients of any era: serve its [`catalog`](crate::Bridge::catalog). Its
+/// connections to the server are tasks of the current runtime. See [`runtime::bridge`].
 pub fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
     runtime::bridge(&Tokio::current(), target, config)
 }
