@@ -116,7 +116,7 @@ impl fmt::Display for SkillError {
                 write!(f, "{uri:?} has {found} bytes instead of {expected}")
             }
             Self::DigestMismatch { uri } => {
-                write!(f, "the digest of {uri:?} differs from the entry")
+                write!(f, "{uri:?} has another digest than listed")
             }
             Self::FrontmatterMismatch { field } => {
                 write!(f, "the field {field:?} of the frontmatter differs from the entry")
