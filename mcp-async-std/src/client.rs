@@ -1,4 +1,4 @@
-//! Clients: over any stream, of a server in a process of its own, over HTTP.
+//! Clients over any stream, of a server in a child process, and over HTTP.
 
 use std::io;
 use std::process::ExitStatus;
@@ -20,13 +20,14 @@ pub async fn run(
 }
 
 /// Starts a server and drives `client` over its standard input and output until the conversation
-/// has ended; then ends the server. Dropping this kills it. See [`runtime::run_command`].
+/// has ended; then ends the server. Dropping this future kills the server. See
+/// [`runtime::run_command`].
 pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitStatus> {
     runtime::run_command(&AsyncIo::smol(), client, command).await
 }
 
-/// [`run`], which returns once the server is known, and goes on in a task on smol's threads. Dropping this
-/// before it has returned ends the conversation. See [`runtime::connect`].
+/// Like [`run`], but returns once the server is known, and continues in a task on smol's threads.
+/// Dropping this future before it returns ends the conversation. See [`runtime::connect`].
 pub async fn connect(
     client: &Client,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -36,7 +37,8 @@ pub async fn connect(
     runtime::connect(&AsyncIo::smol(), client, stream).await
 }
 
-/// [`run_command`], which returns once the server is known, and goes on in a task on smol's threads.
+/// Like [`run_command`], but returns once the server is known, and continues in a task on smol's
+/// threads.
 ///
 /// ```no_run
 /// use mcp_async_std::{Client, Command, Implementation, connect_command};
@@ -52,19 +54,21 @@ pub async fn connect(
 /// # }
 /// ```
 ///
-/// Dropping this before it has returned kills the server. Later only [`Client::close`] ends it. Fails
-/// with a [`ConnectFailure`](crate::ConnectFailure) inside of an error. See [`runtime::connect_command`].
+/// Dropping this future before it returns kills the server. Later only [`Client::close`] ends it.
+/// Fails with an error that contains a [`ConnectFailure`](crate::ConnectFailure). See
+/// [`runtime::connect_command`].
 pub async fn connect_command(client: &Client, command: Command) -> io::Result<ServerInfo> {
     runtime::connect_command(&AsyncIo::smol(), client, command).await
 }
 
 /// Drives `client` over HTTP until it is closed; `https` URLs need the feature `tls`. Dropping this
-/// closes all connections. See [`runtime::run_http`].
+/// future closes all connections. See [`runtime::run_http`].
 pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> io::Result<()> {
     runtime::run_http(&AsyncIo::smol(), client, config).await
 }
 
-/// [`run_http`], which returns once the server is known, and goes on in a task on smol's threads.
+/// Like [`run_http`], but returns once the server is known, and continues in a task on smol's
+/// threads.
 ///
 /// ```no_run
 /// use mcp_async_std::{Client, HttpClientConfig, Implementation, connect_http};
@@ -80,8 +84,9 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
 /// # }
 /// ```
 ///
-/// Dropping this before it has returned ends the conversation. Later only [`Client::close`] does.
-/// Fails with a [`ConnectFailure`](crate::ConnectFailure) inside of an error. See [`runtime::connect_http`].
+/// Dropping this future before it returns ends the conversation. Later only [`Client::close`] does.
+/// Fails with an error that contains a [`ConnectFailure`](crate::ConnectFailure). See
+/// [`runtime::connect_http`].
 pub async fn connect_http(
     client: &Client,
     config: impl Into<HttpClientConfig>,

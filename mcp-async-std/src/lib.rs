@@ -1,10 +1,11 @@
 //! Model Context Protocol servers and clients on smol, on async-std, and on any other executor.
 //!
-//! [`mcp_proto`] is the protocol, and [`mcp_service`] makes futures of handlers and calls; this crate
-//! moves bytes between them and streams of the `futures-io` traits. One registry serves legacy
-//! clients (2024-11-05 to 2025-11-25) and modern ones (2026-07-28), and one client talks to servers of
-//! both kinds. The guide, `docs/guide` in the repository, has handlers, resources, prompts, input, clients,
-//! and the conversation on stderr (`MCP_WIRE=1`).
+//! [`mcp_proto`] implements the protocol, and [`mcp_service`] turns handlers and calls into
+//! futures; this crate moves bytes between them and streams of the `futures-io` traits. One
+//! registry serves legacy clients (2024-11-05 to 2025-11-25) and modern ones (2026-07-28), and one
+//! client connects to servers of both eras. The guide, `docs/guide` in the repository, covers
+//! handlers, resources, prompts, input, clients, and printing the conversation to stderr
+//! (`MCP_WIRE=1`).
 //!
 //! ```no_run
 //! use mcp_async_std::{Implementation, Registry, serve_stdio};
@@ -22,10 +23,10 @@
 //! ```
 //!
 //! async-std is discontinued (RUSTSEC-2025-0052) and recommends smol to its users. This crate does
-//! not depend on it; whoever has it says `async_std::task::block_on`, and all else is the same.
-//! Every function here returns a future that any executor may run. Background work runs on smol's
-//! threads: one, unless the environment variable `SMOL_THREADS` says otherwise. This work is the
-//! connections of [`serve_http`], handlers of [`serve_stdio`] that do not end at once, and
+//! not depend on async-std; with it, call `async_std::task::block_on` instead. Every function here
+//! returns a future that any executor may run. Background work runs on smol's threads: one, unless
+//! the environment variable `SMOL_THREADS` sets another number. This work is the connections of
+//! [`serve_http`], handlers of [`serve_stdio`] that are not done after their first poll, and
 //! connected clients. [`serve`], [`serve_http_on`], [`run`], [`run_command`] and [`run_http`] spawn
 //! nothing there. Standard output belongs to the protocol: print to stderr.
 //!
@@ -34,11 +35,11 @@
 //! | serve the client that started this process | [`serve_stdio`] |
 //! | serve over HTTP | [`serve_http`], on another executor [`serve_http_on`] |
 //! | serve a stream | [`serve`] |
-//! | use a server in a process of its own | [`connect_command`] |
+//! | use a server in a child process | [`connect_command`] |
 //! | use a server over HTTP | [`connect_http`]; `https` needs the feature `tls` |
 //! | use a server at the end of a stream | [`connect`] |
 //! | put a server behind a bridge, for clients of any era | [`bridge`] |
-//! | drive a client in a task of your own | [`run`], [`run_command`], [`run_http`] |
+//! | drive a client in your own task | [`run`], [`run_command`], [`run_http`] |
 
 /// The code blocks of the README compile.
 #[cfg(doctest)]

@@ -32,7 +32,7 @@ pub(crate) struct AsyncIo {
 }
 
 impl AsyncIo {
-    /// Tasks where `spawn` runs them. Its time begins with this call.
+    /// A runtime that spawns tasks with `spawn`. Its clock starts with this call.
     pub(crate) fn on(spawn: impl Fn(Spawned) + Send + Sync + 'static) -> Self {
         Self { spawn: Arc::new(spawn), spawns_handlers: true, epoch: time::Instant::now() }
     }
@@ -42,7 +42,7 @@ impl AsyncIo {
         Self::on(|future| smol::spawn(future).detach())
     }
 
-    /// The same, and handlers take turns in the task that serves.
+    /// A runtime on smol's threads whose handlers take turns in the task that serves.
     pub(crate) fn smol_with_handlers_in_turn() -> Self {
         Self { spawns_handlers: false, ..Self::smol() }
     }
@@ -66,7 +66,7 @@ impl Runtime for AsyncIo {
         self.spawns_handlers
     }
 
-    /// Reads on a thread: there may be no executor, and the one that there is may be blocked.
+    /// Reads on a thread: there may be no executor, or it may be blocked.
     fn spawn_reader(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let thread = thread::Builder::new().name("mcp-stderr".to_owned());
         thread.spawn(|| smol::block_on(future)).map(drop)
@@ -82,7 +82,7 @@ impl Runtime for AsyncIo {
     }
 
     fn start(&self, command: &Command) -> io::Result<Child> {
-        // The conversion drops what the standard streams are.
+        // The conversion loses the settings of the standard streams.
         let mut started = smol::process::Command::from(command.to_std());
         started.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(command.stderr.stdio());
         started.kill_on_drop(true).spawn().map(Child)
@@ -104,7 +104,7 @@ impl Runtime for AsyncIo {
     }
 }
 
-/// A timer for the deadlines of one machine after the other.
+/// A timer that is reused for the deadlines of one machine after the other.
 pub(crate) struct Timer {
     epoch: time::Instant,
     sleep: smol::Timer,
@@ -128,7 +128,8 @@ impl Clock for Timer {
     }
 }
 
-/// A stream of the `futures-io` traits as one of `mcp-service`, such as for `BridgeTarget::stream`.
+/// A stream of the `futures-io` traits as a stream of `mcp-service`, such as for
+/// `BridgeTarget::stream`.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "it is a wrapper")]
 pub struct Stream<T>(pub T);
@@ -142,7 +143,7 @@ impl Stream<Async<TcpStream>> {
 
 impl<T: AsyncRead + Unpin> Reader for Stream<T> {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        // On the stack, so that a connection that waits needs no memory for it.
+        // On the stack, so that an idle connection needs no buffer.
         let mut input = [0; CHUNK];
         let count = ready!(Pin::new(&mut self.0).poll_read(context, &mut input))?;
         Poll::Ready(Ok(Bytes::copy_from_slice(input.get(..count).unwrap_or_default())))
@@ -170,7 +171,7 @@ impl Socket for Stream<Async<TcpStream>> {
 #[cfg(unix)]
 impl Socket for Stream<Async<UnixStream>> {}
 
-/// A child process. Dropped, it is reaped by the thread that async-process has for that.
+/// A child process. After a drop, a thread of async-process reaps it.
 pub(crate) struct Child(smol::process::Child);
 
 impl runtime::Child for Child {

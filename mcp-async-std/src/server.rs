@@ -15,11 +15,11 @@ use socket2::SockRef;
 use crate::runtime::{AsyncIo, Stream};
 use crate::signals::stop;
 
-/// Connections that the system accepts while the server does not; the standard library has 128.
+/// The length of the queue of connections to accept; the standard library has 128.
 const BACKLOG: i32 = 1024;
 
-/// Serves the peer at the other end of a stream until it ends, on any executor. Handlers take
-/// turns in the task that this runs in.
+/// Serves the peer at the other end of a stream until it ends, on any executor. Handlers take turns
+/// in the task that runs this future.
 ///
 /// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
 /// A peer that stops reading ends the connection without an error.
@@ -105,16 +105,15 @@ pub async fn serve_http_on(
     spawn: impl Fn(Spawned) + Clone + Send + Sync + 'static,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    // It is a hint: a system that refuses it keeps the backlog that the listener has.
+    // A hint: a system that rejects it keeps the backlog of the listener.
     let _ = SockRef::from(&listener).listen(BACKLOG);
     let listener = Async::new(listener)?;
     runtime::serve_http(&AsyncIo::on(spawn), listener, catalog, config, stop).await;
     Ok(())
 }
 
-/// Returns a bridge to a server, for clients of any era: serve its
-/// [`catalog`](crate::Bridge::catalog). The connections to the server are tasks on smol's threads. See
-/// [`runtime::bridge`].
+/// A bridge to a server, for clients of any era: serve its [`catalog`](crate::Bridge::catalog). Its
+/// connections to the server are tasks on smol's threads. See [`runtime::bridge`].
 pub fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
     runtime::bridge(&AsyncIo::smol(), target, config)
 }

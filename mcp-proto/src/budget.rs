@@ -1,19 +1,18 @@
-//! The bytes that the parts of an endpoint hold together, against one bound,
-//! `Limits::max_endpoint_bytes`.
+//! Accounting of the bytes of an endpoint against `Limits::max_endpoint_bytes`.
 //!
 //! In: the bytes of each owner. Out: whether new work is accepted, and whether events kept for
-//! resumption must be dropped. An owner has an [`Account`] or a [`Charge`], which is credited
-//! completely when it is dropped. So nothing is charged for longer than its owner lives.
+//! resumption must be dropped. An owner has an [`Account`] or a [`Charge`]. Dropping it credits all
+//! its bytes, so nothing is charged for longer than its owner lives.
 //!
 //! | kind | what is charged | where the account is | refused |
 //! |---|---|---|---|
-//! | work | a body that is being read, and what is read ahead | `http::Connection`, `http::Admission` | above three quarters |
-//! | work | a request in flight, and input that was given for it | `server::Reply`, or its call while it waits for input | above three quarters |
+//! | work | a body being read, and bytes read ahead | `http::Connection`, `http::Admission` | above three quarters |
+//! | work | a request in flight, and input received for it | `server::Reply`, or its call while it waits for input | above three quarters |
 //! | work | a batch and its answers | the batch | above three quarters |
-//! | work | an answer that nobody has taken | the queue of `server::Server` | above the bound |
-//! | work | output that is not written | `Account` of a driver | never: what is read stops |
-//! | work | clients and subscriptions of sessions; events for a reader that is there | `http` (sessions) | never |
-//! | replay | events that are kept for a client that comes back | `http` (sessions) | goes, the oldest first, as work needs its room |
+//! | work | an answer that is not yet polled | the queue of `server::Server` | above the limit |
+//! | work | unwritten output | `Account` of a driver | never: the driver stops reading |
+//! | work | clients and subscriptions of sessions; events for a connected reader | `http` (sessions) | never |
+//! | replay | events kept for a client that reconnects | `http` (sessions) | dropped, oldest first, when work needs the room |
 //!
 //! The last quarter is reserved for the answers to accepted work. Small requests and answers of
 //! modern clients are not charged, and so cost no time: each connection has one at a time.
@@ -48,7 +47,7 @@ pub(crate) enum ChargeKind {
     Replay,
 }
 
-/// There is no room for more work.
+/// Error: there is no room for more work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
@@ -163,7 +162,7 @@ impl Counters {
 }
 
 impl Account {
-    /// The most bytes that need not be charged, if there is one account per connection.
+    /// The maximum bytes that need not be charged, if there is one account per connection.
     pub const UNCOUNTED: usize = SMALL;
 
     /// Changes the charge of the account to `bytes` bytes of work. On failure nothing changes.

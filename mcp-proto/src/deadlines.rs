@@ -12,7 +12,7 @@ use crate::time::Instant;
 #[derive(Debug)]
 pub struct Deadlines<K> {
     /// The deadlines, the latest first.
-    row: Vec<(Instant, K)>,
+    entries: Vec<(Instant, K)>,
 }
 
 impl<K: Ord + Copy> Default for Deadlines<K> {
@@ -24,38 +24,38 @@ impl<K: Ord + Copy> Default for Deadlines<K> {
 impl<K: Ord + Copy> Deadlines<K> {
     /// No deadlines.
     pub const fn new() -> Self {
-        Self { row: Vec::new() }
+        Self { entries: Vec::new() }
     }
 
     /// Sets the deadline of `reason`, in place of an earlier one. [`Instant::NEVER`] removes it.
     pub fn set(&mut self, reason: K, at: Instant) {
         self.clear(reason);
         if at != Instant::NEVER {
-            let place = self.row.partition_point(|deadline| *deadline > (at, reason));
-            self.row.insert(place, (at, reason));
+            let place = self.entries.partition_point(|deadline| *deadline > (at, reason));
+            self.entries.insert(place, (at, reason));
         }
     }
 
     /// Removes the deadline of `reason`.
     pub fn clear(&mut self, reason: K) {
-        if let Some(place) = self.row.iter().position(|(_, other)| *other == reason) {
-            self.row.remove(place);
+        if let Some(place) = self.entries.iter().position(|(_, other)| *other == reason) {
+            self.entries.remove(place);
         }
     }
 
-    /// Frees memory that is not needed.
+    /// Frees unused memory.
     pub fn shrink(&mut self) {
-        self.row.shrink_to_fit();
+        self.entries.shrink_to_fit();
     }
 
     /// The deadline of `reason`.
     pub fn due(&self, reason: K) -> Option<Instant> {
-        self.row.iter().find(|(_, other)| *other == reason).map(|(at, _)| *at)
+        self.entries.iter().find(|(_, other)| *other == reason).map(|(at, _)| *at)
     }
 
     /// Returns whether `reason` has a deadline.
     pub fn has(&self, reason: K) -> bool {
-        self.row.iter().any(|(_, other)| *other == reason)
+        self.entries.iter().any(|(_, other)| *other == reason)
     }
 
     /// The earliest deadline.
@@ -65,12 +65,12 @@ impl<K: Ord + Copy> Deadlines<K> {
 
     /// The earliest deadline, and its reason.
     pub fn first(&self) -> Option<(Instant, K)> {
-        self.row.last().copied()
+        self.entries.last().copied()
     }
 
     /// Takes the earliest reason that is due at `now`.
     pub fn expire(&mut self, now: Instant) -> Option<K> {
-        self.row.pop_if(|(at, _)| *at <= now).map(|(_, reason)| reason)
+        self.entries.pop_if(|(at, _)| *at <= now).map(|(_, reason)| reason)
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! This crate is to MCP what `quinn-proto` is to QUIC. It owns no socket, no clock, no randomness
 //! and no thread. A driver passes in the bytes that it read and the time, and takes out the bytes
-//! to write and the events. It serves both eras of the protocol from one declaration: *legacy*
-//! clients, which open with `initialize` (2024-11-05 to 2025-11-25), and *modern* ones, whose every
-//! request carries its version (2026-07-28). A client of it finds out which kind its server is.
+//! to write and the events. One declaration serves both eras of the protocol: *legacy* clients,
+//! which open with `initialize` (2024-11-05 to 2025-11-25), and *modern* clients, which send the
+//! version in each request (2026-07-28). The client detects the era of its server.
 //!
 //! # A whole conversation
 //!
@@ -14,7 +14,7 @@
 //! use mcp_proto::types::{CallToolResult, Implementation, Tool};
 //! use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine};
 //!
-//! // What the server offers. The handler's type is the caller's; here it is a plain function.
+//! // The declaration of the server. The handler's type is the caller's; here it is a function.
 //! type Handler = fn(&Json) -> CallToolResult;
 //! fn greet(_: &Json) -> CallToolResult {
 //!     CallToolResult::text("hello")
@@ -23,7 +23,7 @@
 //! let schema = Json::parse(r#"{"type":"object"}"#)?;
 //! registry.add_tool(Tool::new("greet", schema), greet as Handler)?;
 //!
-//! // What a driver does: bytes in, actions out, until there are none.
+//! // A driver: bytes in, then all actions out.
 //! let talk = |connection: &mut Connection<Server>, line: &str| -> String {
 //!     let now = Instant::ZERO;
 //!     connection.handle_bytes(now, Bytes::from(format!("{line}\n")));
@@ -71,7 +71,7 @@
 //!     ),
 //! );
 //!
-//! // … and a modern one says in each request what it speaks.
+//! // … and a modern client sends the version in each request.
 //! let mut modern = Connection::server(registry.declaration(), Config::default());
 //! assert_eq!(
 //!     talk(&mut modern, concat!(
@@ -91,8 +91,8 @@
 //!
 //! # A loop on a stream
 //!
-//! That is all of a server whose handlers answer at once, on anything that reads and writes. The
-//! example `sync` is a whole program, with deadlines.
+//! The following is a complete server on any reader and writer, for handlers that answer at once.
+//! The example `sync` is a whole program, with deadlines.
 //!
 //! ```
 //! # use mcp_proto::server::{Config, Outcome, Registry, Server, ServerEvent};
@@ -148,9 +148,10 @@
 //!
 //! # A loop on several sockets
 //!
-//! Over HTTP the sockets of a server share an [`http::Endpoint`]: its sessions, and who listens to
-//! changes. A [`http::Connection`] visits it and may have others woken. This is what follows whenever
-//! something was read on a socket, whose number is `first`; the example `threads` is a whole program.
+//! Over HTTP the sockets of a server share an [`http::Endpoint`], which owns the sessions and the
+//! listeners. A [`http::Connection`] visits the endpoint, and may wake others. The following
+//! function runs after each read from a socket; `first` is the number of the socket. The example
+//! `threads` is a whole program.
 //!
 //! ```
 //! # use mcp_proto::http::{Config, Connection, Endpoint, EndpointAction};
@@ -242,32 +243,32 @@
 //! |---|---|
 //! | drive a server by hand | [`stdio`], and the example `sync` |
 //! | drive a client by hand | [`client`], and the example `client` |
-//! | carry messages over a byte stream that is not of lines | [`stream`] |
-//! | serve HTTP with sockets of your own | [`http`], and the example `threads` |
+//! | carry messages over another byte stream than lines | [`stream`] |
+//! | serve HTTP with your own sockets | [`http`], and the example `threads` |
 //! | serve behind another HTTP stack | [`http::Exchange`], and the example `host` |
 //! | serve without an operating system | the example `bare-metal` |
 //! | call servers over HTTP with any HTTP library | [`http::Client`] |
 //! | test a server in both eras | the crate `mcp-service`, feature `testing` |
-//! | say what a server offers | [`server::Registry`] |
+//! | declare what a server offers | [`server::Registry`] |
 //! | require an extension | [`ext`] |
 //! | mirror arguments into HTTP headers | [`headers`] |
 //! | write async handlers | the crates `mcp-tokio` and `mcp-async-std`; for another runtime `mcp-service`, which they build on |
-//! | sign in to servers that want a token | the module `auth`, feature `auth` |
+//! | sign in to servers that require a token | the module `auth`, feature `auth` |
 //! | protect a server with tokens | [`resource_server`] |
 //! | keep state at the client between two rounds | the module `request_state`, feature `request-state` |
 //! | bound what a peer may use | [`Limits`] |
-//! | know which era a message belongs to | [`negotiate`] |
+//! | find the era of a message | [`negotiate`] |
 //! | read on, example first | the guide, `docs/guide` in the repository |
 //!
 //! # Features
 //!
 //! A feature adds API and changes no behaviour. `std` is on by default. The client and the server
-//! have no feature: a linker leaves out the one that a program does not use.
+//! have no feature: a linker removes the one that a program does not use.
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `std` | no API: the crate itself needs `core` and `alloc` only. Its dependencies use the standard library, so that they search text with the instructions that the CPU has |
-//! | `auth` | a client of OAuth: signs in to servers that want a token |
+//! | `std` | no API: the crate itself needs `core` and `alloc` only. Its dependencies use the standard library, to search text with the instructions of the CPU |
+//! | `auth` | an OAuth client: signs in to servers that require a token |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `skills` | skills of servers, for servers and hosts: `ext::skills` |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |

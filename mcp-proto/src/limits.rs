@@ -11,81 +11,84 @@ use crate::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest line, in bytes without its newline; default 16 MiB. A longer one is answered
-    /// with -32600 and skipped. Never more than 4 GiB.
+    /// The maximum length of a line, in bytes without its newline; default 16 MiB. A longer line is
+    /// answered with -32600 and skipped. Never more than 4 GiB.
     pub max_line_bytes: usize,
-    /// The longest head of an HTTP request, and the longest trailer of its body, in bytes; default
-    /// 32 KiB. A longer one is answered with 431, and a request line over half of it with 414.
-    /// Never more than 64 KiB, nor less than 64 bytes.
+    /// The maximum length of the head of an HTTP request, and of the trailer of its body, in bytes;
+    /// default 32 KiB. A longer head is answered with 431, and a request line over half of it with
+    /// 414. Never more than 64 KiB, nor less than 64 bytes.
     pub max_head_bytes: usize,
-    /// The most fields of the head of an HTTP request, and of the trailer of its body; default
-    /// 100. More are answered with 431.
+    /// The maximum number of header fields of an HTTP request, and of trailer fields; default 100.
+    /// More are answered with 431.
     pub max_fields: usize,
-    /// The longest body of an HTTP request, in bytes; default 4 MiB. A longer one is answered with
-    /// 413, at once if its length is announced.
+    /// The maximum length of the body of an HTTP request, in bytes; default 4 MiB. A longer body is
+    /// answered with 413, at once if its length is announced.
     pub max_body_bytes: usize,
-    /// The longest server-sent event that a client reads, in bytes of its lines without their ends
-    /// and without comments; default 16 MiB. A longer one is reported and skipped.
+    /// The maximum length of a server-sent event that a client reads, in bytes of its lines without
+    /// line ends and comments; default 16 MiB. A longer event is reported and skipped.
     pub max_sse_event_bytes: usize,
-    /// The deepest nesting of arrays and objects in a message; default 128, which is also the
-    /// maximum: more counts as 128. A deeper message is answered with -32600.
+    /// The maximum nesting of arrays and objects in a message; default 128. A greater value counts
+    /// as 128. A deeper message is answered with -32600.
     pub max_depth: usize,
-    /// The most requests in flight, and the most messages of batches that are not answered yet;
-    /// default 1024. Another request, and a batch as a whole, is answered with -32603.
+    /// The maximum number of requests in flight, and of unanswered messages of batches; default
+    /// 1024. A further request, and a batch as a whole, is answered with -32603.
     pub max_in_flight: usize,
-    /// The most bytes of messages whose requests are in flight, and of the input that legacy
-    /// clients have given for them; default 64 MiB. One request is always accepted, whatever its
-    /// size. Another one that exceeds this is answered with -32603. So is a request whose input
-    /// exceeds this; the bytes of the request do not count if it is the only one.
+    /// The maximum bytes of messages whose requests are in flight, and of the input that legacy
+    /// clients have sent for them; default 64 MiB. A single request is always accepted, whatever
+    /// its size. A further request that exceeds the limit is answered with -32603. So is a request
+    /// whose input exceeds the limit; the bytes of the request do not count if it is the only one.
     ///
-    /// In a client: the most bytes of pending requests for input. A legacy server that exceeds
-    /// this is answered with an error; with a modern server the call ends.
+    /// In a client: the maximum bytes of pending requests for input. A legacy server that exceeds
+    /// the limit is answered with an error; with a modern server the call ends.
     pub max_in_flight_bytes: usize,
-    /// The most bytes of the answers to one batch; default 1 MiB. A result beyond this is replaced
-    /// by -32603, and so are those of later requests of the batch, which are not executed.
+    /// The maximum bytes of the answers to one batch; default 1 MiB. A result beyond the limit is
+    /// replaced by -32603. Later requests of the batch are answered with -32603, and not executed.
     pub max_batch_bytes: usize,
-    /// The most bytes that an endpoint holds for all its clients; default 256 MiB. They are bodies
-    /// being read, requests in flight, unread answers, and events kept for resumption.
+    /// The maximum bytes that an endpoint stores for all its clients; default 256 MiB. They are
+    /// bodies being read, requests in flight, unread answers, and events kept for resumption.
     ///
-    /// Above this, the oldest of the kept events are dropped. Everything else may take three
-    /// quarters of it: new work beyond that is answered with -32603 (over HTTP 503) before anything
-    /// is executed. An executed request whose result does not fit is answered with -32603 as well.
+    /// Above the limit, the oldest of the kept events are dropped. Everything else may take three
+    /// quarters of the limit: new work beyond that is answered with -32603 (over HTTP 503) before
+    /// anything is executed. An executed request whose result does not fit is answered with -32603
+    /// as well.
     ///
     /// Bodies, requests and answers of modern clients up to 4 KiB do not count. Clones of a
     /// `Config` share one count. The process needs about twice as much memory, because handlers
     /// decode their arguments.
     pub max_endpoint_bytes: usize,
-    /// The most bytes of parameters of calls and notifications that a client queues; default
-    /// 16 MiB. It queues them while the era of the server is unknown, or while the server does not
-    /// read its input. One is always accepted, whatever its size. Another one that exceeds this
-    /// fails.
+    /// The maximum bytes of parameters of calls and notifications that a client queues; default 16
+    /// MiB. A client queues them while the era of the server is unknown, or while the server does
+    /// not read its input. A single one is always accepted, whatever its size. A further one that
+    /// exceeds the limit fails.
     pub max_unsent_bytes: usize,
-    /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
-    /// a longer one is answered with -32600.
+    /// The maximum length of a request id or progress token, in bytes as sent; default 1 KiB. A
+    /// request with a longer one is answered with -32600.
     pub max_id_bytes: usize,
-    /// The most bytes of `clientInfo` and of `capabilities`, each, that a legacy session keeps;
+    /// The maximum bytes of `clientInfo` and of `capabilities`, each, that a legacy session stores;
     /// default 16 KiB. An `initialize` with more is answered with -32602.
     pub max_client_bytes: usize,
-    /// The most open subscriptions of a connection on stdio, of a legacy session, and of a
-    /// `subscriptions/listen` over HTTP; default 1024. Each URI counts as one, and so does a
-    /// `subscriptions/listen` without URIs. Another one is answered with -32603. An HTTP endpoint
-    /// as a whole has room for 8 for each of `max_connections`. Above that, the holder with the
-    /// most subscriptions loses its newest `subscriptions/listen`, or the new one is refused.
+    /// The maximum number of open subscriptions of a connection on stdio, of a legacy session, and
+    /// of a `subscriptions/listen` over HTTP; default 1024. Each URI counts as one, and so does a
+    /// `subscriptions/listen` without URIs. A further one is answered with -32603.
+    ///
+    /// An HTTP endpoint as a whole allows 8 times `max_connections`. Above that, the holder with
+    /// the most subscriptions loses its newest `subscriptions/listen`, or the new one is refused.
     pub max_subscriptions: usize,
-    /// The most subscriptions of one holder in all its `subscriptions/listen` over HTTP; default
-    /// 32,768. A URI counts once for each 128 bytes. For holders see `max_sessions_per_holder`.
-    /// Another one is answered with -32603 and 503.
+    /// The maximum number of subscriptions of one holder in all its `subscriptions/listen` over
+    /// HTTP; default 32,768. A URI counts once for each 128 bytes. For holders see
+    /// `max_sessions_per_holder`. A further one is answered with -32603 and 503.
     pub max_subscriptions_per_holder: usize,
-    /// The most bytes of the URIs of all subscriptions that count for `max_subscriptions`; default
-    /// 1 MiB. A subscription that exceeds this is answered with -32603.
+    /// The maximum bytes of the URIs of all subscriptions that count for `max_subscriptions`;
+    /// default 1 MiB. A subscription that exceeds the limit is answered with -32603.
     pub max_subscription_bytes: usize,
-    /// The most pages of a list that a client fetches; default 1024. A longer list is an error.
+    /// The maximum number of pages of a list that a client fetches; default 1024. A longer list is
+    /// an error.
     pub max_pages: usize,
-    /// The most bytes of the items of a list that a client fetches; default 64 MiB. The last page
-    /// may exceed this. A longer list is an error.
+    /// The maximum bytes of the items of a list that a client fetches; default 64 MiB. The last
+    /// page may exceed the limit. A longer list is an error.
     pub max_list_bytes: usize,
-    /// The most times that a request may ask for input; default 10. After that a server answers a
-    /// legacy request with -32603, and a client ends the call.
+    /// The maximum number of times that a request may ask for input; default 10. After that a
+    /// server answers a legacy request with -32603, and a client ends the call.
     pub max_input_rounds: usize,
     /// The longest time that a legacy client may take to give all inputs of one round; default 5
     /// minutes. After that the request is answered with -32603. `Duration::MAX` disables the
@@ -95,8 +98,8 @@ pub struct Limits {
     /// is answered with -32603, and the handler is notified of the cancellation. `Duration::MAX`
     /// disables the timeout.
     pub handler_timeout: Duration,
-    /// The longest time that requests in flight may go on after the end of input; default 2 s. Then
-    /// they are cancelled and the connection closes.
+    /// The longest time that requests in flight may continue after the end of input; default 2 s.
+    /// Then they are cancelled and the connection closes.
     pub drain: Duration,
     /// The longest time that the head of an HTTP request may take from its first byte on; default
     /// 10 s. Then it is answered with 408.
@@ -110,29 +113,30 @@ pub struct Limits {
     /// The longest time that an HTTP connection may be open with nothing in flight; default 75 s.
     /// Then it is closed.
     pub connection_idle_timeout: Duration,
-    /// The longest time that an HTTP response may be silent; default 15 s. After that it becomes a
-    /// stream of events, if it was not one, and a comment is sent to keep the connection alive.
+    /// The longest time that an HTTP response may be silent; default 15 s. Then the response
+    /// becomes a stream of events, unless it is one already, and a comment is sent to keep the
+    /// connection alive.
     pub keep_alive: Duration,
-    /// The most HTTP connections that an adapter serves at a time; default 16,384. For another one,
-    /// the adapter ends the connection that was idle for longest, of the holder with the most; see
-    /// `max_sessions_per_holder`. If none can end, the new one waits.
+    /// The maximum number of HTTP connections that an adapter serves at a time; default 16,384. To
+    /// accept a further one, the adapter ends the longest idle connection of the holder with the
+    /// most; see `max_sessions_per_holder`. If none can end, the new one waits.
     pub max_connections: usize,
-    /// The most connections that a client over HTTP has open at a time; default 32, at least 4.
-    /// Further requests wait in the client: answers and notifications first, which have a quarter
-    /// of the connections to themselves, then calls in order. Streams that stay open take at most
-    /// half of the connections; another `subscriptions/listen` fails.
+    /// The maximum number of open connections of an HTTP client; default 32, at least 4. Further
+    /// requests are queued: answers and notifications first, for which a quarter of the connections
+    /// is reserved, then calls in order. Streams that stay open take at most half of the
+    /// connections; a further `subscriptions/listen` fails.
     pub max_client_connections: usize,
-    /// The most sessions of legacy HTTP clients; default 10,000. For another one, the endpoint ends
-    /// the session that was idle for longest, of the holder with the most; see
+    /// The maximum number of sessions of legacy HTTP clients; default 10,000. For a further one,
+    /// the endpoint ends the longest idle session of the holder with the most; see
     /// `max_sessions_per_holder`. If none can end, `initialize` is answered with 503.
     pub max_sessions: usize,
-    /// The most sessions of one holder; default 2,500. A holder is a principal, or the address that
-    /// an adapter knows (of IPv6 its first 64 bits), unless `http::Config::behind_proxy` is set.
-    /// For another one, the endpoint ends the session of the same holder that was idle for longest.
-    /// If none can end, `initialize` is answered with 503.
+    /// The maximum number of sessions of one holder; default 2,500. A holder is a principal, or the
+    /// address that an adapter passes (of IPv6 its first 64 bits), unless
+    /// `http::Config::behind_proxy` is set. For a further one, the endpoint ends the longest idle
+    /// session of the holder. If none can end, `initialize` is answered with 503.
     pub max_sessions_per_holder: usize,
-    /// The most `initialize` requests of a holder at once; default 1,000. After that one more is
-    /// allowed per `initialize_interval`. Other ones are answered with 503.
+    /// The maximum number of `initialize` requests of a holder at once; default 1,000. After that
+    /// one more is allowed per `initialize_interval`. Others are answered with 503.
     pub max_initialize_burst: usize,
     /// The time after which a holder may send another `initialize`, once it has sent
     /// `max_initialize_burst` of them; default 10 ms, which is 100 per second.
@@ -143,13 +147,13 @@ pub struct Limits {
     /// The longest time between the answer to `initialize` and the client's next request; default
     /// 60 s. After that its session ends.
     pub session_init_timeout: Duration,
-    /// The most events of a stream that are kept for a client that is not connected or reconnects;
-    /// default 256. Above this the oldest notifications are dropped, then the oldest requests to
-    /// the client, but never an answer.
+    /// The maximum number of events of a stream that are kept for a client that is disconnected or
+    /// reconnects; default 256. Above the limit, the oldest notifications are dropped, then the
+    /// oldest requests to the client, but never an answer.
     pub max_replay_events: usize,
-    /// The most bytes of the events that are kept on all streams of a session; default 1 MiB. Above
-    /// this events are dropped in the same order. A longer answer is sent to a connected client,
-    /// but not kept for a client that reconnects: it gets -32603.
+    /// The maximum bytes of the events that are kept on all streams of a session; default 1 MiB.
+    /// Above the limit, events are dropped in the same order. A longer answer is sent to a
+    /// connected client, but not kept: a client that reconnects gets -32603.
     pub max_replay_bytes: usize,
     /// The time for which the events of a complete stream are kept; default 60 s.
     pub replay_timeout: Duration,
@@ -205,7 +209,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The most subscriptions of all `subscriptions/listen` of an HTTP endpoint.
+    /// The maximum number of subscriptions of all `subscriptions/listen` of an HTTP endpoint.
     pub(crate) fn max_endpoint_subscriptions(&self) -> usize {
         self.max_connections.saturating_mul(8).max(self.max_subscriptions)
     }

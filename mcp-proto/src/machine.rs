@@ -1,8 +1,8 @@
 //! Common interface of the machines on a transport, for drivers, simulation and replay.
 //!
-//! A machine of messages (`server::Server`, `client::Client`) has the verbs for its application. A
-//! binding carries the messages on a transport, and gives access to these verbs by [`Binding`]. So
-//! each verb is written only once, in the machine.
+//! A message machine (`server::Server`, `client::Client`) has the methods for its application. A
+//! binding carries the messages on a transport, and gives access to these methods by [`Binding`].
+//! So each method is written only once, in the machine.
 
 use bytes::Bytes;
 
@@ -51,7 +51,7 @@ pub trait Machine {
     fn wants_read(&self) -> bool;
 }
 
-/// A machine of messages, bound to a transport.
+/// A message machine that is bound to a transport.
 ///
 /// ```
 /// use mcp_proto::client::{CallOptions, Client, Config};
@@ -76,7 +76,7 @@ pub trait Binding {
     /// Runs a command on the machine, at `now`. The binding transports the resulting messages; take
     /// its actions afterwards, as after every input.
     ///
-    /// `command` is for the verbs of an application. Only the binding passes inputs of the peer and
-    /// actions.
+    /// `command` is for the methods of an application. Only the binding passes inputs of the peer
+    /// and takes actions.
     fn with<T>(&mut self, now: Instant, command: impl FnOnce(&mut Self::Machine) -> T) -> T;
 }

@@ -11,10 +11,10 @@ use crate::limits::Limits;
 use crate::message::{Member, Params, ProgressToken};
 use crate::types::LoggingLevel;
 
-/// The key of `_meta` under which a server names itself.
+/// The key of `_meta` for the `Implementation` of a server.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The key of `_meta` under which a message names its subscription.
+/// The key of `_meta` for the subscription of a message.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The per-request fields besides the version that only modern clients send.
@@ -66,7 +66,7 @@ impl RequestMeta {
     }
 }
 
-/// The envelope error for a request without the keys that a modern one must carry.
+/// The envelope error for a modern request that lacks required keys.
 pub(crate) fn missing(params: &Params) -> ProtocolError {
     ProtocolError::MissingMeta {
         protocol_version: params.raw(Member::MetaProtocolVersion).is_none(),

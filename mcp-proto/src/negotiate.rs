@@ -5,7 +5,7 @@
 //! is distinguished from a legacy request. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
-//! Its enums are exhaustive on purpose, so that a new value breaks code that matches on them.
+//! The enums are exhaustive on purpose, so that a new value breaks code that matches on them.
 //!
 //! Two messages fix the era of a connection: an `initialize` that was answered with a result makes
 //! it legacy, and a modern request that was served makes it modern. `server/discover` and refused
@@ -30,9 +30,9 @@ pub enum Opened {
     Legacy,
     /// With `initialize`, at the only revision with batches.
     LegacyWithBatches,
-    /// One HTTP request, which itself shows its era.
+    /// One HTTP request, whose content decides its era.
     Exchange,
-    /// The same, with a header that names a modern revision.
+    /// One HTTP request, with a header that names a modern revision.
     ModernExchange,
 }
 
@@ -72,7 +72,7 @@ pub enum Route {
     Modern,
     /// The message is handled by the rules of the legacy era.
     Legacy,
-    /// The message is dropped. A notification has no answer, and a response answers nothing here.
+    /// The message is dropped. A notification has no answer, and the response matches no request.
     Drop,
     /// The message is answered with an error.
     Reject(Refusal),
@@ -210,7 +210,7 @@ const fn case(opened: Opened, policy: EraPolicy, kind: Kind, claim: Claim) -> us
 #[expect(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
-    reason = "it runs when this is compiled, and fails then"
+    reason = "it runs at compile time, and a panic fails the build"
 )]
 const fn index() -> [u8; CASES] {
     assert!(TABLE.rows.len() < u8::MAX as usize);
@@ -242,7 +242,7 @@ const fn index() -> [u8; CASES] {
     index
 }
 
-/// The row that decides about a message. `None` never happens; a test walks every combination.
+/// The row that decides about a message. Never `None`: a test walks every combination.
 pub fn classify(
     opened: Opened,
     policy: EraPolicy,
@@ -274,8 +274,8 @@ pub fn modern_version(claim: &str, policy: EraPolicy) -> Result<ProtocolVersion,
 /// `supportedVersions` of `server/discover`, and in `supported` of error -32022.
 ///
 /// The legacy revisions are included if the server supports them: "it MUST respond with an
-/// `UnsupportedProtocolVersionError` listing the versions it does support". Otherwise a client that
-/// knows legacy revisions and a later modern one would find no common version.
+/// `UnsupportedProtocolVersionError` listing the versions it does support". Otherwise a client with
+/// legacy revisions and a later modern one would find no common version.
 pub(crate) fn listed(policy: EraPolicy) -> &'static [&'static str] {
     match policy {
         EraPolicy::Auto | EraPolicy::LegacyOnly => BOTH_ERAS,
@@ -283,7 +283,7 @@ pub(crate) fn listed(policy: EraPolicy) -> &'static [&'static str] {
     }
 }
 
-/// The error -32022 for `requested`, which it quotes as far as that could be a version.
+/// The error -32022 for `requested`, which is shortened to 100 characters.
 ///
 /// A legacy revision that the server supports is opened with `initialize`. If a client has claimed
 /// a legacy revision in `_meta`, listing that revision would make the client repeat the same

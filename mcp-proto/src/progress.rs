@@ -12,7 +12,8 @@ use crate::message::ProgressToken;
 /// [Specification: Progress](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress)
 #[derive(Clone, PartialEq, Debug)]
 pub struct Progress {
-    /// In units of the handler's choice; must increase with every notification of a request.
+    /// The progress, in units of the handler's choice; it must increase with every notification of
+    /// a request.
     pub progress: f64,
     /// The value that means done, if it is known.
     pub total: Option<f64>,
@@ -57,7 +58,7 @@ impl Progress {
 
 /// A number that progress can have: any of the primitive integers and floats.
 ///
-/// JSON has one type of number, and most readers hold it as an `f64`. Integers up to 2⁵³ are exact;
+/// JSON has one type of number, which most parsers read as an `f64`. Integers up to 2⁵³ are exact;
 /// greater ones become the nearest `f64`.
 pub trait ProgressValue: sealed::Sealed {
     /// The same number, or the nearest one.
@@ -65,7 +66,7 @@ pub trait ProgressValue: sealed::Sealed {
 }
 
 mod sealed {
-    #[expect(unnameable_types, reason = "which is what seals the trait")]
+    #[expect(unnameable_types, reason = "this seals the trait")]
     pub trait Sealed {}
 }
 

@@ -8,11 +8,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The scope that asks for a refresh token.
+/// The scope that requests a refresh token.
 #[cfg(feature = "auth")]
 pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
-/// The most scopes of a set, and the most bytes of a scope; the rest are ignored.
+/// The maximum number of scopes of a set, and of bytes of a scope; the rest are ignored.
 const MAX_SCOPES: usize = 256;
 const MAX_SCOPE_BYTES: usize = 256;
 
@@ -38,7 +38,7 @@ impl Scopes {
         Self(Vec::new())
     }
 
-    /// Reads scopes with blanks between them.
+    /// Reads scopes separated by spaces.
     pub fn words(text: &str) -> Self {
         text.split([' ', '\t', '\r', '\n']).collect()
     }
@@ -84,7 +84,7 @@ impl Scopes {
         self.0.is_empty()
     }
 
-    /// The value of the parameter `scope`: all, with blanks between them.
+    /// The value of the parameter `scope`: all, separated by spaces.
     pub fn to_param(&self) -> String {
         self.0.join(" ")
     }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_characters_of_scopes_get_in() {
+    fn invalid_scopes_are_dropped() {
         let set: Scopes =
             ["a", "", "b c", "d\"e", "f\\g", "h\r\ni", "ä", "a"].into_iter().collect();
         assert_eq!(set.to_param(), "a");

@@ -110,19 +110,19 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn it_is_a_map_in_whatever_order_things_come() {
-        let mut row = SeqMap::default();
+    fn entries_are_ordered_by_number() {
+        let mut map = SeqMap::default();
         for number in [3, 1, 7, 5, 9] {
-            row.insert(number, number * 10);
+            map.insert(number, number * 10);
         }
-        row.insert(5, 55);
-        assert_eq!(row.remove(3), Some(30));
-        assert_eq!(row.remove(4), None);
-        assert_eq!((row.get(7), row.get(8)), (Some(&70), None));
-        if let Some(value) = row.get_mut(9) {
+        map.insert(5, 55);
+        assert_eq!(map.remove(3), Some(30));
+        assert_eq!(map.remove(4), None);
+        assert_eq!((map.get(7), map.get(8)), (Some(&70), None));
+        if let Some(value) = map.get_mut(9) {
             *value = 99;
         }
-        assert_eq!(row.iter().collect::<Vec<_>>(), [(1, &10), (5, &55), (7, &70), (9, &99)]);
-        assert_eq!(row.len(), 4);
+        assert_eq!(map.iter().collect::<Vec<_>>(), [(1, &10), (5, &55), (7, &70), (9, &99)]);
+        assert_eq!(map.len(), 4);
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Tokio {
     pub(crate) epoch: Epoch,
 }
 
-/// The time of tokio at which the time of a server or a client begins.
+/// The tokio time at which the clock of a server or a client starts.
 #[derive(Clone, Copy)]
 pub(crate) struct Epoch(time::Instant);
 
@@ -49,7 +49,7 @@ impl Epoch {
 }
 
 impl Tokio {
-    /// The current runtime; its time begins with this call.
+    /// The current runtime; its clock starts with this call.
     ///
     /// # Panics
     ///
@@ -108,7 +108,7 @@ impl Runtime for Tokio {
     }
 }
 
-/// A timer for the deadlines of one machine after the other.
+/// A timer that is reused for the deadlines of one machine after the other.
 pub(crate) struct Timer {
     epoch: Epoch,
     sleep: Pin<Box<Sleep>>,
@@ -135,7 +135,7 @@ impl Clock for Timer {
     }
 }
 
-/// A stream of tokio's traits as one of `mcp-service`, such as for `BridgeTarget::stream`.
+/// A stream of tokio's traits as a stream of `mcp-service`, such as for `BridgeTarget::stream`.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "it is a wrapper")]
 pub struct Stream<T>(pub T);
@@ -149,11 +149,11 @@ impl Stream<TcpStream> {
 
 impl<T: AsyncRead + Unpin> Reader for Stream<T> {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        // On the stack, so that a connection that waits needs no memory for it.
+        // On the stack, so that an idle connection needs no buffer.
         let mut input = [const { MaybeUninit::uninit() }; CHUNK];
         let mut buffer = ReadBuf::uninit(&mut input);
         ready!(Pin::new(&mut self.0).poll_read(context, &mut buffer))?;
-        // A copy, so that a short message in flight does not hold on to a long buffer.
+        // A copy, so that a short message in flight does not keep a long buffer alive.
         Poll::Ready(Ok(Bytes::copy_from_slice(buffer.filled())))
     }
 }
@@ -180,8 +180,8 @@ impl Socket for Stream<TcpStream> {
 #[cfg(unix)]
 impl Socket for Stream<tokio::net::UnixStream> {}
 
-/// A child process. Dropped, it stays a zombie until a runtime with its drivers enabled goes to sleep
-/// again; if none ever does, until this process ends.
+/// A child process. After a drop it stays a zombie until a runtime with enabled drivers parks
+/// again, or else until this process ends.
 pub(crate) struct Child(tokio::process::Child);
 
 impl runtime::Child for Child {
@@ -213,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    /// It outlives what is dropped by a test, as it does in a program.
+    /// Outlives the values that a test drops, as in a program.
     static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| {
         Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
     });

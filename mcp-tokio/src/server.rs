@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use crate::runtime::{Stream, Tokio};
 use crate::signals::stop;
 
-/// Connections that the system accepts while the server does not; the standard library has 128.
+/// The length of the queue of connections to accept; the standard library has 128.
 const BACKLOG: i32 = 1024;
 
 /// Serves the peer at the other end of a stream until it ends.
@@ -22,7 +22,7 @@ const BACKLOG: i32 = 1024;
 /// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
 /// A peer that stops reading ends the connection without an error.
 ///
-/// Fails with what `reader` or `writer` failed with.
+/// Fails with the error of `reader` or `writer`.
 pub async fn serve(
     catalog: impl Into<Catalog>,
     config: Config,
@@ -36,16 +36,16 @@ pub async fn serve(
 /// Serves the client that started this process, over standard input and output.
 ///
 /// Returns when the input ends, or on SIGINT or SIGTERM, once requests in flight are answered or
-/// `Limits::drain` (2 s) has passed; what is not answered by then never is. From the first call on
-/// the two signals are this function's for as long as the process lives. The specification's page:
+/// `Limits::drain` (2 s) has passed. Requests without an answer by then get none. The first call
+/// takes over the two signals for the rest of the process. The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
 ///
-/// Fails with what reading or writing failed with; a client that is gone is no failure.
+/// Fails with the error of reading or writing; a client that is gone is no failure.
 pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
     serve_stdio_with(catalog, Config::default()).await
 }
 
-/// [`serve_stdio`] with other than the default settings.
+/// [`serve_stdio`] with settings of your choice.
 ///
 /// ```no_run
 /// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
@@ -64,7 +64,7 @@ pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io
 /// Serves legacy and modern clients that connect to `listener`, until SIGINT or SIGTERM; see
 /// [`serve_http_until`].
 ///
-/// Fails if the signals cannot be waited for.
+/// Fails if the process cannot listen for the signals.
 pub async fn serve_http(
     listener: TcpListener,
     catalog: impl Into<Catalog>,
@@ -73,8 +73,9 @@ pub async fn serve_http(
     serve_http_until(listener, catalog, config, stop()?).await
 }
 
-/// Serves legacy and modern clients that connect to `listener`, until `stop` completes; see
-/// [`runtime::serve_http`] for the end, and for a server that is full.
+/// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
+/// [`runtime::serve_http`] describes how the server stops, and how it refuses clients when it is
+/// full.
 ///
 /// ```no_run
 /// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
@@ -91,15 +92,14 @@ pub async fn serve_http_until(
     config: http::Config,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    // It is a hint: a system that refuses it keeps the backlog that the listener has.
+    // A hint: a system that rejects it keeps the backlog of the listener.
     let _ = SockRef::from(&listener).listen(BACKLOG);
     runtime::serve_http(&Tokio::current(), listener, catalog, config, stop).await;
     Ok(())
 }
 
-/// Returns a bridge to a server, for clients of any era: serve its
-/// [`catalog`](crate::Bridge::catalog). The connections to the server are tasks of the current runtime. See
-/// [`runtime::bridge`].
+/// A bridge to a server, for clients of any era: serve its [`catalog`](crate::Bridge::catalog). Its
+/// connections to the server are tasks of the current runtime. See [`runtime::bridge`].
 pub fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
     runtime::bridge(&Tokio::current(), target, config)
 }

@@ -5,8 +5,8 @@ use std::io;
 
 /// Completes on SIGINT or SIGTERM; from this call on neither ends the process.
 ///
-/// The signals are awaited in a task of their own: this future is polled on every round, and a look
-/// at a task costs less than one at two signals.
+/// The signals are awaited in a separate task: this future is polled often, and polling a task
+/// costs less than polling two signals.
 #[cfg(unix)]
 pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};

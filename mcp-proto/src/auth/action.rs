@@ -20,7 +20,6 @@ pub enum AuthAction {
     Fetch(Fetch),
     /// Read the stored record of a key. Answer with
     /// [`handle_loaded`](super::Authorizer::handle_loaded).
-    /// [`handle_loaded`](super::Authorizer::handle_loaded).
     Load {
         /// The number of the request.
         id: RecordId,
@@ -46,7 +45,6 @@ pub enum AuthAction {
     },
     /// Listen for a redirect. Answer with
     /// [`handle_listening`](super::Authorizer::handle_listening).
-    /// [`handle_listening`](super::Authorizer::handle_listening).
     Listen {
         /// The configured redirect URI.
         redirect_uri: String,
@@ -57,8 +55,6 @@ pub enum AuthAction {
     StopListening,
     /// Show a page to a person. Answer with [`handle_redirect`](super::Authorizer::handle_redirect)
     /// or [`handle_refused_consent`](super::Authorizer::handle_refused_consent).
-    /// [`handle_redirect`](super::Authorizer::handle_redirect) or
-    /// [`handle_refused_consent`](super::Authorizer::handle_refused_consent).
     Consent(ConsentPage),
     /// Sign bytes with ES256: ECDSA with P-256 and SHA-256. Answer with
     /// [`handle_signed`](super::Authorizer::handle_signed).
@@ -94,7 +90,7 @@ pub struct Fetch {
     pub method: &'static str,
     /// The URL.
     pub url: Url,
-    /// Fields of the head.
+    /// Header fields.
     pub fields: Vec<(&'static str, Secret)>,
     /// The body; empty for a GET.
     pub body: Secret,
@@ -118,7 +114,7 @@ pub struct ConsentPage {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AuthState {
-    /// There are tokens, or the authorizer knows that it has none.
+    /// There are tokens, or the store has none.
     Ready {
         /// The reason why the tokens could not be stored, if storing failed.
         unsaved: Option<String>,
@@ -203,7 +199,7 @@ pub struct FetchAnswer<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FetchId(pub(super) u64);
 
-/// The number of a question to the store.
+/// The number of a request to the store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct RecordId(pub(super) u64);
 
@@ -211,7 +207,7 @@ pub struct RecordId(pub(super) u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SignId(pub(super) u64);
 
-/// The number of a question for a subject.
+/// The number of a request for a subject's token.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SubjectId(pub(super) u64);
 

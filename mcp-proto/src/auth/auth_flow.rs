@@ -5,13 +5,13 @@
 //!
 //! | state | waits for | next |
 //! |---|---|---|
-//! | `Idle` | a wish | `Reading`, `Refreshing`, `SigningIn` |
-//! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they are of no use |
+//! | `Idle` | a request | `Reading`, `Refreshing`, `SigningIn` |
+//! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they cannot be used |
 //! | `Discovering` | metadata, 10 s for each document | `Refreshing` or `SigningIn` |
 //! | `Refreshing` | the states of [`TokenRefresh`] | `Storing`; `SigningIn` or `Discovering` if refused |
 //! | `SigningIn` | the states of [`SignIn`] | `Storing` |
 //! | `Granting` | the states of [`ServiceGrant`] | `Storing` |
-//! | `Storing` | tokens that are stored, at most 10 s | `Idle` |
+//! | `Storing` | the store, at most 10 s | `Idle` |
 //!
 //! A failure in any state leads to `Idle`.
 
@@ -21,11 +21,11 @@ use alloc::string::String;
 use super::action::{AuthState, FetchAnswer, FetchId, RecordId, TokenId};
 use super::binding::{self, BindingStep, ChallengeSchemes};
 use super::config::Config;
+use super::current_tokens::{CurrentTokens, TokenSource, expires_at};
 use super::discovery::{Discovered, Discovery, Site};
 use super::error::{AuthError, shown};
-use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::ClientOrigin;
-use super::held::{HeldTokens, TokenSource, expires_at};
 use super::nonces::Nonces;
 use super::outbox::AuthOutbox;
 use super::record::ServerRecord;
@@ -33,7 +33,7 @@ use super::refresh::{RefreshOutcome, TokenRefresh};
 use super::scopes::Scopes;
 use super::secret::Secret;
 use super::service_grant::{ServiceGrant, ServiceOutcome};
-use super::sign_in::{SignIn, SignedIn, Visit};
+use super::sign_in::{SignIn, SignedIn, TokenGoal};
 use crate::time::{Duration, Instant};
 
 /// The flow, its settings, and the tokens of the last flow.
@@ -42,7 +42,7 @@ pub(super) struct AuthFlow {
     pub(super) config: Config,
     pub(super) outbox: AuthOutbox,
     step: AuthStep,
-    pub(super) tokens: Option<HeldTokens>,
+    pub(super) tokens: Option<CurrentTokens>,
     /// The server from the last discovery.
     pub(super) site: Option<Site>,
     /// The last known text in the store; `None` until the store was read.
@@ -104,7 +104,7 @@ impl AuthFlow {
         matches!(self.step, AuthStep::Idle)
     }
 
-    /// True if a server or a person is being asked, which may take minutes.
+    /// True if an answer of a server or a person is pending, which may take minutes.
     pub(super) fn is_asking(&self) -> bool {
         matches!(self.step, AuthStep::Discovering { .. } | AuthStep::SigningIn(_))
     }
@@ -136,7 +136,7 @@ impl AuthFlow {
     /// Begins a flow with a refresh, before any discovery.
     pub(super) fn refresh(&mut self, now: Instant) {
         self.outbox.begin_flow();
-        let refresh = TokenRefresh::start(&mut self.around(now).0);
+        let refresh = TokenRefresh::start(&mut self.context(now).0);
         self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::default(), site: None };
     }
 
@@ -200,9 +200,9 @@ impl AuthFlow {
                 self.handle_metadata(now, discovery, goal, None)
             }
             (AuthStep::Refreshing { refresh, goal, site }, event) => {
-                let (mut around, tokens) = self.around(now);
+                let (mut context, tokens) = self.context(now);
                 let Some(tokens) = tokens else { return self.discover(now, goal) };
-                match refresh.handle(event, tokens, &mut around)? {
+                match refresh.handle(event, tokens, &mut context)? {
                     StepProgress::Wait(refresh) => Ok(AuthStep::Refreshing { refresh, goal, site }),
                     StepProgress::Done(refreshed) => {
                         self.handle_refreshed(now, refreshed, goal, site)
@@ -210,13 +210,13 @@ impl AuthFlow {
                 }
             }
             (AuthStep::SigningIn(sign_in), event) => {
-                match sign_in.handle(event, &mut self.around(now).0)? {
+                match sign_in.handle(event, &mut self.context(now).0)? {
                     StepProgress::Wait(sign_in) => Ok(AuthStep::SigningIn(sign_in)),
                     StepProgress::Done(signed_in) => Ok(self.handle_signed_in(now, signed_in)),
                 }
             }
             (AuthStep::Granting(grant), event) => {
-                match grant.handle(event, &mut self.around(now).0)? {
+                match grant.handle(event, &mut self.context(now).0)? {
                     StepProgress::Wait(grant) => Ok(AuthStep::Granting(grant)),
                     StepProgress::Done(outcome) => Ok(self.handle_granted(now, outcome)),
                 }
@@ -242,14 +242,14 @@ impl AuthFlow {
         goal: Option<AuthGoal>,
         text: Option<&str>,
     ) -> Result<AuthStep, AuthError> {
-        let record = self.around(now).0.read_newer(text);
+        let record = self.context(now).0.read_newer(text);
         self.stored = Some(Secret::new(text.unwrap_or_default()));
         let own = self.tokens.as_ref().map(|tokens| &tokens.record.access_token);
         let other = record.filter(|record| Some(&record.access_token) != own);
         let may_adopt = goal.as_ref().is_none_or(|goal| goal.renews);
         match (other.filter(|_| may_adopt), goal) {
             (Some(record), _) => {
-                self.hold_tokens(now, TokenSource::Store, record);
+                self.set_tokens(now, TokenSource::Store, record);
                 Ok(self.finish(None))
             }
             (None, Some(goal)) => self.discover(now, goal),
@@ -270,9 +270,9 @@ impl AuthFlow {
         goal: AuthGoal,
         answer: Option<&FetchAnswer<'_>>,
     ) -> Result<AuthStep, AuthError> {
-        let held = self.tokens.as_ref().map(|tokens| tokens.record.issuer.as_str());
+        let current_issuer = self.tokens.as_ref().map(|tokens| tokens.record.issuer.as_str());
         let decisions = &mut self.outbox.decisions;
-        match discovery.handle_answer(&self.config, answer, held, decisions)? {
+        match discovery.handle_answer(&self.config, answer, current_issuer, decisions)? {
             Discovered::Ask(discovery) => {
                 let fetch = self.outbox.get(now, discovery.url(), &self.config.policy)?;
                 Ok(AuthStep::Discovering { fetch, discovery, goal })
@@ -297,7 +297,7 @@ impl AuthFlow {
             tokens.record.resource.clone_from(&site.resource);
             tokens.record.proof_key = proof_key;
             if goal.renews && tokens.record.refresh_token.is_some() {
-                let refresh = TokenRefresh::start(&mut self.around(now).0);
+                let refresh = TokenRefresh::start(&mut self.context(now).0);
                 return Ok(AuthStep::Refreshing { refresh, goal, site: Some(site) });
             }
         }
@@ -329,20 +329,20 @@ impl AuthFlow {
         site: Site,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
-        let held = self.tokens.as_ref().map(|tokens| &tokens.record);
-        let visit = Visit {
+        let current = self.tokens.as_ref().map(|tokens| &tokens.record);
+        let token_goal = TokenGoal {
             site,
             challenged: goal.challenged,
-            asked: held.map(|record| record.asked.clone()).unwrap_or_default(),
-            held: held.map(|record| record.access_token.clone()),
+            asked: current.map(|record| record.asked.clone()).unwrap_or_default(),
+            current_token: current.map(|record| record.access_token.clone()),
             reregisters: goal.reregisters,
             omits_offline: false,
         };
-        let mut around = self.around(now).0;
-        if visit.site.grant.is_of_service() {
-            return ServiceGrant::start(visit, &mut around).map(AuthStep::Granting);
+        let mut context = self.context(now).0;
+        if token_goal.site.grant.is_of_service() {
+            return ServiceGrant::start(token_goal, &mut context).map(AuthStep::Granting);
         }
-        SignIn::start(visit, &mut around).map(AuthStep::SigningIn)
+        SignIn::start(token_goal, &mut context).map(AuthStep::SigningIn)
     }
 
     fn handle_refreshed(
@@ -358,10 +358,10 @@ impl AuthFlow {
         match refreshed {
             RefreshOutcome::Token(token) => {
                 let record = tokens.refreshed(token, unix);
-                Ok(self.keep_tokens(now, TokenSource::Refresh, record))
+                Ok(self.store_tokens(now, TokenSource::Refresh, record))
             }
             RefreshOutcome::Adopt(record) => {
-                self.hold_tokens(now, TokenSource::Store, record);
+                self.set_tokens(now, TokenSource::Store, record);
                 Ok(self.finish(None))
             }
             RefreshOutcome::Keep => {
@@ -369,7 +369,7 @@ impl AuthFlow {
                 Ok(self.finish(None))
             }
             RefreshOutcome::Later => {
-                tokens.rest(now);
+                tokens.schedule_retry(now);
                 if tokens.is_valid(now) {
                     return Ok(self.finish(None));
                 }
@@ -390,7 +390,7 @@ impl AuthFlow {
         match outcome {
             ServiceOutcome::SignedIn(signed_in) => self.handle_signed_in(now, *signed_in),
             ServiceOutcome::Adopt(record) => {
-                self.hold_tokens(now, TokenSource::Store, *record);
+                self.set_tokens(now, TokenSource::Store, *record);
                 self.finish(None)
             }
         }
@@ -410,20 +410,25 @@ impl AuthFlow {
             client,
             is_dynamic: origin == ClientOrigin::Dynamic,
         };
-        self.keep_tokens(now, TokenSource::Authorization, record)
+        self.store_tokens(now, TokenSource::Authorization, record)
     }
 
     /// Stores the tokens before their first use.
-    fn keep_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) -> AuthStep {
+    fn store_tokens(
+        &mut self,
+        now: Instant,
+        source: TokenSource,
+        record: ServerRecord,
+    ) -> AuthStep {
         let text = record.write(self.stored.as_ref().map(Secret::expose));
-        self.hold_tokens(now, source, record);
+        self.set_tokens(now, source, record);
         let write = self.outbox.keep(now, self.config.server_key(), text.clone());
         AuthStep::Storing { write, text }
     }
 
-    fn hold_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) {
+    fn set_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) {
         let (id, unix) = (TokenId(self.outbox.next_id()), self.unix(now));
-        self.tokens = Some(HeldTokens::new(id, source, record, now, unix));
+        self.tokens = Some(CurrentTokens::new(id, source, record, now, unix));
     }
 
     /// The current time since the Unix epoch, extrapolated from the last setting.
@@ -431,11 +436,11 @@ impl AuthFlow {
         self.clock.unix.saturating_add(now.duration_since(self.clock.at))
     }
 
-    /// The surroundings of a step, and the current tokens.
-    pub(super) fn around(&mut self, now: Instant) -> (Surroundings<'_>, Option<&HeldTokens>) {
+    /// The context of a step, and the current tokens.
+    pub(super) fn context(&mut self, now: Instant) -> (StepContext<'_>, Option<&CurrentTokens>) {
         let unix = self.unix(now);
         let Self { config, outbox, tokens, nonces, stored, .. } = self;
         let stored = stored.as_ref();
-        (Surroundings { now, unix, config, outbox, nonces, stored }, tokens.as_ref())
+        (StepContext { now, unix, config, outbox, nonces, stored }, tokens.as_ref())
     }
 }

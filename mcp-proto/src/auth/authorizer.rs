@@ -1,4 +1,4 @@
-//! The authorizer: its verbs, and its reaction to refusals.
+//! The authorizer: its methods, and its reaction to refusals.
 //!
 //! In: inputs of the driver, refusals of the server. Out: actions, and the credentials of a
 //! request. [`AuthFlow`] has the states; one flow at a time serves all requests that need a token.
@@ -13,10 +13,10 @@ use super::action::{
 use super::auth_flow::{AuthFlow, AuthGoal};
 use super::binding::ChallengeSchemes;
 use super::config::Config;
+use super::current_tokens::{CurrentTokens, TokenSource};
 use super::decisions::AuthDecision;
 use super::error::{AuthError, visible};
 use super::event::AuthEvent;
-use super::held::{HeldTokens, TokenSource};
 use super::proofs::{ProofProgress, Proofs};
 use super::refusal::{self, RefusalChallenge, RefusalStatus, RefusalStep, SentToken};
 use super::scopes::Scopes;
@@ -26,7 +26,7 @@ use crate::challenge::Unauthorized;
 use crate::time::{Duration, Instant};
 use crate::url::Url;
 
-/// The most attempts of one request, including the first.
+/// The maximum number of attempts of one request, including the first.
 const MAX_TRIES: u8 = 4;
 
 /// An OAuth client for one server. See the [module](super).
@@ -198,8 +198,8 @@ impl Authorizer {
             return Access::Wait;
         }
         let site = self.flow.site.as_ref();
-        let asks_nobody = site.is_some_and(|site| site.grant.is_of_service());
-        if is_idle && asks_nobody && tokens.is_spent(now) {
+        let is_service = site.is_some_and(|site| site.grant.is_of_service());
+        if is_idle && is_service && tokens.is_spent(now) {
             self.flow.read(now, Some(AuthGoal { renews: true, ..AuthGoal::default() }));
             return Access::Wait;
         }
@@ -214,21 +214,21 @@ impl Authorizer {
 
     /// The current token, with a proof if it is bound to a key.
     fn credentials(&mut self, now: Instant, method: &str, url: &Url) -> Access {
-        let (mut around, tokens) = self.flow.around(now);
-        let Some(HeldTokens { id, record, .. }) = tokens else { return Access::None };
+        let (mut context, tokens) = self.flow.context(now);
+        let Some(CurrentTokens { id, record, .. }) = tokens else { return Access::None };
         let (token, access_token) = (*id, &record.access_token);
         let is_bound = record.proof_key.is_some();
         let scheme = if is_bound { "DPoP" } else { "Bearer" };
         let value = alloc::format!("{scheme} {}", access_token.expose());
         let mut proof = None;
         if is_bound {
-            proof = self.proofs.take(method, url, (token, access_token), &mut around);
+            proof = self.proofs.take(method, url, (token, access_token), &mut context);
             if proof.is_none() {
                 return Access::Wait;
             }
         }
         if let Some(tokens) = &mut self.flow.tokens {
-            tokens.give();
+            tokens.mark_used();
         }
         Access::Ready(Credentials { token, authorization: Secret::new(value), proof })
     }
@@ -270,7 +270,7 @@ impl Authorizer {
         self.flow.outbox.deadline().into_iter().chain(self.proofs.deadline()).min()
     }
 
-    /// The last 64 rows of tables that were taken.
+    /// The last 64 table rows that decided.
     pub fn decisions(&self) -> impl Iterator<Item = AuthDecision> {
         self.flow.outbox.decisions.iter()
     }

@@ -152,7 +152,7 @@ impl Config {
         self
     }
 
-    /// Sets scopes that are always requested, separated by blanks.
+    /// Sets scopes that are always requested, separated by spaces.
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);
         self
@@ -177,8 +177,8 @@ impl Config {
         self
     }
 
-    /// Leaves out the parameter `resource`, for issuers that refuse it. The specification says that
-    /// clients MUST send it.
+    /// Omits the parameter `resource`, for issuers that reject it. By the specification, clients
+    /// MUST send it.
     pub fn omits_resource(mut self) -> Self {
         self.omits_resource = true;
         self
@@ -281,7 +281,7 @@ impl Config {
         alloc::format!("client:{issuer} {}", self.redirect_uri)
     }
 
-    /// Finds out whether clients are configured, for this issuer or for others.
+    /// Returns whether clients are configured, for this issuer or for others.
     pub(super) fn preset(&self, issuer: &str) -> Preset {
         if self.clients.is_empty() {
             Preset::Absent
@@ -351,9 +351,9 @@ impl Config {
     pub(super) fn choose_issuer<'a>(
         &self,
         offered: &'a [String],
-        held: Option<&str>,
+        current: Option<&str>,
     ) -> Option<&'a str> {
-        let own = offered.iter().find(|issuer| Some(issuer.as_str()) == held);
+        let own = offered.iter().find(|issuer| Some(issuer.as_str()) == current);
         let preset = || offered.iter().find(|issuer| self.preset(issuer) == Preset::Own);
         own.or_else(preset).or(offered.first()).map(String::as_str)
     }
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_of_loopback_redirects_do_not_count() {
+    fn ports_of_loopback_redirects_are_ignored() {
         for (own, other, same) in [
             ("http://127.0.0.1/callback", "http://127.0.0.1:49152/callback", true),
             ("http://127.0.0.1/callback", "http://localhost:49152/callback", false),

@@ -1,4 +1,4 @@
-//! Log of the table rows that were taken.
+//! Log of the table rows that decided.
 //!
 //! In: the name of a table and of a row. Out: the last 64 rows, for tests and for diagnosis.
 
@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 
 const MAX_DECISIONS: usize = 64;
 
-/// A row that was taken.
+/// A row that decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuthDecision {
     /// The table: `refusal`, `flow`, `registration`, `binding`, `iss` or `granted`.
@@ -15,7 +15,7 @@ pub struct AuthDecision {
     pub row: &'static str,
 }
 
-/// The rows that were taken.
+/// The rows that decided.
 #[derive(Debug, Default)]
 pub(super) struct Decisions(VecDeque<AuthDecision>);
 

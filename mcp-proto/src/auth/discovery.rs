@@ -3,13 +3,13 @@
 //! In: answers to requests for metadata, one after the other. Out: the next URL to request, a
 //! [`Site`], or an error. [`flow::TABLE`] decides about the next step.
 //!
-//! | state | data | left by |
+//! | state | data | ends with |
 //! |---|---|---|
-//! | a question about the server | the place, the places to come | its answer |
-//! | a question about the issuer | the same, and the [`IssuerTarget`] that the server has named | its answer |
+//! | a request for metadata of the server | its URL, the next URLs | the answer |
+//! | a request for metadata of the issuer | the same, and the [`IssuerTarget`] of the server | the answer |
 //!
-//! Up to three redirects of a request are followed. Each is checked, and none leads from `https` to
-//! `http`.
+//! A request follows at most three redirects. Each redirect is checked, and none leads from `https`
+//! to `http`.
 //!
 //! [Specification: Authorization Server
 //! Discovery](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-server-discovery)
@@ -31,7 +31,7 @@ use super::metadata::{
 use super::scopes::Scopes;
 use crate::url::{Scheme, Url};
 
-/// The most redirects that are followed for one request.
+/// The maximum number of redirects that are followed for one request.
 const MAX_REDIRECTS: u8 = 3;
 
 /// A discovered server.
@@ -57,7 +57,7 @@ pub(super) struct Discovery {
     /// The URLs that may be requested next.
     places: VecDeque<Url>,
     target: Option<IssuerTarget>,
-    /// True if an earlier place was unavailable.
+    /// True if an earlier URL was unavailable.
     was_unavailable: bool,
     /// True if an earlier document did not list `S256`.
     lacked_pkce: bool,
@@ -114,13 +114,13 @@ impl Discovery {
         &self.url
     }
 
-    /// Continues with an answer; `None` if there is no answer. `held` is the issuer of the current
-    /// tokens.
+    /// Continues with an answer; `None` if there is no answer. `current_issuer` is that of the
+    /// current tokens.
     pub(super) fn handle_answer(
         mut self,
         config: &Config,
         answer: Option<&FetchAnswer<'_>>,
-        held: Option<&str>,
+        current_issuer: Option<&str>,
         decisions: &mut Decisions,
     ) -> Result<Discovered, AuthError> {
         if let Some(url) = answer.and_then(|answer| self.redirect(config, answer)) {
@@ -129,7 +129,7 @@ impl Discovery {
             return Ok(Discovered::Ask(self));
         }
         match self.target.take() {
-            None => self.handle_resource(config, answer, held, decisions),
+            None => self.handle_resource(config, answer, current_issuer, decisions),
             Some(target) => self.handle_issuer(config, answer, target, decisions),
         }
     }
@@ -138,7 +138,7 @@ impl Discovery {
         self,
         config: &Config,
         answer: Option<&FetchAnswer<'_>>,
-        held: Option<&str>,
+        current_issuer: Option<&str>,
         decisions: &mut Decisions,
     ) -> Result<Discovered, AuthError> {
         let (found, document) = classify(answer, |body| {
@@ -155,7 +155,8 @@ impl Discovery {
         match (next, document) {
             (Answered::AskIssuer, Some(document)) => {
                 let offered = &document.authorization_servers;
-                let expected = config.choose_issuer(offered, held).unwrap_or_default().to_string();
+                let expected =
+                    config.choose_issuer(offered, current_issuer).unwrap_or_default().to_string();
                 let target = IssuerTarget {
                     resource: document.resource,
                     scopes: document.scopes_supported,

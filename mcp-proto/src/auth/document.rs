@@ -1,7 +1,7 @@
 //! A JSON object of a peer, read member by member.
 //!
 //! In: the body of an answer, or stored text. Out: members that have the expected type. A member of
-//! another type counts as absent, so that one bad member does not cost the document.
+//! another type counts as absent, so that the other members remain usable.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,10 +10,10 @@ use bytes::Bytes;
 
 use crate::json::Json;
 
-/// The longest body that is read: 256 KiB.
+/// The maximum length of a body: 256 KiB.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// The most elements of an array that are decoded; the rest are ignored.
+/// The maximum number of decoded elements of an array; the rest are ignored.
 const MAX_ELEMENTS: usize = 256;
 
 /// A JSON object.
@@ -34,7 +34,7 @@ impl Document {
         Some(self.0.raw().member(name)?.string()?.into_owned())
     }
 
-    /// The strings of a member that is an array, at most 256; `None` if it is no array.
+    /// The strings of a member that is an array, at most 256; `None` if it is not an array.
     pub(super) fn texts(&self, name: &str) -> Option<Vec<String>> {
         let array = self.0.raw().member(name).filter(|value| value.is_array())?;
         let mut texts = Vec::new();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_documents() {
+    fn other_texts_are_rejected() {
         for text in ["", "<html>", "[]", "\"a\"", "{", "{\"a\":1} x"] {
             assert!(Document::read(text.as_bytes()).is_none(), "{text}");
         }

@@ -1,7 +1,7 @@
 //! Reasons why an authorization fails.
 //!
-//! In: the row of a table that decided, and its texts. Out: an [`AuthError`] that says what is
-//! wrong, where, and what to do. Texts of peers are shortened, and URLs lose their queries.
+//! In: the row of a table that decided, and its texts. Out: an [`AuthError`] with the fault, its
+//! place and the remedy. Texts of peers are shortened, and queries are removed from URLs.
 
 use alloc::string::String;
 use core::fmt;
@@ -75,11 +75,11 @@ pub enum AuthError {
         /// The expected issuer.
         issuer: String,
     },
-    /// The authorization server, or the server with a fresh token, refused.
+    /// The authorization server refused, or the server refused a fresh token.
     Refused {
         /// The code, such as `access_denied`.
         error: String,
-        /// The description of the peer.
+        /// The description from the peer.
         description: Option<String>,
     },
     /// The server requires scopes that a further authorization does not grant.
@@ -122,11 +122,11 @@ pub enum AuthError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum UrlRefusal {
-    /// The text is no URL of HTTP.
+    /// The text is not an HTTP URL.
     Invalid(UrlError),
-    /// Its scheme is `http`.
+    /// The scheme is `http`.
     NotHttps,
-    /// Its host has a kind that is not allowed.
+    /// The kind of the host is not allowed.
     Host(HostKind),
 }
 
@@ -135,25 +135,25 @@ impl fmt::Display for AuthError {
         match self {
             Self::Resource { stated, server } => write!(
                 f,
-                "the metadata is of the resource {}, which does not cover the server {}; connect to \
-                 the URL that the server is known by",
+                "the metadata describes the resource {}, which does not cover the server {}; \
+                 connect to the public URL of the server",
                 excerpt(stated),
                 excerpt(server)
             ),
             Self::ResourceMetadata { url } => write!(
                 f,
-                "the server names metadata at {}, and there is none; tell its operator",
+                "there is no metadata at {}, which the server names; contact its operator",
                 excerpt(url)
             ),
             Self::NoIssuer { issuer } => write!(
                 f,
-                "the authorization server {} has no metadata at a well-known place; tell its \
+                "the authorization server {} has no metadata at a well-known place; contact its \
                  operator",
                 excerpt(issuer)
             ),
             Self::Issuer { expected, stated } => write!(
                 f,
-                "the metadata of {expected:?} says that it is of {stated:?}; if both are the same \
+                "the metadata of {expected:?} states the issuer {stated:?}; if both are the same \
                  server, set accepts_issuer({expected:?}, {stated:?})",
                 expected = excerpt(expected),
                 stated = excerpt(stated)
@@ -167,12 +167,12 @@ impl fmt::Display for AuthError {
             ),
             Self::NoClient { issuer } => write!(
                 f,
-                "{} registers no clients; register one there by hand, and set client(…)",
+                "{} does not register clients; register one there by hand, and set client(…)",
                 excerpt(issuer)
             ),
             Self::ClientOfAnotherIssuer { issuer } => write!(
                 f,
-                "the server uses the authorization server {}, and the configured client is of \
+                "the server uses the authorization server {}, and the configured client belongs to \
                  another; set client(…) for this one",
                 excerpt(issuer)
             ),
@@ -184,28 +184,28 @@ impl fmt::Display for AuthError {
                 f.write_str("; register one there by hand, and set client(…)")
             }
             Self::Consent { reason } => {
-                write!(f, "nobody has consented: {}; sign in again", excerpt(reason))
+                write!(f, "there is no consent: {}; sign in again", excerpt(reason))
             }
             Self::ConsentNeeded { issuer } => write!(
                 f,
-                "a person has to sign in at {}, and this program runs unattended; sign in with a \
-                 program that asks, and the same store",
+                "a person has to sign in at {}, and this program runs unattended; sign in with an \
+                 interactive program and the same store",
                 excerpt(issuer)
             ),
             Self::Redirect { issuer } => write!(
                 f,
-                "the redirect is not one of {}: `iss` is missing or another, or a parameter stands \
-                 twice; sign in again, and beware of the page that led here",
+                "the redirect does not come from {}: `iss` is missing or differs, or a parameter \
+                 is duplicate; sign in again, and do not trust the page that led here",
                 excerpt(issuer)
             ),
             Self::Refused { error, description } => fmt_refused(f, error, description.as_deref()),
             Self::Scopes { scopes } => write!(
                 f,
-                "the server wants the scopes {:?}, which a new authorization does not get; ask for \
-                 the permission there",
+                "the server requires the scopes {:?}, which a new authorization does not grant; \
+                 request the permission there",
                 excerpt(&scopes.to_param())
             ),
-            Self::Url { url, reason } => write!(f, "{} is not used: {reason}", excerpt(url)),
+            Self::Url { url, reason } => write!(f, "{} is rejected: {reason}", excerpt(url)),
             Self::Unavailable { url } => {
                 write!(f, "{} does not answer; try again later", excerpt(url))
             }
@@ -214,16 +214,16 @@ impl fmt::Display for AuthError {
             }
             Self::NoProofKey { server } => write!(
                 f,
-                "{} takes only tokens that are bound to a key; set proof_key(…)",
+                "{} only accepts tokens that are bound to a key; set proof_key(…)",
                 excerpt(server)
             ),
             Self::Subject { reason } => write!(
                 f,
-                "there is no token of the workload or the person: {}; check where it comes from",
+                "there is no token of the workload or the person: {}; check its source",
                 excerpt(reason)
             ),
             Self::TooManyFetches => {
-                f.write_str("the flow took 40 requests and did not end; tell the operator")
+                f.write_str("the flow did not end after 40 requests; contact the operator")
             }
         }
     }
@@ -252,7 +252,7 @@ fn fmt_refused(f: &mut fmt::Formatter<'_>, error: &str, description: Option<&str
     }
     f.write_str("; sign in again, or ask the operator of the server")?;
     if error == "invalid_target" || description.is_some_and(blames_resource) {
-        f.write_str("; if it takes no parameter `resource`, set omits_resource()")?;
+        f.write_str("; if it rejects the parameter `resource`, set omits_resource()")?;
     }
     Ok(())
 }
@@ -262,7 +262,7 @@ fn blames_resource(description: &str) -> bool {
     ["AADSTS9010010", "AADSTS901002"].iter().any(|code| description.contains(code))
 }
 
-/// A URL without what may be secret in it.
+/// A URL without the parts that may be secret.
 pub(super) fn shown(url: &str) -> String {
     excerpt(url.split(['?', '#']).next().unwrap_or_default())
 }

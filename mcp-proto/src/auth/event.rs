@@ -1,4 +1,4 @@
-//! Inputs of an authorizer as values, for the step that waits.
+//! Inputs of an authorizer as values, for the current step.
 
 use alloc::string::String;
 
@@ -22,30 +22,30 @@ pub(super) enum AuthEvent<'a> {
     Listening(Result<String, String>),
     /// A redirect.
     Redirect(&'a str),
-    /// A person, or nobody, refused.
+    /// A person refused, or there is no person.
     RefusedConsent(String),
     /// A signature, or the reason why there is none.
     Signed(SignId, Result<&'a [u8], String>),
     /// The token of a workload or of a person, or the reason why there is none.
     Subject(SubjectId, Result<Secret, String>),
-    /// The time of the step is over.
+    /// The deadline of the step has passed.
     TimedOut,
 }
 
-/// The surroundings of a step.
-pub(super) struct Surroundings<'a> {
+/// The context of a step.
+pub(super) struct StepContext<'a> {
     pub(super) now: Instant,
     /// The time since the Unix epoch.
     pub(super) unix: Duration,
     pub(super) config: &'a Config,
     pub(super) outbox: &'a mut AuthOutbox,
     pub(super) nonces: &'a mut Nonces,
-    /// The text in the store, as it was read or written last.
+    /// The text in the store, as last read or written.
     pub(super) stored: Option<&'a Secret>,
 }
 
-impl Surroundings<'_> {
-    /// The record of a text, if it is not the one that was read or written last.
+impl StepContext<'_> {
+    /// The record in a text, unless it is the text last read or written.
     pub(super) fn read_newer(&self, text: Option<&str>) -> Option<ServerRecord> {
         let text = text?;
         let is_known = self.stored.is_some_and(|stored| stored.expose() == text);
@@ -55,8 +55,8 @@ impl Surroundings<'_> {
 
 /// A step after an input.
 pub(super) enum StepProgress<S, D> {
-    /// It waits for another input.
+    /// The step waits for another input.
     Wait(S),
-    /// It is done.
+    /// The step is done.
     Done(D),
 }

@@ -1,4 +1,4 @@
-//! Decision table for the steps of discovery: the next step after the answer to a question.
+//! Decision table for the steps of discovery: the next step after an answer.
 //!
 //! In: the [`MetadataQuestion`], the [`MetadataAnswer`], and whether an earlier place was
 //! unavailable. Out: an [`Answered`]. `docs/tables.md` shows [`TABLE`]; a test walks every
@@ -59,15 +59,15 @@ pub enum Answered {
     /// Use `/authorize`, `/token` and `/register`, if the configuration guesses endpoints;
     /// otherwise fail.
     Guess,
-    /// The resource is another.
+    /// Fail: the metadata describes another resource.
     FailResource,
-    /// The metadata that the challenge names could not be fetched.
+    /// Fail: the metadata that the challenge names could not be fetched.
     FailNamed,
-    /// The issuer is another.
+    /// Fail: the metadata describes another issuer.
     FailIssuer,
-    /// No place has metadata of the issuer.
+    /// Fail: no place has metadata of the issuer.
     FailNoIssuer,
-    /// A place does not answer.
+    /// Fail: a place does not answer.
     FailUnavailable,
 }
 

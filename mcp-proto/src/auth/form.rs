@@ -8,7 +8,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The most parameters that are decoded; the rest are ignored.
+/// The maximum number of decoded parameters; the rest are ignored.
 const MAX_PARAMS: usize = 64;
 
 /// Encodes parameters.
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_survive_both_ways() {
+    fn parameters_round_trip() {
         let params = [("a b", "1&2=3"), ("ä", "%+/?\"\r\n"), ("empty", "")];
         let text = encode(params);
         assert_eq!(text, "a+b=1%262%3D3&%C3%A4=%25%2B%2F%3F%22%0D%0A&empty=");

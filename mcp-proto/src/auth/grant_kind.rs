@@ -1,7 +1,7 @@
 //! Decision table for the kind of a grant: how an authorizer gets tokens.
 //!
-//! In: the configured kind, whether there is a person, and whether the authorization server gives codes.
-//! Out: a [`GrantKind`]. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
+//! In: the configured kind, whether there is a person, and whether the authorization server issues
+//! codes. Out: a [`GrantKind`]. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! | kind | who is asked |
 //! |---|---|
@@ -55,7 +55,7 @@ impl GrantKind {
         row.map_or(configured, |row| row.then)
     }
 
-    /// True if no person is asked.
+    /// True if no person is involved.
     pub(super) fn is_of_service(self) -> bool {
         self != Self::Code
     }

@@ -56,9 +56,9 @@ pub enum GrantAnswer {
 /// The origin of the client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientOrigin {
-    /// It was registered by this machine.
+    /// The client was registered by this machine.
     Dynamic,
-    /// It is configured.
+    /// The client is configured.
     Given,
 }
 
@@ -67,16 +67,16 @@ pub enum ClientOrigin {
 pub enum StoredTokens {
     /// Another program has refreshed them.
     Newer,
-    /// They are the tokens that were sent.
+    /// The stored tokens are those that were sent.
     Same,
 }
 
 /// State of the current access token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeldAccess {
-    /// It has not expired, and no server has refused it.
+    /// The token has not expired, and no server has refused it.
     Valid,
-    /// It has expired, was refused, or does not exist.
+    /// The token has expired, was refused, or does not exist.
     Over,
 }
 
@@ -210,7 +210,7 @@ pub(super) enum ExpectedToken {
 #[derive(Debug)]
 pub(super) struct GrantedToken {
     pub(super) access_token: Secret,
-    /// Seconds; `None` if the answer does not say.
+    /// The lifetime in seconds; `None` if it is unknown.
     pub(super) expires_in: Option<u64>,
     pub(super) refresh_token: Option<Secret>,
 }
@@ -276,7 +276,7 @@ impl TokenAnswer {
     }
 }
 
-/// True if a token can be sent in a field.
+/// True if a token can be sent in a header field.
 fn is_visible(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_the_type_that_was_asked_for() {
+    fn token_type_must_be_the_expected_one() {
         let body = r#"{"access_token":"t","token_type":"DPoP"}"#;
         let jag = r#"{"access_token":"t","token_type":"N_A","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag"}"#;
         let bearer = r#"{"access_token":"t","token_type":"Bearer"}"#;

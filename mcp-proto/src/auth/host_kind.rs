@@ -1,7 +1,8 @@
-//! Kinds of hosts, by what their names and addresses say.
+//! Kinds of hosts, by name or address.
 //!
-//! In: the host of a URL. Out: a [`HostKind`]. Names are not resolved: a connector does that, and
-//! drops addresses that are not public where [`FetchReach::Public`](super::FetchReach::Public) says so.
+//! In: the host of a URL. Out: a [`HostKind`]. Names are not resolved here. A connector resolves
+//! them, and drops addresses that are not public under
+//! [`FetchReach::Public`](super::FetchReach::Public).
 //!
 //! [RFC 6890](https://www.rfc-editor.org/rfc/rfc6890),
 //! [Specification: Server-Side Request Forgery](https://modelcontextprotocol.io/specification/2026-07-28/basic/security_best_practices)
@@ -20,8 +21,8 @@ pub enum HostKind {
     Private,
     /// A link, such as the metadata service of a cloud: 169.254.0.0/16, `fe80::/10`.
     LinkLocal,
-    /// No host that a client may connect to: 0.0.0.0/8, multicast, numbers that some resolvers take
-    /// for addresses.
+    /// Not a host that a client may connect to: 0.0.0.0/8, multicast, and numbers that some
+    /// resolvers read as addresses.
     Unusable,
 }
 
@@ -74,7 +75,7 @@ impl HostKind {
         };
         match address.segments() {
             [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
-            // Addresses of IPv4 inside of others: mapped, compatible, NAT64, 6to4.
+            // IPv4 addresses inside IPv6 addresses: mapped, compatible, NAT64, 6to4.
             [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
                 v4(high, low)
             }

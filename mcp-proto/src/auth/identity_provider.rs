@@ -1,4 +1,5 @@
-//! The identity provider of a company, which gives assertions for enterprise-managed authorization.
+//! The identity provider of a company, which issues assertions for enterprise-managed
+//! authorization.
 
 use alloc::string::String;
 
@@ -25,8 +26,8 @@ pub struct IdentityProvider {
 }
 
 impl IdentityProvider {
-    /// A provider with this token endpoint, and the `client_id` of the application there. The
-    /// application is a public client, and holds an ID token of the person.
+    /// A provider with this token endpoint, and the `client_id` of the application there. By
+    /// default, the application is a public client and has an ID token of the person.
     pub fn new(token_endpoint: &str, client_id: &str) -> Self {
         let client =
             RegisteredClient { id: client_id.into(), secret: None, method: AuthMethod::None };
@@ -50,15 +51,15 @@ impl IdentityProvider {
         self
     }
 
-    /// Sets the issuer, which is the audience of assertions of the application. It is the token
-    /// endpoint if it is not set.
+    /// Sets the issuer, which is the audience of assertions of the application; the default is the
+    /// token endpoint.
     pub fn issuer(mut self, issuer: &str) -> Self {
         self.issuer = issuer.into();
         self
     }
 
-    /// Says that the application holds a refresh token of the provider, as after a sign-in by SAML,
-    /// and no ID token.
+    /// Declares that the application has a refresh token of the provider, as after a sign-in by
+    /// SAML, instead of an ID token.
     pub fn refresh_token(mut self) -> Self {
         self.subject_type = "urn:ietf:params:oauth:token-type:refresh_token";
         self

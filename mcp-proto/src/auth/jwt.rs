@@ -1,7 +1,7 @@
 //! JSON Web Tokens that this machine makes: assertions of a client, and proofs of a key.
 //!
-//! In: the parts of a token, then its signature by ES256. Out: the bytes to sign, then the token. A
-//! token has a `jti` that no other has, so it is made for one request.
+//! In: the parts of a token, then its signature by ES256. Out: the bytes to sign, then the token.
+//! Each token has a unique `jti`, and is valid for one request.
 //!
 //! | token | header | claims |
 //! |---|---|---|
@@ -74,7 +74,7 @@ struct ProofHeader<'a> {
     jwk: PublicJwk<'a>,
 }
 
-/// Its members stand in the order of a thumbprint.
+/// The members have the order that a thumbprint requires (RFC 7638).
 #[derive(Serialize)]
 struct PublicJwk<'a> {
     crv: &'static str,
@@ -101,7 +101,7 @@ impl ProofKey {
         Self { x: URL_SAFE_NO_PAD.encode(x), y: URL_SAFE_NO_PAD.encode(y) }
     }
 
-    /// The hash that names the key.
+    /// The hash that identifies the key.
     ///
     /// [RFC 7638](https://www.rfc-editor.org/rfc/rfc7638)
     pub fn thumbprint(&self) -> String {
@@ -135,7 +135,7 @@ impl ProofKey {
     }
 }
 
-/// The bytes to sign for an assertion of a client, which is good for two minutes.
+/// The bytes to sign for an assertion of a client, which is valid for two minutes.
 pub(super) fn assertion(
     client: &str,
     audience: &str,
@@ -155,8 +155,8 @@ pub(super) fn assertion(
     input(&header, &claims)
 }
 
-/// The token: the bytes that were signed, and their signature. `None` if that has another length than
-/// signatures by ES256 have.
+/// The token: the signed bytes and their signature. `None` if the length is not that of a signature
+/// by ES256.
 pub(super) fn signed(input: &Secret, signature: &[u8]) -> Option<Secret> {
     let text = || alloc::format!("{}.{}", input.expose(), URL_SAFE_NO_PAD.encode(signature));
     (signature.len() == SIGNATURE_BYTES).then(|| Secret::new(text()))
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assertion_is_for_the_issuer_and_for_minutes() {
+    fn assertion_names_the_issuer_and_expires() {
         let unix = Duration::from_secs(1_000);
         let [header, claims] =
             decoded(&assertion("c\"1", "https://a.example", None, unix, [0; 16]));

@@ -1,13 +1,13 @@
-//! A client of OAuth, as a pure machine: it signs in to servers that want a token.
+//! An OAuth client as a pure machine: it signs in to servers that require a token.
 //!
-//! An [`Authorizer`] says which requests it wants to be sent, what it wants to be stored, and which
-//! page a person must see. A driver does that. It needs no MCP client: a program that only signs in,
-//! or another HTTP stack, can drive it.
+//! An [`Authorizer`] emits the requests to send, the records to store, and the page to show to a
+//! person. A driver executes these actions. An MCP client is not required: a program that only
+//! signs in, or another HTTP stack, can drive an authorizer.
 //!
 //! | in | |
 //! |---|---|
 //! | [`access`](Authorizer::access) | the credentials of a request that is about to be sent |
-//! | [`handle_refusal`](Authorizer::handle_refusal) | a 401 or 403 of the server; says whether to repeat the request, to wait, or to fail |
+//! | [`handle_refusal`](Authorizer::handle_refusal) | a 401 or 403 of the server; returns whether to repeat the request, to wait, or to fail |
 //! | [`handle_fetched`](Authorizer::handle_fetched), [`handle_loaded`](Authorizer::handle_loaded), … | answers to actions |
 //!
 //! | out | |
@@ -21,7 +21,7 @@
 //! | decision | table |
 //! |---|---|
 //! | the step after a 401 or 403 | [`refusal::TABLE`] |
-//! | the place of metadata to ask next | [`flow::TABLE`] |
+//! | the next place of metadata | [`flow::TABLE`] |
 //! | the kind of grant | [`grant_kind::TABLE`] |
 //! | the client of an authorization server | [`registration::TABLE`] |
 //! | the binding of tokens to a key | [`binding::TABLE`] |
@@ -29,13 +29,13 @@
 //! | the step after the answer of a token endpoint | [`granted::TABLE`] |
 //!
 //! - **One flow** at a time: all requests that need a token wait for the same one.
-//! - **Bounded**: a flow takes at most 40 requests. A request is sent at most 4 times, and an operation
-//!   is authorized for more scopes at most 3 times. A question follows at most 3 redirects. Every wait
-//!   has a deadline.
-//! - **No secret** is in a `Debug` or `Display` of these types, but for [`Secret::expose`].
-//! - **Tokens go to the server only**, and what was got from one issuer never goes to another.
+//! - **Bounded**: a flow takes at most 40 requests. A request is sent at most 4 times, and an
+//!   operation is authorized for more scopes at most 3 times. A request for metadata follows at
+//!   most 3 redirects. Every wait has a deadline.
+//! - **No secret** is in a `Debug` or `Display` of these types; [`Secret::expose`] returns it.
+//! - **Tokens go to the server only**, and data of one issuer never goes to another.
 //!
-//! Bodies that are longer than [`MAX_BODY_BYTES`] are not read.
+//! Bodies longer than [`MAX_BODY_BYTES`] are not read.
 //!
 //! # A sign-in
 //!
@@ -51,7 +51,7 @@
 //!     .client("https://auth.example.com", "editor", None);
 //! let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
 //!
-//! // The store is empty, so the first request goes out without a token. The server refuses it.
+//! // The store is empty, so the first request has no token. The server refuses it.
 //! assert_eq!(authorizer.access(now, "POST", &server), Access::Wait);
 //! let Some(AuthAction::Load { id, .. }) = authorizer.poll_action() else { panic!() };
 //! authorizer.handle_loaded(now, id, Duration::from_secs(1_800_000_000), None);
@@ -120,6 +120,7 @@ mod authorizer;
 #[doc(hidden)]
 pub mod binding;
 mod config;
+mod current_tokens;
 mod decisions;
 mod discovery;
 mod document;
@@ -132,7 +133,6 @@ mod form;
 pub mod grant_kind;
 #[doc(hidden)]
 pub mod granted;
-mod held;
 mod host_kind;
 mod identity_provider;
 mod jwt;

@@ -1,7 +1,7 @@
 //! Nonces of servers, for use in proofs.
 //!
 //! In: values of `DPoP-Nonce`, by origin. Out: the last nonce of an origin. At most 8 origins are
-//! remembered. A nonce is ignored if it is longer than 512 bytes, or would need escapes in a JSON
+//! stored. A nonce is ignored if it is longer than 512 bytes, or would need escapes in a JSON
 //! string.
 //!
 //! [RFC 9449, sections 8 and 9](https://www.rfc-editor.org/rfc/rfc9449#section-8)
@@ -26,7 +26,7 @@ impl Nonces {
         self.0.iter().find(|(own, _)| *own == origin).map(|(_, nonce)| nonce)
     }
 
-    /// Remembers the nonce of an answer from this URL.
+    /// Stores the nonce of an answer from this URL.
     pub(super) fn set(&mut self, url: &Url, nonce: &str) {
         let is_nonce = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
         if nonce.is_empty() || nonce.len() > MAX_BYTES || !nonce.bytes().all(is_nonce) {

@@ -20,7 +20,7 @@ use super::token_request::TokenRequest;
 use crate::time::{Duration, Instant};
 use crate::url::Url;
 
-/// The requests of one flow.
+/// The maximum number of requests of one flow.
 const MAX_FETCHES: u8 = 40;
 
 const METADATA_TIME: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ impl AuthOutbox {
         self.actions.push_back(AuthAction::Changed(state));
     }
 
-    /// Asks for a document.
+    /// Requests a document.
     pub(super) fn get(
         &mut self,
         now: Instant,
@@ -104,7 +104,7 @@ impl AuthOutbox {
         self.fetch("POST", url, fields.into(), Secret::new(body), policy)
     }
 
-    /// Asks for a token.
+    /// Requests a token.
     pub(super) fn post(
         &mut self,
         now: Instant,
@@ -173,20 +173,20 @@ impl AuthOutbox {
         self.actions.push_back(AuthAction::Consent(page));
     }
 
-    /// Asks for a signature that the flow waits for.
+    /// Requests a signature that the flow waits for.
     pub(super) fn sign(&mut self, now: Instant, key: KeyRole, input: Secret) -> SignId {
         self.deadline = Some(now + SIGN_TIME);
         self.sign_aside(key, input)
     }
 
-    /// Asks for a signature outside of a flow.
+    /// Requests a signature outside of a flow.
     pub(super) fn sign_aside(&mut self, key: KeyRole, input: Secret) -> SignId {
         let id = SignId(self.next_id());
         self.actions.push_back(AuthAction::Sign { id, key, input });
         id
     }
 
-    /// Asks for the token of a workload or of a person.
+    /// Requests the token of a workload or of a person.
     pub(super) fn subject(&mut self, now: Instant) -> SubjectId {
         let id = SubjectId(self.next_id());
         self.deadline = Some(now + SIGN_TIME);
@@ -194,7 +194,7 @@ impl AuthOutbox {
         id
     }
 
-    /// Asks waiting requests to try again.
+    /// Makes waiting requests try again.
     pub(super) fn resume(&mut self) {
         self.actions.push_back(AuthAction::Resume);
     }

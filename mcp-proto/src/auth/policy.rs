@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn only_https_but_between_loopback_hosts() {
+    fn http_is_allowed_only_between_loopback_hosts() {
         for (server, url, is_allowed) in [
             ("https://s.example", "https://a.example", true),
             ("https://s.example", "http://a.example", false),

@@ -1,8 +1,8 @@
-//! Proofs for requests to the server: each request with a bound token has a proof of its own.
+//! Proofs for requests to the server: each request with a bound token has its own proof.
 //!
 //! In: requests to send, and signatures. Out: proofs, each for one request.
 //!
-//! | state of a proof | leaves by |
+//! | state of a proof | ends with |
 //! |---|---|
 //! | pending | its signature, within 30 s |
 //! | ready | a request of its method to its URL, within a minute; another token or nonce |
@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 use super::action::{KeyRole, SignId, TokenId};
 use super::error::AuthError;
-use super::event::Surroundings;
+use super::event::StepContext;
 use super::jwt::ProofTarget;
 use super::secret::Secret;
 use super::token_call::signed;
@@ -69,21 +69,21 @@ pub(super) enum ProofProgress {
 }
 
 impl Proofs {
-    /// The end of the wait for signatures.
+    /// The deadline of the pending signatures.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.pending.iter().map(|proof| proof.draft.made_at + SIGN_TIME).min()
     }
 
-    /// Takes the proof for a request; otherwise asks for its signature and returns `None`.
+    /// Takes the proof for a request; without one, requests its signature and returns `None`.
     pub(super) fn take(
         &mut self,
         method: &str,
         url: &Url,
         token: (TokenId, &Secret),
-        around: &mut Surroundings<'_>,
+        context: &mut StepContext<'_>,
     ) -> Option<Secret> {
-        let nonce = around.nonces.of(url);
-        let now = around.now;
+        let nonce = context.nonces.of(url);
+        let now = context.now;
         let is_good = |draft: &ProofDraft| {
             draft.token == token.0
                 && draft.nonce.as_ref() == nonce
@@ -96,11 +96,11 @@ impl Proofs {
             return Some(self.ready.remove(place).text);
         }
         if self.pending.len() < MAX_PENDING
-            && let Some(key) = &around.config.proof_key
+            && let Some(key) = &context.config.proof_key
         {
             let target = ProofTarget { method, url, token: Some(token.1), nonce };
-            let input = key.proof(&target, around.unix, around.outbox.random());
-            let sign = around.outbox.sign_aside(KeyRole::Proof, input.clone());
+            let input = key.proof(&target, context.unix, context.outbox.random());
+            let sign = context.outbox.sign_aside(KeyRole::Proof, input.clone());
             let (method, url, nonce) = (method.into(), url.as_str().into(), nonce.cloned());
             let draft = ProofDraft { method, url, token: token.0, nonce, made_at: now };
             self.pending.push(PendingProof { sign, input, draft });
@@ -134,6 +134,6 @@ impl Proofs {
             return Ok(());
         }
         self.pending.clear();
-        Err(AuthError::Signature { reason: "nobody has signed within 30 seconds".into() })
+        Err(AuthError::Signature { reason: "there was no signature within 30 seconds".into() })
     }
 }

@@ -6,7 +6,7 @@
 //! | key | members |
 //! |---|---|
 //! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `client_id`, `client_secret`, `method`, `dynamic` |
-//! | `client:`, the issuer, a blank and the configured redirect URI | `client_id`, `client_secret`, `secret_expires_at`, `method`, `redirect_uri` |
+//! | `client:`, the issuer, a space and the configured redirect URI | `client_id`, `client_secret`, `secret_expires_at`, `method`, `redirect_uri` |
 //!
 //! The secret of a configured client is not stored.
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn records_survive_both_ways_with_unknown_members() {
+    fn records_round_trip_with_unknown_members() {
         let text = record().write(Some(r#"{"v":1,"later":[1],"expires_at":5}"#));
         assert_eq!(ServerRecord::read(text.expose()), Some(record()));
         assert!(text.expose().contains(r#""later":[1]"#));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_are_nothing() {
+    fn records_of_other_versions_are_ignored() {
         let text = record().write(None);
         let other = text.expose().replace("\"v\":1", "\"v\":2");
         for text in [other.as_str(), "", "[]", "{}", r#"{"v":1}"#] {

@@ -17,7 +17,7 @@ use super::form;
 use super::secret::Secret;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 
-/// The longest redirect that is read: 16 KiB.
+/// The maximum length of a redirect: 16 KiB.
 const MAX_REDIRECT_BYTES: usize = 16 * 1024;
 
 /// The parameter `iss` of a redirect.
@@ -74,9 +74,9 @@ pub(super) struct Expected {
 pub(super) enum Redirect {
     /// The redirect belongs to no request.
     Ignored,
-    /// Its parameter `iss`, or a repeated one, makes it invalid.
+    /// The parameter `iss`, or a repeated parameter, makes the redirect invalid.
     Rejected,
-    /// The code and the description of an error.
+    /// An error: its code and description.
     Error(String, Option<String>),
     /// A code.
     Code(Secret),

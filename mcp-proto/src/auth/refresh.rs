@@ -17,13 +17,13 @@
 use alloc::string::String;
 
 use super::action::RecordId;
+use super::current_tokens::CurrentTokens;
 use super::error::AuthError;
-use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::{
     self, ClientOrigin, GrantAnswer, GrantRequest, GrantStep, GrantedToken, HeldAccess,
     StoredTokens, TokenAnswer,
 };
-use super::held::HeldTokens;
 use super::record::ServerRecord;
 use super::registration::RegisteredClient;
 use super::token_call::TokenCall;
@@ -54,9 +54,9 @@ pub(super) enum RefreshOutcome {
     Adopt(ServerRecord),
     /// Do not refresh before the access token has expired.
     Keep,
-    /// The refresh token is not valid any more.
+    /// The refresh token is no longer valid.
     Reauthorize,
-    /// The client is not valid any more either.
+    /// The client is no longer valid either.
     Reregister,
     /// There was no answer.
     Later,
@@ -66,40 +66,40 @@ type RefreshStep = Result<StepProgress<TokenRefresh, RefreshOutcome>, AuthError>
 
 impl TokenRefresh {
     /// Starts by locking the record.
-    pub(super) fn start(around: &mut Surroundings<'_>) -> Self {
-        let key = around.config.server_key();
-        Self::Loading { reading: around.outbox.load(around.now, key, true) }
+    pub(super) fn start(context: &mut StepContext<'_>) -> Self {
+        let key = context.config.server_key();
+        Self::Loading { reading: context.outbox.load(context.now, key, true) }
     }
 
     /// Continues with an event; an event of another step changes nothing.
     pub(super) fn handle(
         self,
         event: AuthEvent<'_>,
-        tokens: &HeldTokens,
-        around: &mut Surroundings<'_>,
+        tokens: &CurrentTokens,
+        context: &mut StepContext<'_>,
     ) -> RefreshStep {
         match (self, event) {
             (Self::Loading { reading }, AuthEvent::Loaded(id, record)) if id == reading => {
-                match newer(record, tokens, around) {
+                match newer(record, tokens, context) {
                     Some(record) => Ok(StepProgress::Done(RefreshOutcome::Adopt(record))),
-                    None => send(tokens, around),
+                    None => send(tokens, context),
                 }
             }
             (Self::Loading { .. }, AuthEvent::TimedOut) => {
-                around.outbox.unlock();
-                send(tokens, around)
+                context.outbox.unlock();
+                send(tokens, context)
             }
-            (Self::Sent { call }, event) => match call.handle(event, around)? {
+            (Self::Sent { call }, event) => match call.handle(event, context)? {
                 StepProgress::Wait(call) => Ok(StepProgress::Wait(Self::Sent { call })),
-                StepProgress::Done(answer) => Ok(handle_answer(answer, around)),
+                StepProgress::Done(answer) => Ok(handle_answer(answer, context)),
             },
             (Self::Rereading { reading, refusal }, AuthEvent::Loaded(id, record))
                 if id == reading =>
             {
-                refusal.decide(newer(record, tokens, around), tokens, around)
+                refusal.decide(newer(record, tokens, context), tokens, context)
             }
             (Self::Rereading { refusal, .. }, AuthEvent::TimedOut) => {
-                refusal.decide(None, tokens, around)
+                refusal.decide(None, tokens, context)
             }
             (step, _) => Ok(StepProgress::Wait(step)),
         }
@@ -109,10 +109,10 @@ impl TokenRefresh {
 /// A record with other tokens than the current ones.
 fn newer(
     record: Option<&str>,
-    tokens: &HeldTokens,
-    around: &Surroundings<'_>,
+    tokens: &CurrentTokens,
+    context: &StepContext<'_>,
 ) -> Option<ServerRecord> {
-    let record = around.read_newer(record)?;
+    let record = context.read_newer(record)?;
     let own = &tokens.record;
     let is_other =
         record.access_token != own.access_token || record.refresh_token != own.refresh_token;
@@ -120,11 +120,11 @@ fn newer(
 }
 
 /// Sends the refresh token, if its endpoint may be used.
-fn send(tokens: &HeldTokens, around: &mut Surroundings<'_>) -> RefreshStep {
-    let (record, config) = (&tokens.record, around.config);
+fn send(tokens: &CurrentTokens, context: &mut StepContext<'_>) -> RefreshStep {
+    let (record, config) = (&tokens.record, context.config);
     let endpoint = config.policy.check(&record.token_endpoint);
     let (Ok(endpoint), Some(token)) = (endpoint, &record.refresh_token) else {
-        around.outbox.unlock();
+        context.outbox.unlock();
         return Ok(StepProgress::Done(RefreshOutcome::Reauthorize));
     };
     let resource = (!config.omits_resource).then_some(record.resource.as_str());
@@ -135,33 +135,33 @@ fn send(tokens: &HeldTokens, around: &mut Surroundings<'_>) -> RefreshStep {
     };
     let target = (&endpoint, record.issuer.as_str());
     let binds = record.proof_key.is_some();
-    let client = Some(client).filter(|client| !client.is_nobody());
+    let client = Some(client).filter(|client| !client.is_of_workload());
     let draft = TokenDraft::new(&Grant::Refresh(token), resource, client, target, binds);
-    Ok(StepProgress::Wait(TokenRefresh::Sent { call: TokenCall::start(draft, around)? }))
+    Ok(StepProgress::Wait(TokenRefresh::Sent { call: TokenCall::start(draft, context)? }))
 }
 
 /// Handles the answer. A token ends the refresh, under the lock. A missing answer also ends it;
 /// after a refusal the record is read once more.
 fn handle_answer(
     answer: TokenAnswer,
-    around: &mut Surroundings<'_>,
+    context: &mut StepContext<'_>,
 ) -> StepProgress<TokenRefresh, RefreshOutcome> {
     let kind = answer.kind();
     let (error, description) = match answer {
         TokenAnswer::Token(token) => {
-            around.outbox.decisions.record("granted", "token");
+            context.outbox.decisions.record("granted", "token");
             return StepProgress::Done(RefreshOutcome::Token(token));
         }
         TokenAnswer::Unavailable => {
-            around.outbox.decisions.record("granted", "later");
-            around.outbox.unlock();
+            context.outbox.decisions.record("granted", "later");
+            context.outbox.unlock();
             return StepProgress::Done(RefreshOutcome::Later);
         }
         TokenAnswer::Error(error, description) => (error, description),
         TokenAnswer::Unusable => ("no token".into(), None),
     };
-    around.outbox.unlock();
-    let reading = around.outbox.load(around.now, around.config.server_key(), false);
+    context.outbox.unlock();
+    let reading = context.outbox.load(context.now, context.config.server_key(), false);
     StepProgress::Wait(TokenRefresh::Rereading {
         reading,
         refusal: RefusedRefresh { kind, error, description },
@@ -172,16 +172,16 @@ impl RefusedRefresh {
     fn decide(
         self,
         newer: Option<ServerRecord>,
-        tokens: &HeldTokens,
-        around: &mut Surroundings<'_>,
+        tokens: &CurrentTokens,
+        context: &mut StepContext<'_>,
     ) -> RefreshStep {
         let is_dynamic = tokens.record.is_dynamic;
         let origin = if is_dynamic { ClientOrigin::Dynamic } else { ClientOrigin::Given };
         let store = if newer.is_some() { StoredTokens::Newer } else { StoredTokens::Same };
-        let is_valid = tokens.is_valid(around.now);
+        let is_valid = tokens.is_valid(context.now);
         let access = if is_valid { HeldAccess::Valid } else { HeldAccess::Over };
         let row = granted::TABLE.find((GrantRequest::Refresh, self.kind, origin, store, access));
-        around.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
+        context.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
         let done = match (row.map(|row| row.then), newer) {
             (Some(GrantStep::Adopt), Some(record)) => RefreshOutcome::Adopt(record),
             (Some(GrantStep::Keep), _) => RefreshOutcome::Keep,

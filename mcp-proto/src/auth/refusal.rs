@@ -25,11 +25,11 @@ pub enum RefusalStatus {
 /// The challenge of the refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RefusalChallenge {
-    /// Its `error` is `insufficient_scope`.
+    /// The `error` is `insufficient_scope`.
     InsufficientScope,
-    /// Its `error` is `use_dpop_nonce`, for the first time, with a known nonce.
+    /// The `error` is `use_dpop_nonce`, for the first time, with a known nonce.
     Nonce,
-    /// It names metadata.
+    /// The challenge names metadata.
     Metadata,
     /// Another challenge, or none.
     Other,

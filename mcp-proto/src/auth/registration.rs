@@ -41,7 +41,7 @@ pub struct RegisteredClient {
 /// [RFC 6749, section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AuthMethod {
-    /// `none`: a public client, which only names itself.
+    /// `none`: a public client, which only sends its id.
     None,
     /// `client_secret_basic`: the secret in the field `Authorization`.
     SecretBasic,
@@ -54,11 +54,11 @@ pub enum AuthMethod {
 /// Configured clients, as the issuer sees them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preset {
-    /// One of them is for this issuer.
+    /// One of the clients is for this issuer.
     Own,
-    /// All are for other issuers.
+    /// All clients are for other issuers.
     Elsewhere,
-    /// There is none.
+    /// No client is configured.
     Absent,
 }
 
@@ -129,7 +129,7 @@ impl AuthMethod {
         }
     }
 
-    /// The method of a name.
+    /// The method with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
@@ -154,17 +154,17 @@ impl AuthMethod {
 
 impl RegisteredClient {
     /// The client of a workload, which its assertion identifies.
-    pub(super) fn nobody() -> Self {
+    pub(super) fn of_workload() -> Self {
         Self { id: String::new(), secret: None, method: AuthMethod::None }
     }
 
     /// True for the client of a workload.
-    pub(super) fn is_nobody(&self) -> bool {
+    pub(super) fn is_of_workload(&self) -> bool {
         self.id.is_empty()
     }
 }
 
-/// Chooses a client by the table; fails if there is none, and records the row then.
+/// Chooses a client by the table, and records the row. Fails if there is no client.
 pub(super) fn choose(
     issuer: &IssuerMetadata,
     grant: GrantKind,
@@ -190,7 +190,7 @@ pub(super) fn choose(
     }
 }
 
-/// True if an authorization server takes clients without a secret.
+/// True if an authorization server accepts clients without a secret.
 pub(super) fn takes_public_clients(issuer: &IssuerMetadata) -> bool {
     issuer.token_endpoint_auth_methods_supported.is_none() || AuthMethod::None.is_listed(issuer)
 }
@@ -206,7 +206,7 @@ struct Registration<'a> {
     application_type: &'static str,
 }
 
-/// The body of a registration. Redirects to `https` are those of a web application.
+/// The body of a registration. A redirect URI with `https` is that of a web application.
 pub(super) fn request(client_name: &str, redirect_uri: &str, issuer: &IssuerMetadata) -> String {
     let is_web = redirect_uri.starts_with("https:");
     let registration = Registration {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registration_asks_for_a_method_that_is_listed() {
+    fn registration_requests_a_listed_method() {
         for (listed, expected) in [
             (None, "none"),
             (Some(&["client_secret_post", "none"][..]), "none"),

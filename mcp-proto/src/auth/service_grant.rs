@@ -2,7 +2,7 @@
 //!
 //! In: events of the driver. Out: actions, and at the end a [`SignedIn`] or an error.
 //!
-//! | state | of | waits for | at most |
+//! | state | grant | waits for | at most |
 //! |---|---|---|---|
 //! | `Loading` | all | the stored tokens, whose key is locked | 10 s, as if there were none |
 //! | `AskingSubject` | enterprise, workload | the token of the person or the workload | 30 s |
@@ -22,7 +22,7 @@ use alloc::string::ToString;
 
 use super::action::{RecordId, SubjectId};
 use super::error::{AuthError, shown};
-use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::event::{AuthEvent, StepContext, StepProgress};
 use super::grant_kind::GrantKind;
 use super::granted::{
     self, ClientOrigin, GrantRequest, GrantStep, HeldAccess, StoredTokens, TokenAnswer,
@@ -31,14 +31,14 @@ use super::record::ServerRecord;
 use super::registration::{self, ClientChoice, RegisteredClient};
 use super::scopes::Scopes;
 use super::secret::Secret;
-use super::sign_in::{SignedIn, Visit};
+use super::sign_in::{SignedIn, TokenGoal};
 use super::token_call::TokenCall;
 use super::token_request::{Grant, TokenDraft};
 
 /// A grant in progress.
 #[derive(Debug)]
 pub(super) struct ServiceGrant {
-    visit: Visit,
+    goal: TokenGoal,
     /// The client at the authorization server; a workload has none.
     client: Option<RegisteredClient>,
     scopes: Scopes,
@@ -55,7 +55,7 @@ enum GrantState {
 
 /// Result of a grant.
 pub(super) enum ServiceOutcome {
-    /// Another program has got these tokens.
+    /// Another program has stored these tokens.
     Adopt(Box<ServerRecord>),
     /// There are new tokens.
     SignedIn(Box<SignedIn>),
@@ -65,10 +65,10 @@ type ServiceStep = Result<StepProgress<ServiceGrant, ServiceOutcome>, AuthError>
 
 impl ServiceGrant {
     /// Starts with the choice of a client, and the lock of the record.
-    pub(super) fn start(visit: Visit, around: &mut Surroundings<'_>) -> Result<Self, AuthError> {
-        let (config, issuer) = (around.config, &visit.site.issuer);
+    pub(super) fn start(goal: TokenGoal, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
+        let (config, issuer) = (context.config, &goal.site.issuer);
         let preset = config.preset(&issuer.issuer);
-        let (grant, decisions) = (visit.site.grant, &mut around.outbox.decisions);
+        let (grant, decisions) = (goal.site.grant, &mut context.outbox.decisions);
         let (choice, row) = registration::choose(issuer, grant, preset, (false, false), decisions)?;
         decisions.record("registration", row);
         let client = match choice {
@@ -80,97 +80,97 @@ impl ServiceGrant {
             | ClientChoice::FailElsewhere
             | ClientChoice::FailNoClient => None,
         };
-        let wanted = visit.challenged.as_ref().unwrap_or(&visit.site.scopes);
-        let scopes = config.scopes.union(&visit.asked).union(wanted);
-        let reading = around.outbox.load(around.now, config.server_key(), true);
-        Ok(Self { visit, client, scopes, state: GrantState::Loading(reading) })
+        let wanted = goal.challenged.as_ref().unwrap_or(&goal.site.scopes);
+        let scopes = config.scopes.union(&goal.asked).union(wanted);
+        let reading = context.outbox.load(context.now, config.server_key(), true);
+        Ok(Self { goal, client, scopes, state: GrantState::Loading(reading) })
     }
 
     /// Requests tokens, or first the token that is exchanged for them.
-    fn ask(self, around: &mut Surroundings<'_>) -> ServiceStep {
-        let state = if self.visit.site.grant == GrantKind::ClientCredentials {
+    fn ask(self, context: &mut StepContext<'_>) -> ServiceStep {
+        let state = if self.goal.site.grant == GrantKind::ClientCredentials {
             let scope = self.scopes.to_param();
             let grant = Grant::ClientCredentials { scope: &scope };
-            let draft = draft(&grant, true, &self.visit, self.client.clone(), around);
-            GrantState::Granting(TokenCall::start(draft, around)?)
+            let draft = draft(&grant, true, &self.goal, self.client.clone(), context);
+            GrantState::Granting(TokenCall::start(draft, context)?)
         } else {
-            GrantState::AskingSubject(around.outbox.subject(around.now))
+            GrantState::AskingSubject(context.outbox.subject(context.now))
         };
         Ok(StepProgress::Wait(Self { state, ..self }))
     }
 
     /// The stored tokens, if they are equivalent to requested ones.
-    fn adopt(&self, record: Option<&str>, around: &Surroundings<'_>) -> Option<ServerRecord> {
-        let record = around.read_newer(record)?;
-        let site = &self.visit.site;
+    fn adopt(&self, record: Option<&str>, context: &StepContext<'_>) -> Option<ServerRecord> {
+        let record = context.read_newer(record)?;
+        let site = &self.goal.site;
         let is_good = record.issuer == site.issuer.issuer
             && record.proof_key.is_some() == site.binds
-            && record.expires_at.is_none_or(|at| at > around.unix)
+            && record.expires_at.is_none_or(|at| at > context.unix)
             && record.asked.contains_all(&self.scopes)
-            && Some(&record.access_token) != self.visit.held.as_ref();
+            && Some(&record.access_token) != self.goal.current_token.as_ref();
         is_good.then_some(record)
     }
 
     /// Continues with an event; an event of another step changes nothing.
-    pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> ServiceStep {
+    pub(super) fn handle(self, event: AuthEvent<'_>, context: &mut StepContext<'_>) -> ServiceStep {
         let GrantState::Loading(reading) = self.state else {
-            return self.handle_answer(event, around);
+            return self.handle_answer(event, context);
         };
         if matches!(event, AuthEvent::TimedOut) {
-            around.outbox.unlock();
-            return self.ask(around);
+            context.outbox.unlock();
+            return self.ask(context);
         }
         let AuthEvent::Loaded(id, record) = event else { return Ok(StepProgress::Wait(self)) };
         if id != reading {
             return Ok(StepProgress::Wait(self));
         }
-        match self.adopt(record, around) {
+        match self.adopt(record, context) {
             Some(record) => Ok(StepProgress::Done(ServiceOutcome::Adopt(Box::new(record)))),
-            None => self.ask(around),
+            None => self.ask(context),
         }
     }
 
     /// Continues with the answer to a request.
-    fn handle_answer(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> ServiceStep {
-        let Self { visit, client, scopes, state } = self;
-        let wait = |visit, client, scopes, state| {
-            Ok(StepProgress::Wait(Self { visit, client, scopes, state }))
+    fn handle_answer(self, event: AuthEvent<'_>, context: &mut StepContext<'_>) -> ServiceStep {
+        let Self { goal, client, scopes, state } = self;
+        let wait = |goal, client, scopes, state| {
+            Ok(StepProgress::Wait(Self { goal, client, scopes, state }))
         };
         match (state, event) {
             (GrantState::AskingSubject(asked), AuthEvent::Subject(id, subject)) if id == asked => {
                 let subject = subject.map_err(|reason| AuthError::Subject { reason })?;
-                let state = match &around.config.provider {
-                    Some(_) => exchange(&subject, &visit, &scopes, around)?,
-                    None => assert(&subject, &visit, &scopes, client.clone(), around)?,
+                let state = match &context.config.provider {
+                    Some(_) => exchange(&subject, &goal, &scopes, context)?,
+                    None => assert(&subject, &goal, &scopes, client.clone(), context)?,
                 };
-                wait(visit, client, scopes, state)
+                wait(goal, client, scopes, state)
             }
             (GrantState::AskingSubject(_), AuthEvent::TimedOut) => {
                 let reason = "the application did not answer within 30 seconds".into();
                 Err(AuthError::Subject { reason })
             }
-            (GrantState::Exchanging(call), event) => match call.handle(event, around)? {
+            (GrantState::Exchanging(call), event) => match call.handle(event, context)? {
                 StepProgress::Wait(call) => {
-                    wait(visit, client, scopes, GrantState::Exchanging(call))
+                    wait(goal, client, scopes, GrantState::Exchanging(call))
                 }
                 StepProgress::Done(answer) => {
-                    let token = token(GrantRequest::Exchange, answer, &visit, around)?;
+                    let token = token(GrantRequest::Exchange, answer, &goal, context)?;
                     let state =
-                        assert(&token.access_token, &visit, &scopes, client.clone(), around)?;
-                    wait(visit, client, scopes, state)
+                        assert(&token.access_token, &goal, &scopes, client.clone(), context)?;
+                    wait(goal, client, scopes, state)
                 }
             },
-            (GrantState::Granting(call), event) => match call.handle(event, around)? {
-                StepProgress::Wait(call) => wait(visit, client, scopes, GrantState::Granting(call)),
+            (GrantState::Granting(call), event) => match call.handle(event, context)? {
+                StepProgress::Wait(call) => wait(goal, client, scopes, GrantState::Granting(call)),
                 StepProgress::Done(answer) => {
-                    let token = token(GrantRequest::Grant, answer, &visit, around)?;
-                    let (site, origin) = (visit.site, ClientOrigin::Given);
-                    let client = client.unwrap_or_else(RegisteredClient::nobody);
+                    let token = token(GrantRequest::Grant, answer, &goal, context)?;
+                    let (site, origin) = (goal.site, ClientOrigin::Given);
+                    let client = client.unwrap_or_else(RegisteredClient::of_workload);
                     let signed_in = SignedIn { site, client, origin, asked: scopes, token };
                     Ok(StepProgress::Done(ServiceOutcome::SignedIn(Box::new(signed_in))))
                 }
             },
-            (state, _) => wait(visit, client, scopes, state),
+            (state, _) => wait(goal, client, scopes, state),
         }
     }
 }
@@ -178,11 +178,11 @@ impl ServiceGrant {
 /// Asks the identity provider for an assertion.
 fn exchange(
     subject: &Secret,
-    visit: &Visit,
+    goal: &TokenGoal,
     scopes: &Scopes,
-    around: &mut Surroundings<'_>,
+    context: &mut StepContext<'_>,
 ) -> Result<GrantState, AuthError> {
-    let config = around.config;
+    let config = context.config;
     let reason = || "no identity provider is configured".into();
     let provider = config.provider.as_ref();
     let provider = provider.ok_or_else(|| AuthError::Subject { reason: reason() })?;
@@ -191,41 +191,41 @@ fn exchange(
     let grant = Grant::Exchange {
         subject,
         subject_type: provider.subject_type,
-        audience: &visit.site.issuer.issuer,
+        audience: &goal.site.issuer.issuer,
         scope: &scope,
     };
-    let resource = (!config.omits_resource).then_some(visit.site.resource.as_str());
+    let resource = (!config.omits_resource).then_some(goal.site.resource.as_str());
     let client = Some(provider.client.clone());
     let draft = TokenDraft::new(&grant, resource, client, (&endpoint, &provider.issuer), false);
-    Ok(GrantState::Exchanging(TokenCall::start(draft, around)?))
+    Ok(GrantState::Exchanging(TokenCall::start(draft, context)?))
 }
 
 /// Sends an assertion to the authorization server. The assertion of a company's provider contains
 /// the resource and the scopes itself.
 fn assert(
     assertion: &Secret,
-    visit: &Visit,
+    goal: &TokenGoal,
     scopes: &Scopes,
     client: Option<RegisteredClient>,
-    around: &mut Surroundings<'_>,
+    context: &mut StepContext<'_>,
 ) -> Result<GrantState, AuthError> {
-    let is_exchanged = around.config.provider.is_some();
+    let is_exchanged = context.config.provider.is_some();
     let scope = if is_exchanged { Scopes::none() } else { scopes.clone() }.to_param();
     let grant = Grant::Assertion { assertion, scope: &scope };
-    let draft = draft(&grant, !is_exchanged, visit, client, around);
-    Ok(GrantState::Granting(TokenCall::start(draft, around)?))
+    let draft = draft(&grant, !is_exchanged, goal, client, context);
+    Ok(GrantState::Granting(TokenCall::start(draft, context)?))
 }
 
 /// A request to the token endpoint of the authorization server.
 fn draft(
     grant: &Grant<'_>,
     names_resource: bool,
-    visit: &Visit,
+    goal: &TokenGoal,
     client: Option<RegisteredClient>,
-    around: &Surroundings<'_>,
+    context: &StepContext<'_>,
 ) -> TokenDraft {
-    let site = &visit.site;
-    let names_resource = names_resource && !around.config.omits_resource;
+    let site = &goal.site;
+    let names_resource = names_resource && !context.config.omits_resource;
     let resource = names_resource.then_some(site.resource.as_str());
     let target = (&site.issuer.token_endpoint, site.issuer.issuer.as_str());
     TokenDraft::new(grant, resource, client, target, site.binds)
@@ -235,18 +235,18 @@ fn draft(
 fn token(
     request: GrantRequest,
     answer: TokenAnswer,
-    visit: &Visit,
-    around: &mut Surroundings<'_>,
+    goal: &TokenGoal,
+    context: &mut StepContext<'_>,
 ) -> Result<granted::GrantedToken, AuthError> {
     let (client, store) = (ClientOrigin::Given, StoredTokens::Same);
     let row = granted::TABLE.find((request, answer.kind(), client, store, HeldAccess::Over));
-    around.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
+    context.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
     let exchanges = request == GrantRequest::Exchange;
     match (row.map(|row| row.then), answer) {
         (Some(GrantStep::Ready), TokenAnswer::Token(token)) => Ok(token),
         (Some(GrantStep::FailUnavailable), _) => {
-            let provider = around.config.provider.as_ref().filter(|_| exchanges);
-            let url = provider.map_or(visit.site.issuer.token_endpoint.as_str(), |provider| {
+            let provider = context.config.provider.as_ref().filter(|_| exchanges);
+            let url = provider.map_or(goal.site.issuer.token_endpoint.as_str(), |provider| {
                 provider.token_endpoint.as_str()
             });
             Err(AuthError::Unavailable { url: shown(url) })

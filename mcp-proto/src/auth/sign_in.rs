@@ -7,7 +7,7 @@
 //! | `LoadingClient` | the stored registration, whose key is locked | 10 s, as if there were none |
 //! | `Listening` | the redirect URI | 10 s |
 //! | `Registering` | the answer to a registration | 10 s |
-//! | `Consenting` | a redirect, or a person who says no | 5 min |
+//! | `Consenting` | a redirect, or a refusal by the person | 5 min |
 //! | `Redeeming` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //!
 //! The issuer, the verifier and the state are recorded before a page is shown. Each is used once: a
@@ -26,7 +26,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::action::{ConsentPage, FetchAnswer, FetchId, RecordId};
 use super::discovery::Site;
 use super::error::{AuthError, shown};
-use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::event::{AuthEvent, StepContext, StepProgress};
 use super::form;
 use super::grant_kind::GrantKind;
 use super::granted::{
@@ -46,23 +46,23 @@ use crate::url::Url;
 /// A sign-in in progress.
 #[derive(Debug)]
 pub(super) enum SignIn {
-    LoadingClient { reading: RecordId, visit: Visit },
-    Listening { visit: Visit, stored: Option<ClientRecord> },
-    Registering { fetch: FetchId, visit: Visit, redirect_uri: String },
+    LoadingClient { reading: RecordId, goal: TokenGoal },
+    Listening { goal: TokenGoal, stored: Option<ClientRecord> },
+    Registering { fetch: FetchId, goal: TokenGoal, redirect_uri: String },
     Consenting(Consenting),
     Redeeming { call: TokenCall, consented: Consenting },
 }
 
 /// A request for tokens of a discovered server.
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct TokenGoal {
     pub(super) site: Site,
     /// The scopes of the challenge, if it has any.
     pub(super) challenged: Option<Scopes>,
     /// The scopes that were requested earlier at this issuer.
     pub(super) asked: Scopes,
     /// The access token that is no longer valid, if there is one.
-    pub(super) held: Option<Secret>,
+    pub(super) current_token: Option<Secret>,
     /// True if the stored registration is invalid.
     pub(super) reregisters: bool,
     /// True if `offline_access` was refused.
@@ -72,7 +72,7 @@ pub(super) struct Visit {
 /// A page that is shown, and the values that its redirect must match.
 #[derive(Debug)]
 pub(super) struct Consenting {
-    visit: Visit,
+    goal: TokenGoal,
     client: RegisteredClient,
     origin: ClientOrigin,
     expected: Expected,
@@ -96,55 +96,55 @@ type SignInStep = Result<StepProgress<SignIn, SignedIn>, AuthError>;
 
 impl SignIn {
     /// Starts with the choice of a client.
-    pub(super) fn start(visit: Visit, around: &mut Surroundings<'_>) -> Result<Self, AuthError> {
-        let issuer = &visit.site.issuer;
-        if around.config.unattended {
+    pub(super) fn start(goal: TokenGoal, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
+        let issuer = &goal.site.issuer;
+        if context.config.unattended {
             return Err(AuthError::ConsentNeeded { issuer: issuer.issuer.clone() });
         }
-        let redirect_uri = &around.config.redirect_uri;
-        let preset = around.config.preset(&issuer.issuer);
-        let document = around.config.document_client(issuer, redirect_uri);
+        let redirect_uri = &context.config.redirect_uri;
+        let preset = context.config.preset(&issuer.issuer);
+        let document = context.config.document_client(issuer, redirect_uri);
         if preset == Preset::Absent && document.is_none() {
-            let key = around.config.client_key(&issuer.issuer);
-            let reading = around.outbox.load(around.now, key, true);
-            return Ok(Self::LoadingClient { reading, visit });
+            let key = context.config.client_key(&issuer.issuer);
+            let reading = context.outbox.load(context.now, key, true);
+            return Ok(Self::LoadingClient { reading, goal });
         }
         let found = (document.is_some(), false);
-        let decisions = &mut around.outbox.decisions;
+        let decisions = &mut context.outbox.decisions;
         registration::choose(issuer, GrantKind::Code, preset, found, decisions)?;
-        around.outbox.listen(around.now, redirect_uri, None);
-        Ok(Self::Listening { visit, stored: None })
+        context.outbox.listen(context.now, redirect_uri, None);
+        Ok(Self::Listening { goal, stored: None })
     }
 
     /// Continues with an event; an event of another step changes nothing.
-    pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> SignInStep {
+    pub(super) fn handle(self, event: AuthEvent<'_>, context: &mut StepContext<'_>) -> SignInStep {
         match (self, event) {
-            (Self::LoadingClient { reading, visit }, AuthEvent::Loaded(id, record))
+            (Self::LoadingClient { reading, goal }, AuthEvent::Loaded(id, record))
                 if id == reading =>
             {
-                listen(visit, record, around)
+                listen(goal, record, context)
             }
-            (Self::LoadingClient { visit, .. }, AuthEvent::TimedOut) => {
-                around.outbox.unlock();
-                listen(visit, None, around)
+            (Self::LoadingClient { goal, .. }, AuthEvent::TimedOut) => {
+                context.outbox.unlock();
+                listen(goal, None, context)
             }
-            (Self::Listening { visit, stored }, AuthEvent::Listening(listening)) => {
+            (Self::Listening { goal, stored }, AuthEvent::Listening(listening)) => {
                 let redirect_uri = listening.map_err(|reason| AuthError::Consent { reason })?;
-                find_client(visit, stored, redirect_uri, around)
+                find_client(goal, stored, redirect_uri, context)
             }
             (Self::Listening { .. }, AuthEvent::TimedOut) => {
                 Err(AuthError::Consent { reason: "nothing listens for the redirect".into() })
             }
-            (Self::Registering { fetch, visit, redirect_uri }, AuthEvent::Fetched(id, answer))
+            (Self::Registering { fetch, goal, redirect_uri }, AuthEvent::Fetched(id, answer))
                 if id == fetch =>
             {
-                handle_registration(visit, redirect_uri, answer.as_ref(), around)
+                handle_registration(goal, redirect_uri, answer.as_ref(), context)
             }
-            (Self::Registering { visit, redirect_uri, .. }, AuthEvent::TimedOut) => {
-                handle_registration(visit, redirect_uri, None, around)
+            (Self::Registering { goal, redirect_uri, .. }, AuthEvent::TimedOut) => {
+                handle_registration(goal, redirect_uri, None, context)
             }
             (Self::Consenting(consenting), AuthEvent::Redirect(text)) => {
-                consenting.handle_redirect(text, around)
+                consenting.handle_redirect(text, context)
             }
             (Self::Consenting(_), AuthEvent::RefusedConsent(reason)) => {
                 Err(AuthError::Consent { reason })
@@ -152,11 +152,11 @@ impl SignIn {
             (Self::Consenting(_), AuthEvent::TimedOut) => {
                 Err(AuthError::Consent { reason: "nobody answered within 5 minutes".into() })
             }
-            (Self::Redeeming { call, consented }, event) => match call.handle(event, around)? {
+            (Self::Redeeming { call, consented }, event) => match call.handle(event, context)? {
                 StepProgress::Wait(call) => {
                     Ok(StepProgress::Wait(Self::Redeeming { call, consented }))
                 }
-                StepProgress::Done(answer) => consented.handle_token(answer, around),
+                StepProgress::Done(answer) => consented.handle_token(answer, context),
             },
             (step, _) => Ok(StepProgress::Wait(step)),
         }
@@ -164,35 +164,35 @@ impl SignIn {
 }
 
 /// Listens at the port of the stored registration, if the port is free.
-fn listen(visit: Visit, record: Option<&str>, around: &mut Surroundings<'_>) -> SignInStep {
-    let record = record.filter(|_| !visit.reregisters).and_then(ClientRecord::read);
-    let issuer = &visit.site.issuer;
+fn listen(goal: TokenGoal, record: Option<&str>, context: &mut StepContext<'_>) -> SignInStep {
+    let record = record.filter(|_| !goal.reregisters).and_then(ClientRecord::read);
+    let issuer = &goal.site.issuer;
     let (grant, preset) = (GrantKind::Code, Preset::Absent);
-    let decisions = &mut around.outbox.decisions;
+    let decisions = &mut context.outbox.decisions;
     registration::choose(issuer, grant, preset, (false, record.is_some()), decisions)?;
     let stored_uri = record.as_ref().and_then(|record| Url::parse(&record.redirect_uri).ok());
     let port = stored_uri.map(|url| url.port());
-    around.outbox.listen(around.now, &around.config.redirect_uri, port);
-    Ok(StepProgress::Wait(SignIn::Listening { visit, stored: record }))
+    context.outbox.listen(context.now, &context.config.redirect_uri, port);
+    Ok(StepProgress::Wait(SignIn::Listening { goal, stored: record }))
 }
 
 /// Finds the client for this redirect URI, or registers it.
 fn find_client(
-    visit: Visit,
+    goal: TokenGoal,
     stored: Option<ClientRecord>,
     redirect_uri: String,
-    around: &mut Surroundings<'_>,
+    context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &visit.site.issuer;
-    let preset = around.config.preset(&issuer.issuer);
-    let document = around.config.document_client(issuer, &redirect_uri);
-    let stored = stored.filter(|record| record.is_good(&redirect_uri, around.unix));
+    let issuer = &goal.site.issuer;
+    let preset = context.config.preset(&issuer.issuer);
+    let document = context.config.document_client(issuer, &redirect_uri);
+    let stored = stored.filter(|record| record.is_good(&redirect_uri, context.unix));
     let found = (document.is_some(), stored.is_some());
-    let decisions = &mut around.outbox.decisions;
+    let decisions = &mut context.outbox.decisions;
     let (choice, row) = registration::choose(issuer, GrantKind::Code, preset, found, decisions)?;
     decisions.record("registration", row);
     let client = match choice {
-        ClientChoice::UsePreset => around.config.preset_client(issuer),
+        ClientChoice::UsePreset => context.config.preset_client(issuer),
         ClientChoice::UseDocument => document,
         ClientChoice::UseNone
         | ClientChoice::UseStored
@@ -201,62 +201,62 @@ fn find_client(
         | ClientChoice::FailNoClient => None,
     };
     if let Some(client) = client {
-        return show_page(visit, client, ClientOrigin::Given, redirect_uri, around);
+        return show_page(goal, client, ClientOrigin::Given, redirect_uri, context);
     }
     if let Some(record) = stored {
-        around.outbox.unlock();
-        return show_page(visit, record.client, ClientOrigin::Dynamic, redirect_uri, around);
+        context.outbox.unlock();
+        return show_page(goal, record.client, ClientOrigin::Dynamic, redirect_uri, context);
     }
     let no_client = || AuthError::NoClient { issuer: issuer.issuer.clone() };
     let endpoint = issuer.registration_endpoint.as_ref().ok_or_else(no_client)?;
-    let body = registration::request(&around.config.client_name, &redirect_uri, issuer);
-    let policy = &around.config.policy;
-    let fetch = around.outbox.register(around.now, endpoint, body, policy)?;
-    Ok(StepProgress::Wait(SignIn::Registering { fetch, visit, redirect_uri }))
+    let body = registration::request(&context.config.client_name, &redirect_uri, issuer);
+    let policy = &context.config.policy;
+    let fetch = context.outbox.register(context.now, endpoint, body, policy)?;
+    Ok(StepProgress::Wait(SignIn::Registering { fetch, goal, redirect_uri }))
 }
 
 fn handle_registration(
-    visit: Visit,
+    goal: TokenGoal,
     redirect_uri: String,
     answer: Option<&FetchAnswer<'_>>,
-    around: &mut Surroundings<'_>,
+    context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &visit.site.issuer;
+    let issuer = &goal.site.issuer;
     let read = answer.ok_or_else(|| Some("no answer".into()));
     let read = read.and_then(|it| registration::read_answer(it.status, it.body, issuer));
     let (client, secret_expires_at) =
         read.map_err(|reason| AuthError::Registration { issuer: issuer.issuer.clone(), reason })?;
     let redirect = redirect_uri.clone();
     let record = ClientRecord { client, secret_expires_at, redirect_uri: redirect };
-    let key = around.config.client_key(&issuer.issuer);
-    around.outbox.keep(around.now, key, record.write());
-    show_page(visit, record.client, ClientOrigin::Dynamic, redirect_uri, around)
+    let key = context.config.client_key(&issuer.issuer);
+    context.outbox.keep(context.now, key, record.write());
+    show_page(goal, record.client, ClientOrigin::Dynamic, redirect_uri, context)
 }
 
 /// Shows a person the page of the authorization server.
 fn show_page(
-    visit: Visit,
+    goal: TokenGoal,
     client: RegisteredClient,
     origin: ClientOrigin,
     redirect_uri: String,
-    around: &mut Surroundings<'_>,
+    context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &visit.site.issuer;
-    let wanted = visit.challenged.as_ref().unwrap_or(&visit.site.scopes);
-    let mut scopes = around.config.scopes.union(&visit.asked).union(wanted);
-    if visit.omits_offline {
+    let issuer = &goal.site.issuer;
+    let wanted = goal.challenged.as_ref().unwrap_or(&goal.site.scopes);
+    let mut scopes = context.config.scopes.union(&goal.asked).union(wanted);
+    if goal.omits_offline {
         scopes = scopes.without(OFFLINE_ACCESS);
     }
     let lists_offline = issuer.scopes_supported.contains(OFFLINE_ACCESS);
-    let adds_offline = lists_offline && !visit.omits_offline && !scopes.contains(OFFLINE_ACCESS);
+    let adds_offline = lists_offline && !goal.omits_offline && !scopes.contains(OFFLINE_ACCESS);
     if adds_offline {
         scopes.insert(OFFLINE_ACCESS);
     }
     let mut bytes = [0; 32];
     for half in bytes.chunks_exact_mut(16) {
-        half.copy_from_slice(&around.outbox.random());
+        half.copy_from_slice(&context.outbox.random());
     }
-    let state = Secret::new(URL_SAFE_NO_PAD.encode(around.outbox.random()));
+    let state = Secret::new(URL_SAFE_NO_PAD.encode(context.outbox.random()));
     let consenting = Consenting {
         expected: Expected {
             redirect_uri,
@@ -265,20 +265,20 @@ fn show_page(
             promises_iss: issuer.authorization_response_iss_parameter_supported,
         },
         verifier: pkce::verifier(bytes),
-        visit,
+        goal,
         client,
         origin,
         scopes,
         adds_offline,
     };
-    let page = consenting.page(around)?;
-    around.outbox.consent(around.now, page);
+    let page = consenting.page(context)?;
+    context.outbox.consent(context.now, page);
     Ok(StepProgress::Wait(SignIn::Consenting(consenting)))
 }
 
 impl Consenting {
     /// The URL of the page. Keeps the endpoint's own query.
-    fn page(&self, around: &Surroundings<'_>) -> Result<ConsentPage, AuthError> {
+    fn page(&self, context: &StepContext<'_>) -> Result<ConsentPage, AuthError> {
         let challenge = pkce::challenge(&self.verifier);
         let scope = self.scopes.to_param();
         let mut params = Vec::from([
@@ -289,11 +289,11 @@ impl Consenting {
             ("code_challenge", &challenge),
             ("code_challenge_method", pkce::METHOD),
         ]);
-        params.extend(self.resource(around).map(|resource| ("resource", resource)));
+        params.extend(self.resource(context).map(|resource| ("resource", resource)));
         if !scope.is_empty() {
             params.push(("scope", &scope));
         }
-        let issuer = &self.visit.site.issuer;
+        let issuer = &self.goal.site.issuer;
         let no_page = || AuthError::NoIssuer { issuer: issuer.issuer.clone() };
         let endpoint = issuer.authorization_endpoint.as_ref().ok_or_else(no_page)?.as_str();
         // OpenID Connect Core, section 11: "a prompt parameter value of consent MUST be used". Without
@@ -304,43 +304,43 @@ impl Consenting {
         let mark = if endpoint.contains('?') { '&' } else { '?' };
         let url = format!("{endpoint}{mark}{}", form::encode(params));
         Ok(ConsentPage {
-            url: around.config.policy.check(&url)?,
+            url: context.config.policy.check(&url)?,
             redirect_uri: self.expected.redirect_uri.clone(),
             state: self.expected.state.clone(),
         })
     }
 
-    fn resource(&self, around: &Surroundings<'_>) -> Option<&str> {
-        (!around.config.omits_resource).then_some(self.visit.site.resource.as_str())
+    fn resource(&self, context: &StepContext<'_>) -> Option<&str> {
+        (!context.config.omits_resource).then_some(self.goal.site.resource.as_str())
     }
 
-    fn handle_redirect(self, text: &str, around: &mut Surroundings<'_>) -> SignInStep {
-        let redirect = Redirect::read(text, &self.expected, &mut around.outbox.decisions);
+    fn handle_redirect(self, text: &str, context: &mut StepContext<'_>) -> SignInStep {
+        let redirect = Redirect::read(text, &self.expected, &mut context.outbox.decisions);
         if redirect == Redirect::Ignored {
             return Ok(StepProgress::Wait(SignIn::Consenting(self)));
         }
-        around.outbox.stop_listening();
+        context.outbox.stop_listening();
         match redirect {
-            Redirect::Code(code) => self.redeem(&code, around),
-            Redirect::Error(error, description) => self.refused(error, description, around),
+            Redirect::Code(code) => self.redeem(&code, context),
+            Redirect::Error(error, description) => self.refused(error, description, context),
             Redirect::Rejected | Redirect::Ignored => {
                 Err(AuthError::Redirect { issuer: self.expected.issuer })
             }
         }
     }
 
-    fn redeem(self, code: &Secret, around: &mut Surroundings<'_>) -> SignInStep {
+    fn redeem(self, code: &Secret, context: &mut StepContext<'_>) -> SignInStep {
         let redirect_uri = &self.expected.redirect_uri;
         let grant = Grant::Code { code, redirect_uri, verifier: &self.verifier };
-        let site = &self.visit.site;
+        let site = &self.goal.site;
         let target = (&site.issuer.token_endpoint, site.issuer.issuer.as_str());
         let client = Some(self.client.clone());
-        let draft = TokenDraft::new(&grant, self.resource(around), client, target, site.binds);
-        let call = TokenCall::start(draft, around)?;
+        let draft = TokenDraft::new(&grant, self.resource(context), client, target, site.binds);
+        let call = TokenCall::start(draft, context)?;
         Ok(StepProgress::Wait(SignIn::Redeeming { call, consented: self }))
     }
 
-    fn handle_token(self, answer: TokenAnswer, around: &mut Surroundings<'_>) -> SignInStep {
+    fn handle_token(self, answer: TokenAnswer, context: &mut StepContext<'_>) -> SignInStep {
         let case = (
             GrantRequest::Redeem,
             answer.kind(),
@@ -349,21 +349,23 @@ impl Consenting {
             HeldAccess::Over,
         );
         let row = granted::TABLE.find(case);
-        around.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
+        context.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
         match (row.map(|row| row.then), answer) {
             (Some(GrantStep::Ready), TokenAnswer::Token(token)) => {
-                let Self { visit: Visit { site, .. }, client, origin, scopes: asked, .. } = self;
+                let Self { goal: TokenGoal { site, .. }, client, origin, scopes: asked, .. } = self;
                 Ok(StepProgress::Done(SignedIn { site, client, origin, asked, token }))
             }
-            (Some(GrantStep::Reregister), _) if !self.visit.reregisters => {
-                let visit = Visit { reregisters: true, ..self.visit };
-                SignIn::start(visit, around).map(StepProgress::Wait)
+            (Some(GrantStep::Reregister), _) if !self.goal.reregisters => {
+                let goal = TokenGoal { reregisters: true, ..self.goal };
+                SignIn::start(goal, context).map(StepProgress::Wait)
             }
             (Some(GrantStep::FailUnavailable), _) => {
-                let url = shown(self.visit.site.issuer.token_endpoint.as_str());
+                let url = shown(self.goal.site.issuer.token_endpoint.as_str());
                 Err(AuthError::Unavailable { url })
             }
-            (_, TokenAnswer::Error(error, description)) => self.refused(error, description, around),
+            (_, TokenAnswer::Error(error, description)) => {
+                self.refused(error, description, context)
+            }
             _ => {
                 let error = "the answer of the token endpoint is no token".to_string();
                 Err(AuthError::Refused { error, description: None })
@@ -372,16 +374,16 @@ impl Consenting {
     }
 
     /// Handles an error of the authorization server. After `invalid_scope`, if this client has
-    /// added `offline_access` to the scopes, requests the others once more without it.
+    /// added `offline_access`, requests the other scopes once more.
     fn refused(
         self,
         error: String,
         description: Option<String>,
-        around: &mut Surroundings<'_>,
+        context: &mut StepContext<'_>,
     ) -> SignInStep {
         if error == "invalid_scope" && self.adds_offline {
-            let visit = Visit { omits_offline: true, ..self.visit };
-            return SignIn::start(visit, around).map(StepProgress::Wait);
+            let goal = TokenGoal { omits_offline: true, ..self.goal };
+            return SignIn::start(goal, context).map(StepProgress::Wait);
         }
         Err(AuthError::Refused { error, description })
     }

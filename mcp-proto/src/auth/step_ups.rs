@@ -1,7 +1,7 @@
 //! Counts of step-ups, by operation.
 //!
 //! In: operations that were refused for their scopes, or accepted. Out: true if another step-up is
-//! allowed. At most 64 operations are remembered; the one with the oldest count is forgotten.
+//! allowed. At most 64 operations are counted; the oldest count is dropped.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -9,7 +9,7 @@ use alloc::string::String;
 const MAX_STEP_UPS: u8 = 3;
 const MAX_OPERATIONS: usize = 64;
 
-/// Step-ups that were made.
+/// The number of step-ups by operation.
 #[derive(Debug, Default)]
 pub(super) struct StepUps(VecDeque<(String, u8)>);
 
@@ -30,7 +30,7 @@ impl StepUps {
         self.0.push_back((operation.into(), made.saturating_add(1)));
     }
 
-    /// Forgets an operation that was accepted.
+    /// Drops the count of an accepted operation.
     pub(super) fn clear(&mut self, operation: &str) {
         self.0.retain(|(own, _)| own != operation);
     }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operation_has_three_until_it_is_accepted() {
+    fn operation_has_three_step_ups_until_accepted() {
         let mut steps = StepUps::default();
         for _ in 0..3 {
             assert!(steps.is_left("a"));

@@ -15,7 +15,7 @@ use alloc::string::String;
 
 use super::action::{FetchAnswer, FetchId, KeyRole, SignId};
 use super::error::AuthError;
-use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::{
     self, ClientOrigin, GrantAnswer, GrantStep, HeldAccess, StoredTokens, TokenAnswer,
 };
@@ -45,33 +45,35 @@ impl TokenCall {
     /// Starts with the signatures, or sends the request if it needs none.
     pub(super) fn start(
         draft: TokenDraft,
-        around: &mut Surroundings<'_>,
+        context: &mut StepContext<'_>,
     ) -> Result<Self, AuthError> {
-        Self::sign(Box::new(draft), false, around)
+        Self::sign(Box::new(draft), false, context)
     }
 
     /// Continues with an event; an event of another step changes nothing.
-    pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> CallStep {
+    pub(super) fn handle(self, event: AuthEvent<'_>, context: &mut StepContext<'_>) -> CallStep {
         let Self { draft, is_repeated, state } = self;
         match (state, event) {
             (CallState::Asserting { sign, input }, AuthEvent::Signed(id, signature))
                 if id == sign =>
             {
                 let assertion = signed(&input, signature)?;
-                Self::prove(draft, is_repeated, Some(assertion), around).map(StepProgress::Wait)
+                Self::prove(draft, is_repeated, Some(assertion), context).map(StepProgress::Wait)
             }
             (CallState::Proving { sign, input, assertion }, AuthEvent::Signed(id, signature))
                 if id == sign =>
             {
                 let proof = signed(&input, signature)?;
-                Self::send(draft, is_repeated, assertion.as_ref(), Some(proof), around)
+                Self::send(draft, is_repeated, assertion.as_ref(), Some(proof), context)
                     .map(StepProgress::Wait)
             }
             (CallState::Asserting { .. } | CallState::Proving { .. }, AuthEvent::TimedOut) => {
-                Err(AuthError::Signature { reason: "nobody has signed within 30 seconds".into() })
+                Err(AuthError::Signature {
+                    reason: "there was no signature within 30 seconds".into(),
+                })
             }
             (CallState::Sent { fetch }, AuthEvent::Fetched(id, answer)) if id == fetch => {
-                Self::read(draft, is_repeated, answer.as_ref(), around)
+                Self::read(draft, is_repeated, answer.as_ref(), context)
             }
             (CallState::Sent { .. }, AuthEvent::TimedOut) => {
                 Ok(StepProgress::Done(TokenAnswer::Unavailable))
@@ -83,19 +85,19 @@ impl TokenCall {
     fn sign(
         draft: Box<TokenDraft>,
         is_repeated: bool,
-        around: &mut Surroundings<'_>,
+        context: &mut StepContext<'_>,
     ) -> Result<Self, AuthError> {
         let Some(client) = draft.signing_client() else {
-            return Self::prove(draft, is_repeated, None, around);
+            return Self::prove(draft, is_repeated, None, context);
         };
-        let Some(key) = &around.config.client_key else {
+        let Some(key) = &context.config.client_key else {
             let reason = "private_key_jwt needs a key, and none is configured".into();
             return Err(AuthError::Signature { reason });
         };
-        let random = around.outbox.random();
+        let random = context.outbox.random();
         let key_id = key.id.as_deref();
-        let input = jwt::assertion(&client.id, &draft.audience, key_id, around.unix, random);
-        let sign = around.outbox.sign(around.now, KeyRole::Client, input.clone());
+        let input = jwt::assertion(&client.id, &draft.audience, key_id, context.unix, random);
+        let sign = context.outbox.sign(context.now, KeyRole::Client, input.clone());
         Ok(Self { draft, is_repeated, state: CallState::Asserting { sign, input } })
     }
 
@@ -103,15 +105,15 @@ impl TokenCall {
         draft: Box<TokenDraft>,
         is_repeated: bool,
         assertion: Option<Secret>,
-        around: &mut Surroundings<'_>,
+        context: &mut StepContext<'_>,
     ) -> Result<Self, AuthError> {
-        let Some(key) = around.config.proof_key.as_ref().filter(|_| draft.binds) else {
-            return Self::send(draft, is_repeated, assertion.as_ref(), None, around);
+        let Some(key) = context.config.proof_key.as_ref().filter(|_| draft.binds) else {
+            return Self::send(draft, is_repeated, assertion.as_ref(), None, context);
         };
-        let nonce = around.nonces.of(&draft.endpoint);
+        let nonce = context.nonces.of(&draft.endpoint);
         let target = ProofTarget { method: "POST", url: &draft.endpoint, token: None, nonce };
-        let input = key.proof(&target, around.unix, around.outbox.random());
-        let sign = around.outbox.sign(around.now, KeyRole::Proof, input.clone());
+        let input = key.proof(&target, context.unix, context.outbox.random());
+        let sign = context.outbox.sign(context.now, KeyRole::Proof, input.clone());
         Ok(Self { draft, is_repeated, state: CallState::Proving { sign, input, assertion } })
     }
 
@@ -120,11 +122,11 @@ impl TokenCall {
         is_repeated: bool,
         assertion: Option<&Secret>,
         proof: Option<Secret>,
-        around: &mut Surroundings<'_>,
+        context: &mut StepContext<'_>,
     ) -> Result<Self, AuthError> {
         let request = draft.request(assertion, proof);
-        let policy = &around.config.policy;
-        let fetch = around.outbox.post(around.now, &draft.endpoint, request, policy)?;
+        let policy = &context.config.policy;
+        let fetch = context.outbox.post(context.now, &draft.endpoint, request, policy)?;
         Ok(Self { draft, is_repeated, state: CallState::Sent { fetch } })
     }
 
@@ -132,11 +134,11 @@ impl TokenCall {
         draft: Box<TokenDraft>,
         is_repeated: bool,
         answer: Option<&FetchAnswer<'_>>,
-        around: &mut Surroundings<'_>,
+        context: &mut StepContext<'_>,
     ) -> CallStep {
         let nonce = answer.and_then(|answer| answer.nonce);
         if let Some(nonce) = nonce {
-            around.nonces.set(&draft.endpoint, nonce);
+            context.nonces.set(&draft.endpoint, nonce);
         }
         let answer = answer.map(|answer| (answer.status, answer.body));
         let answer = TokenAnswer::read(answer, draft.expected());
@@ -145,8 +147,8 @@ impl TokenCall {
             let (client, store) = (ClientOrigin::Given, StoredTokens::Same);
             let case = (draft.kind, GrantAnswer::Nonce, client, store, HeldAccess::Over);
             if let Some(row) = granted::TABLE.find(case).filter(|it| it.then == GrantStep::Repeat) {
-                around.outbox.decisions.record("granted", row.name);
-                return Self::sign(draft, true, around).map(StepProgress::Wait);
+                context.outbox.decisions.record("granted", row.name);
+                return Self::sign(draft, true, context).map(StepProgress::Wait);
             }
         }
         Ok(StepProgress::Done(answer))

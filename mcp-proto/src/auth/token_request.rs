@@ -45,7 +45,7 @@ pub(super) enum Grant<'a> {
     Assertion { assertion: &'a Secret, scope: &'a str },
 }
 
-/// A request to a token endpoint, before anything is signed.
+/// A request to a token endpoint, before signing.
 #[derive(Debug)]
 pub(super) struct TokenDraft {
     pub(super) kind: GrantRequest,
@@ -110,7 +110,7 @@ impl Grant<'_> {
 }
 
 impl TokenDraft {
-    /// The request for a token that is valid for `resource`. Empty scopes are left out.
+    /// The request for a token that is valid for `resource`. Empty scopes are omitted.
     pub(super) fn new(
         grant: &Grant<'_>,
         resource: Option<&str>,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn each_method_has_its_place() {
+    fn credentials_are_placed_by_method() {
         let of = |method| {
             let client =
                 RegisteredClient { id: "i:d".into(), secret: Some(Secret::new("s&t")), method };
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assertion_that_says_who_asks_has_no_client() {
+    fn workload_assertion_has_no_client() {
         let assertion = Secret::new("a.b.c");
         let body = |scope| {
             let grant = Grant::Assertion { assertion: &assertion, scope };

@@ -7,7 +7,7 @@ use core::fmt;
 use super::ErrorCode;
 use super::quote::{Excerpt, Quoted};
 
-/// Reason why the headers of a message are refused: they contradict its body, or are unusable. The
+/// Reason why the headers of a message are rejected: they contradict its body, or are unusable. The
 /// peer's fault.
 ///
 /// `header` is the name of the header; values are shortened to 100 characters.
@@ -20,7 +20,7 @@ pub enum HeaderError {
     Missing {
         /// Its name.
         header: Cow<'static, str>,
-        /// The value in the body; `None` if the body was not looked at.
+        /// The value in the body; `None` if the body was not read.
         expected: Option<String>,
     },
     /// A header that may occur only once occurs twice.
@@ -74,8 +74,8 @@ pub enum HeaderError {
         /// The name of the header.
         header: Cow<'static, str>,
     },
-    /// The version is a legacy one. Servers with such a version do not compare headers and body, so
-    /// the headers cannot be trusted.
+    /// The version is a legacy one. Legacy servers do not compare headers and body, so the headers
+    /// cannot be trusted.
     Unvalidated {
         /// The version.
         version: String,
@@ -275,5 +275,5 @@ impl core::error::Error for EmitError {}
 const PAGE: &str =
     "https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http";
 
-/// The name of a header, which a server's schema may have made long.
+/// The name of a header; a server's schema may contain a long one.
 use Excerpt as Name;

@@ -5,7 +5,8 @@
 //! there is one. The text is sent as the `message` of the JSON-RPC error, and reported to the
 //! application in a `PeerFault`.
 
-/// Writes the text of an error: rows of a variant with the fields that its text shows, and the text.
+/// Implements the text of an error. A row has a variant, the fields that its text shows, and the
+/// text.
 macro_rules! texts {
     ($error:ident: $($name:ident $({ $($field:ident),* })? => $text:literal $(, $value:expr)*;)*) => {
         impl $error {
@@ -48,7 +49,7 @@ pub struct ErrorCode(pub i64);
 impl ErrorCode {
     /// The message is not JSON.
     pub const PARSE_ERROR: Self = Self(-32700);
-    /// The JSON is not a message, or not one that may be sent now.
+    /// The JSON is not a message, or the message is not allowed at this point.
     pub const INVALID_REQUEST: Self = Self(-32600);
     /// The method does not exist, or its capability is not declared.
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
@@ -69,13 +70,13 @@ impl ErrorCode {
     pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
 }
 
-/// The step of the validation of a message at which it failed; the first failing step answers.
+/// The step at which the validation of a message failed. The first failing step decides the answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum ValidationStep {
     /// Over HTTP: the `Host` is not one of this server's.
     Host,
-    /// Over HTTP: the page that asks is of an `Origin` that is not allowed.
+    /// Over HTTP: the `Origin` of the requesting page is not allowed.
     Origin,
     /// Over HTTP: the token lacks scopes that a tool requires.
     Scope,
@@ -103,7 +104,7 @@ pub enum ValidationStep {
     Method,
     /// Over HTTP: a header `Mcp-Param-…` differs from the arguments.
     ParamHeaders,
-    /// Its handler needs input, or an extension, that the client does not declare.
+    /// The handler needs input, or an extension, that the client does not declare.
     Capability,
     /// The parameters do not match the method.
     Params,

@@ -46,14 +46,14 @@ enum PageSubject {
     Versions,
 }
 
-/// The pages of a subject: of the modern revision, and of the legacy ones from the oldest on.
+/// The pages of a subject: of the modern revision, and of the legacy revisions, oldest first.
 struct PageRow {
     subject: PageSubject,
     modern: &'static str,
     legacy: [&'static str; 4],
 }
 
-/// Pages of the four legacy revisions, from the oldest on; one path if they all have it.
+/// Pages of the four legacy revisions, oldest first; a single path stands for all.
 macro_rules! legacy {
     ($all:literal) => {
         legacy!($all, $all, $all, $all)
@@ -130,8 +130,8 @@ impl ProtocolError {
         self.page_in(ProtocolVersion::LATEST_MODERN)
     }
 
-    /// The same for peers of this revision: a page of that revision, the nearest one if it does not
-    /// cover the subject.
+    /// The page for peers of this revision; if the revision does not cover the subject, its nearest
+    /// page.
     pub fn page_in(&self, version: ProtocolVersion) -> &'static str {
         let subject = self.subject();
         let row = TABLE.iter().find(|row| row.subject == subject);

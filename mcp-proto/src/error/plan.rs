@@ -41,12 +41,12 @@ pub enum PlanError {
         /// Its `type`, as JSON.
         declared: String,
     },
-    /// An annotation is at a place that a chain of `properties` alone does not reach.
+    /// The path to an annotation has other keywords than `properties`.
     Misplaced {
         /// Its place in the schema.
         at: String,
     },
-    /// A key occurs twice in a schema with annotations: readers may take either.
+    /// A key occurs twice in a schema with annotations: parsers differ in the one they use.
     DuplicateKey {
         /// The object with the duplicate key.
         at: String,
@@ -57,7 +57,7 @@ pub enum PlanError {
     TooDeep,
     /// The names of the headers and of the properties that lead to them are too long.
     TooLarge {
-        /// The most bytes of all these names together.
+        /// The maximum total bytes of these names.
         max_bytes: usize,
     },
 }
@@ -99,7 +99,7 @@ impl fmt::Display for PlanError {
                 PlanExcerpt(at)
             ),
             Self::DuplicateKey { at, key } => {
-                write!(f, "\"{}\" stands twice at {}", PlanExcerpt(key), PlanExcerpt(at))
+                write!(f, "duplicate key \"{}\" at {}", PlanExcerpt(key), PlanExcerpt(at))
             }
             Self::TooDeep => f.write_str("the schema is nested more than 128 deep"),
             Self::TooLarge { max_bytes } => write!(

@@ -28,7 +28,7 @@ pub enum ProtocolError {
         /// The limit.
         max_line_bytes: usize,
     },
-    /// A byte stream with another framing than lines has input that is not a message of that
+    /// A byte stream with another framing than lines received input that is not a message of that
     /// framing.
     InvalidFrame {
         /// The reason from the framing.
@@ -184,7 +184,7 @@ pub enum ProtocolError {
     },
     /// The server sent more messages than the client keeps before the era is known.
     TooMuchBeforeConnected,
-    /// A notification violates its schema, or belongs to nothing.
+    /// A notification violates its schema, or refers to nothing that exists.
     InvalidNotification {
         /// The notification.
         method: String,
@@ -211,9 +211,9 @@ pub enum ProtocolError {
         /// The limit of bytes.
         max_list_bytes: usize,
     },
-    /// The server asked for input more often than `Limits::max_input_rounds`.
+    /// The server asked for input in more than `Limits::max_input_rounds` rounds.
     TooManyInputRounds {
-        /// The bound.
+        /// The limit.
         max_input_rounds: usize,
     },
     /// Over HTTP: a header differs from the body.
@@ -235,7 +235,7 @@ pub enum ProtocolError {
     },
     /// Over HTTP: the token of a request lacks scopes that its tool requires.
     InsufficientScope {
-        /// The scopes that the request needs, separated by blanks.
+        /// The scopes that the request needs, separated by spaces.
         scopes: String,
     },
     /// Over HTTP: the body of a POST is not `application/json`.
@@ -267,7 +267,8 @@ pub enum ProtocolError {
     SessionNotFound,
     /// Over HTTP: `Last-Event-ID` names no event of the session.
     UnknownEvent,
-    /// Over HTTP: a principal or an address has used its share, or the limit is used up.
+    /// Over HTTP: a principal or an address has used up its share of a limit, or the limit is
+    /// reached.
     ShareExceeded {
         /// The field of `Limits`.
         limit: &'static str,
@@ -307,8 +308,8 @@ impl ProtocolError {
         if let Self::HeaderMismatch { step, .. } = self { *step } else { self.row_step() }
     }
 
-    /// The code of the JSON-RPC error. For an unknown resource that is the legacy code, which
-    /// modern clients get as -32602.
+    /// The code of the JSON-RPC error. For an unknown resource it is the legacy code; modern
+    /// clients get -32602.
     pub fn code(&self) -> ErrorCode {
         if let Self::ResourceNotFound { .. } = self {
             return ErrorCode::RESOURCE_NOT_FOUND;

@@ -14,7 +14,7 @@ use super::quote::Quoted;
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// It does not begin with `http:` or `https:`.
+    /// The text does not begin with `http:` or `https:`.
     Scheme {
         /// The text before the first colon; empty if there is no colon.
         found: String,

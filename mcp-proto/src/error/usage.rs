@@ -17,19 +17,19 @@ pub enum UsageError {
     AlreadyConnected,
     /// `Limits::max_in_flight` calls wait for a response.
     TooManyCalls {
-        /// The bound.
+        /// The limit.
         max_in_flight: usize,
     },
-    /// `Limits::max_unsent_bytes` of calls wait to be sent: the era of the server is not known yet,
-    /// or the server does not read.
+    /// Calls of `Limits::max_unsent_bytes` are queued: the era of the server is not known yet, or
+    /// the server does not read.
     TooManyUnsentBytes {
-        /// The bound.
+        /// The limit.
         max_unsent_bytes: usize,
     },
     /// Over HTTP: half of `Limits::max_client_connections` are already used by streams that stay
     /// open.
     TooManyStreams {
-        /// The bound.
+        /// The limit.
         max_streams: usize,
     },
     /// Progress must be a finite number greater than the earlier one.
@@ -176,7 +176,7 @@ pub enum UsageError {
     RequestStateTooLong {
         /// The bytes of its payload.
         payload: usize,
-        /// The most bytes of a payload.
+        /// The maximum bytes of a payload.
         max: usize,
     },
     /// A tool's `inputSchema` has an `x-mcp-header` that clients must reject.
@@ -213,14 +213,14 @@ pub enum UsageError {
 texts! { UsageError:
     Closed => "the connection has closed";
     NotInFlight => "the request is not in flight";
-    AlreadyConnected => "the client is connected, or was";
+    AlreadyConnected => "the client has already connected";
     TooManyCalls { max_in_flight } => "Limits::max_in_flight = {max_in_flight} calls are open";
     TooManyUnsentBytes { max_unsent_bytes } =>
-        "the server does not read: Limits::max_unsent_bytes = {max_unsent_bytes} of calls wait to \
-         be sent";
+        "the server does not read: Limits::max_unsent_bytes = {max_unsent_bytes} of calls are \
+         queued";
     TooManyStreams { max_streams } =>
-        "{max_streams} streams are open, half of Limits::max_client_connections; one subscription \
-         may name all that is wanted";
+        "{max_streams} streams are open, half of Limits::max_client_connections; combine \
+         the subscriptions";
     ProgressNotIncreasing => "progress must increase";
     NoServerRequests =>
         "a server sends messages outside of a client's requests to legacy clients only, and over \
@@ -233,14 +233,15 @@ texts! { UsageError:
         "the capability `{capability}` is not declared in the registry";
     Duplicate { kind, name } => "a {kind} \"{name}\" is already registered";
     InvalidExtension { identifier } =>
-        "\"{identifier}\" is no identifier of an extension: put a prefix of labels and dots before \
-         it, such as `com.example/`";
+        "\"{identifier}\" is not the identifier of an extension: add a prefix of labels and dots, \
+         such as `com.example/`";
     InvalidRoot { uri } => "the root \"{uri}\" must have a URI that begins with `file://`";
-    InvalidUri { uri } => "\"{uri}\" is no URI: it must begin with a scheme, such as `file:`";
+    InvalidUri { uri } => "\"{uri}\" is not a URI: it must begin with a scheme, such as `file:`";
     InvalidAppUri { uri } =>
-        "\"{uri}\" is no URI of a page: it must begin with `ui://` and have visible ASCII characters";
+        "\"{uri}\" is not the URI of a page: it must begin with `ui://` and have visible ASCII \
+         characters";
     InvalidCspSource { source } =>
-        "\"{source}\" is no origin, such as `https://example.com` or `https://*.example.com`";
+        "\"{source}\" is not an origin, such as `https://example.com` or `https://*.example.com`";
     NestedSkill { file, enclosing } =>
         "\"{file}\" must be a file of \"{enclosing}\" as well, with the same bytes: a skill has all \
          files of the skills in its directory";
@@ -253,18 +254,19 @@ texts! { UsageError:
     UnknownEntry { kind, name } => "no {kind} \"{name}\" is registered";
     UnknownTool { name } => "no tool \"{name}\" is registered";
     InvalidScope { scope } =>
-        "\"{scope}\" is no scope: it has 1 to 256 visible ASCII characters, no quotes or backslashes";
+        "\"{scope}\" is not a scope: it has 1 to 256 visible ASCII characters, no quotes or \
+         backslashes";
     UnknownMethod { method } => "no method \"{method}\" is registered";
     UndeclaredExtension { identifier } =>
         "the extension \"{identifier}\" is not declared: call `Registry::extension` first";
     NotAnObject { name } => "\"{name}\": settings and parameters must be a JSON object";
     UnknownReference { name } => "no prompt or resource template \"{name}\" is registered";
     ReservedMethod { method } => "\"{method}\" is a method of the specification";
-    ShortKey { bytes } => "a key of {bytes} bytes is too short; 32 random ones make a key";
-    DuplicateKey { id } => "a key with the id {id} is already there";
+    ShortKey { bytes } => "a key of {bytes} bytes is too short; use at least 32 random bytes";
+    DuplicateKey { id } => "a key with the id {id} exists already";
     RequestStateTooLong { payload, max } =>
-        "a payload of {payload} bytes is too long for a `requestState`: {max} fit; keep more than \
-         that on the server, and its name in the payload";
+        "a payload of {payload} bytes is too long for a `requestState`: the maximum is {max}; \
+         store more on the server, and its key in the payload";
     InvalidHeader { name, reason } => "\"{name}\": {reason}";
     InvalidPromptArguments { name } =>
         "the arguments of the prompt \"{name}\" must come from a struct with named fields";
@@ -272,8 +274,8 @@ texts! { UsageError:
         "the argument \"{argument}\" of the prompt \"{name}\" must be a string, an enum of \
          strings, or an Option of one";
     InvalidField { name } =>
-        "the field \"{name}\" cannot be set: its name must be a token and none that MCP or HTTP has \
-         a use for, and its value visible ASCII";
+        "the field \"{name}\" cannot be set: its name must be a token that MCP and HTTP do not \
+         use, and its value visible ASCII";
     NotJson { name } => "\"{name}\" cannot be written as JSON";
 }
 

@@ -1,4 +1,4 @@
-//! Table of what a peer can do wrong: each error with the step that finds it and its text.
+//! Table of the errors that peers cause, each with the step that detects it and its text.
 
 use alloc::format;
 use alloc::string::String;
@@ -22,7 +22,7 @@ impl fmt::Display for InRevision<'_> {
         let Self(error, version) = *self;
         write!(f, "{}: ", error.step())?;
         error.write(f)?;
-        // It names its page by itself.
+        // The text of a `HeaderError` has its own link.
         if matches!(error, ProtocolError::HeaderMismatch { .. }) {
             return Ok(());
         }
@@ -30,7 +30,8 @@ impl fmt::Display for InRevision<'_> {
     }
 }
 
-/// Rows of a step, an error with the fields that its text shows, and the text.
+/// Implements steps and texts from rows: a step, an error with the fields in its text, and the
+/// text.
 macro_rules! errors {
     ($($step:ident $name:ident $({ $($field:ident),* })? => $text:literal $(, $value:expr)*;)*) => {
         texts! { ProtocolError: $($name $({ $($field),* })? => $text $(, $value)*;)* }
@@ -119,7 +120,7 @@ errors! {
     Capability ExtensionsRequired { identifiers } =>
         "the client must declare in `capabilities.extensions`: {}", identifiers.join(", ");
     Method LoggingNotDeclared =>
-        "the server does not declare `logging`, so that it was sent no `logging/setLevel`";
+        "the server does not declare `logging`, so `logging/setLevel` was not sent";
     Result InvalidResult { expected } => "the result must be {expected}";
     Result MalformedResult { places } => "the result does not fit the schema: {places}";
     Result UnknownResultType { name } => "the `resultType` {} is not known", Quoted(name);
@@ -150,7 +151,7 @@ errors! {
 
 impl core::error::Error for ProtocolError {}
 
-/// The other way to open, if the server has one.
+/// A mention of the modern way to open, if the server supports it.
 fn or_meta(serves_modern: bool) -> &'static str {
     if serves_modern {
         ", or put `io.modelcontextprotocol/protocolVersion` into `params._meta`"

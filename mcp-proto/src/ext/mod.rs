@@ -4,7 +4,7 @@
 //! by [`Registry::requires_extension`](crate::server::Registry::requires_extension) and by
 //! [`Peer::extension`](crate::server::Peer::extension).
 //!
-//! Extensions have versions of their own and change independently of the protocol. **This module may
+//! Extensions have their own versions and change independently of the protocol. **This module may
 //! break in a minor version of this crate**; the rest of the crate may not.
 //!
 //! [Specification: Extension Negotiation](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation)
@@ -24,17 +24,17 @@ pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// MCP Apps: pages that a host shows for a tool (SEP-1865); see [`ui`].
 pub const UI: &str = "io.modelcontextprotocol/ui";
 
-/// Skills: instructions for models, with their files (SEP-2640); the module `skills`, with the feature of
-/// that name.
+/// Skills: instructions for models, with their files (SEP-2640). The module `skills` needs the
+/// feature of that name.
 pub const SKILLS: &str = "io.modelcontextprotocol/skills";
 
-/// A part of a server that may need an extension.
+/// A part of a server that can require an extension.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Feature {
     /// The tool of this name.
     Tool(String),
-    /// The method of this name, one with a handler in the registry.
+    /// The method of this name, with a handler in the registry.
     Method(String),
 }
 
@@ -50,8 +50,8 @@ impl Feature {
     }
 }
 
-/// The settings of an extension in these `ClientCapabilities`; `None` if the extension is missing or
-/// its settings are no object.
+/// The settings of an extension in these `ClientCapabilities`; `None` if the extension is missing
+/// or its settings are not an object.
 pub(crate) fn settings(capabilities: &Json, identifier: &str) -> Option<Json> {
     #[derive(serde::Deserialize)]
     struct Capabilities {

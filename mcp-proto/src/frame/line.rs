@@ -151,8 +151,8 @@ impl LineReader {
     }
 }
 
-/// Ends a message that begins at `start` in `out`. Newlines inside of it, which can only be blanks
-/// between JSON tokens, become spaces, and one newline follows.
+/// Ends a message that begins at `start` in `out`. Newlines in the message, which can only be
+/// whitespace between JSON tokens, become spaces, and one newline follows.
 pub fn write_line(out: &mut BytesMut, start: usize) {
     let mut rest = out.get_mut(start..).unwrap_or_default();
     while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_came_whole_is_not_copied() {
+    fn line_of_one_chunk_is_not_copied() {
         let chunk = Bytes::from_static(b"one\ntwo\n");
         let mut reader = LineReader::new(9);
         reader.push(chunk.clone());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn written_lines_hold_no_raw_newline() {
+    fn written_lines_contain_no_newline() {
         let mut out = BytesMut::from(&b"before\n{\n\"a\":\r\n1}"[..]);
         write_line(&mut out, 7);
         assert_eq!(&out[..], b"before\n{ \"a\":  1}\n");

@@ -1,7 +1,7 @@
-//! Values of a call's arguments that its headers mirror, found in one pass over the text.
+//! Arguments of a call that headers mirror, found in one pass over the text.
 //!
-//! The last one of duplicate keys counts, as for handlers that read arguments into a map. (Handlers
-//! that read them into a struct refuse the call.)
+//! The last of duplicate keys counts, as for handlers that decode arguments into a map. (Handlers
+//! that decode into a struct reject the call.)
 
 use alloc::borrow::Cow;
 use alloc::vec;
@@ -12,7 +12,7 @@ use super::plan::{Entry, HeaderPlan};
 use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 
-/// An argument in the terms of its header.
+/// An argument, as its header can express it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Value<'a> {
     /// The argument is missing or `null`.
@@ -63,7 +63,7 @@ struct ArgumentWalk<'p, 'a> {
 }
 
 impl ArgumentWalk<'_, '_> {
-    /// Reads an object that the paths of `range` lead into after `depth` steps. Ranges index the
+    /// Reads an object that contains the paths of `range` after `depth` steps. Ranges index the
     /// entries in the order of their paths.
     fn object(
         &mut self,

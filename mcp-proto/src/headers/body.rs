@@ -31,7 +31,6 @@ impl MirroredHeaders<'_> {
     ///
     /// Notifications pass: this revision requires no headers with them, and defines no meaning for
     /// such headers.
-    /// Notifications pass: this revision requires no headers with them, and gives none a meaning.
     ///
     /// ```
     /// use mcp_proto::headers::{MirroredHeaders, HeaderPlan};
@@ -105,9 +104,9 @@ impl MirroredHeaders<'_> {
     }
 }
 
-/// Name of the tool, prompt or resource that a request with these `params` is about, by
-/// [`name_member`]. Returns `None` if its method needs no name, or if there is no such string. The
-/// last one of duplicate keys counts.
+/// The name of the tool, prompt or resource of a request with these `params`, by [`name_member`].
+/// `None` if the method needs no name, or if there is no such string. The last of duplicate keys
+/// counts.
 pub fn name_in<'a>(method: &str, params: &'a Json) -> Option<Cow<'a, str>> {
     params.raw().member(name_member(method)?)?.string()
 }

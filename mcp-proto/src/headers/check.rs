@@ -71,7 +71,7 @@ impl<'a> MirroredHeaders<'a> {
         Self::of_raw(fields.into_iter().map(|(name, value)| (name.as_bytes(), value)))
     }
 
-    /// Does the same, with names as bytes; names that are not text are ignored.
+    /// The same for names as bytes; names that are not text are ignored.
     pub(crate) fn of_raw(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Self {
         let mut head = Self::default();
         for (name, value) in fields {

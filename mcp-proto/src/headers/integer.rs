@@ -6,10 +6,10 @@
 
 use crate::json::decimal::Decimal;
 
-/// The greatest integer that goes into a header, 2<sup>53</sup>−1; the least is its negative.
+/// The greatest integer that a header can have, 2<sup>53</sup>−1; the least is its negative.
 pub const MAX_SAFE: i64 = (1 << 53) - 1;
 
-/// The most digits of such an integer.
+/// The maximum number of digits of such an integer.
 const MAX_DIGITS: u64 = 16;
 
 /// Result of reading a text as an integer.

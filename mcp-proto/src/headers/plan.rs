@@ -1,9 +1,9 @@
 //! Compilation of a tool's `inputSchema` into the headers of its calls.
 //!
-//! One pass over the text. An annotation on a chain of `properties` from the root makes an entry.
-//! An annotation under any other keyword, known or not, is an error, because some readers may know
-//! that keyword. Keys of maps (`properties`, `$defs`, …) are names, and the values of `const`,
-//! `default`, `enum` and `examples` are data: neither is ever an annotation.
+//! The schema is read in one pass. An annotation on a chain of `properties` from the root makes an
+//! entry. An annotation under any other keyword, known or not, is an error, because some clients
+//! may support that keyword. Keys of maps (`properties`, `$defs`, …) are names, and the values of
+//! `const`, `default`, `enum` and `examples` are data: neither is ever an annotation.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,9 @@ use crate::error::PlanError;
 use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 
-/// The most bytes of names and paths in a plan. Each entry has a path of its own, so a small schema
-/// of an untrusted server could otherwise make a large plan. The head of a request is half as long.
+/// The maximum bytes of names and paths in a plan. Each entry has its own path, so a small schema
+/// of an untrusted server could otherwise make a large plan. The default limit for the head of a
+/// request is half as long.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// Mapping from the arguments of a tool to HTTP headers.
@@ -79,7 +80,7 @@ impl HeaderPlan {
         &self.by_path
     }
 
-    /// Returns whether no argument goes into a header.
+    /// Returns whether no argument is mirrored into a header.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -91,7 +92,7 @@ impl HeaderPlan {
     }
 }
 
-/// An argument that goes into a header.
+/// An argument that is mirrored into a header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     path: Vec<String>,
@@ -126,7 +127,7 @@ impl Entry {
 pub enum Declared {
     /// A `type` of one word.
     Exact(Kind),
-    /// A `type` that is a list of this one, mostly with `null`.
+    /// A `type` that is a list with this one, usually next to `null`.
     Union(Kind),
     /// There is no `type`.
     Absent,
@@ -142,7 +143,7 @@ impl Declared {
     }
 }
 
-/// The types that go into headers.
+/// The types that can be mirrored into headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `"string"`.

@@ -2,7 +2,7 @@
 //!
 //! In: the [`Claim`] of a head, and the body in pieces, split anywhere. Out: the contradiction,
 //! with the first piece that shows it. Only the few mirrored strings of the body are stored, each
-//! until it was compared.
+//! until it is compared.
 //!
 //! [Specification: Server Validation](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation)
 
@@ -19,17 +19,17 @@ use crate::json::scan::{MAX_DEPTH, ScanError};
 use crate::json::walk::{Part, Walker};
 use crate::message::Member;
 
-/// The most bytes for one byte of a text, as in `\u0061`.
+/// The maximum bytes of an escaped byte of a text, as in `\u0061`.
 const LONGEST_ESCAPE: usize = 6;
 
-/// The least bytes of a text that are collected, to be shown in an error.
+/// The minimum bytes of a text that are collected for an error.
 const SHOWN: usize = 600;
 
-/// Checks a body against the head that came before it, while it is forwarded.
+/// Checks a body against its head while the body is forwarded.
 ///
 /// Each piece is checked before it is forwarded. The piece that shows a difference is refused, at
 /// the latest the piece that ends the message. No server behind the gateway therefore gets a whole
-/// body that differs. Break off the request to the server then; do not end it.
+/// body that differs. After an error, abort the request to the server; do not complete it.
 ///
 /// ```
 /// use mcp_proto::headers::{BodyCheck, MirroredHeaders};
@@ -48,21 +48,20 @@ const SHOWN: usize = 600;
 /// # Ok::<(), mcp_proto::headers::BodyError>(())
 /// ```
 ///
-/// Its errors are those of [`MirroredHeaders::check_body`](super::MirroredHeaders::check_body) for
-/// a whole body, with three exceptions. Errors come in the order of the body. A member on the way
-/// to a mirrored value may not stand twice, as some readers take the first and others the last.
-/// `Mcp-Param-*` are left to the server, as their meaning depends on the tool. Whatever else can be
-/// wrong with a message is the server's to say too: of texts, numbers and literals that no header
-/// repeats, only the ends are found.
+/// The errors are those of [`MirroredHeaders::check_body`](super::MirroredHeaders::check_body) for
+/// a whole body, with three exceptions. Errors come in the order of the body. A member that leads
+/// to a mirrored value must not be duplicate, as parsers differ in the one they use. `Mcp-Param-*`
+/// are left to the server, as their meaning depends on the tool. All other checks are left to the
+/// server, too: of texts, numbers and literals that no header mirrors, only the ends are found.
 ///
-/// It holds one text at a time, and only a text that may be a value of the claim. That takes six
+/// One text is stored at a time, and only a text that may be a value of the claim. That takes six
 /// times the bytes of the value, if all are escaped, or 600 bytes. Messages are nested at most 128
 /// deep.
 #[derive(Clone, Debug)]
 pub struct BodyCheck {
     walker: Walker,
     reader: BodyReader,
-    /// Once it has said so it says nothing else.
+    /// The error, which all later calls return.
     failed: Option<BodyError>,
 }
 
@@ -72,7 +71,7 @@ struct BodyReader {
     protocol_version: String,
     method: String,
     name: String,
-    /// The member that `name` is of.
+    /// The member that `name` mirrors.
     name_member: Option<&'static str>,
     /// Number of open containers.
     depth: usize,
@@ -137,8 +136,8 @@ impl BodyCheck {
         walked.map_err(|CheckFailure(error)| failed.insert(error).clone())
     }
 
-    /// Returns whether the message is complete and agrees with the head; only blanks may follow. No
-    /// server accepts a body that ends before.
+    /// Returns whether the message is complete and agrees with the head; only whitespace may
+    /// follow. No server accepts a body that ends earlier.
     pub fn is_done(&self) -> bool {
         self.reader.is_done && self.failed.is_none()
     }
@@ -309,7 +308,7 @@ impl BodyReader {
 }
 
 impl Watched {
-    /// Checks the first part of a value, if none of its members is watched.
+    /// Checks the type of a watched value, given its first part.
     fn may_be(self, part: Part<'_>) -> Result<(), ProtocolError> {
         let key = Member::MetaProtocolVersion.name();
         match self {

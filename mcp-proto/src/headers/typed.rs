@@ -1,4 +1,4 @@
-//! Annotations that the compiler checks.
+//! Header annotations that the compiler checks.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::name::{ANNOTATION, is_name};
 
-/// A field of a tool's arguments that is mirrored into the header `Mcp-Param-<name>`. It reads and
-/// writes as a `T` and dereferences to one.
+/// A field of a tool's arguments that is mirrored into the header `Mcp-Param-<name>`. It serializes
+/// as a `T` and dereferences to one.
 ///
 /// ```
 /// use mcp_proto::header_name;
@@ -43,16 +43,16 @@ use super::name::{ANNOTATION, is_name};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A parameter that may be left out is a `Header<Option<T>, N>` with `#[serde(default)]`: without
-/// that, the schema calls it required. Its type is that of `T`, without `null`, which most clients
-/// reject beside an `x-mcp-header`. [`Tool::of`](crate::types::Tool::of) makes the same of an
+/// An optional parameter is a `Header<Option<T>, N>` with `#[serde(default)]`; without the
+/// attribute, the schema requires it. Its type is that of `T`, without `null`, which most clients
+/// reject next to an `x-mcp-header`. [`Tool::of`](crate::types::Tool::of) derives the same from an
 /// `Option<Header<T, N>>`, which needs no attribute.
 ///
-/// [`Registry::add_tool`](crate::server::Registry::add_tool) checks what the compiler cannot: two
-/// fields with one name, and a header in a type that is not a field's own. Such a type is that of
-/// an element, of a variant, or of a nested struct that several fields use, without
-/// `#[schemars(inline)]`. It also checks what `#[schemars(extend("x-mcp-header" = "Region"))]` says
-/// on other fields, such as enums.
+/// [`Registry::add_tool`](crate::server::Registry::add_tool) checks what the compiler cannot. It
+/// rejects two fields with one name. It also rejects a header within the type of an element, of a
+/// variant, or of a nested struct that several fields use without `#[schemars(inline)]`. It checks
+/// `#[schemars(extend("x-mcp-header" = "Region"))]` on other fields, such as enums, in the same
+/// way.
 ///
 /// Intermediaries can see headers: passwords, tokens and personal data do not belong there.
 ///
@@ -63,7 +63,7 @@ pub struct Header<T, N> {
 }
 
 impl<T: HeaderValue, N: HeaderName> Header<T, N> {
-    /// Checked here too, for names that the macro did not make.
+    /// Also checked here, for names that the macro did not make.
     const NAME: &'static str = {
         assert!(is_name(N::NAME), "the name of a header must be a token of RFC 9110");
         N::NAME
@@ -120,7 +120,7 @@ impl<'de, T: Deserialize<'de>, N> Deserialize<'de> for Header<T, N> {
     }
 }
 
-// By hand, since derives would ask the same of `N`.
+// Not derived, since derives would require the same of `N`.
 
 impl<T: fmt::Debug, N> fmt::Debug for Header<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -187,8 +187,8 @@ macro_rules! header_name {
     };
 }
 
-/// Types that a [`Header`] can hold: `String`, `bool`, integers of up to 32 bits, and an `Option`
-/// of one of these.
+/// Types that a [`Header`] can contain: `String`, `bool`, integers of up to 32 bits, and an
+/// `Option` of one of these.
 ///
 /// Larger integers are not all within the ±(2<sup>53</sup>−1) that the specification allows, and
 /// floats are not allowed at all:
@@ -218,7 +218,7 @@ pub trait HeaderValue: sealed::Sealed {
 }
 
 mod sealed {
-    #[expect(unnameable_types, reason = "which is what seals the trait")]
+    #[expect(unnameable_types, reason = "this seals the trait")]
     pub trait Sealed {}
 }
 

@@ -52,7 +52,7 @@ pub fn encode(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, ValueError> {
     let text = plain(value)?;
-    // In `=?base64?=` one `?` would be in both: it is no wrapper.
+    // `=?base64?=` is not wrapped: the prefix and the suffix would share a `?`.
     let Some(wrapped) = text.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) else {
         return Ok(Cow::Borrowed(text));
     };
@@ -60,7 +60,7 @@ pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, ValueError> {
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| ValueError::InvalidUtf8)
 }
 
-/// A value as written, without the blanks around it.
+/// A value as written, without surrounding whitespace.
 pub(super) fn plain(value: &[u8]) -> Result<&str, ValueError> {
     let value = trim(value);
     if !value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {

@@ -1,23 +1,23 @@
 //! Canonical text of a JSON value: the same text for equal values.
 //!
-//! In: a value. Out: the same value without blanks, with the members of each object sorted by key,
-//! and with every string in one spelling. All other differences remain:
+//! In: a value. Out: the same value without whitespace, with the members of each object sorted by
+//! key, and with every string in one spelling. All other differences remain:
 //!
-//! - A number stays the token that it is, so `1`, `1.0` and `1e0` differ. Readers do not agree on
-//!   which numbers are equal (one has doubles, another integers of any size), so no other form is
-//!   safe for all. A client that writes a request again writes its numbers as before.
-//! - A key that stands twice stays twice, in the order of the text: some readers take the first
+//! - A number keeps its token, so `1`, `1.0` and `1e0` differ. Parsers differ in which numbers are
+//!   equal (some use doubles, others integers of any size), so no other form is safe for all. A
+//!   client that repeats a request writes its numbers as before.
+//! - A duplicate key stays duplicate, in the order of the text: some parsers use the first value
 //!   and some the last.
-//! - A string that escapes half a surrogate pair is no Unicode and stays the token that it is.
+//! - A string that escapes half a surrogate pair is not Unicode and keeps its token.
 
 use alloc::vec::Vec;
 
 use super::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use super::{Json, Raw, write};
 
-/// The canonical text of `json`; of an object only with those members whose key, as a canonical
-/// string with its quotes, is to be kept. `None` if it is nested more than 128 deep, which nothing
-/// that a peer sent is.
+/// The canonical text of `json`. Of an object, it has only the members whose keys `keep` accepts,
+/// as canonical strings with their quotes. `None` if the value is nested more than 128 deep, which
+/// no received value is.
 pub(crate) fn text(json: &Json, keep: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let text = json.as_bytes();
     let mut writer = Writer { text, out: Vec::with_capacity(text.len()) };
@@ -43,7 +43,7 @@ struct CanonicalMember {
 }
 
 impl Writer<'_> {
-    /// Recursive for nested values, at most 128 times: the scanner counts.
+    /// Recursive for nested values, at most 128 deep: the scanner counts.
     fn value(&mut self, scanner: &mut Scanner<'_>) -> Result<(), ScanError> {
         match scanner.peek() {
             Some(b'{') => self.object(scanner, |_| true),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_have_other_texts() {
+    fn different_values_have_different_texts() {
         for (one, other) in [
             ("1", "1.0"),
             ("1", "1e0"),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_leaves_no_trace() {
+    fn members_that_are_not_kept_are_omitted() {
         let json = Json::parse(r#"{"b":{"_meta":1},"_meta":[{}],"a":1,"\u005fmeta":2}"#).unwrap();
         let text = text(&json, |key| key != b"\"_meta\"").unwrap();
         assert_eq!(text, br#"{"a":1,"b":{"_meta":1}}"#);

@@ -1,7 +1,7 @@
 //! JSON numbers, parsed exactly and without floats.
 //!
 //! In: a token. Out: a [`Decimal`], and a [`Whole`] if it is an integer. A number is stored as its
-//! digits and a power of ten, and never written out. So `1e1000000` takes no memory, and
+//! digits and a power of ten, and never expanded. So `1e1000000` takes no memory, and
 //! `42.0000000000000000000000000001` is not 42.
 
 /// A JSON number: digits, a decimal point, and an exponent.
@@ -21,7 +21,7 @@ pub(crate) struct Whole<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    /// Reads a number as JSON writes it.
+    /// Parses a number in the syntax of JSON.
     pub(crate) fn read(text: &'a [u8]) -> Option<Self> {
         let (negative, rest) = strip(text, b"-");
         let (whole, rest) = digits(rest)?;
@@ -64,7 +64,7 @@ impl<'a> Decimal<'a> {
 }
 
 impl Whole<'_> {
-    /// Returns whether it is below zero.
+    /// Returns whether the integer is negative.
     pub(crate) fn is_negative(&self) -> bool {
         self.number.negative && self.significant > 0
     }
@@ -74,14 +74,14 @@ impl Whole<'_> {
         (self.significant as u64).saturating_add(self.zeros)
     }
 
-    /// Its digits, of which there may be very many; zero has none.
+    /// Its digits, possibly very many; zero has none.
     pub(crate) fn digits(&self) -> impl Iterator<Item = u8> + '_ {
         let significant = self.number.digits().skip(self.leading).take(self.significant);
         significant.chain((0..self.zeros).map(|_| b'0'))
     }
 }
 
-/// Returns whether the text begins with one of these bytes, and what follows.
+/// Returns whether the text begins with one of these bytes, and the rest of the text.
 fn strip<'a>(text: &'a [u8], any: &[u8]) -> (bool, &'a [u8]) {
     match text.split_first() {
         Some((first, rest)) if any.contains(first) => (true, rest),
@@ -89,7 +89,7 @@ fn strip<'a>(text: &'a [u8], any: &[u8]) -> (bool, &'a [u8]) {
     }
 }
 
-/// One digit or more, and what follows.
+/// One digit or more, and the rest of the text.
 fn digits(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     text.split_at_checked(end).filter(|(digits, _)| !digits.is_empty())

@@ -4,9 +4,8 @@
 //!
 //! Derives of serde also accept an array for a struct, `["a","1"]` for
 //! `{"name":"a","version":"1"}`, which no schema allows. A struct is therefore read as a map, and
-//! values that may contain structs are wrapped recursively. Types that decide by the input are not
-//! wrapped:
-//! serde's own enums, and types that accept any value.
+//! values that may contain structs are wrapped recursively. Types that depend on the input are not
+//! wrapped: serde's own enums, and types that accept any value.
 
 use core::fmt;
 
@@ -22,7 +21,7 @@ pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::E
     Ok(value)
 }
 
-/// A part of serde, with the rule for all nested values.
+/// A wrapper of serde's types that applies the rule to all nested values.
 struct Objects<T>(T);
 
 macro_rules! deserialize {
@@ -100,8 +99,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
     }
 }
 
-/// Has the methods that the wrapped visitors above are called with; `visit_map` is also that of raw
-/// values.
+/// The methods that the wrapped deserializers call; raw values also use `visit_map`.
 impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
     type Value = V::Value;
 
@@ -225,7 +223,7 @@ mod tests {
     const POINT: Point = Point { x: 1, y: None };
 
     #[test]
-    fn a_struct_is_an_object_wherever_it_is() {
+    fn arrays_are_rejected_for_structs_everywhere() {
         only_objects("*", &POINT);
         only_objects("[*]", &vec![POINT]);
         only_objects("[*,*]", &(POINT, POINT));
@@ -237,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_is_as_serde_has_it() {
+    fn other_types_decode_as_with_serde() {
         same::<Option<Point>>("null");
         same::<Point>(r#"{"x":1,"y":-170141183460469231731687303715884105728,"z":[[]]}"#);
         same::<(Unit, (), bool, char, f64, Word, Word)>(r#"[null,null,true,"c",1,"A",{"B":2}]"#);

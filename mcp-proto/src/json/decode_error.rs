@@ -10,10 +10,10 @@ use core::fmt;
 
 use serde::de::{Error, Expected, Unexpected};
 
-/// The most characters of a place or a reason.
+/// The maximum number of characters of a place or a reason.
 const MAX_CHARACTERS: usize = 200;
 
-/// The most misfits that are kept.
+/// The maximum number of misfits that are kept.
 const MAX_MISFITS: usize = 8;
 
 /// serde's expectations in terms of Rust, and the same in terms of JSON.

@@ -1,8 +1,8 @@
 //! The places of a value that does not fit a type, and the reasons.
 //!
 //! In: a JSON text whose decoding failed, and the type. Out: [`DecodeError`], or nothing if this
-//! reader accepts the text. Called on failure only: a valid value is read by
-//! [`decode`](super::decode) alone.
+//! reader accepts the text. Called on failure only: a valid value is read only by
+//! [`decode`](super::decode).
 //!
 //! The text is parsed into a tree, and the type is read from the tree again. serde reports the
 //! expected and the found value as data. Each container then adds its member or index to the place.
@@ -16,7 +16,7 @@
 //! | an unknown variant | of the value | ``expected `a` or `b`, found `c` `` |
 //! | an error of the type's own | of the value | its text |
 //!
-//! Members that a struct ignores are noted as well, so that a misspelt one can be hinted at.
+//! Ignored members are recorded as well, to hint at misspelt names.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -114,7 +114,7 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
         if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
-    /// A raw value is a newtype struct with a secret name, which only `serde_json` can read.
+    /// A raw value is a newtype struct with a private name, which only `serde_json` can read.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -226,7 +226,7 @@ impl<'de> MapAccess<'de> for MembersReader<'de> {
 #[derive(Clone, Copy)]
 struct KeyReader<'de>(&'de str);
 
-/// Reads keys of maps as JSON has them: numbers are strings there.
+/// Parses the keys of maps: in JSON, numbers are strings there.
 macro_rules! parsed {
     ($($method:ident => $visit:ident)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -349,7 +349,7 @@ mod tests {
     use crate::json::Json;
 
     #[test]
-    fn a_misfit_names_its_place_and_what_is_expected() {
+    fn misfit_has_its_place_and_the_expected_type() {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         #[expect(dead_code, reason = "nothing of it is read")]

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::decimal::Decimal;
 
-/// The digits of the longest integer that a Rust type holds, `u128::MAX`.
+/// The number of digits of `u128::MAX`, the greatest integer of a Rust type.
 const MAX_DIGITS: u64 = 39;
 
 /// Rewrites whole numbers as integers. `text` is one JSON value.
@@ -56,7 +56,7 @@ fn is_other_spelling(token: &[u8]) -> bool {
     is_number && (token == b"-0" || token.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')))
 }
 
-/// The bytes of the string that begins here, its quotes included.
+/// The length of the string that begins here, including its quotes.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(stop) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
@@ -70,7 +70,7 @@ fn string(text: &[u8]) -> usize {
     text.len()
 }
 
-/// The bytes of the number that begins here.
+/// The length of the number that begins here.
 fn number(text: &[u8]) -> usize {
     let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
     text.iter().position(|byte| !is_part(byte)).unwrap_or(text.len())

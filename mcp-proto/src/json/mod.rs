@@ -1,4 +1,4 @@
-//! Raw JSON: text that was checked and is passed on unchanged.
+//! Raw JSON: checked text that is passed on unchanged.
 //!
 //! A value that no machine needs to decode (arguments, schemas, results) stays a slice of its
 //! buffer, until [`Json::decode`] makes a typed value of it.
@@ -57,18 +57,18 @@ impl Json {
         serde_json::to_vec(value).map(|text| Self(text.into()))
     }
 
-    /// Reads a typed value as [`serde_json::from_slice`] does, but refuses an array in place of a
+    /// Reads a typed value as [`serde_json::from_slice`] does, but rejects an array in place of a
     /// struct. (This does not apply inside of enums with data that serde derives.)
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         decode::decode(self.as_str())
     }
 
     /// Reads the arguments of a tool, or other values that a JSON Schema describes, as
-    /// [`Json::decode`] does. In addition each whole number is an integer, however it is written
-    /// (`42.0`, `4.2e1`, `-0`), as JSON Schema requires.
+    /// [`Json::decode`] does. In addition, a whole number in any notation (`42.0`, `4.2e1`, `-0`)
+    /// is an integer, as JSON Schema requires.
     ///
-    /// Fails as [`Json::decode`] does. Where the first attempt fails, the second one sees all whole
-    /// numbers as integers of up to 39 digits, those inside of [`Json`] values too.
+    /// Fails as [`Json::decode`] does. If decoding fails, it is repeated with whole numbers of up
+    /// to 39 digits rewritten as integers, also inside of [`Json`] values.
     pub fn decode_arguments<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         self.decode().or_else(|error| {
             let text = integers::rewrite(self.as_bytes());
@@ -112,7 +112,7 @@ impl Json {
         Self(span.slice(&self.0))
     }
 
-    /// The text of an object behind its first brace, which shares the buffer.
+    /// The text of an object after its first brace, which shares the buffer.
     pub(crate) fn members_text(&self) -> Option<Bytes> {
         self.0.starts_with(b"{").then(|| self.0.slice(1..))
     }
@@ -176,14 +176,14 @@ impl<'a> Raw<'a> {
         self.0.first() == Some(&b'[')
     }
 
-    /// Returns whether [`Raw::string`] is one.
+    /// Returns whether [`Raw::string`] returns a string.
     pub fn is_string(self) -> bool {
         self.0.first() == Some(&b'"')
             && (memchr::memchr(b'\\', self.0).is_none() || self.string().is_some())
     }
 
-    /// The string that the value is; `None` for other values, and for a string that escapes half
-    /// a surrogate pair.
+    /// The decoded string; `None` for other values, and for a string that escapes half a surrogate
+    /// pair.
     pub fn string(self) -> Option<Cow<'a, str>> {
         let inner = self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         if memchr::memchr(b'\\', inner).is_none() {
@@ -192,8 +192,8 @@ impl<'a> Raw<'a> {
         serde_json::from_slice(self.0).ok().map(Cow::Owned)
     }
 
-    /// Looks up a key; `known` gets its plain spelling, quotes included. JSON allows other
-    /// spellings too, and a key that only some readers recognise would be a way past the rest.
+    /// Looks up a key; `known` gets its plain spelling, with quotes. JSON allows other spellings
+    /// too, and a key that only some parsers recognise could bypass the checks of others.
     pub fn lookup<T>(self, known: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
         known(self.0).or_else(|| {
             memchr::memchr(b'\\', self.0)?;
@@ -201,14 +201,14 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns whether a key or a string in the text may be one of these words; an escape may spell
-    /// any. This is cheaper than reading the members.
+    /// Returns whether a key or a string in the text may be one of these words; an escape may stand
+    /// for any. This is cheaper than reading the members.
     pub(crate) fn may_contain(self, words: &[&str]) -> bool {
         words.iter().any(|word| contains(self.0, word.as_bytes()))
             || memchr::memchr(b'\\', self.0).is_some()
     }
 
-    /// The member of this name of the object that the value is; the last one if there are several.
+    /// The member with this name, if the value is an object; the last one of duplicates.
     pub fn member(self, name: &str) -> Option<Self> {
         let mut found = None;
         self.members(|key, value| {
@@ -228,19 +228,19 @@ impl<'a> Raw<'a> {
         found
     }
 
-    /// The members of the object that the value is, keys as written; none for other values.
+    /// The members of an object, with keys as written; none for other values.
     pub fn members(self, mut visit: impl FnMut(Self, Self)) {
         let bytes = self.0;
         let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
         let _ = scanner.members(|scanner, key| {
-            // The value was checked when the JSON was made; how deep it is nested is its own affair.
+            // The value was checked when the JSON was made; its depth is not limited here.
             let value = scanner.skim()?;
             visit(Self(key.of(bytes)), Self(value.of(bytes)));
             Ok(())
         });
     }
 
-    /// The elements of the array that the value is; none for other values.
+    /// The elements of an array; none for other values.
     pub fn elements(self, mut visit: impl FnMut(Self)) {
         let bytes = self.0;
         let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
@@ -277,13 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_text_without_the_blanks_around_it() {
+    fn text_is_kept_without_surrounding_whitespace() {
         let json = Json::parse(" {\"a\" : [1, 2.50]}\n").unwrap();
         assert_eq!(json.as_str(), "{\"a\" : [1, 2.50]}");
     }
 
     #[test]
-    fn refuses_what_is_not_one_value() {
+    fn text_that_is_not_one_value_is_rejected() {
         for text in ["", " ", "{", "1 2", "{\"a\":}", "[1,]", "\"\u{1}\"", "nul", "01", "\u{feff}1"]
         {
             assert_eq!(Json::parse(text), Err(InvalidJson), "{text:?}");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_found_however_its_name_is_written() {
+    fn members_are_found_by_escaped_names() {
         let json = Json::parse(r#"{"a":1,"\u0061":2,"b":{"c":3}}"#).unwrap();
         let member = |name| json.raw().member(name).map(|value| value.0);
         assert_eq!(member("a"), Some(&b"2"[..]));
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn survives_serde_both_ways() {
+    fn values_round_trip_through_serde() {
         #[derive(Serialize, Deserialize, PartialEq, Debug)]
         struct Holder {
             schema: Json,

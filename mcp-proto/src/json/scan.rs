@@ -1,4 +1,4 @@
-//! One validating pass over JSON text that remembers where things are.
+//! One validating pass over JSON text that records positions.
 //!
 //! `serde_json` decodes every typed value in this crate. For the envelope of a message it lacks
 //! three things. First, the position of each member that routing reads, so that `params` stays a
@@ -166,8 +166,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips one value, checking only where it ends; for texts that have already failed. Never
-    /// fails by depth.
+    /// Skips one value, and only finds its end; for texts that are already rejected. Never fails
+    /// because of depth.
     pub(crate) fn skim(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
@@ -197,7 +197,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A key and the colon after it; the span holds the quotes.
+    /// A key and the colon after it; the span includes the quotes.
     pub(crate) fn key(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
@@ -265,7 +265,7 @@ impl<'a> Scanner<'a> {
             return self.broken();
         }
         self.at += 1;
-        // Most strings are short and plain, and end some words before the text does.
+        // Most strings are short and plain, and end several words before the text does.
         let (stop, byte) = word_stop(self.bytes, self.at);
         self.at = stop;
         if byte == Some(b'"') {
@@ -382,7 +382,7 @@ fn word_stop(bytes: &[u8], mut at: usize) -> (usize, Option<u8>) {
     const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
     const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
     const ONES: u64 = u64::from_le_bytes([1; 8]);
-    // The high bit of each byte of `word` that is zero; false alarms only above a true one.
+    // The high bit of each byte of `word` that is zero; false positives only above a true one.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let word = u64::from_le_bytes(*word);
@@ -404,7 +404,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn a_value_ends_where_it_ends() {
+    fn value_spans_exclude_what_follows() {
         for text in
             ["{\"a\":[{},[],{\"b\":-1.5e+3}]}", "[]", "\"\\u00e9\\\"\"", "true", "0", "-0.0"]
         {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_a_limit_and_not_a_stack() {
+    fn depth_is_limited_without_recursion() {
         let nested = |depth| [vec![b'['; depth], vec![b']'; depth]].concat();
         assert!(Scanner::new(&nested(128), 1000).value().is_ok());
         assert_eq!(Scanner::new(&nested(129), 1000).value(), Err(ScanError::Depth));
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_runs_stop_at_every_place_of_a_word() {
+    fn plain_runs_stop_at_every_offset_of_a_word() {
         for stop in [b'"', b'\\', 0x00, 0x1f] {
             for before in 0..20 {
                 let mut text: Vec<u8> = vec![0xC3; before];

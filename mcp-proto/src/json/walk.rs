@@ -1,11 +1,11 @@
 //! Structure of JSON text that arrives in pieces, in constant memory.
 //!
 //! In: bytes, split anywhere. Out: [`Part`]s in the order of the text. For gateways that forward a
-//! text without keeping it; use [`super::scan`] for a complete text.
+//! text without storing it; use [`super::scan`] for a complete text.
 //!
 //! Containers, commas, colons and quotes must be where JSON allows them. The contents of strings,
-//! numbers and literals are not checked, because they do not affect the structure for any reader
-//! that continues.
+//! numbers and literals are not checked, because they do not change the structure for any parser
+//! that accepts them.
 
 use memchr::memchr2;
 
@@ -98,7 +98,8 @@ impl Walker {
         Ok(())
     }
 
-    /// More of a text, up to what must be looked at by itself, or its end; and how long that is.
+    /// The next part of a text, up to its end or to a byte that needs its own step, and the length
+    /// of the part.
     fn text<'a>(
         &mut self,
         rest: &'a [u8],
@@ -118,7 +119,7 @@ impl Walker {
         (rest.get(..length).map(Part::Text), length)
     }
 
-    /// One byte that is no text.
+    /// Handles one byte outside of a text.
     fn step(&mut self, byte: u8) -> Result<Option<Part<'static>>, ScanError> {
         let is_blank = matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
         self.state =
@@ -190,7 +191,7 @@ mod tests {
 
     /// Parts of a text as letters. Containers begin with `{` or `[` and end with `^`; texts begin
     /// with `k` or `s`; numbers and literals are `1`, and an error is `!`.
-    fn told(pieces: &[&[u8]]) -> String {
+    fn parts(pieces: &[&[u8]]) -> String {
         let mut walker = Walker::new(4);
         let mut told = String::new();
         for piece in pieces {
@@ -216,21 +217,21 @@ mod tests {
     }
 
     #[test]
-    fn parts_come_in_order_however_the_text_is_split() {
+    fn parts_do_not_depend_on_chunks() {
         for (text, expected) in [
             (r#" {"a" : [1, "b\"\\", {}, []] , "c":null}"#, r#"{ka"[1sb\"\\"{^[^^kc"1^"#),
             (r"[true,-1.5e+3]", "[11^"),
             (r#"{"\u0061":"]}"}"#, r#"{k\u0061"s]}"^"#),
             ("7", "1"),
         ] {
-            assert_eq!(told(&[text.as_bytes()]), expected);
+            assert_eq!(parts(&[text.as_bytes()]), expected);
             let bytes: alloc::vec::Vec<&[u8]> = text.as_bytes().chunks(1).collect();
-            assert_eq!(told(&bytes), expected);
+            assert_eq!(parts(&bytes), expected);
         }
     }
 
     #[test]
-    fn what_is_no_json_by_its_structure_is_refused_as_a_scanner_does() {
+    fn structural_errors_are_those_of_the_scanner() {
         for text in [
             "[1,]",
             "{\"a\"}",
@@ -253,7 +254,7 @@ mod tests {
             "{\"a\":1]",
             "[1}",
         ] {
-            assert!(told(&[text.as_bytes()]).ends_with('!'), "{text}");
+            assert!(parts(&[text.as_bytes()]).ends_with('!'), "{text}");
             let mut scanner = Scanner::new(text.as_bytes(), 4);
             let whole = scanner.value().and_then(|_| scanner.end());
             assert!(whole.is_err(), "{text}");

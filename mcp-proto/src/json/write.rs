@@ -126,7 +126,7 @@ mod tests {
     use alloc::string::String;
 
     #[test]
-    fn strings_read_back_as_they_were() {
+    fn strings_round_trip() {
         for text in ["", "plain", "a\"b\\c\nd\re\tf\u{1}g\u{1f}", "Zürich 東京 \u{2028}", "\\"] {
             let mut out = Vec::new();
             string(&mut out, text);

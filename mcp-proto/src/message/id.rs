@@ -12,8 +12,9 @@ use crate::json::Raw;
 
 /// The id of a request, or a progress token: a string or an integer.
 ///
-/// It keeps its JSON token, so that it is echoed unchanged, even `18446744073709551615` and `1.0`.
-/// Two ids are equal if they have the same value: `1` and `1.0` are equal, `1` and `"1"` are not.
+/// The JSON token is kept, so that the id is echoed unchanged, even `18446744073709551615` and
+/// `1.0`. Two ids are equal if they have the same value: `1` and `1.0` are equal, `1` and `"1"` are
+/// not.
 ///
 /// [Specification: Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic#requests)
 #[derive(Clone)]
@@ -32,7 +33,7 @@ enum Token {
     Long(Box<[u8]>),
 }
 
-/// With the length and what tells the two apart it fills three words.
+/// With its length and the tag of the enum, a short token fills three words.
 const SHORT: usize = 22;
 
 impl Token {
@@ -58,7 +59,7 @@ impl Token {
 /// A progress token, with the same properties as a [`RequestId`].
 pub type ProgressToken = RequestId;
 
-/// The longest integer that is accepted when written as a float (`1e3`), in digits.
+/// The maximum number of digits of an integer that is written as a float (`1e3`).
 const MAX_FLOAT_DIGITS: usize = 40;
 
 impl RequestId {
@@ -122,7 +123,7 @@ impl RequestId {
         core::str::from_utf8(self.as_bytes()).unwrap_or("0")
     }
 
-    /// The same as bytes.
+    /// The id as JSON bytes, unchanged.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.token.as_bytes()
     }
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_string_and_no_integer_is_no_id() {
+    fn other_values_are_not_ids() {
         for token in
             ["null", "true", "{}", "[]", "1.5", "1e-1", "0.10", "1e1000000", "1e99999999999", ""]
         {

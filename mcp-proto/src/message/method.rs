@@ -1,4 +1,4 @@
-//! The methods of the specification, a row each.
+//! The methods of the specification, one row each.
 //!
 //! In: the name of a method, or a [`Method`]. Out: its [`MethodRow`], which has all properties that
 //! do not depend on parameters. The headers, the cache, sealed states, retries and reserved names
@@ -189,7 +189,7 @@ macro_rules! methods {
                 }
             }
 
-            /// The same, without a borrow of `self`.
+            /// The name, without a borrow of `self`.
             pub(crate) fn to_name(&self) -> Cow<'static, str> {
                 match self {
                     $(Self::$variant => Cow::Borrowed($name),)*
@@ -267,7 +267,7 @@ methods! {
     Listen = "subscriptions/listen", Client, Modern, None, None, Idempotent, [Builtin, ClientMachine];
     /// Requests a task, of the extension [`ext::TASKS`](crate::ext::TASKS).
     GetTask = "tasks/get", Client, Modern, Some(TaskId), Some(Tasks), Idempotent, [];
-    /// Gives input to a task.
+    /// Sends input to a task.
     UpdateTask = "tasks/update", Client, Modern, Some(TaskId), Some(Tasks), Idempotent, [];
     /// Cancels a task.
     CancelTask = "tasks/cancel", Client, Modern, Some(TaskId), Some(Tasks), Idempotent, [];
@@ -293,9 +293,9 @@ methods! {
     ResourcesListChanged = "notifications/resources/list_changed", Server, Both, None, None, Idempotent, [ServerMachine];
     /// A resource has changed.
     ResourceUpdated = "notifications/resources/updated", Server, Both, None, None, Idempotent, [ServerMachine];
-    /// Reports what a modern server honours of a subscription.
+    /// Reports which part of a subscription a modern server accepts.
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", Server, Modern, None, None, Idempotent, [ServerMachine];
-    /// A task has another state.
+    /// A task has changed.
     TaskUpdated = "notifications/tasks", Server, Modern, None, None, Idempotent, [ServerMachine];
     /// Reports that the user has finished at a URL; 2025-11-25 only.
     ElicitationComplete = "notifications/elicitation/complete", Server, Legacy, None, None, Idempotent, [];

@@ -2,7 +2,7 @@
 //!
 //! In: one JSON text, from a framer ([`parse`]). Out: a [`Message`] whose `params` and results are
 //! still slices of that text, or a [`Malformed`] with the error to answer. In the other direction,
-//! an [`Outgoing`] is written into the framer's buffer. Nothing here knows eras or sessions.
+//! an [`Outgoing`] is written into the framer's buffer. Eras and sessions are handled elsewhere.
 //!
 //! [Specification: Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic#messages)
 
@@ -93,7 +93,7 @@ pub struct Response {
     pub body: Result<Json, ErrorData>,
 }
 
-/// An array of messages, not read yet.
+/// An array of messages, not parsed yet.
 #[derive(Clone, Debug)]
 pub struct Batch(pub(crate) Bytes);
 
@@ -103,7 +103,8 @@ pub struct Batch(pub(crate) Bytes);
 pub struct Malformed {
     /// Reason why the message is invalid.
     pub error: ProtocolError,
-    /// Its id, if it could be read: the id to answer to, or the one that it seems to answer.
+    /// The id of the invalid request, or of the request that an invalid response answers, if it
+    /// could be read.
     pub id: Option<RequestId>,
     /// True if a server must answer it: false for notifications and responses.
     pub answerable: bool,

@@ -102,8 +102,8 @@ impl Outgoing {
         }
     }
 
-    /// The members of a result whose text is at least `min` bytes long, with the brace behind
-    /// them: to be handed on as they are.
+    /// The members of a result whose text is at least `min` bytes long, with the closing brace, to
+    /// be sent without a copy.
     pub(crate) fn long_members(&self, min: usize) -> Option<Bytes> {
         match self {
             Self::Result { result, .. } if result.as_bytes().len() >= min => result.members_text(),
@@ -115,8 +115,8 @@ impl Outgoing {
         }
     }
 
-    /// Writes a result without what [`Outgoing::long_members`] returns, and returns where in `out`
-    /// that belongs.
+    /// Writes a result without its [`Outgoing::long_members`], and returns the position in `out` at
+    /// which they belong.
     pub(crate) fn write_around(&self, members: &[u8], out: &mut BytesMut) -> usize {
         let Self::Result { id, stamp, .. } = self else { return out.len() };
         write_head(out, id);
@@ -174,7 +174,7 @@ fn write_call(out: &mut impl Sink, method: &str, stamp: &[u8], params: &Json) {
     out.push(b"}");
 }
 
-/// Writes a result as far as its object.
+/// Writes a response up to its result.
 fn write_head(out: &mut impl Sink, id: &RequestId) {
     out.push(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.push(id.as_bytes());
@@ -190,7 +190,7 @@ fn write_stamped(out: &mut impl Sink, stamp: &[u8], object: &[u8]) {
     out.push(inside);
 }
 
-/// Writes what precedes the members of an object, which end with its brace.
+/// Writes the part of an object before `members`, which include the closing brace.
 fn open_stamped(out: &mut impl Sink, stamp: &[u8], members: &[u8]) {
     out.push(b"{");
     out.push(stamp);

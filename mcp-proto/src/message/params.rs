@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::json::scan::{ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 
-/// A member of `params`, or of `params._meta`, that a machine itself reads.
+/// A member of `params`, or of `params._meta`, that the machines read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Member {
     Arguments,

@@ -26,7 +26,7 @@ use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
 
-/// Reads one JSON text.
+/// Parses one JSON text.
 ///
 /// Fails with a [`Malformed`], which has the error to answer with, and the id if it could be read.
 pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
@@ -296,7 +296,7 @@ fn error_data(text: &[u8]) -> Result<ErrorData, ProtocolError> {
     fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
         Json::deserialize(deserializer).map(Some)
     }
-    // `serde` would also read a struct from an array.
+    // `serde` would also accept an array for a struct.
     let object = Some(text).filter(|text| Raw(text).is_object());
     let fields = object.and_then(|text| serde_json::from_slice(text).ok());
     let Fields { code, message, data } = fields.ok_or(ProtocolError::InvalidError)?;

@@ -8,7 +8,7 @@
 use super::TokenRefusal;
 use crate::frame::http1::Head;
 
-/// The longest token that is read, in bytes.
+/// The maximum length of a token, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// The bearer token of a request. `None` without a field `Authorization`, or if the field has
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_has_one_field_one_scheme_and_few_characters() {
+    fn ambiguous_or_malformed_tokens_are_rejected() {
         let read = |value: &[u8]| {
             let mut head = Head::new("POST", "/mcp");
             head.push("Authorization", value);

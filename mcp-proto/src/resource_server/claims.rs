@@ -18,12 +18,12 @@ use crate::json::{Json, Raw};
 use crate::scopes::Scopes;
 use crate::time::Duration;
 
-/// The most audiences that are decoded; the rest are ignored.
+/// The maximum number of decoded audiences; the rest are ignored.
 const MAX_AUDIENCES: usize = 64;
 
 /// The contents of a verified token.
 ///
-/// Handlers find them by `context.peer().claims()`. `Debug` shows the issuer and the scopes only.
+/// Handlers read them by `context.peer().claims()`. `Debug` shows the issuer and the scopes only.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Claims {
@@ -37,9 +37,9 @@ pub struct Claims {
     pub audiences: Vec<String>,
     /// `scope` (words), otherwise `scp` (words or an array).
     pub scopes: Scopes,
-    /// `exp`: the end of the token's life, since the Unix epoch.
+    /// `exp`: the end of the token's lifetime, since the Unix epoch.
     pub expires_at: Option<Duration>,
-    /// `nbf`: the start of the token's life, since the Unix epoch.
+    /// `nbf`: the start of the token's lifetime, since the Unix epoch.
     pub not_before: Option<Duration>,
     /// All claims, an object.
     pub json: Json,
@@ -100,7 +100,7 @@ impl Claims {
         }
     }
 
-    /// The same claims with these scopes, separated by blanks.
+    /// The same claims with these scopes, separated by spaces.
     #[must_use]
     pub fn with_scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);
@@ -140,7 +140,7 @@ impl Claims {
     /// byte.
     ///
     /// "MCP servers MUST validate that access tokens were issued specifically for them as the
-    /// intended audience": a token without `aud` is refused, and so is one without `exp`.
+    /// intended audience": a token without `aud` is rejected, and so is one without `exp`.
     pub fn check(&self, now: Duration, rules: &ClaimRules) -> Result<(), ClaimError> {
         if self.issuer != rules.issuer {
             return Err(ClaimError::Issuer);
@@ -164,12 +164,12 @@ impl Claims {
         Ok(())
     }
 
-    /// The principal: the issuer, a blank and the subject. So the same subject of two issuers is
-    /// two principals. Without a subject, the client is the principal: the issuer, `#client`, a
-    /// blank and its id. `None` if there is neither, or if the issuer is empty or contains a blank
-    /// or a `#`.
+    /// The principal: the issuer, a space and the subject. So equal subjects of two issuers are two
+    /// principals. Without a subject, the client is the principal: the issuer, `#client`, a space
+    /// and the client's id. `None` if there is neither, or if the issuer is empty or contains a
+    /// space or a `#`.
     pub fn principal(&self) -> Option<Arc<str>> {
-        // The first blank ends the issuer, so no other pair gives the same text.
+        // The first space ends the issuer, so no other pair gives the same text.
         let is_issuer = |text: &str| {
             !text.is_empty() && text.bytes().all(|byte| byte > b' ' && byte != b'#' && byte != 0x7f)
         };
@@ -203,22 +203,22 @@ impl ClaimRules {
         }
     }
 
-    /// Adds another name of this server: some authorization servers have names of their own for
-    /// their resource servers, such as `api://files`.
+    /// Adds another name of this server: some authorization servers assign names to resource
+    /// servers, such as `api://files`.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.push(audience.into());
         self
     }
 
-    /// Sets the scopes that every token needs, separated by blanks; default none.
+    /// Sets the scopes that every token needs, separated by spaces; default none.
     #[must_use]
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);
         self
     }
 
-    /// Sets how far the clocks of issuer and server may differ; default 60 s.
+    /// Sets the maximum difference between the clocks of issuer and server; default 60 s.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
@@ -253,7 +253,7 @@ fn text(object: Raw<'_>, name: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-/// The string that a value is, or the strings of an array.
+/// A string as a list of one, or the strings of an array.
 fn texts(value: Raw<'_>, max: usize) -> Vec<String> {
     let mut texts: Vec<String> =
         value.string().map(alloc::borrow::Cow::into_owned).into_iter().collect();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_parties_have_one_principal() {
+    fn principals_of_different_parties_differ() {
         let mut principals = Vec::new();
         for issuer in ["https://a.example", "https://b.example", "https://a.example/x"] {
             for subject in ["u", "#client u", " u", "client u"] {

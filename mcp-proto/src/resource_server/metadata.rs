@@ -1,8 +1,8 @@
 //! Metadata of a protected server, made from its public URL.
 //!
 //! In: the URL that clients use, and the issuers of its tokens. Out: the document, its path, and
-//! its URL, which challenges name. All of them are derived from the one URL, so that they cannot
-//! contradict each other behind a path or a proxy.
+//! its URL for challenges. All are derived from one URL, so that they are consistent behind a path
+//! or a proxy.
 //!
 //! [RFC 9728, section 2](https://www.rfc-editor.org/rfc/rfc9728#section-2)
 
@@ -90,15 +90,15 @@ impl ProtectedResource {
         Ok(self)
     }
 
-    /// Sets the scopes that the server lists, separated by blanks. A client that gets no other
-    /// scopes asks for all of these.
+    /// Sets the scopes that the server lists, separated by spaces. A client without other scopes
+    /// requests all of these.
     #[must_use]
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);
         self
     }
 
-    /// Sets the scopes that every request needs, separated by blanks; default none. Challenges name
+    /// Sets the scopes that every request needs, separated by spaces; default none. Challenges name
     /// them, and verified tokens without them are refused with 403.
     #[must_use]
     pub fn require_scopes(mut self, scopes: &str) -> Self {
@@ -153,7 +153,7 @@ impl ProtectedResource {
         path == self.path || self.is_at_root && path == ROOT
     }
 
-    /// The document, JSON.
+    /// The document, as JSON.
     pub fn metadata(&self) -> Bytes {
         let mut out = Vec::new();
         let mut object = List::object(&mut out);
@@ -184,7 +184,7 @@ fn texts<'a>(out: &mut Vec<u8>, items: impl Iterator<Item = &'a str>) {
     list.end();
 }
 
-/// Reads a URL that identifies a party, which has neither a query nor a fragment.
+/// Parses a URL that identifies a server or an issuer, without query and fragment.
 fn identifier(text: &str) -> Result<Url, UrlError> {
     match text.char_indices().find(|(_, found)| matches!(found, '?' | '#' | ' ' | '\t')) {
         Some((at, found)) => Err(UrlError::Character { found, at }),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_place_is_served_unless_the_root_is_asked_for() {
+    fn root_place_is_served_only_if_set() {
         let resource = ProtectedResource::new("https://a.example/mcp", ISSUER).unwrap();
         assert!(resource.is_at("/.well-known/oauth-protected-resource/mcp"));
         assert!(!resource.is_at(ROOT));

@@ -1,10 +1,10 @@
 //! An OAuth resource server: its metadata, the tokens of its clients, and refusals.
 //!
 //! In: the public URL of the server, the head of a request, the claims of a verified token. Out:
-//! the metadata document, the token, its verdict, and the challenge of a 401 or 403. Called by
-//! `http::server`, and by servers behind another HTTP stack.
+//! the metadata document, the token, the result of its check, and the challenge of a 401 or 403.
+//! Called by `http::server`, and by servers behind another HTTP stack.
 //!
-//! This module verifies no signatures: a [`Verifier`] does, or the function
+//! This module does not verify signatures. A [`Verifier`] does, or the function
 //! [`Config::authorize`](crate::http::Config::authorize).
 //!
 //! | type | is |
@@ -13,7 +13,7 @@
 //! | [`bearer`] | the token of a request |
 //! | [`Verifier`] | the application's check of a token, a future |
 //! | [`Claims`], [`ClaimRules`] | the contents of a verified token, and the server's conditions |
-//! | [`TokenRefusal`] | the status and the challenge for a client that is not let in |
+//! | [`TokenRefusal`] | the status and the challenge for a client that is rejected |
 //!
 //! ```
 //! use mcp_proto::Duration;

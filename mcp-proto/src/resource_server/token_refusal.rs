@@ -1,7 +1,7 @@
-//! Refusals of requests for want of a token, or of a better one.
+//! Refusals of requests without a sufficient token.
 //!
 //! In: a reason. Out: the status, the value of `WWW-Authenticate` and the body. Reasons are classes
-//! such as "the token has expired", never the words of a library.
+//! such as "the token has expired", never error texts of a library.
 //!
 //! | refusal | status | `error` |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | `malformed` | 400 | `invalid_request` |
 //! | `invalid` | 401 | `invalid_token` |
 //! | `insufficient_scope` | 403 | `insufficient_scope` |
-//! | `unavailable` | 503 | no challenge: the token may be good |
+//! | `unavailable` | 503 | no challenge: the token may be valid |
 //!
 //! [RFC 6750, section 3](https://www.rfc-editor.org/rfc/rfc6750#section-3)
 
@@ -28,7 +28,7 @@ use crate::scopes::Scopes;
 /// The length of a reason in a challenge, in characters.
 const MAX_REASON: usize = 200;
 
-/// The reason why a request is not served, for its client.
+/// The reason, for its client, why a request is rejected.
 ///
 /// ```
 /// use mcp_proto::resource_server::TokenRefusal;
@@ -62,18 +62,18 @@ impl TokenRefusal {
         Self::of(RefusalClass::Missing, "this server needs a token")
     }
 
-    /// The request cannot be read: 400.
+    /// The request is malformed: 400.
     pub fn malformed(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::of(RefusalClass::Malformed, reason)
     }
 
     /// The token is unknown, has expired, or is not for this server: 401. The client sees the
-    /// reason; say what is wrong with its token, and nothing about the server.
+    /// reason: describe the fault of its token, and nothing about the server.
     pub fn invalid(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::of(RefusalClass::Invalid, reason)
     }
 
-    /// The token is good and lacks some of these scopes: 403.
+    /// The token is valid but lacks some of these scopes: 403.
     pub fn insufficient_scope(required: Scopes) -> Self {
         let refusal = Self::of(RefusalClass::InsufficientScope, "the token lacks scopes");
         Self { scopes: required, ..refusal }
@@ -101,11 +101,11 @@ impl TokenRefusal {
         }
     }
 
-    /// The value of `WWW-Authenticate`; `None` for a token that cannot be verified at present.
+    /// The value of `WWW-Authenticate`; `None` if the token cannot be verified at present.
     ///
-    /// It has the scopes that are needed and the place of the metadata. Whatever the reason is, it
-    /// stays within its quotes: characters that RFC 6750 does not allow there are replaced, and it
-    /// ends after 200 characters.
+    /// The value has the required scopes and the URL of the metadata. The reason cannot break out
+    /// of its quotes: characters that RFC 6750 does not allow are replaced. It is cut after 200
+    /// characters.
     pub fn challenge(&self, resource: Option<&ProtectedResource>) -> Option<String> {
         let mut params = Vec::new();
         if let Some(error) = self.error() {
@@ -125,7 +125,7 @@ impl TokenRefusal {
             params.push(format!("scope=\"{}\"", scopes.to_param()));
         }
         if let Some(resource) = resource {
-            // A parsed URL has neither.
+            // A parsed URL has neither quotes nor line breaks.
             params.push(format!("resource_metadata=\"{}\"", resource.metadata_url()));
         }
         let blank = if params.is_empty() { "" } else { " " };

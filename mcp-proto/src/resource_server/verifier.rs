@@ -1,6 +1,6 @@
 //! The application's check of tokens.
 //!
-//! In: a token and the head of its request. Out: a future, which this crate hands on and never
+//! In: a token and the head of its request. Out: a future, which this crate returns and never
 //! polls. `mcp-service` and the adapters poll it before the body of the request is read.
 
 use alloc::boxed::Box;
@@ -10,7 +10,7 @@ use core::pin::Pin;
 use super::{Claims, TokenRefusal};
 use crate::frame::http1::Head;
 
-/// The verdict about a token: its claims, or the refusal that the client gets.
+/// The result of a check: the claims of the token, or the refusal that the client gets.
 pub type VerifiedToken = Result<Claims, TokenRefusal>;
 
 /// The verification of one token, to be polled.
@@ -18,7 +18,7 @@ pub type Verification = Pin<Box<dyn Future<Output = VerifiedToken> + Send>>;
 
 /// The check of tokens: of signatures by the keys of an issuer, by introspection, in a database.
 ///
-/// A function from a token to a future is one:
+/// A function from a token to a future implements this trait:
 ///
 /// ```
 /// use mcp_proto::http::Config;
@@ -37,7 +37,7 @@ pub type Verification = Pin<Box<dyn Future<Output = VerifiedToken> + Send>>;
 pub trait Verifier: Send + Sync {
     /// Starts to verify a token. `head` is that of its request.
     ///
-    /// Dropping the future gives up. A future that takes longer than
+    /// Dropping the future cancels the verification. A future that takes longer than
     /// [`Limits::verify_timeout`](crate::Limits::verify_timeout) is dropped, and the client gets
     /// 503.
     fn verify(&self, token: &str, head: &Head) -> Verification;

@@ -1,7 +1,7 @@
 //! The definitions of a JSON Schema, and the references to them.
 //!
-//! In: a schema. Out: the places of the references by definition. A definition that one reference
-//! uses can stand in its place. A reference within its own definition is that of a recursive type.
+//! In: a schema. Out: the places of the references, by definition. A definition with a single
+//! reference can be inlined. A reference within its own definition makes a type recursive.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use super::subschemas::{subschemas, token};
 /// The keywords that hold definitions, in 2020-12 and draft-07.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
-/// The keywords that say what a schema is for, and that a reference may override.
+/// The keywords that describe a schema, and that a reference may override.
 const ANNOTATIONS: [&str; 8] = [
     "title",
     "description",
@@ -29,10 +29,10 @@ const ANNOTATIONS: [&str; 8] = [
 /// The keywords that change the meaning of references.
 const BASES: [&str; 3] = ["$id", "$anchor", "$dynamicAnchor"];
 
-/// The definitions by their JSON Pointers, each with the places of its references.
+/// The definitions by JSON Pointer, each with the places of its references.
 ///
-/// A reference into a definition counts twice: the definition has to stay where it is. There are
-/// none if a schema within has a URI or an anchor of its own.
+/// A reference into a definition counts twice, so that the definition is not inlined. The map is
+/// empty if a schema within has its own URI or anchor.
 pub(super) fn uses(root: &Value) -> BTreeMap<String, Vec<String>> {
     let mut uses = BTreeMap::new();
     for keyword in DEFINITIONS {
@@ -60,7 +60,7 @@ pub(super) fn uses(root: &Value) -> BTreeMap<String, Vec<String>> {
     uses
 }
 
-/// True if a definition can stand in the place of the only reference to it.
+/// True if a definition can be inlined at the only reference to it.
 pub(super) fn is_single_use(root: &Value, definition: &str, sites: &[String]) -> bool {
     let [site] = sites else { return false };
     let is_recursive =
@@ -73,13 +73,13 @@ pub(super) fn is_single_use(root: &Value, definition: &str, sites: &[String]) ->
     }
 }
 
-/// True if two schemas have no keyword in common, except for annotations. A reference is replaced.
+/// True if two schemas have no keyword in common, except for annotations and the replaced `$ref`.
 pub(super) fn fits(site: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let mut keywords = site.keys().filter(|keyword| *keyword != "$ref");
     keywords.all(|keyword| !other.contains_key(keyword) || ANNOTATIONS.contains(&&**keyword))
 }
 
-/// A fragment of a URI, decoded; as it is if it is no UTF-8.
+/// A fragment of a URI, decoded; unchanged if it is not UTF-8.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -32,7 +32,7 @@ impl Dialect {
     /// The dialect of a schema.
     ///
     /// Fails with [`SchemaError::UnsupportedDialect`] if `$schema` is not the URI of a supported
-    /// one. `https` and `http` are the same here, and so is an empty fragment and none.
+    /// dialect. `https` and `http` are equivalent, and so are an empty and an absent fragment.
     pub fn of(schema: &Json) -> Result<Self, SchemaError> {
         let Some(declared) = schema.raw().member("$schema") else { return Ok(Self::default()) };
         let uri = declared.string().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! JSON Schemas: the supported dialects, and what all hosts accept.
+//! JSON Schemas: the supported dialects, and portability to all hosts.
 //!
 //! | part | job |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `portable` | makes schemas from types portable; feature `schemars` |
 //! | `definitions`, `subschemas` | look into schemas |
 //!
-//! [`Registry::add_tool`](crate::server::Registry::add_tool) refuses other dialects. The crate
+//! [`Registry::add_tool`](crate::server::Registry::add_tool) rejects other dialects. The crate
 //! `mcp-service` compiles schemas and checks values against them, with its feature `validate`.
 //!
 //! [Specification: JSON Schema Usage](https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage)
@@ -27,7 +27,7 @@ use crate::error::UsageError;
 use crate::json::{Json, Raw};
 use crate::types::Tool;
 
-/// Returns whether a schema says `"type": "object"`.
+/// Returns whether a schema has `"type": "object"`.
 pub(crate) fn has_type_object(schema: &Json) -> bool {
     let mut found = false;
     schema.raw().members(|key, value: Raw<'_>| {

@@ -1,7 +1,7 @@
-//! Checks of JSON Schemas for what hosts of models reject or warn about.
+//! Checks of JSON Schemas for parts that hosts of models reject or warn about.
 //!
 //! In: a schema. Out: a finding for each place that breaks a rule. Called by the program `mcp`, and
-//! by tests of servers whose schemas are written by hand. Schemas from Rust types keep the rules.
+//! by tests of servers with handwritten schemas. Schemas from Rust types follow the rules.
 //!
 //! | rule | broken by | effect |
 //! |---|---|---|
@@ -82,7 +82,7 @@ pub enum PortabilityRule {
     NonStandardFormat,
     /// An object has `properties`, even if they are empty.
     MissingProperties,
-    /// A definition with one reference stands in the place of that reference.
+    /// A definition with a single reference is inlined.
     SingleUseDefinition,
     /// `$schema` is absent if it names 2020-12, the default dialect of MCP.
     DefaultDialect,
@@ -122,8 +122,8 @@ impl fmt::Display for PortabilityRule {
 
 /// The places of a schema that break a rule of [`PortabilityRule`].
 ///
-/// The schema may be in any dialect. Schemas of [`Tool::of`](crate::types::Tool::of) have no such
-/// places.
+/// The schema may be in any dialect. A schema of [`Tool::of`](crate::types::Tool::of) breaks no
+/// rule.
 pub fn check_portability(schema: &Json) -> Vec<PortabilityFinding> {
     let Ok(root) = schema.decode::<Value>() else { return Vec::new() };
     let mut findings = Vec::new();
@@ -152,7 +152,7 @@ pub fn check_portability(schema: &Json) -> Vec<PortabilityFinding> {
     findings
 }
 
-/// True if `format` is none of 2020-12.
+/// True if 2020-12 does not define the `format`.
 pub(super) fn has_odd_format(schema: &Map<String, Value>) -> bool {
     let format = schema.get("format").and_then(Value::as_str);
     format.is_some_and(|format| !FORMATS.contains(&format))

@@ -1,16 +1,16 @@
 //! A schemars transform that makes schemas from Rust types portable.
 //!
-//! In: a root schema. Out: the same schema without what
-//! [`check_portability`](super::check_portability) finds. Called where schemas are made from types.
+//! In: a root schema. Out: the same schema without the findings of
+//! [`check_portability`](super::check_portability). Called where schemas are derived from types.
 //!
 //! | rule | change |
 //! |---|---|
-//! | `NullableMember` | `null` goes, and a `default` that is `null` |
-//! | `NonStandardFormat` | `format` goes; the bounds stay |
-//! | `MissingProperties` | `"properties": {}` comes |
-//! | `SingleUseDefinition` | the definition takes the place of its reference |
+//! | `NullableMember` | removes `null`, and a `default` that is `null` |
+//! | `NonStandardFormat` | removes `format`; the bounds stay |
+//! | `MissingProperties` | adds `"properties": {}` |
+//! | `SingleUseDefinition` | inlines the definition |
 //!
-//! `$schema` goes whether schemas are portable or not: see `types::derived`.
+//! `$schema` is removed from all schemas, portable or not: see `types::derived`.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -31,7 +31,7 @@ impl Transform for Portable {
     fn transform(&mut self, schema: &mut Schema) {
         let mut root = core::mem::take(schema).to_value();
         inline_definitions(&mut root);
-        // The schemas within come first: a schema without `null` may take the place of another one.
+        // Inner schemas first: once without `null`, an inner schema may replace an outer one.
         for path in subschemas(&root).iter().rev() {
             if let Some(Value::Object(schema)) = root.pointer_mut(path) {
                 rewrite(schema);
@@ -58,7 +58,7 @@ fn rewrite(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Takes `null` out of what is valid.
+/// Removes `null` from the valid values.
 pub(crate) fn remove_null(schema: &mut Map<String, Value>) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
@@ -89,7 +89,7 @@ pub(crate) fn remove_null(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Puts definitions in the place of the only reference to them, as long as there is one.
+/// Inlines all definitions that have a single reference.
 fn inline_definitions(root: &mut Value) {
     let single = |root: &Value| {
         let mut uses = uses(root).into_iter();
@@ -110,7 +110,7 @@ fn inline_definitions(root: &mut Value) {
     }
 }
 
-/// Removes a definition, and the object that held it if that is empty.
+/// Removes a definition, and the object around it if that is then empty.
 fn remove(root: &mut Value, definition: &str) {
     let Value::Object(root) = root else { return };
     let Some((keyword, token)) = definition.trim_start_matches('/').split_once('/') else { return };
@@ -123,7 +123,7 @@ fn remove(root: &mut Value, definition: &str) {
     }
 }
 
-/// Adds the keywords of another schema; annotations that are there win.
+/// Adds the keywords of another schema; existing annotations take precedence.
 fn merge(schema: &mut Map<String, Value>, other: Map<String, Value>) {
     for (keyword, value) in other {
         schema.entry(keyword).or_insert(value);

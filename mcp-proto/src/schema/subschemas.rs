@@ -1,7 +1,7 @@
 //! The subschemas of a JSON Schema, by their places.
 //!
 //! In: a schema. Out: JSON Pointers to it and to all schemas within. Values that are data, such as
-//! those of `default` and `enum`, are no schemas.
+//! those of `default` and `enum`, are not schemas.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::{number, open_strings};
 
-/// The role that sends a message, or that it is for.
+/// The sender of a message, or its intended audience.
 ///
 /// [Schema: Role](https://modelcontextprotocol.io/specification/2026-07-28/schema#role)
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -24,10 +24,10 @@ pub enum Role {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// Whom it is meant for; empty if that is not said.
+    /// The intended audience; empty if unspecified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
-    /// The importance, from 0, entirely optional, to 1, effectively required.
+    /// The importance, from 0 (optional) to 1 (effectively required).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub priority: Option<f64>,
     /// The time of the last change, in ISO 8601: `2025-01-12T15:00:58Z`.
@@ -35,23 +35,23 @@ pub struct Annotations {
     pub last_modified: Option<String>,
 }
 
-/// An image that stands for something in a user interface.
+/// An icon for a user interface.
 ///
 /// [Schema: Icon](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Icon {
-    /// The URI: `http`, `https` or `data`. Whoever fetches it should trust its domain,
-    /// and take care with SVG, which may hold scripts.
+    /// The URI: `http`, `https` or `data`. Before fetching it, clients should check that they trust
+    /// its domain. An SVG may contain scripts.
     pub src: String,
-    /// Its media type, if the source does not say it or is too general.
+    /// The media type, if the source has none or a generic one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The sizes that it can be used at, such as `48x48`, or `any`; empty for any size.
+    /// The usable sizes, such as `48x48` or `any`; empty for any size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<String>,
-    /// The background that it is made for; any by default.
+    /// The background that the icon is designed for; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<IconTheme>,
 }
@@ -64,11 +64,11 @@ impl Icon {
 }
 
 open_strings! {
-    /// The background that an icon is made for.
+    /// The background that an icon is designed for.
     IconTheme {
-        /// A light one.
+        /// A light background.
         Light = "light",
-        /// A dark one.
+        /// A dark background.
         Dark = "dark",
     }
 }

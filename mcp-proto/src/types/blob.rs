@@ -1,8 +1,8 @@
 //! Bytes in Base64: the members `data` and `blob`, which the schema calls `format: byte`.
 //!
-//! In: the text of such a member. Out: its bytes, or [`InvalidBase64`]. A text that is no Base64 is
-//! not written ([`serialize`]), so that the fault is reported where it is made. What a peer sent is
-//! read as it is; only `bytes` fails.
+//! In: the text of such a member. Out: its bytes, or [`InvalidBase64`]. [`serialize`] fails for
+//! text that is not Base64, so that the sender finds the error. Received text is not checked until
+//! `bytes` is called.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::ser::Error as _;
 use serde::{Serialize as _, Serializer};
 
-/// A text is no Base64 with the standard alphabet and padding (RFC 4648, section 4).
+/// Error for text that is not Base64 with the standard alphabet and padding (RFC 4648, section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InvalidBase64;
 
@@ -25,7 +25,7 @@ impl fmt::Display for InvalidBase64 {
 
 impl core::error::Error for InvalidBase64 {}
 
-/// Writes a member, if it is Base64.
+/// Serializes a member; fails unless it is Base64.
 pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     if !is_base64(text.as_bytes()) {
         return Err(S::Error::custom(InvalidBase64));
@@ -41,8 +41,8 @@ pub(super) fn decode(text: &str) -> Result<Vec<u8>, InvalidBase64> {
     STANDARD.decode(text).map_err(|_| InvalidBase64)
 }
 
-/// Returns whether a text has the form of Base64. The bits that padding leaves over may have any
-/// value: no receiver loses anything by them.
+/// Returns whether a text is Base64. The unused bits before the padding may have any value:
+/// ignoring them loses no data.
 fn is_base64(text: &[u8]) -> bool {
     let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
     let (digits, _) = text.split_at(text.len() - padding);
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(AudioContent::of_bytes(b"", "audio/wav").bytes().as_deref(), Ok(&b""[..]));
         let blob = BlobResourceContents::of_bytes("a:b", b"\x01");
         assert_eq!(blob.bytes().as_deref(), Ok(&b"\x01"[..]));
-        // A peer's fault does not hide the rest of a result.
+        // Invalid Base64 does not fail the rest of a result.
         let text = r#"{"type":"image","data":"no Base64","mimeType":"image/png"}"#;
         let block: ContentBlock = Json::parse(text).unwrap().decode().unwrap();
         let ContentBlock::Image(image) = block else { unreachable!("{block:?}") };

@@ -2,10 +2,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::json::Json;
 
-/// Audience of a cached result.
+/// The clients that may use a cached result.
 ///
-/// Whatever is not `public` reads as private, so that a server's mistake costs a request and not
-/// the result.
+/// Any value other than `public` is read as private, so that a server's mistake costs a request and
+/// not the result.
 ///
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -13,7 +13,7 @@ use crate::json::Json;
 pub enum CacheScope {
     /// Anyone.
     Public,
-    /// Whoever has the same authorization as the one that asked.
+    /// Only clients with the same authorization as the original request.
     Private,
 }
 
@@ -22,9 +22,9 @@ pub enum CacheScope {
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheHint {
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     pub ttl_ms: u64,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     pub scope: CacheScope,
 }
 
@@ -34,7 +34,7 @@ impl CacheHint {
         Self { ttl_ms, scope: CacheScope::Private }
     }
 
-    /// Fresh for so many milliseconds, for anyone.
+    /// Fresh for `ttl_ms` milliseconds, for anyone.
     pub fn public(ttl_ms: u64) -> Self {
         Self { ttl_ms, scope: CacheScope::Public }
     }
@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for CacheScope {
     }
 }
 
-/// Reads `ttlMs`; whatever is no number of milliseconds reads as 0, for the same reason.
+/// Reads `ttlMs`. Like [`CacheScope`] it accepts any value: all but a number read as 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

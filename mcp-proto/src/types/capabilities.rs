@@ -6,22 +6,23 @@ use serde::{Deserialize, Serialize};
 use super::codec::is_false;
 use crate::json::Json;
 
-/// The capabilities of a client. A capability that is there is supported; its settings say how far.
+/// The capabilities of a client. A capability is supported if it is present; its value has
+/// settings.
 ///
 /// [Schema: `ClientCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// Capabilities that no specification defines, by name.
+    /// Non-standard capabilities, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub experimental: BTreeMap<String, Json>,
-    /// It has roots to list.
+    /// Support for `roots/list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<ListChangedCapability>,
-    /// It has a model to sample from.
+    /// Support for sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingCapability>,
-    /// It has a user to ask.
+    /// Support for elicitation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
     /// Settings of extensions, by identifier, such as `io.modelcontextprotocol/ui`.
@@ -29,28 +30,29 @@ pub struct ClientCapabilities {
     pub extensions: BTreeMap<String, Json>,
 }
 
-/// The capabilities of a server. A capability that is there is supported; its settings say how far.
+/// The capabilities of a server. A capability is supported if it is present; its value has
+/// settings.
 ///
 /// [Schema: `ServerCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    /// Capabilities that no specification defines, by name.
+    /// Non-standard capabilities, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub experimental: BTreeMap<String, Json>,
-    /// It sends log messages.
+    /// Support for log messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<Json>,
-    /// It completes arguments.
+    /// Support for argument completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<Json>,
-    /// It has prompts.
+    /// Support for prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts: Option<ListChangedCapability>,
-    /// It has resources.
+    /// Support for resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesCapability>,
-    /// It has tools.
+    /// Support for tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ListChangedCapability>,
     /// Settings of extensions, by identifier, such as `io.modelcontextprotocol/tasks`.
@@ -63,7 +65,7 @@ pub struct ServerCapabilities {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListChangedCapability {
-    /// True if it tells when the list changes; default false.
+    /// Support for `list_changed` notifications; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub list_changed: bool,
 }
@@ -73,10 +75,10 @@ pub struct ListChangedCapability {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourcesCapability {
-    /// True if one can subscribe to a resource; default false.
+    /// Support for subscriptions to single resources; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub subscribe: bool,
-    /// True if it tells when the list changes; default false.
+    /// Support for `list_changed` notifications; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub list_changed: bool,
 }
@@ -106,8 +108,8 @@ pub struct ElicitationCapability {
 }
 
 impl ElicitationCapability {
-    /// Returns whether the client shows forms; one that names no mode does, as clients before
-    /// 2025-11-25.
+    /// Returns whether the client shows forms. A client that names no mode does; clients before
+    /// 2025-11-25 never name one.
     pub fn accepts_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
     }

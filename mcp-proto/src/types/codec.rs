@@ -1,8 +1,8 @@
-//! Serde code that derives cannot generate: unions, open sets, numbers, ids.
+//! Serde implementations that derive cannot generate: unions, open enums, numbers, ids.
 //!
-//! A union is read as raw [`Json`] first, and then as the variant that its members name, unless its
-//! first member already says which it is. Serde's own tagged and untagged enums buffer in a form
-//! that cannot hold raw JSON.
+//! A union is read as raw [`Json`] first, and then as the variant that its members indicate. This
+//! is not needed if its first member is the tag. Serde's own tagged and untagged enums buffer in a
+//! form that cannot contain raw JSON.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,8 +17,8 @@ use crate::json::Json;
 use crate::json::write::List;
 use crate::message::{ErrorData, RequestId};
 
-/// Implements serde for an enum whose variants are told apart by the member `type`; it keeps what
-/// has another type in its variant `Other`.
+/// Implements serde for an enum tagged by the member `type`. An object with an unknown type becomes
+/// the variant `Other`.
 macro_rules! tagged_by_type {
     ($name:ident { $($tag:literal => $variant:ident($of:ty),)* }) => {
         impl serde::Serialize for $name {
@@ -74,7 +74,7 @@ macro_rules! tagged_by_type {
     };
 }
 
-/// An enum of strings that may grow; it keeps what it does not know in its variant `Other`.
+/// Defines an enum of strings that may grow. An unknown string becomes the variant `Other`.
 macro_rules! open_strings {
     (
         $(#[$about:meta])*
@@ -85,12 +85,12 @@ macro_rules! open_strings {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$about_one])* $variant,)*
-            /// Another one.
+            /// Any other value.
             Other(alloc::string::String),
         }
 
         impl $name {
-            /// Its name.
+            /// The string on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -119,20 +119,20 @@ macro_rules! open_strings {
 
 pub(super) use {open_strings, tagged_by_type};
 
-/// Reads a raw value as the variant that it was found to be.
+/// Decodes raw JSON as the content of a variant.
 pub(super) fn variant<T: serde::de::DeserializeOwned, E: Error>(json: &Json) -> Result<T, E> {
     json.decode().map_err(E::custom)
 }
 
-/// An object that is told apart by its member `type`.
+/// An object that is tagged by its member `type`.
 pub(super) enum Tagged<A> {
-    /// That came first and is known: the other members.
+    /// The first member is a known tag; the other members are still to be read.
     Known(&'static str, A),
-    /// All of it.
+    /// The tag and the whole object.
     Whole(String, Json),
 }
 
-/// Reads an object as far as its type, if that comes first; else as a whole.
+/// Reads an object up to its tag if that comes first and is `known`, otherwise to the end.
 pub(super) fn tagged<'de, A: MapAccess<'de>>(
     mut map: A,
     known: &[&'static str],
@@ -159,13 +159,13 @@ pub(super) fn tagged<'de, A: MapAccess<'de>>(
     Ok(Tagged::Whole(tag, Json::trusted(text)))
 }
 
-/// Returns whether a flag is left out.
+/// Returns whether a flag is omitted from the output.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 pub(super) fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// Reads an optional value for which `null` is a value too.
+/// Reads an optional member for which `null` is a value, too.
 pub(super) fn present<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Json>, D::Error> {

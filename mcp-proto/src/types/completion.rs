@@ -14,12 +14,12 @@ use crate::json::Json;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompleteRequestParams {
-    /// The owner of the argument.
+    /// The prompt or resource template that has the argument.
     #[serde(rename = "ref")]
     pub reference: CompletionReference,
     /// The argument to complete.
     pub argument: CompletionArgument,
-    /// Further values for the completion; since 2025-06-18.
+    /// The values of other arguments; since 2025-06-18.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompletionContext>,
     /// Metadata of the request (`_meta`).
@@ -39,7 +39,7 @@ impl CompleteRequestParams {
     }
 }
 
-/// The owner of the argument that is to be completed.
+/// The prompt or resource template that has the argument to complete.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum CompletionReference {
@@ -57,13 +57,13 @@ impl CompletionReference {
         Self::Prompt(PromptReference { name: name.into(), title: None })
     }
 
-    /// The resource template that is this URI template.
+    /// The resource template with this URI template.
     pub fn resource(uri: impl Into<String>) -> Self {
         Self::Resource(ResourceTemplateReference { uri: uri.into() })
     }
 }
 
-/// A prompt.
+/// A reference to a prompt.
 ///
 /// [Schema: `PromptReference`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptreference)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub struct PromptReference {
     pub title: Option<String>,
 }
 
-/// A resource template, or a resource; called `ResourceReference` before 2025-06-18.
+/// A reference to a resource template or a resource; called `ResourceReference` before 2025-06-18.
 ///
 /// [Schema: `ResourceTemplateReference`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplatereference)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -96,11 +96,11 @@ pub struct CompletionArgument {
     pub value: String,
 }
 
-/// Further values for a completion.
+/// The context of a completion.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionContext {
-    /// The arguments that have values already.
+    /// The values of arguments that are known already.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
 }
@@ -123,10 +123,11 @@ pub struct CompleteResult {
 }
 
 impl CompleteResult {
-    /// The most completions of a result.
+    /// The maximum number of completions in a result.
     pub const MAX_VALUES: usize = 100;
 
-    /// These are all completions; the first [`MAX_VALUES`](Self::MAX_VALUES) of them are sent.
+    /// A result for all completions; it contains the first [`MAX_VALUES`](Self::MAX_VALUES) of
+    /// them.
     pub fn new(mut values: Vec<String>) -> Self {
         let all = values.len();
         values.truncate(Self::MAX_VALUES);
@@ -143,10 +144,10 @@ impl CompleteResult {
 pub struct Completion {
     /// The values, at most 100.
     pub values: Vec<String>,
-    /// The number of all of them, if it is known.
+    /// The number of all completions, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// True if there are more than these; default false.
+    /// True if there are more completions than `values`; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub has_more: bool,
 }

@@ -8,10 +8,9 @@ use super::codec::tagged_by_type;
 use super::{Annotations, Resource, ResourceContents};
 use crate::json::Json;
 
-/// A piece of what a tool or a prompt says.
+/// A block of content in the result of a tool or the message of a prompt.
 ///
-/// Each revision has had more kinds than the one before, so that a kind from a later one is no
-/// error.
+/// Later revisions have more kinds, so an unknown kind is not an error.
 ///
 /// [Schema: `ContentBlock`](https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock)
 #[derive(Clone, PartialEq, Debug)]
@@ -47,7 +46,7 @@ impl ContentBlock {
         Self::Text(TextContent::new(text))
     }
 
-    /// The text, if it is one.
+    /// The text; `None` for other kinds.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(&text.text),
@@ -107,7 +106,7 @@ pub struct TextContent {
 }
 
 impl TextContent {
-    /// This text.
+    /// A block with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), annotations: None, meta: None }
     }
@@ -120,7 +119,7 @@ impl TextContent {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ImageContent {
-    /// Its bytes in Base64; another text cannot be written as JSON.
+    /// The bytes in Base64; serializing any other text fails.
     #[serde(serialize_with = "blob::serialize")]
     pub data: String,
     /// Its media type, such as `image/png`.
@@ -159,7 +158,7 @@ impl ImageContent {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AudioContent {
-    /// Its bytes in Base64; another text cannot be written as JSON.
+    /// The bytes in Base64; serializing any other text fails.
     #[serde(serialize_with = "blob::serialize")]
     pub data: String,
     /// Its media type, such as `audio/wav`.

@@ -20,7 +20,7 @@ use crate::headers::ANNOTATION;
 use crate::json::Json;
 use crate::schema::portable::{Portable, remove_null};
 
-/// The transforms of a schema from a type.
+/// The transforms applied to a derived schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Derivation {
     /// Those of [`Portable`].
@@ -29,7 +29,7 @@ pub(super) enum Derivation {
     Verbatim,
 }
 
-/// The schema of what is read as an `A`.
+/// The schema of the JSON that deserializes as an `A`.
 pub(super) fn input_schema<A: JsonSchema>(
     name: &str,
     derivation: Derivation,
@@ -39,7 +39,7 @@ pub(super) fn input_schema<A: JsonSchema>(
     schema::<A>(settings, name, derivation)
 }
 
-/// The schema of what a `T` is written as.
+/// The schema of the JSON that a `T` serializes to.
 pub(super) fn output_schema<T: JsonSchema>(
     name: &str,
     derivation: Derivation,
@@ -57,14 +57,14 @@ fn schema<T: JsonSchema>(
         Derivation::Verbatim => settings,
     };
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    // The dialect is the default one, and the type's name says nothing to a model.
+    // `$schema` would be the default dialect, and a model has no use for the type's name.
     schema.remove("$schema");
     schema.remove("title");
     Json::encode(&schema).map_err(|_| UsageError::NotJson { name: name.to_owned() })
 }
 
-/// Takes `null` out of the type of an argument that goes into a header. A header is left out in
-/// place of it, and most clients reject a list of types there.
+/// Removes `null` from the type of an argument that is mirrored in a header. The header of a `null`
+/// is omitted, and most clients reject a list of types there.
 fn no_null_in_headers(schema: &mut Schema) {
     if schema.get(ANNOTATION).is_none() {
         return;
@@ -81,7 +81,7 @@ pub(super) fn prompt_arguments<A: JsonSchema>(
     let settings = SchemaSettings::draft2020_12().for_deserialize();
     let settings = settings.with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<A>();
-    // Fields that are there in some cases alone cannot be said.
+    // Prompt arguments cannot express fields that only some variants have.
     let is_struct = schema.get("type").is_some_and(|word| word == "object")
         && !["oneOf", "anyOf", "allOf"].iter().any(|key| schema.get(*key).is_some());
     if !is_struct {
@@ -115,7 +115,7 @@ pub(super) fn prompt_arguments<A: JsonSchema>(
     Ok(arguments)
 }
 
-/// Returns whether only strings are valid, or `null` where a field may be left out.
+/// Returns whether only strings are valid, or `null` for an optional field.
 fn is_string(schema: &Value) -> bool {
     let variants = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(*key)?.as_array());
     match (variants, schema.get("type")) {

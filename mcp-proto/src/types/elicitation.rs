@@ -7,7 +7,7 @@ use super::RequestedSchema;
 use super::codec::variant;
 use crate::json::Json;
 
-/// The parameters of `elicitation/create`, told apart by `mode`; without one it is a form.
+/// The parameters of `elicitation/create`, tagged by `mode`; the default is `form`.
 ///
 /// [Schema: `ElicitRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams)
 #[derive(Clone, PartialEq, Debug)]
@@ -86,8 +86,8 @@ enum FormMode {
 }
 
 impl ElicitRequestFormParams {
-    /// A form with these fields. Its `mode` is not written: it is the default, and there was none
-    /// before 2025-11-25.
+    /// A form with these fields. `mode` is not written: `form` is the default, and revisions before
+    /// 2025-11-25 have no modes.
     pub fn new(message: impl Into<String>, requested_schema: RequestedSchema) -> Self {
         Self { mode: None, message: message.into(), requested_schema, meta: None }
     }
@@ -101,12 +101,12 @@ impl ElicitRequestFormParams {
 #[non_exhaustive]
 pub struct ElicitRequestURLParams {
     mode: UrlMode,
-    /// Why the user is sent there, for the user.
+    /// The reason to visit the URL, shown to the user.
     pub message: String,
     /// The URL that the user is sent to.
     pub url: String,
-    /// The id that `notifications/elicitation/complete` will name; 2025-11-25 alone has it, and
-    /// needs it.
+    /// The id that `notifications/elicitation/complete` will name. Only 2025-11-25 has it, and
+    /// requires it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
     /// Metadata of the request (`_meta`); legacy.
@@ -150,20 +150,19 @@ pub struct ElicitResult {
 }
 
 impl ElicitResult {
-    /// The user sent the form with this content, an object, which is taken as it is:
+    /// The user submitted the form with this content, an object. The content is not checked;
     /// [`ElicitRequestFormParams::accept`] checks it.
     pub fn accept(content: Json) -> Self {
         Self { content: Some(content), ..Self::new(ElicitAction::Accept) }
     }
 
-    /// The user did this, and there is no content: said no, closed the form, or, for a URL, agreed
-    /// to go there.
+    /// An answer without content: the user declined, closed the form, or agreed to visit the URL.
     pub fn new(action: ElicitAction) -> Self {
         Self { action, content: None, meta: None }
     }
 
-    /// Reads the content of an accepted form. `None` if the form was not accepted, or has no
-    /// content. The content was not checked against the form.
+    /// Decodes the content of an accepted form, without checking it against the form. `None` if the
+    /// form was not accepted, or has no content.
     pub fn accepted<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
         match self.action {
             ElicitAction::Accept => self.content.as_ref().map(Json::decode),
@@ -172,31 +171,31 @@ impl ElicitResult {
     }
 }
 
-/// The action of a user about an elicitation.
+/// The action of a user on an elicitation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {
-    /// Sent the form, or went to the URL.
+    /// Submitted the form, or went to the URL.
     Accept,
-    /// Said no.
+    /// Declined.
     Decline,
     /// Closed it without an answer.
     Cancel,
 }
 
-/// The parameters of `notifications/elicitation/complete`, of 2025-11-25 alone.
+/// The parameters of `notifications/elicitation/complete`; only in 2025-11-25.
 ///
 /// [Schema: `ElicitationCompleteNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitationCompleteNotificationParams {
-    /// The `elicitationId` of what is complete.
+    /// The `elicitationId` of the completed elicitation.
     pub elicitation_id: String,
 }
 
 impl ElicitationCompleteNotificationParams {
-    /// This elicitation is complete.
+    /// The parameters for this elicitation.
     pub fn new(elicitation_id: impl Into<String>) -> Self {
         Self { elicitation_id: elicitation_id.into() }
     }

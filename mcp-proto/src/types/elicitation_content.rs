@@ -1,8 +1,7 @@
 //! Content of a form that a user has filled in.
 //!
-//! In: a form and the content that a user accepted it with. Out: the answer, with the defaults of
-//! the fields that were left out, or the fields that are at fault. Called by the handlers of a
-//! client.
+//! In: a form and the content that a user submitted. Out: the answer, with defaults for omitted
+//! fields, or the invalid fields. Called by the handlers of a client.
 //!
 //! [Specification: Requested Schema](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema)
 
@@ -25,13 +24,15 @@ use crate::json::{Json, Raw};
 use crate::message::ErrorData;
 
 impl ElicitRequestFormParams {
-    /// The user sent the form with this content, an object. A field that it leaves out gets its
-    /// default; a field that the form does not have stays as it is.
+    /// The user submitted the form with this content, an object. An omitted field gets its default;
+    /// a field that the form does not have is kept.
     ///
-    /// Everything that the schema of a field says is checked, defaults as well, but for a `format`
-    /// that is [`StringFormat::Other`](super::StringFormat::Other) and for
-    /// [`PrimitiveSchemaDefinition::Other`]. `null` is a value of the wrong type; content
-    /// without a field that has a default goes out by [`ElicitResult::accept`].
+    /// All constraints of the fields are checked, for defaults too, except
+    /// [`StringFormat::Other`](super::StringFormat::Other) and
+    /// [`PrimitiveSchemaDefinition::Other`]. `null` is a value of the wrong type. To omit a field
+    /// that has a default, use [`ElicitResult::accept`].
+    ///
+    /// Fails with [`ContentError`].
     ///
     /// ```
     /// use mcp_proto::types::{BooleanSchema, ElicitRequestFormParams, RequestedSchema, StringSchema};
@@ -57,8 +58,8 @@ impl ElicitRequestFormParams {
         complete(&self.requested_schema, &content).map(ElicitResult::accept)
     }
 
-    /// Checks an answer to the form: the content, if the user accepted it, as
-    /// [`accept`](Self::accept) does, but without defaults.
+    /// Checks an answer to the form: the content, if the user accepted, as [`accept`](Self::accept)
+    /// does, but without adding defaults.
     ///
     /// Fails as [`accept`](Self::accept) does.
     ///
@@ -74,7 +75,7 @@ impl ElicitRequestFormParams {
         }
     }
 
-    /// The user sent the form as it was shown, with nothing but its defaults.
+    /// The user submitted the form unchanged, with only its defaults.
     ///
     /// Fails with [`ContentError::Fields`] if a required field has none.
     pub fn accept_defaults(&self) -> Result<ElicitResult, ContentError> {
@@ -82,15 +83,15 @@ impl ElicitRequestFormParams {
     }
 }
 
-/// Why content is no answer to a form.
+/// Error of content that does not fit a form.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ContentError {
-    /// It cannot be written as JSON.
+    /// The content cannot be written as JSON.
     NotJson(serde_json::Error),
-    /// It is no JSON object.
+    /// The content is not a JSON object.
     NotAnObject,
-    /// These fields, by name, do not fit the form; at least one.
+    /// The invalid fields, by name; at least one.
     Fields(Vec<(String, FieldError)>),
 }
 
@@ -111,7 +112,7 @@ impl fmt::Display for ContentError {
     }
 }
 
-/// The server is told why its form was not accepted.
+/// Reports the error to the server.
 impl From<ContentError> for ErrorData {
     fn from(error: ContentError) -> Self {
         Self::internal(error.to_string())
@@ -131,48 +132,48 @@ impl core::error::Error for ContentError {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum FieldError {
-    /// It is required, was left out, and has no default.
+    /// The field is required, was omitted, and has no default.
     Missing,
-    /// It has another type.
+    /// The value has the wrong type.
     WrongType {
-        /// Its type, in words.
+        /// The expected type, in words.
         expected: &'static str,
     },
-    /// The text has fewer characters.
+    /// The text has too few characters.
     TooShort {
-        /// The fewest.
+        /// The minimum.
         min_length: u64,
     },
-    /// The text has more characters.
+    /// The text has too many characters.
     TooLong {
-        /// The most.
+        /// The maximum.
         max_length: u64,
     },
     /// The text does not have the format.
     WrongFormat {
-        /// Its format, in words.
+        /// The expected format, in words.
         expected: &'static str,
     },
-    /// The number is less.
+    /// The number is too small.
     TooSmall {
-        /// The least.
+        /// The minimum.
         minimum: f64,
     },
-    /// The number is greater.
+    /// The number is too large.
     TooLarge {
-        /// The greatest.
+        /// The maximum.
         maximum: f64,
     },
-    /// There is no such text to choose.
+    /// The text is not one of the choices.
     NotAChoice,
-    /// Fewer texts are chosen.
+    /// Too few texts are chosen.
     TooFew {
-        /// The fewest.
+        /// The minimum.
         min_items: u64,
     },
-    /// More texts are chosen.
+    /// Too many texts are chosen.
     TooMany {
-        /// The most.
+        /// The maximum.
         max_items: u64,
     },
 }
@@ -195,7 +196,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// The content, an object, with the defaults behind it.
+/// The content, an object, followed by the missing defaults.
 fn complete(schema: &RequestedSchema, content: &Json) -> Result<Json, ContentError> {
     let defaults: Vec<_> = schema.defaults().collect();
     let mut fields = Fields::new();
@@ -203,7 +204,7 @@ fn complete(schema: &RequestedSchema, content: &Json) -> Result<Json, ContentErr
     let mut object = List::object(&mut text);
     content.raw().members(|key, value| {
         object.copy(key, value);
-        // A name that is no Unicode is none of the form.
+        // A name that is not valid Unicode is not a field of the form.
         if let Some(name) = key.string() {
             fields.insert(name, value);
         }
@@ -304,7 +305,7 @@ fn one_of<'a>(mut texts: impl Iterator<Item = &'a str>, value: Raw<'_>) -> Resul
     if texts.any(|text| text == chosen) { Ok(()) } else { Err(FieldError::NotAChoice) }
 }
 
-/// Returns how many are chosen.
+/// Returns the number of chosen texts.
 fn any_of<'a>(texts: impl Iterator<Item = &'a str>, value: Raw<'_>) -> Result<u64, FieldError> {
     if !value.is_array() {
         return Err(FieldError::WrongType { expected: "a list of strings" });

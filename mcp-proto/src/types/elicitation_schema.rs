@@ -13,8 +13,8 @@ use crate::json::Json;
 
 /// The schema of one field of a form.
 ///
-/// The schema tells its variants apart by `type`, and by which of `oneOf`, `enumNames`, `enum` and
-/// `items.anyOf` is there.
+/// The variants differ in `type`, and in the presence of `oneOf`, `enumNames`, `enum` or
+/// `items.anyOf`.
 ///
 /// [Schema: `PrimitiveSchemaDefinition`](https://modelcontextprotocol.io/specification/2026-07-28/schema#primitiveschemadefinition)
 #[derive(Clone, PartialEq, Debug)]
@@ -24,19 +24,19 @@ pub enum PrimitiveSchemaDefinition {
     String(StringSchema),
     /// A number.
     Number(NumberSchema),
-    /// Yes or no.
+    /// A boolean.
     Boolean(BooleanSchema),
-    /// One out of several texts.
+    /// One of several texts.
     UntitledSingleSelectEnum(UntitledSingleSelectEnumSchema),
-    /// One out of several texts with titles; since 2025-11-25.
+    /// One of several texts with titles; since 2025-11-25.
     TitledSingleSelectEnum(TitledSingleSelectEnumSchema),
-    /// Any out of several texts; since 2025-11-25.
+    /// Any number of several texts; since 2025-11-25.
     UntitledMultiSelectEnum(UntitledMultiSelectEnumSchema),
-    /// Any out of several texts with titles; since 2025-11-25.
+    /// Any number of several texts with titles; since 2025-11-25.
     TitledMultiSelectEnum(TitledMultiSelectEnumSchema),
-    /// One out of several texts, with titles in a list of their own; deprecated.
+    /// One of several texts, with titles in a separate list; deprecated.
     LegacyTitledEnum(LegacyTitledEnumSchema),
-    /// Something else.
+    /// Another schema.
     Other(Json),
 }
 
@@ -117,10 +117,10 @@ pub struct StringSchema {
     /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The fewest characters.
+    /// The minimum number of characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u64>,
-    /// The most characters.
+    /// The maximum number of characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u64>,
     /// The format of the text.
@@ -132,7 +132,7 @@ pub struct StringSchema {
 }
 
 open_strings! {
-    /// A kind of text.
+    /// The format of a text.
     StringFormat {
         /// An email address.
         Email = "email",
@@ -159,10 +159,10 @@ pub struct NumberSchema {
     /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The least.
+    /// The minimum, inclusive.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub minimum: Option<f64>,
-    /// The greatest.
+    /// The maximum, inclusive.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub maximum: Option<f64>,
     /// The default value of the field; since 2025-11-25.
@@ -174,14 +174,14 @@ pub struct NumberSchema {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NumberType {
-    /// It may have a fraction.
+    /// Fractions are allowed.
     #[default]
     Number,
-    /// It has none.
+    /// No fractions.
     Integer,
 }
 
-/// The schema of yes or no.
+/// The schema of a boolean.
 ///
 /// [Schema: `BooleanSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#booleanschema)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -210,7 +210,7 @@ macro_rules! constructors {
     ($($variant:ident($schema:ident),)*) => {
         $(
             impl $schema {
-                /// Any value.
+                /// A schema without constraints.
                 pub fn new() -> Self {
                     Self::default()
                 }
@@ -221,7 +221,7 @@ macro_rules! constructors {
                     self
                 }
 
-                /// Sets what it is for.
+                /// Sets the description.
                 pub fn description(mut self, description: impl Into<String>) -> Self {
                     self.description = Some(description.into());
                     self

@@ -1,11 +1,11 @@
-//! Schemas of choices. A choice is made with `new` and the texts or the options to choose from.
+//! Schemas of choices. `new` takes the texts or options to choose from.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-/// One out of several texts.
+/// One of several texts.
 ///
 /// [Schema: `UntitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledsingleselectenumschema)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct UntitledSingleSelectEnumSchema {
 }
 
 impl UntitledSingleSelectEnumSchema {
-    /// One out of these texts.
+    /// A choice of one of these texts.
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             r#type: StringType::String,
@@ -38,7 +38,7 @@ impl UntitledSingleSelectEnumSchema {
     }
 }
 
-/// One out of several texts with titles; since 2025-11-25.
+/// One of several texts with titles; since 2025-11-25.
 ///
 /// [Schema: `TitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledsingleselectenumschema)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ pub struct TitledSingleSelectEnumSchema {
 }
 
 impl TitledSingleSelectEnumSchema {
-    /// One out of these.
+    /// A choice of one of these options.
     pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         Self {
             r#type: StringType::String,
@@ -72,7 +72,7 @@ impl TitledSingleSelectEnumSchema {
     }
 }
 
-/// Any out of several texts; since 2025-11-25.
+/// Any number of several texts; since 2025-11-25.
 ///
 /// [Schema: `UntitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledmultiselectenumschema)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -86,10 +86,10 @@ pub struct UntitledMultiSelectEnumSchema {
     /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The fewest to choose.
+    /// The minimum number of choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_items: Option<u64>,
-    /// The most to choose.
+    /// The maximum number of choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u64>,
     /// The options.
@@ -100,7 +100,7 @@ pub struct UntitledMultiSelectEnumSchema {
 }
 
 impl UntitledMultiSelectEnumSchema {
-    /// Any out of these texts.
+    /// A choice of any number of these texts.
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             r#type: ArrayType::Array,
@@ -126,7 +126,7 @@ pub struct UntitledItems {
     pub r#enum: Vec<String>,
 }
 
-/// Any out of several texts with titles; since 2025-11-25.
+/// Any number of several texts with titles; since 2025-11-25.
 ///
 /// [Schema: `TitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -140,10 +140,10 @@ pub struct TitledMultiSelectEnumSchema {
     /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The fewest to choose.
+    /// The minimum number of choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_items: Option<u64>,
-    /// The most to choose.
+    /// The maximum number of choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u64>,
     /// The options.
@@ -154,7 +154,7 @@ pub struct TitledMultiSelectEnumSchema {
 }
 
 impl TitledMultiSelectEnumSchema {
-    /// Any out of these.
+    /// A choice of any number of these options.
     pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         Self {
             r#type: ArrayType::Array,
@@ -194,14 +194,14 @@ pub struct EnumOption {
 }
 
 impl EnumOption {
-    /// This text, displayed as this title.
+    /// A text with this title.
     pub fn new(text: impl Into<String>, title: impl Into<String>) -> Self {
         Self { r#const: text.into(), title: title.into() }
     }
 }
 
-/// One out of several texts, with titles in a list of their own; deprecated, and all that clients
-/// before 2025-11-25 know.
+/// One of several texts, with titles in a separate list; deprecated, but the only titles that
+/// clients before 2025-11-25 support.
 ///
 /// [Schema: `LegacyTitledEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#legacytitledenumschema)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -225,7 +225,7 @@ pub struct LegacyTitledEnumSchema {
 }
 
 impl LegacyTitledEnumSchema {
-    /// One out of these.
+    /// A choice of one of these options.
     pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         let (texts, titles) =
             options.into_iter().map(|option| (option.r#const, option.title)).unzip();

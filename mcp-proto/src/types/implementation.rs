@@ -49,7 +49,7 @@ impl Implementation {
         self
     }
 
-    /// Sets what it does.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::json::Json;
 
-/// The result of a request that cannot be served without input: the client gathers what is asked
-/// for, and sends the request again.
+/// The result of a request that needs input: the client gathers the input, and sends the request
+/// again.
 ///
-/// At least one of the two members is there.
+/// At least one of `input_requests` and `request_state` is present.
 ///
 /// [Schema: `InputRequiredResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult)
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct InputRequiredResult {
     /// The requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,
-    /// State that the client sends back as it is.
+    /// State that the client sends back unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// Metadata of the result (`_meta`).
@@ -38,13 +38,13 @@ pub struct InputRequiredResult {
     pub meta: Option<Json>,
 }
 
-/// The requests of a server, by keys of its own.
+/// The requests of a server, by keys that the server chooses.
 ///
 /// [Schema: `InputRequests`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests)
 pub type InputRequests = BTreeMap<String, InputRequest>;
 
-/// Something that a server asks of a client: in the legacy era a request, in the modern era a part
-/// of an [`InputRequiredResult`].
+/// An input request of a server: a JSON-RPC request in the legacy era, a part of an
+/// [`InputRequiredResult`] in the modern era.
 ///
 /// [Specification: Multi Round-Trip](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 #[derive(Clone, PartialEq, Debug)]
@@ -54,7 +54,7 @@ pub enum InputRequest {
     Elicit(ElicitRequestParams),
     /// `sampling/createMessage`: ask the model.
     CreateMessage(Box<CreateMessageRequestParams>),
-    /// `roots/list`: where the server may work.
+    /// `roots/list`: list the folders that the server may work in.
     ListRoots(RequestParams),
     /// Any request of another server, unchanged and unchecked.
     Forwarded {
@@ -66,12 +66,12 @@ pub enum InputRequest {
 }
 
 impl InputRequest {
-    /// Asks where the server may work.
+    /// A request for the roots.
     pub fn list_roots() -> Self {
         Self::ListRoots(RequestParams::default())
     }
 
-    /// The method of the request, which is the specification's unless the request is forwarded.
+    /// The method of the request; one of the specification unless the request is forwarded.
     pub fn method_name(&self) -> Cow<'static, str> {
         match self {
             Self::Elicit(_) => "elicitation/create".into(),
@@ -152,19 +152,20 @@ impl<'de> Deserialize<'de> for InputRequest {
     }
 }
 
-/// Here since the results refer to tools, whose parameters hold answers.
+/// In this file to avoid an import cycle: results refer to tools, whose parameters contain
+/// responses.
 impl InputResponse {
-    /// Reads the answer to [`InputRequest::Elicit`]; fails if it is none.
+    /// Decodes the answer to [`InputRequest::Elicit`]; fails if it is not one.
     pub fn elicit(&self) -> Result<ElicitResult, serde_json::Error> {
         self.json().decode()
     }
 
-    /// Reads the answer to [`InputRequest::CreateMessage`]; fails if it is none.
+    /// Decodes the answer to [`InputRequest::CreateMessage`]; fails if it is not one.
     pub fn create_message(&self) -> Result<CreateMessageResult, serde_json::Error> {
         self.json().decode()
     }
 
-    /// Reads the answer to [`InputRequest::ListRoots`]; fails if it is none.
+    /// Decodes the answer to [`InputRequest::ListRoots`]; fails if it is not one.
     pub fn list_roots(&self) -> Result<ListRootsResult, serde_json::Error> {
         self.json().decode()
     }

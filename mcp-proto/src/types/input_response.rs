@@ -1,4 +1,4 @@
-//! Answers to what a server asks of a client.
+//! Answers to the input requests of a server.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -12,7 +12,8 @@ use crate::json::Json;
 /// [Schema: `InputResponses`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)
 pub type InputResponses = BTreeMap<String, InputResponse>;
 
-/// The answer to an [`InputRequest`](crate::types::InputRequest). It does not say which of the results it is: its request does.
+/// The answer to an [`InputRequest`](crate::types::InputRequest). Its type follows from the
+/// request.
 ///
 /// [Specification: Multi Round-Trip](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ pub type InputResponses = BTreeMap<String, InputResponse>;
 pub struct InputResponse(Json);
 
 impl InputResponse {
-    /// The answer as it came.
+    /// The answer as received.
     pub fn json(&self) -> &Json {
         &self.0
     }

@@ -14,7 +14,7 @@ use crate::json::Json;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InitializeRequestParams {
-    /// The latest revision that the client speaks.
+    /// The latest revision that the client supports.
     pub protocol_version: String,
     /// The capabilities of the client.
     pub capabilities: ClientCapabilities,
@@ -32,7 +32,7 @@ pub struct InitializeRequestParams {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InitializeResult {
-    /// The revision that the server wants to speak; a client that does not know it disconnects.
+    /// The revision that the server selects; a client that does not support it disconnects.
     pub protocol_version: String,
     /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
@@ -46,7 +46,7 @@ pub struct InitializeResult {
     pub meta: Option<Json>,
 }
 
-/// The result of `server/discover`; modern. Who the server is, is said in `_meta`, if at all.
+/// The result of `server/discover`; modern. `_meta` may contain `serverInfo`.
 ///
 /// [Schema: `DiscoverResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -56,17 +56,17 @@ pub struct DiscoverResult {
     /// The type of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// The revisions that the server speaks.
+    /// The revisions that the server supports.
     pub supported_versions: Vec<String>,
     /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
     /// Instructions for the model: how to use the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// Metadata of the result (`_meta`).

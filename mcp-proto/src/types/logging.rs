@@ -71,7 +71,7 @@ pub struct LoggingMessageNotificationParams {
 }
 
 impl LoggingMessageNotificationParams {
-    /// A message of no particular logger.
+    /// A message without a logger.
     pub fn new(level: LoggingLevel, data: Json) -> Self {
         Self { level, logger: None, data, meta: None }
     }

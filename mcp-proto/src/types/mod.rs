@@ -1,14 +1,13 @@
 //! The objects of the MCP schema, of all revisions, as plain typed values.
 //!
 //! In and out: the `params`, `result` and `error.data` of messages, by [`Json::decode`] and
-//! [`Json::encode`]. Members that a type does not know are ignored; they are still there in the
-//! [`Json`] that it was decoded from. What the schema leaves open stays raw: `_meta`, JSON
-//! Schemas, arguments, structured content, and the settings of capabilities.
+//! [`Json::encode`]. Unknown members are ignored; they remain in the [`Json`] that a value was
+//! decoded from. The types keep as raw JSON what the schema leaves open: `_meta`, JSON Schemas,
+//! arguments, structured content, and the settings of capabilities.
 //!
 //! A type serves all revisions that have it, and links to the page of the latest of them. A member
 //! that some revisions lack is optional. An absent flag is `false` and an absent list is empty, and
-//! neither is written. Where the schema is a union without a tag, the variant is chosen by the
-//! members that are there.
+//! neither is written. The variant of an untagged union follows from its members.
 //!
 //! [Specification: Schema](https://modelcontextprotocol.io/specification/2026-07-28/schema)
 //!

@@ -13,7 +13,7 @@ use crate::message::{ProgressToken, RequestId};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ProgressNotificationParams {
-    /// The token that the request gave.
+    /// The progress token of the request.
     pub progress_token: ProgressToken,
     /// The progress; it increases, even if the total is unknown.
     #[serde(serialize_with = "number")]
@@ -21,7 +21,7 @@ pub struct ProgressNotificationParams {
     /// The total, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub total: Option<f64>,
-    /// The present work, for display.
+    /// The current step, for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Metadata of the notification (`_meta`).
@@ -36,10 +36,10 @@ pub struct ProgressNotificationParams {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelledNotificationParams {
-    /// The request to cancel; 2025-11-25 alone lets it be absent.
+    /// The request to cancel; only 2025-11-25 allows it to be absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
-    /// Why, for a log or for display.
+    /// The reason, for a log or for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Metadata of the notification (`_meta`).

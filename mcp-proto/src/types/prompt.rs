@@ -12,7 +12,7 @@ use super::{CacheScope, ContentBlock, Icon, InputResponses, PromptArgument, Resu
 use crate::error::UsageError;
 use crate::json::Json;
 
-/// A prompt as it is listed.
+/// A prompt, as listed by `prompts/list`.
 ///
 /// [Schema: Prompt](https://modelcontextprotocol.io/specification/2026-07-28/schema#prompt)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -51,9 +51,9 @@ impl Prompt {
     }
 
     /// A prompt with arguments of type `A`: a struct whose fields are strings, enums of strings, or
-    /// an `Option` of these. What their comments say is what the arguments are for. The required
-    /// ones come first, in the order of the fields; the others follow by name, or in their order
-    /// where the feature `preserve_order` of `serde_json` is on.
+    /// an `Option` of these. Their doc comments become the descriptions. The required arguments
+    /// come first, in the order of the fields. The others follow by name, or in the order of the
+    /// fields with the feature `preserve_order` of `serde_json`.
     ///
     /// ```
     /// use mcp_proto::types::{Prompt, PromptArgument};
@@ -73,8 +73,8 @@ impl Prompt {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// Fails with [`UsageError::InvalidPromptArguments`] if `A` is something else, and with
-    /// [`UsageError::InvalidPromptArgument`] if a field is.
+    /// Fails with [`UsageError::InvalidPromptArguments`] if `A` is not such a struct, and with
+    /// [`UsageError::InvalidPromptArgument`] if a field has another type.
     #[cfg(feature = "schemars")]
     pub fn of<A: schemars::JsonSchema>(name: impl Into<String>) -> Result<Self, UsageError> {
         let name = name.into();
@@ -82,7 +82,7 @@ impl Prompt {
         Ok(Self { arguments, ..Self::new(name) })
     }
 
-    /// Sets what it is for.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
@@ -110,10 +110,10 @@ pub struct ListPromptsResult {
     /// The cursor of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// Metadata of the result (`_meta`).
@@ -128,15 +128,15 @@ pub struct ListPromptsResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetPromptRequestParams {
-    /// The prompt.
+    /// The name of the prompt.
     pub name: String,
     /// Its arguments.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
-    /// The answers to what the server asked for before.
+    /// The answers to the input requests of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// The state that the server gave when it was asked before.
+    /// The `requestState` of the last `input_required` result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// Metadata of the request (`_meta`).
@@ -157,7 +157,7 @@ pub struct GetPromptResult {
     /// A description of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The messages that it consists of.
+    /// The messages.
     pub messages: Vec<PromptMessage>,
     /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -165,7 +165,7 @@ pub struct GetPromptResult {
 }
 
 impl GetPromptResult {
-    /// These messages.
+    /// A result with these messages.
     pub fn new(messages: Vec<PromptMessage>) -> Self {
         Self { messages, ..Self::default() }
     }
@@ -177,7 +177,7 @@ impl GetPromptResult {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// The role that says it.
+    /// The role of the sender.
     pub role: Role,
     /// The content.
     pub content: ContentBlock,

@@ -18,23 +18,23 @@ pub struct PromptArgument {
     /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// True if it must be given; default false.
+    /// True if the argument is required; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub required: bool,
 }
 
 impl PromptArgument {
-    /// An argument that may be left out.
+    /// An optional argument.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), title: None, description: None, required: false }
     }
 
-    /// An argument that must be given.
+    /// A required argument.
     pub fn required(name: impl Into<String>) -> Self {
         Self { required: true, ..Self::new(name) }
     }
 
-    /// Sets what it is for.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::codec::open_strings;
 use crate::json::Json;
 
-/// The members that the parameters of every request may hold; those of `ping`, `roots/list` and
-/// `server/discover` hold nothing else.
+/// The parameters that all requests share; `ping`, `roots/list` and `server/discover` have no
+/// others.
 ///
 /// [Schema: `RequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -17,8 +17,8 @@ pub struct RequestParams {
     pub meta: Option<Json>,
 }
 
-/// The members that the parameters of every notification may hold; those of
-/// `notifications/initialized` and of `list_changed` hold nothing else.
+/// The parameters that all notifications share; `notifications/initialized` and `list_changed` have
+/// no others.
 ///
 /// [Schema: `NotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct NotificationParams {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PaginatedRequestParams {
-    /// The `nextCursor` of the page before; the first page without one.
+    /// The `nextCursor` of the previous page; `None` for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Metadata of the request (`_meta`).
@@ -43,7 +43,7 @@ pub struct PaginatedRequestParams {
     pub meta: Option<Json>,
 }
 
-/// The members that every result may hold; a result that is this alone indicates success.
+/// The members that all results share; a result without others indicates success.
 ///
 /// [Schema: `EmptyResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ open_strings! {
         /// The server needs input; the result is an
         /// [`InputRequiredResult`](super::InputRequiredResult).
         InputRequired = "input_required",
-        /// A call goes on as a task; the result is a
+        /// The call continues as a task; the result is a
         /// [`CreateTaskResult`](super::CreateTaskResult).
         Task = "task",
     }

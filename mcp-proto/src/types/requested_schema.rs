@@ -71,13 +71,13 @@ impl RequestedSchema {
         self.optional(name, schema)
     }
 
-    /// The fields that have a default, in their order, and what they hold at first.
+    /// The fields that have a default, in their order, with the default.
     pub fn defaults(&self) -> impl Iterator<Item = (&str, Json)> {
         self.properties.iter().filter_map(|(name, schema)| Some((&**name, default_of(schema)?)))
     }
 }
 
-/// The default as the schema says it; also that of a schema that is not known.
+/// The member `default` of the schema, even if the schema is unknown.
 fn default_of(schema: &PrimitiveSchemaDefinition) -> Option<Json> {
     #[derive(Deserialize)]
     struct Field {

@@ -7,14 +7,14 @@ use super::cache::ttl_ms;
 use super::{Annotations, CacheScope, Icon, ResultType};
 use crate::json::Json;
 
-/// A resource as it is listed or linked to.
+/// A resource, as listed or linked to.
 ///
 /// [Schema: Resource](https://modelcontextprotocol.io/specification/2026-07-28/schema#resource)
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resource {
-    /// The URI to read it by.
+    /// The URI, for `resources/read`.
     pub uri: String,
     /// For programs, and for display if there is no title.
     pub name: String,
@@ -57,7 +57,7 @@ impl Resource {
         }
     }
 
-    /// Sets what it is.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
@@ -77,7 +77,7 @@ impl Resource {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
-    /// A template of RFC 6570 for the URIs.
+    /// A URI template (RFC 6570).
     pub uri_template: String,
     /// For programs, and for display if there is no title.
     pub name: String,
@@ -116,7 +116,7 @@ impl ResourceTemplate {
         }
     }
 
-    /// Sets what the resources are.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
@@ -144,10 +144,10 @@ pub struct ListResourcesResult {
     /// The cursor of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// Metadata of the result (`_meta`).
@@ -170,10 +170,10 @@ pub struct ListResourceTemplatesResult {
     /// The cursor of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// Metadata of the result (`_meta`).

@@ -63,7 +63,7 @@ impl ResourceContents {
         }
     }
 
-    /// The resource that they are the contents of.
+    /// The URI of the resource.
     pub fn uri(&self) -> &str {
         match self {
             Self::Text(contents) => &contents.uri,
@@ -79,7 +79,7 @@ impl ResourceContents {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TextResourceContents {
-    /// The resource.
+    /// The URI of the resource.
     pub uri: String,
     /// Its media type, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,12 +98,12 @@ pub struct TextResourceContents {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct BlobResourceContents {
-    /// The resource.
+    /// The URI of the resource.
     pub uri: String,
     /// Its media type, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The bytes in Base64; another text cannot be written as JSON.
+    /// The bytes in Base64; serializing any other text fails.
     #[serde(serialize_with = "blob::serialize")]
     pub blob: String,
     /// Metadata of the contents (`_meta`).

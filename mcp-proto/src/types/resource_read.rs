@@ -15,12 +15,12 @@ use crate::json::write::List;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceRequestParams {
-    /// The resource.
+    /// The URI of the resource.
     pub uri: String,
-    /// The answers to what the server asked for before.
+    /// The answers to the input requests of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// The state that the server gave when it was asked before.
+    /// The `requestState` of the last `input_required` result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// Metadata of the request (`_meta`).
@@ -40,10 +40,10 @@ pub struct ReadResourceResult {
     pub result_type: Option<ResultType>,
     /// The contents; several if the resource has parts.
     pub contents: Vec<ResourceContents>,
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// Metadata of the result (`_meta`).
@@ -52,13 +52,13 @@ pub struct ReadResourceResult {
 }
 
 impl ReadResourceResult {
-    /// These contents.
+    /// A result with these contents.
     pub fn new(contents: Vec<ResourceContents>) -> Self {
         Self { contents, ..Self::default() }
     }
 
-    /// The result as JSON. One text is written without serde, which looks at each byte: 1 MB costs
-    /// a fifth of the instructions.
+    /// The result as JSON. A single text is written without serde, which checks each byte: 1 MB
+    /// takes a fifth of the instructions.
     ///
     /// Fails as [`Json::encode`] does.
     pub fn to_json(&self) -> Result<Json, serde_json::Error> {
@@ -67,7 +67,7 @@ impl ReadResourceResult {
             && let [ResourceContents::Text(contents)] = &**contents
             && let TextResourceContents { uri, mime_type, text, meta: None } = contents
         {
-            // So much if nothing is to be escaped.
+            // The size, if no byte needs an escape.
             let mime_type = mime_type.as_deref();
             let length = uri.len() + mime_type.map_or(0, str::len) + text.len();
             let mut out = Vec::with_capacity(length + 64);
@@ -92,7 +92,7 @@ impl ReadResourceResult {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscribeRequestParams {
-    /// The resource.
+    /// The URI of the resource.
     pub uri: String,
     /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub struct SubscribeRequestParams {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UnsubscribeRequestParams {
-    /// The resource.
+    /// The URI of the resource.
     pub uri: String,
     /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct UnsubscribeRequestParams {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceUpdatedNotificationParams {
-    /// The resource that changed; perhaps a part of the one that was subscribed to.
+    /// The URI of the resource that changed, perhaps a part of the subscribed resource.
     pub uri: String,
     /// Metadata of the notification (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

@@ -20,7 +20,7 @@ pub struct ListRootsResult {
 }
 
 impl ListRootsResult {
-    /// These roots.
+    /// A result with these roots.
     pub fn new(roots: Vec<Root>) -> Self {
         Self { roots, meta: None }
     }

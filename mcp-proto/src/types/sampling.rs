@@ -25,15 +25,15 @@ pub struct CreateMessageRequestParams {
     /// The context of other conversations that the client should add; default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
-    /// The temperature; the scale is the model's.
+    /// The temperature, on the scale of the model.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub temperature: Option<f64>,
-    /// The most tokens of the answer.
+    /// The maximum number of tokens in the answer.
     pub max_tokens: u64,
     /// Texts that end the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
-    /// Metadata for the provider of the model, an object of its own kind.
+    /// Metadata for the provider of the model, in the provider's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
     /// The tools that the model may use; only for clients with the capability `sampling.tools`.
@@ -48,7 +48,7 @@ pub struct CreateMessageRequestParams {
 }
 
 impl CreateMessageRequestParams {
-    /// Asks for an answer of at most so many tokens.
+    /// A request for an answer of at most `max_tokens` tokens.
     pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
         Self {
             messages,
@@ -65,13 +65,13 @@ impl CreateMessageRequestParams {
         }
     }
 
-    /// Sets what the model is told first.
+    /// Sets the system prompt.
     pub fn system_prompt(mut self, prompt: impl Into<String>) -> Self {
         self.system_prompt = Some(prompt.into());
         self
     }
 
-    /// Returns whether it is only for clients with the capability `sampling.tools`.
+    /// Returns whether the request requires the capability `sampling.tools`.
     pub(crate) fn needs_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
     }
@@ -83,7 +83,7 @@ impl CreateMessageRequestParams {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SamplingMessage {
-    /// The role that says it.
+    /// The role of the sender.
     pub role: Role,
     /// The content.
     pub content: SamplingContent,
@@ -106,13 +106,13 @@ impl SamplingMessage {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
-    /// The role that says it.
+    /// The role of the sender.
     pub role: Role,
     /// The content.
     pub content: SamplingContent,
-    /// The model that says it.
+    /// The name of the model.
     pub model: String,
-    /// Why it ended, if known.
+    /// The reason for the end of the message, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
     /// Metadata of the message (`_meta`).
@@ -141,7 +141,7 @@ impl CreateMessageResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelPreferences {
-    /// Models; the first that the client has counts.
+    /// Models by preference; the client uses the first that it has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<ModelHint>,
     /// The weight of a low price.
@@ -155,13 +155,13 @@ pub struct ModelPreferences {
     pub intelligence_priority: Option<f64>,
 }
 
-/// A model that a server would like.
+/// A hint at a preferred model.
 ///
 /// [Schema: `ModelHint`](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelhint)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelHint {
-    /// A part of the model's name; the client may take a model of another provider for it.
+    /// A part of the model's name; the client may map it to a model of another provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -185,7 +185,7 @@ pub struct ToolChoice {
 }
 
 impl ToolChoice {
-    /// The choice of this mode.
+    /// A choice with this mode.
     pub fn new(mode: ToolChoiceMode) -> Self {
         Self { mode: Some(mode) }
     }
@@ -194,11 +194,11 @@ impl ToolChoice {
 open_strings! {
     /// The mode in which a model uses tools.
     ToolChoiceMode {
-        /// It may.
+        /// The model may use tools.
         Auto = "auto",
-        /// It must use one at least before it ends.
+        /// The model must use at least one tool before it ends.
         Required = "required",
-        /// It must not.
+        /// The model must not use tools.
         None = "none",
     }
 }
@@ -217,15 +217,15 @@ open_strings! {
 }
 
 open_strings! {
-    /// Why a message of a model ended.
+    /// The reason for the end of a model's message.
     StopReason {
-        /// The model was done.
+        /// The model finished its turn.
         EndTurn = "endTurn",
-        /// It came to one of `stopSequences`.
+        /// The model generated one of `stopSequences`.
         StopSequence = "stopSequence",
-        /// It came to `maxTokens`.
+        /// The model generated `maxTokens` tokens.
         MaxTokens = "maxTokens",
-        /// It wants to use tools.
+        /// The model calls tools.
         ToolUse = "toolUse",
     }
 }

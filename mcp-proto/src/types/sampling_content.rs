@@ -9,7 +9,7 @@ use crate::json::Json;
 
 /// The content of a message to or from a model: one block, or a list of them since 2025-11-25.
 ///
-/// A single block is written without a list, so that it can be sent to any client.
+/// A single block is written without a list, which all revisions allow.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SamplingContent {
     /// One block.
@@ -74,7 +74,7 @@ pub enum SamplingMessageContentBlock {
     Audio(AudioContent),
     /// `tool_use`, since 2025-11-25: the model calls a tool.
     ToolUse(ToolUseContent),
-    /// `tool_result`, since 2025-11-25: what the tool returned.
+    /// `tool_result`, since 2025-11-25: the result of a tool.
     ToolResult(ToolResultContent),
     /// A block of another kind, with its `type`.
     Other(Json),

@@ -1,7 +1,7 @@
 //! The formats of texts in forms.
 //!
-//! In: a `format` and a text. Out: whether the text has that format. Called by the checks of
-//! forms. Formats that are not known fit every text.
+//! In: a `format` and a text. Out: whether the text has that format. Called by the checks of forms.
+//! An unknown format allows any text.
 //!
 //! [Specification: Requested Schema](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema)
 
@@ -23,7 +23,7 @@ pub(super) fn expected(format: &StringFormat, text: &str) -> Option<&'static str
 }
 
 /// A dot-string and a domain or an address in brackets (RFC 5321, section 4.1.2). A quoted local
-/// part is taken as it is.
+/// part is not checked.
 fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let is_quoted = local.len() > 2 && local.starts_with('"') && local.ends_with('"');
@@ -93,7 +93,7 @@ fn is_date_time(text: &str) -> bool {
     is_date(date) && is_time && is_fraction && is_zone
 }
 
-/// Numbers of so many digits.
+/// Numbers with these counts of digits, between separators.
 fn fields<const N: usize>(text: &str, separator: char, digits: [usize; N]) -> Option<[u32; N]> {
     let mut parts = text.split(separator);
     let mut numbers = [0; N];

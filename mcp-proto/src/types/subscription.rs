@@ -33,36 +33,36 @@ pub struct SubscriptionFilter {
 }
 
 impl SubscriptionFilter {
-    /// Nothing yet.
+    /// An empty filter.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Also when the list of tools changes.
+    /// Adds changes of the list of tools.
     pub fn tools_list_changed(mut self) -> Self {
         self.tools_list_changed = true;
         self
     }
 
-    /// Also when the list of prompts changes.
+    /// Adds changes of the list of prompts.
     pub fn prompts_list_changed(mut self) -> Self {
         self.prompts_list_changed = true;
         self
     }
 
-    /// Also when the list of resources changes.
+    /// Adds changes of the list of resources.
     pub fn resources_list_changed(mut self) -> Self {
         self.resources_list_changed = true;
         self
     }
 
-    /// Also when the resource with this URI changes.
+    /// Adds changes of the resource with this URI.
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.resource_subscriptions.push(uri.into());
         self
     }
 
-    /// Also when the task with this id changes.
+    /// Adds changes of the task with this id.
     pub fn task(mut self, task_id: impl Into<String>) -> Self {
         self.task_ids.push(task_id.into());
         self
@@ -75,7 +75,7 @@ impl SubscriptionFilter {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscriptionsListenRequestParams {
-    /// The changes that the client wants to hear of.
+    /// The notifications that the client wants.
     pub notifications: SubscriptionFilter,
     /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct SubscriptionsListenResult {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscriptionsAcknowledgedNotificationParams {
-    /// The changes that the server will tell of, out of what the client wanted.
+    /// The notifications that the server will send, a part of those that the client wants.
     pub notifications: SubscriptionFilter,
     /// Metadata of the notification (`_meta`); `io.modelcontextprotocol/subscriptionId` is the id
     /// of the request.

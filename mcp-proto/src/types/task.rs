@@ -41,7 +41,7 @@ impl Column for TaskStatus {
         &[Self::Working, Self::InputRequired, Self::Completed, Self::Failed, Self::Cancelled];
 }
 
-/// A task, without what its status brings along.
+/// A task, without the data that belongs to its status.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -57,11 +57,10 @@ pub struct Task {
     pub created_at: String,
     /// The time of the last change, in ISO 8601.
     pub last_updated_at: String,
-    /// For how many milliseconds from `created_at` on the server keeps the task; `None` for as long
-    /// as it likes.
+    /// The milliseconds from `created_at` for which the server keeps the task; `None` for no limit.
     #[serde(default, deserialize_with = "millis")]
     pub ttl_ms: Option<u64>,
-    /// The milliseconds between two polls that the server suggests.
+    /// The suggested interval between polls, in milliseconds.
     #[serde(default, deserialize_with = "millis", skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
 }
@@ -82,7 +81,7 @@ impl Task {
     }
 }
 
-/// The id is a secret where there are no principals: 8 characters of it are shown.
+/// Without principals the id is a secret, so only 8 characters are shown.
 impl fmt::Debug for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Task")
@@ -97,8 +96,8 @@ impl fmt::Debug for Task {
     }
 }
 
-/// The result of `tools/call` in place of a [`CallToolResult`](super::CallToolResult): the call goes
-/// on as a task.
+/// The result of `tools/call` in place of a [`CallToolResult`](super::CallToolResult): the call
+/// continues as a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -114,14 +113,14 @@ pub struct CreateTaskResult {
 }
 
 impl CreateTaskResult {
-    /// The result that consists of this task.
+    /// A result with this task.
     pub fn new(task: Task) -> Self {
         Self { result_type: ResultType::Task, task, meta: None }
     }
 }
 
-/// The result of `tasks/get`, and the parameters of `notifications/tasks`: a task, and what its
-/// status brings along.
+/// The result of `tasks/get`, and the parameters of `notifications/tasks`: a task with the data
+/// that belongs to its status.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -216,7 +215,7 @@ impl fmt::Debug for UpdateTaskRequestParams {
     }
 }
 
-/// The part of the id of a task that is shown: its first 8 characters.
+/// The part of a task's id that may be shown: the first 8 characters.
 pub(crate) fn shown_id(id: &str) -> String {
     let mut shown: String = id.chars().take(8).collect();
     if shown.len() < id.len() {

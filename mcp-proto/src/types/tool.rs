@@ -14,7 +14,7 @@ use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, TextCont
 use crate::error::UsageError;
 use crate::json::{Json, write};
 
-/// A tool as it is listed.
+/// A tool, as listed by `tools/list`.
 ///
 /// [Schema: Tool](https://modelcontextprotocol.io/specification/2026-07-28/schema#tool)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -60,14 +60,15 @@ impl Tool {
         }
     }
 
-    /// A tool with arguments of type `A`: the schema of what is read as one, without `$schema` and
-    /// `title`. [`Registry::add_tool`](crate::server::Registry::add_tool) refuses it unless `A` is
-    /// a struct with named fields. Fields may be [headers](crate::headers::Header).
+    /// A tool with arguments of type `A`. Its schema describes the JSON that deserializes as an
+    /// `A`, without `$schema` and `title`.
+    /// [`Registry::add_tool`](crate::server::Registry::add_tool) rejects the tool unless `A` is a
+    /// struct with named fields. Fields may be [headers](crate::headers::Header).
     ///
-    /// The schema is portable: it keeps the rules of
-    /// [`PortabilityRule`](crate::schema::PortabilityRule), which all known hosts accept. So an
-    /// `Option` of a field that is not required is no `null` there, and `u8` has no `format`.
-    /// [`Tool::of_verbatim`] changes nothing.
+    /// The schema is portable: it follows the rules of
+    /// [`PortabilityRule`](crate::schema::PortabilityRule), so that all known hosts accept it. For
+    /// example, an optional `Option` field does not allow `null`, and `u8` has no `format`.
+    /// [`Tool::of_verbatim`] does not change the schema.
     ///
     /// Fails with [`UsageError::NotJson`] if the schema of `A` cannot be written.
     #[cfg(feature = "schemars")]
@@ -77,8 +78,8 @@ impl Tool {
         Ok(Self::new(name, schema))
     }
 
-    /// A tool with arguments of type `A`, as [`Tool::of`], with the schema as schemars derives it.
-    /// Some hosts reject it. Fails as [`Tool::of`] does.
+    /// A tool as [`Tool::of`] makes it, but with the schema as schemars derives it, which some
+    /// hosts reject. Fails as [`Tool::of`] does.
     #[cfg(feature = "schemars")]
     pub fn of_verbatim<A: schemars::JsonSchema>(
         name: impl Into<String>,
@@ -94,7 +95,7 @@ impl Tool {
         self
     }
 
-    /// Sets what it does.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
@@ -106,8 +107,8 @@ impl Tool {
         self
     }
 
-    /// Sets the JSON Schema of its structured content to that of what a `T` is written as, without
-    /// `$schema` and `title`. `T` may be anything, not an object alone.
+    /// Sets the JSON Schema of its structured content to that of the JSON that a `T` serializes to,
+    /// without `$schema` and `title`. `T` need not be an object.
     ///
     /// ```
     /// use mcp_proto::types::Tool;
@@ -125,8 +126,8 @@ impl Tool {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// The schema is portable, as that of [`Tool::of`]. A field that is left out when it is `None`
-    /// is no `null` there; use [`Tool::output_of_verbatim`] for an `Option<Option<_>>`.
+    /// The schema is portable, as in [`Tool::of`]. A field that is omitted if it is `None` does not
+    /// allow `null`; use [`Tool::output_of_verbatim`] for an `Option<Option<_>>`.
     ///
     /// Fails with [`UsageError::NotJson`] if the schema of `T` cannot be written.
     #[cfg(feature = "schemars")]
@@ -135,8 +136,8 @@ impl Tool {
         Ok(self.output_schema(schema))
     }
 
-    /// Sets the JSON Schema of its structured content, as [`Tool::output_of`], to the one that
-    /// schemars derives. Fails as [`Tool::output_of`] does.
+    /// Sets the JSON Schema of its structured content as [`Tool::output_of`] does, but as schemars
+    /// derives it. Fails as [`Tool::output_of`] does.
     #[cfg(feature = "schemars")]
     pub fn output_of_verbatim<T: schemars::JsonSchema>(self) -> Result<Self, UsageError> {
         let schema = derived::output_schema::<T>(&self.name, Derivation::Verbatim)?;
@@ -149,7 +150,7 @@ impl Tool {
         self
     }
 
-    /// Changes the hints about its behaviour, those that are set before or none.
+    /// Changes the hints about its behaviour, starting from those set before.
     ///
     /// ```
     /// use mcp_proto::{Json, types::Tool};
@@ -173,16 +174,16 @@ pub struct ToolAnnotations {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// It changes nothing; default false.
+    /// The tool only reads; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// It may destroy; default true.
+    /// The tool may make destructive changes; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Calling it twice is calling it once; default false.
+    /// Repeating a call has no further effect; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// It reaches into an open world; default true.
+    /// The tool interacts with external entities; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }
@@ -194,25 +195,25 @@ impl ToolAnnotations {
         self
     }
 
-    /// Says whether it changes nothing.
+    /// Sets whether the tool only reads.
     pub fn read_only_hint(mut self, hint: bool) -> Self {
         self.read_only_hint = Some(hint);
         self
     }
 
-    /// Says whether it may destroy.
+    /// Sets whether the tool may make destructive changes.
     pub fn destructive_hint(mut self, hint: bool) -> Self {
         self.destructive_hint = Some(hint);
         self
     }
 
-    /// Says whether calling it twice is calling it once.
+    /// Sets whether repeating a call has no further effect.
     pub fn idempotent_hint(mut self, hint: bool) -> Self {
         self.idempotent_hint = Some(hint);
         self
     }
 
-    /// Says whether it reaches into an open world.
+    /// Sets whether the tool interacts with external entities.
     pub fn open_world_hint(mut self, hint: bool) -> Self {
         self.open_world_hint = Some(hint);
         self
@@ -234,10 +235,10 @@ pub struct ListToolsResult {
     /// The cursor of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// Metadata of the result (`_meta`).
@@ -252,15 +253,15 @@ pub struct ListToolsResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolRequestParams {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// Its arguments, an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Json>,
-    /// The answers to what the server asked for before.
+    /// The answers to the input requests of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// The state that the server gave when it was called before.
+    /// The `requestState` of the last `input_required` result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
     /// Metadata of the request (`_meta`).
@@ -302,23 +303,23 @@ impl CallToolResult {
         Self::new(alloc::vec![ContentBlock::text(text)])
     }
 
-    /// A failure that the model is told of.
+    /// A failed call (`isError`), with an error text for the model.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// A result of one block of text, as JSON.
+    /// A result with one block of text, as JSON.
     pub fn text_json(text: &str) -> Json {
         plain_result(text, None, false)
     }
 
-    /// A result of structured content, and the same as one block of text, as JSON.
+    /// A result with structured content and the same content as a block of text, as JSON.
     pub fn structured_json(content: &Json) -> Json {
         plain_result(content.as_str(), Some(content), false)
     }
 
-    /// The result as JSON. Most are one text, perhaps with structured content, and written without
-    /// serde.
+    /// The result as JSON. A result of one text, with or without structured content, is written
+    /// without serde.
     ///
     /// Fails as [`Json::encode`] does.
     pub fn to_json(&self) -> Result<Json, serde_json::Error> {
@@ -342,15 +343,15 @@ impl CallToolResult {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Legacy revisions know objects alone, so that their servers send anything else as the member
-    /// `result` of one. A `T` that does not fit the object is therefore taken from that member.
-    /// This happens only if the object has no other member and the result is a legacy one, without
-    /// `resultType`. `structured::<Vec<i32>>()` thus reads both `[1,2]` and `{"result":[1,2]}`. A
-    /// `T` that fits any object, such as a [`Value`](serde_json::Value), a map, or a struct without
-    /// required fields, is made of the whole.
+    /// Legacy revisions allow only objects, so their servers send any other value as the member
+    /// `result` of an object. If `T` does not fit the whole object, that member is decoded instead.
+    /// This happens only if the object has no other member and the result has no `resultType`.
+    /// `structured::<Vec<i32>>()` thus reads both `[1,2]` and `{"result":[1,2]}`. A `T` that fits
+    /// any object, such as a [`Value`](serde_json::Value), a map, or a struct without required
+    /// fields, is decoded from the whole object.
     ///
-    /// Fails with [`StructuredError`]: with the text of a tool that failed, if there is no content,
-    /// and if the content as a whole does not fit.
+    /// Fails with [`StructuredError`] if the tool failed (with its text), if there is no content,
+    /// and if the whole content does not fit.
     pub fn structured<T: DeserializeOwned>(&self) -> Result<T, StructuredError> {
         let Some(content) = &self.structured_content else {
             let texts = self.content.iter().filter_map(ContentBlock::as_text);
@@ -367,7 +368,7 @@ impl CallToolResult {
         inner.map_or(whole, Ok).map_err(StructuredError::Mismatch)
     }
 
-    /// Sets what a program reads.
+    /// Sets the structured content.
     pub fn structured_content(mut self, content: Json) -> Self {
         self.structured_content = Some(content);
         self
@@ -385,13 +386,13 @@ fn sole_result(content: &Json) -> Option<Json> {
     result.filter(|_| count == 1).map(|value| Json::trusted(value.0.to_vec()))
 }
 
-/// A result of one block of text. serde looks at each byte of a text, and at those of structured
-/// content once more: 10,000 items of 2 MB cost twice as many instructions with it.
+/// A result of one block of text, written without serde. serde checks each byte of a text, and of
+/// structured content once more: for 10,000 items of 2 MB it takes twice as many instructions.
 fn plain_result(text: &str, structured: Option<&Json>, is_error: bool) -> Json {
     let before = b"{\"content\":[{\"type\":\"text\",\"text\":";
     let between = b",\"structuredContent\":";
     let after: &[u8] = if is_error { b",\"isError\":true}" } else { b"}" };
-    // So much if nothing is to be escaped; JSON as text has quotes to escape.
+    // The size, if no byte needs an escape; JSON as text has quotes to escape.
     let more = structured.map_or(0, |json| between.len() + json.as_bytes().len() * 5 / 4);
     let mut out = Vec::with_capacity(before.len() + text.len() + 4 + more + after.len());
     out.extend_from_slice(before);

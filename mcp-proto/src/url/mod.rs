@@ -1,9 +1,9 @@
-//! The URL of an MCP endpoint: where to connect, what to ask for, and whether that is the same
-//! server as before.
+//! The URL of an MCP endpoint: where to connect, what to request, and whether two URLs are of the
+//! same server.
 //!
 //! In: a URL from a user's configuration, or from `Location` or `resource_metadata` of a server.
-//! Out: the parts that a request needs. Callers that make requests use this. A host name is not
-//! resolved here, and percent-encodings stay unchanged.
+//! Out: the parts that a request needs. A host name is not resolved, and percent-encodings stay
+//! unchanged.
 //!
 //! [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986),
 //! [RFC 9110, section 4.2](https://www.rfc-editor.org/rfc/rfc9110#section-4.2)
@@ -21,11 +21,10 @@ use parse::{
     check_characters, push_path, read_host, read_port, split_port, split_query, split_scheme,
 };
 
-/// An `http` or `https` URL, in one spelling. Scheme and host are in lower case, an IPv6 address is
-/// in its short form, and the port of the scheme is left out. There are no dot segments and no
-/// fragment.
+/// An `http` or `https` URL in normal form. Scheme and host are in lower case, an IPv6 address is
+/// in its short form, and the default port is omitted. There are no dot segments and no fragment.
 ///
-/// [`Display`](fmt::Display) shows all of it, as it is used. The query of some URLs is a secret.
+/// [`Display`](fmt::Display) shows the whole URL. The query of some URLs is a secret.
 ///
 /// ```
 /// use mcp_proto::http::{Scheme, Url};
@@ -53,16 +52,16 @@ pub struct Url {
 /// Scheme of the URL of a server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Scheme {
-    /// `http`: HTTP as it is.
+    /// HTTP without TLS.
     Http,
-    /// `https`: HTTP within TLS.
+    /// HTTP over TLS.
     Https,
 }
 
 impl Url {
-    /// Reads an absolute URL. A fragment is dropped: it is not for the server.
+    /// Parses an absolute URL. The fragment is dropped, since it is not sent to servers.
     ///
-    /// Fails with a [`UrlError`] that says what is wrong with it.
+    /// Fails with a [`UrlError`].
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let text = check_characters(text)?;
         let (scheme, rest) = split_scheme(text).unwrap_or(("", text));
@@ -96,13 +95,13 @@ impl Url {
         self.text.get(self.host.clone()).unwrap_or_default()
     }
 
-    /// The port to connect to; that of the scheme is 80 for `http` and 443 for `https`.
+    /// The port to connect to; the default is 80 for `http` and 443 for `https`.
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// The value of the header `Host`: the host, an IPv6 address in brackets, and the port if it is
-    /// not that of the scheme.
+    /// not the default.
     pub fn authority(&self) -> &str {
         self.text.get(self.scheme.prefix().len()..self.target).unwrap_or_default()
     }
@@ -117,8 +116,8 @@ impl Url {
         &self.text
     }
 
-    /// Returns whether scheme, host and port are the same. What was meant for this server alone,
-    /// such as credentials, must not be sent to one of another origin.
+    /// Returns whether scheme, host and port are the same. Data for one server only, such as
+    /// credentials, must not be sent to another origin.
     pub fn same_origin(&self, other: &Self) -> bool {
         self.scheme == other.scheme && self.host() == other.host() && self.port == other.port
     }
@@ -126,10 +125,10 @@ impl Url {
     /// Resolves a reference in an answer from this URL, such as the value of `Location`: an
     /// absolute URL, `//host/path`, `/path`, `path` or `?query`.
     ///
-    /// It may lead to another origin, and from `https` to `http`; see
+    /// The result may have another origin, and lead from `https` to `http`; see
     /// [`same_origin`](Self::same_origin).
     ///
-    /// Fails with a [`UrlError`] if that is none that a client can go to.
+    /// Fails with a [`UrlError`] if the result is not the URL of a server.
     ///
     /// [RFC 3986, section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2)
     pub fn join(&self, location: &str) -> Result<Self, UrlError> {
@@ -153,14 +152,14 @@ impl Url {
         Ok(Self::assemble(self.scheme, self.host(), self.port, &target))
     }
 
-    /// The URL of another target at the same origin. Unlike in [`Url::join`] a target that begins with
-    /// two slashes names no other host.
+    /// The URL of another target at the same origin. Unlike in [`Url::join`], a target that begins
+    /// with two slashes does not name a host.
     pub(crate) fn with_target(&self, target: &str) -> Self {
         Self::assemble(self.scheme, self.host(), self.port, target)
     }
 
-    /// The one spelling of these parts. `target` begins with a slash, a question mark, or not at
-    /// all.
+    /// The normal form of these parts. `target` is empty, or begins with a slash or a question
+    /// mark.
     fn assemble(scheme: Scheme, host: &str, port: u16, target: &str) -> Self {
         let mut text = String::with_capacity(host.len() + target.len() + "https://[]:65535/".len());
         text.push_str(scheme.prefix());
@@ -194,7 +193,7 @@ impl Scheme {
         }
     }
 
-    /// The port of URLs that name none: 80 or 443.
+    /// The default port: 80 or 443.
     pub const fn default_port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_has_one_spelling_and_these_parts() {
+    fn urls_are_normalized_and_split() {
         for (text, spelling, host, port, authority, target) in [
             ("http://a", "http://a/", "a", 80, "a", "/"),
             ("https://a/", "https://a/", "a", 443, "a", "/"),
@@ -313,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_of_a_server_says_why() {
+    fn invalid_urls_fail_with_a_reason() {
         let scheme = |found: &str| UrlError::Scheme { found: found.into() };
         let host = |found: &str| UrlError::Host { found: found.into() };
         let port = |found: &str| UrlError::Port { found: found.into() };
@@ -363,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_teaches_and_keeps_passwords_to_itself() {
+    fn errors_advise_and_hide_passwords() {
         let said = |text: &str| Url::parse(text).unwrap_err().to_string();
         assert!(said("localhost:80").contains("\"localhost\" and a colon; begin it with https://"));
         assert!(said("http://bücher").contains("'ü' at byte 8; percent-encode it"));
@@ -374,7 +373,7 @@ mod tests {
 
     /// The examples of RFC 3986, section 5.4, without those that are opaque here.
     #[test]
-    fn references_lead_where_the_rfc_says() {
+    fn references_resolve_as_in_rfc_3986() {
         let base = url("http://a/b/c/d;p?q");
         for (reference, expected) in [
             ("http:", None),

@@ -1,15 +1,15 @@
 //! The parts of a URL, from left to right.
 //!
-//! In: text. Out: its parts, checked and in one spelling.
+//! In: text. Out: its parts, checked and in normal form.
 
 use alloc::string::{String, ToString};
 use core::net::Ipv6Addr;
 
 use crate::error::{UrlError, excerpt};
 
-/// The text without its fragment, if all of it may stand in a request: RFC 3986 allows no others
-/// but for `[` and `]`, which stand in many queries. A backslash in particular is a slash to some
-/// readers, so that they would find another host.
+/// The text without its fragment, if a request may contain all of it. RFC 3986 allows no other
+/// characters, except that many queries contain `[` and `]`. In particular, some parsers take a
+/// backslash for a slash, and would find another host.
 pub(super) fn check_characters(text: &str) -> Result<&str, UrlError> {
     let (text, _) = text.split_once('#').unwrap_or((text, ""));
     let allowed = |found: char| {
@@ -21,7 +21,7 @@ pub(super) fn check_characters(text: &str) -> Result<&str, UrlError> {
     }
 }
 
-/// The scheme of an absolute URL and what follows its colon; `None` if no scheme is before one.
+/// The scheme of an absolute URL and the text after its colon; `None` without a scheme.
 pub(super) fn split_scheme(reference: &str) -> Option<(&str, &str)> {
     let is_scheme_byte =
         |byte: u8| matches!(byte, b'+' | b'-' | b'.') || byte.is_ascii_alphanumeric();
@@ -54,7 +54,7 @@ pub(super) fn read_host(host: &str) -> Result<String, UrlError> {
 }
 
 pub(super) fn read_port(port: &str) -> Result<u16, UrlError> {
-    // What reads integers takes a sign too.
+    // Parsing an integer would accept a sign.
     let digits = port.bytes().all(|byte| byte.is_ascii_digit());
     let read = port.parse().ok().filter(|port| digits && *port > 0);
     read.ok_or_else(|| UrlError::Port { found: excerpt(port) })
@@ -84,7 +84,7 @@ pub(super) fn push_path(out: &mut String, path: &str) {
                 out.push_str(name);
             }
         }
-        // A path that ends in a dot segment is that of a folder.
+        // A path that ends in a dot segment is a folder.
         if segments.peek().is_none() && matches!(segment, "." | "..") {
             out.push('/');
         }

@@ -1,4 +1,4 @@
-//! The body of an answer, and how an answer is awaited.
+//! The body of an answer, and the future of its parts.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -14,7 +14,7 @@ use mcp_service::{Answering, Clock, Part};
 use super::Shared;
 use crate::runtime::Timer;
 
-/// The body of an answer: all of it at once, or a stream of events. Dropping a stream says that
+/// The body of an answer: all of it at once, or a stream of events. Dropping a stream means that
 /// the client is gone, which cancels a modern request.
 pub struct HttpBody(BodyState);
 
@@ -24,20 +24,20 @@ enum BodyState {
     Ended,
 }
 
-/// An answer that is being given.
+/// An answer in progress.
 pub(super) struct Answer {
     answering: Answering,
     shared: Arc<Shared>,
     timer: Option<Timer>,
-    /// Since it had to wait.
+    /// Set once the answer has to wait.
     stopping: Option<Stopping>,
 }
 
-/// The wish that the server stops; none once it is known.
+/// The signal that the server stops; `None` after it has arrived.
 type Stopping = Option<Pin<Box<dyn Future<Output = ()> + Send>>>;
 
 impl HttpBody {
-    /// A body that is known to its end.
+    /// A complete body.
     pub(super) fn whole(data: Bytes) -> Self {
         Self(if data.is_empty() { BodyState::Ended } else { BodyState::Whole(data) })
     }
@@ -48,12 +48,12 @@ impl HttpBody {
 }
 
 impl Answer {
-    /// `timer` is one that is used no more.
+    /// `timer` is an existing timer to reuse.
     pub(super) fn new(answering: Answering, shared: Arc<Shared>, timer: Option<Timer>) -> Self {
         Self { answering, shared, timer, stopping: None }
     }
 
-    /// The next part of it.
+    /// The next part.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Part> {
         loop {
             let now = self.shared.runtime.epoch.now();
@@ -72,7 +72,7 @@ impl Answer {
         }
     }
 
-    /// Ready once, when the server is to stop.
+    /// Ready once, when the server stops.
     fn poll_stopping(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let stopping = self.stopping.get_or_insert_with(|| {
             let mut stopped = self.shared.stopping.subscribe();
@@ -105,7 +105,7 @@ impl Body for HttpBody {
             BodyState::Stream(answer) => loop {
                 match std::task::ready!(answer.poll(context)) {
                     Part::Data(data) => break data,
-                    // It was taken before.
+                    // The head was taken before.
                     Part::Head(_) | Part::Whole(..) => {}
                     Part::End => {
                         self.0 = BodyState::Ended;

@@ -1,4 +1,4 @@
-//! Heads in the words of the `http` crate.
+//! Conversion of heads from and to the `http` crate.
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -8,8 +8,8 @@ use mcp_proto::http::{Head, ResponseHead};
 /// Content type of nearly all answers.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The head of a request. Whom it is for is the authority of its URI if there is one, which is
-/// what HTTP/2 calls `:authority`, and else the field `Host`.
+/// The head of a request. The host is the authority of its URI if there is one (`:authority` in
+/// HTTP/2), otherwise the field `Host`.
 pub(super) fn request(parts: &Parts) -> Head {
     let uri = &parts.uri;
     let target = uri.path_and_query().map_or(uri.path(), |target| target.as_str());
@@ -28,7 +28,7 @@ pub(super) fn request(parts: &Parts) -> Head {
     head
 }
 
-/// A response with this head. A field that the `http` crate does not take is left out.
+/// A response with this head. A field that the `http` crate rejects is omitted.
 pub(super) fn response<B>(head: ResponseHead, body: B) -> Response<B> {
     let mut response = Response::new(body);
     *response.status_mut() =

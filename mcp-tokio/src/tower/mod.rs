@@ -1,8 +1,7 @@
-//! A server as a tower service: for hyper, axum and whatever else runs such.
+//! A server as a tower service, for hyper, axum and other stacks on tower.
 //!
-//! In: requests that an HTTP stack has read, and their bodies as they come. Out: responses, whose
-//! bodies the stack polls. A request runs where it is polled, and nothing is spawned for it but
-//! handlers of sessions.
+//! In: requests from an HTTP stack, with their bodies as streams. Out: responses, whose bodies the
+//! stack polls. A request runs where it is polled; only handlers of sessions are spawned.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -30,8 +29,8 @@ mod request;
 pub use body::HttpBody;
 pub use request::HttpFuture;
 
-/// A server of legacy and modern clients as a tower service, for hyper, axum and whatever else
-/// runs such, over HTTP/1.1 and HTTP/2. Cheap to clone; all clones are the same server.
+/// A server of legacy and modern clients as a tower service, for hyper, axum and other stacks on
+/// tower, over HTTP/1.1 and HTTP/2. Cheap to clone; all clones are the same server.
 ///
 /// ```no_run
 /// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
@@ -50,9 +49,10 @@ pub use request::HttpFuture;
 /// ```
 ///
 /// `axum::serve` never ends a connection whose client sends its head slowly. The example `axum` of
-/// this crate shows the loop to use in its place, and hands over the addresses of clients, too.
+/// this crate shows a loop that does, and that passes the addresses of clients.
 ///
-/// With [`Config::protect`] it serves its metadata as well, if the router sends that path here:
+/// With [`Config::protect`] the service also serves its metadata, if the router sends that path
+/// here:
 ///
 /// ```no_run
 /// # fn example(mcp: mcp_tokio::HttpService, resource: mcp_tokio::ProtectedResource) -> axum::Router {
@@ -62,11 +62,10 @@ pub use request::HttpFuture;
 /// # }
 /// ```
 ///
-/// It answers at every path that it gets requests for: whoever mounts it has chosen, with
-/// `Router::route_service`, or with `Router::nest_service` for all paths below one.
-/// [`Config::path`] is not looked at. All other settings hold, those for hosts and origins too.
-/// Of [`Limits`], those for heads, fields, idle connections and their number are the stack's to
-/// have.
+/// The service answers at every path that the router sends here, by `Router::route_service`, or by
+/// `Router::nest_service` for all paths below one. [`Config::path`] is ignored. All other settings
+/// apply, including those for hosts and origins. Of [`Limits`], the stack is responsible for those
+/// of heads, fields, idle connections and the number of connections.
 ///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
@@ -77,10 +76,10 @@ pub struct HttpService {
     extensions: Option<Arc<ExtensionsOf>>,
 }
 
-/// Finds the values for handlers among what a stack says of a request.
+/// A function that copies values for handlers from the extensions of a request.
 type ExtensionsOf = dyn Fn(&Extensions, &mut server::Extensions) + Send + Sync;
 
-/// Finds the address of the client among what a stack says of a request.
+/// A function that finds the address of the client in the extensions of a request.
 type PeerOf = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
 /// State that all requests of a server share.
@@ -98,7 +97,7 @@ impl Drop for Shared {
 }
 
 impl HttpService {
-    /// A server on the runtime that this is called in, which needs its timer enabled.
+    /// A server on the current runtime, which must have its timer enabled.
     ///
     /// # Panics
     ///
@@ -107,10 +106,11 @@ impl HttpService {
         config.path.clear();
         let runtime = Tokio::current();
         let server = http_server(&runtime, catalog, config);
-        let tended = server.clone();
+        let background_server = server.clone();
         let mut timer = runtime.timer();
         let background =
-            tokio::spawn(async move { tended.run_background(&mut timer).await }).abort_handle();
+            tokio::spawn(async move { background_server.run_background(&mut timer).await })
+                .abort_handle();
         let (stopping, _) = watch::channel(false);
         let peer = |extensions: &Extensions| extensions.get::<SocketAddr>().map(SocketAddr::ip);
         let shared = Arc::new(Shared { server, runtime, stopping, background });
@@ -118,8 +118,8 @@ impl HttpService {
     }
 
     /// Sets the function that finds the address of the client in the extensions of a request, for
-    /// the limits per holder. By default it is an extension of the type [`SocketAddr`]. Of axum it
-    /// is `ConnectInfo<SocketAddr>`:
+    /// the limits per holder. By default it reads an extension of the type [`SocketAddr`]. axum has
+    /// `ConnectInfo<SocketAddr>`:
     ///
     /// ```no_run
     /// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
@@ -145,9 +145,9 @@ impl HttpService {
         Self { peer: Arc::new(f), ..self }
     }
 
-    /// Passes an extension of the type `T` of each request on to handlers, which find it by
-    /// `context.peer().get::<T>()`. A layer in front of this service puts it there, such as the
-    /// claims of a token; a request without one has none. Call it once for each type.
+    /// Passes an extension of the type `T` of each request on to handlers, which read it by
+    /// `context.peer().get::<T>()`. A layer in front of this service sets it, for example to the
+    /// claims of a token; it may be absent. Call this method once for each type.
     #[must_use]
     pub fn extension<T: Clone + Send + Sync + 'static>(mut self) -> Self {
         let before = self.extensions.take();
@@ -162,18 +162,17 @@ impl HttpService {
         self
     }
 
-    /// The server is to stop: streams that belong to no request end, subscriptions end with their
-    /// result, and what is in flight gets `Limits::drain` (2 s) to be answered. Whoever runs the
-    /// service is to accept no more connections, and waits for those that are open; then for
-    /// [`finish`](Self::finish).
+    /// Starts the shutdown: streams without a request end, subscriptions end with their result, and
+    /// requests in flight get `Limits::drain` (2 s) to be answered. The caller stops accepting
+    /// connections, waits for the open ones, and then for [`finish`](Self::finish).
     pub fn shutdown(&self) {
         self.shared.server.shutdown(self.shared.runtime.epoch.now());
         self.shared.stopping.send_replace(true);
     }
 
     /// Cancels the handlers of sessions that still run, and waits for their end, for 500 ms at
-    /// most. Await it when the server is over and before the runtime is: a cancelled handler is
-    /// polled once more.
+    /// most. Await it after the server has stopped and before the runtime stops: a cancelled
+    /// handler is polled once more.
     pub async fn finish(&self) {
         let Shared { server, runtime, .. } = &*self.shared;
         server.finish(&mut runtime.timer()).await;

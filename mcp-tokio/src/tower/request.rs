@@ -1,8 +1,8 @@
 //! From a request to the head of its answer.
 //!
-//! | state | leaves by |
+//! | state | ends with |
 //! |---|---|
-//! | `Verifying` the token | a verdict; 503 |
+//! | `Verifying` the token | the result; 503 |
 //! | `Reading` the body | its end; 400, 408, 413 or 503 |
 //! | `Answering` | the head, with all of the body if it is known |
 //! | `Refused`, `Done` | |
@@ -35,7 +35,7 @@ pin_project! {
     pub struct HttpFuture<B> {
         #[pin]
         body: B,
-        // In a place of its own, since a future is moved before it is polled.
+        // Boxed, since a future is moved before it is polled.
         state: Box<CallState>,
     }
 }
@@ -53,14 +53,14 @@ struct Verifying {
     shared: Arc<Shared>,
     verification: Verification,
     admitting: Admitting,
-    /// Since it had to wait.
+    /// Set once the request has to wait.
     timer: Option<(Timer, Instant)>,
 }
 
-/// A request that is to be admitted.
+/// A request to be admitted.
 struct Admitting {
     head: Head,
-    /// The least length of the body.
+    /// The minimum length of the body.
     length: u64,
     peer: Option<IpAddr>,
     extensions: Extensions,
@@ -70,7 +70,7 @@ struct Admitting {
 struct Reading {
     shared: Arc<Shared>,
     admission: Admission,
-    /// Since it had to wait.
+    /// Set once the request has to wait.
     timer: Option<(Timer, Instant)>,
 }
 
@@ -166,7 +166,7 @@ impl<B: Body> Future for HttpFuture<B> {
 }
 
 impl Verifying {
-    /// Ready with the verdict about the token. There is none after `Limits::verify_timeout`.
+    /// Ready with the result of the verification; after `Limits::verify_timeout` it is a refusal.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<VerifiedToken> {
         if let Poll::Ready(verdict) = self.verification.as_mut().poll(context) {
             return Poll::Ready(verdict);
@@ -180,7 +180,7 @@ impl Verifying {
 }
 
 impl Admitting {
-    /// Goes on with the request, whose token was verified if it has one.
+    /// Continues with the request; `verdict` is the result for its token, if it has one.
     fn admit(self, shared: Arc<Shared>, verdict: Option<VerifiedToken>) -> CallState {
         let Self { head, length, peer, extensions } = self;
         match shared.server.admit_with(head, verdict) {
@@ -202,7 +202,7 @@ impl Admitting {
 }
 
 impl Reading {
-    /// Ready at the end of the body, or with the status that answers it.
+    /// Ready at the end of the body, or with the status of a refusal.
     fn poll<B: Body>(
         &mut self,
         mut body: Pin<&mut B>,

@@ -1,13 +1,13 @@
 //! Metadata of an authorization server: its endpoints, and what they support.
 //!
-//! In: the body of an answer, the issuer that was asked for, and the rules of the configuration. Out:
-//! the members that a client uses, or the reason why nothing of the document may be used.
+//! In: the body of an answer, the expected issuer, and the rules of the configuration. Out: the
+//! members that a client uses, or the reason why the document is not used.
 //!
-//! | of the document | then |
+//! | document | result |
 //! |---|---|
-//! | no JSON object, or no endpoint for tokens, or for codes if a person is to consent | unusable |
-//! | `issuer` is another string, and no pair of `accepts_issuer` | contradicts |
-//! | a person is to consent, `code_challenge_methods_supported` is without `S256`, and not in `assumes_s256` | no PKCE |
+//! | no JSON object, no token endpoint, or no authorization endpoint for a person to consent | unusable |
+//! | `issuer` differs from the expected one, and no pair of `accepts_issuer` allows it | contradicts |
+//! | a person is to consent, `code_challenge_methods_supported` lacks `S256`, and `assumes_s256` is not set | no PKCE |
 //! | an endpoint that [`UrlPolicy`] refuses | fails |
 //!
 //! [RFC 8414, section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
@@ -29,30 +29,30 @@ use crate::url::Url;
 pub struct IssuerMetadata {
     /// The identifier, as it was sent.
     pub issuer: String,
-    /// The page at which a person consents. Its query, if any, stays. Grants without a person need none.
+    /// The page at which a person consents, with its query. Grants without a person do not need it.
     pub authorization_endpoint: Option<Url>,
-    /// The endpoint that gives tokens.
+    /// The endpoint that issues tokens.
     pub token_endpoint: Url,
     /// The endpoint that registers clients.
     pub registration_endpoint: Option<Url>,
-    /// The grants that the token endpoint takes; `None` if the document is silent.
+    /// The grants that the token endpoint accepts; `None` if unspecified.
     pub grant_types_supported: Option<Vec<String>>,
-    /// True if a client may name itself by the URL of a document.
+    /// True if the URL of a client metadata document may be the `client_id`.
     pub client_id_metadata_document_supported: bool,
-    /// The names of the methods by which clients authenticate; `None` if the document is silent.
+    /// The names of the methods by which clients authenticate; `None` if unspecified.
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// True if every redirect has the parameter `iss`.
     pub authorization_response_iss_parameter_supported: bool,
-    /// The scopes that the authorization server knows.
+    /// The scopes that the authorization server lists.
     pub scopes_supported: Scopes,
 }
 
 /// The rules for reading a document.
 pub(in super::super) struct IssuerRules<'a> {
     pub(in super::super) policy: &'a UrlPolicy,
-    /// The issuer that was asked for.
+    /// The expected issuer.
     pub(in super::super) expected: &'a str,
-    /// True if `expected` was made of the server's origin, and is compared as a URL.
+    /// True if `expected` was derived from the server's origin, and is compared as a URL.
     pub(in super::super) is_origin: bool,
     /// Pairs of an expected issuer and one that is accepted in its place.
     pub(in super::super) accepted: &'a [(String, String)],
@@ -67,13 +67,13 @@ pub(in super::super) struct IssuerRules<'a> {
 /// The reason why a document is not used.
 #[derive(PartialEq, Eq, Debug)]
 pub(in super::super) enum InvalidIssuer {
-    /// It is no such document.
+    /// The document is unusable.
     Unusable,
-    /// It is of another issuer.
+    /// The document belongs to another issuer.
     Contradicts { stated: String },
-    /// It does not list `S256`.
+    /// The document does not list `S256`.
     NoPkce,
-    /// It names a URL that must not be used.
+    /// The document has a URL that must not be used.
     Url(AuthError),
 }
 
@@ -139,7 +139,7 @@ impl IssuerMetadata {
 }
 
 impl IssuerRules<'_> {
-    /// The grant at an authorization server with these grants.
+    /// The kind of grant to use at an authorization server that offers these grants.
     pub(in super::super) fn grant(&self, offered: Option<&[String]>) -> GrantKind {
         let gives_codes = offered.is_none_or(|it| it.iter().any(|it| it == "authorization_code"));
         GrantKind::choose(self.grant, self.has_person, gives_codes)

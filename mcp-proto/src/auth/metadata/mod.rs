@@ -1,8 +1,7 @@
 //! Metadata documents of servers and of authorization servers.
 //!
-//! In: URLs of a server or an issuer, and bodies of answers. Out: the places to ask, in order, and
-//! what the documents say. The order of the questions is in `flow`, the questions are in
-//! `authorizer`.
+//! In: URLs of a server or an issuer, and bodies of answers. Out: the URLs to request, in order,
+//! and the parsed documents. `flow` decides the next request, `discovery` makes it.
 //!
 //! [Specification: Authorization Server
 //! Location](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-server-location)

@@ -1,7 +1,7 @@
 //! Metadata of a protected resource: the authorization servers of a server.
 //!
-//! In: the body of an answer. Out: the members that a client uses. `resource` stays the string that it
-//! is, since authorization servers compare it byte for byte.
+//! In: the body of an answer. Out: the members that a client uses. `resource` is kept unchanged,
+//! because authorization servers compare it byte for byte.
 //!
 //! [RFC 9728, section 2](https://www.rfc-editor.org/rfc/rfc9728#section-2)
 
@@ -12,7 +12,7 @@ use super::super::document::Document;
 use super::super::scopes::Scopes;
 use crate::url::Url;
 
-/// The number of authorization servers that are looked at.
+/// The maximum number of authorization servers that are read.
 const MAX_ISSUERS: usize = 32;
 
 /// The metadata of a server.
@@ -34,9 +34,9 @@ pub struct ResourceMetadata {
     pub resource: String,
     /// The issuers of the authorization servers, as they were sent; at least one, at most 32.
     pub authorization_servers: Vec<String>,
-    /// The scopes that the server knows.
+    /// The scopes that the server lists.
     pub scopes_supported: Scopes,
-    /// True if the server takes only tokens that are bound to a key.
+    /// True if the server only accepts tokens that are bound to a key.
     pub dpop_bound_access_tokens_required: bool,
 }
 
@@ -56,9 +56,9 @@ impl ResourceMetadata {
         (!metadata.authorization_servers.is_empty()).then_some(metadata)
     }
 
-    /// True if `resource` is the server, or a folder that the server is in. The origins are equal,
-    /// and the path is the server's or a prefix of it at a slash. The query of the server does not
-    /// count.
+    /// True if `resource` is the server, or a folder that contains it. The origins are equal, and
+    /// the path is the server's or a prefix of it that ends at a slash. The query of the server is
+    /// ignored.
     pub fn covers(&self, server: &Url) -> bool {
         let Ok(resource) = Url::parse(&self.resource) else { return false };
         let path = |url: &Url| String::from(url.target().split('?').next().unwrap_or_default());

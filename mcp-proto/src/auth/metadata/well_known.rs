@@ -1,8 +1,8 @@
-//! Well-known places of metadata, in the order in which they are asked.
+//! Well-known places of metadata, in the order of the requests.
 //!
 //! In: the URL of a server, or an issuer. Out: URLs.
 //!
-//! | of | place | asked |
+//! | metadata of | place | requested |
 //! |---|---|---|
 //! | a server with a path | `/.well-known/oauth-protected-resource/PATH` | first |
 //! | a server | `/.well-known/oauth-protected-resource` | last |
@@ -10,8 +10,9 @@
 //! | an issuer | `/.well-known/openid-configuration`, then `/PATH` if there is one | second |
 //! | an issuer with a path | `/PATH/.well-known/openid-configuration` | last |
 //!
-//! A path loses its trailing slash. [RFC 8414, section 3](https://www.rfc-editor.org/rfc/rfc8414#section-3),
-//! [RFC 9728, section 3](https://www.rfc-editor.org/rfc/rfc9728#section-3)
+//! A trailing slash of a path is dropped. [RFC 8414, section
+//! 3](https://www.rfc-editor.org/rfc/rfc8414#section-3), [RFC 9728, section
+//! 3](https://www.rfc-editor.org/rfc/rfc9728#section-3)
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -31,7 +32,7 @@ enum NamePosition {
     Appended,
 }
 
-/// Names and positions for issuers with a path; the last one repeats the second without a path.
+/// Names and positions for issuers with a path; issuers without a path use the first two.
 const ISSUER_PLACES: &[(NamePosition, &str)] = &[
     (NamePosition::Inserted, OAUTH),
     (NamePosition::Inserted, OPENID),
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_has_a_place_for_its_path_and_one_at_the_root() {
+    fn server_with_a_path_has_two_places() {
         let places = |url| texts(&resource_places(&Url::parse(url).unwrap()));
         let root = "https://a.example/.well-known/oauth-protected-resource";
         let path = "https://a.example/.well-known/oauth-protected-resource/public/mcp";

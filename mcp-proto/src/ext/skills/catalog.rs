@@ -1,7 +1,7 @@
 //! The skills of a server, and the answers to the extension's methods.
 //!
 //! In: skills, and the parameters of a request. Out: pages of the list, entries, children of
-//! directories; `None` where the answer is -32602.
+//! directories; `None` for the error -32602.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -16,27 +16,29 @@ use super::{
 use crate::error::UsageError;
 use crate::types::Resource;
 
-/// The most skills of a page: an entry has up to 512 files.
+/// The maximum number of skills on a page: an entry has up to 512 files.
 const SKILLS_PER_PAGE: usize = 20;
 
-/// The most children of a directory on a page.
+/// The maximum number of children of a directory on a page.
 const CHILDREN_PER_PAGE: usize = 200;
 
 /// The skills that a server serves, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct SkillCatalog {
     skills: Vec<Arc<SkillFiles>>,
-    /// All files by their URIs, with the number of skills that have them: skills may be nested.
+    /// All files by URI, with the number of skills that contain them: skills may be nested.
     files: BTreeMap<String, (Resource, usize)>,
 }
 
 impl SkillCatalog {
-    /// Adds a skill, and returns the resources that have not been there before.
+    /// Adds a skill, and returns the resources that are new.
     ///
     /// A skill within the directory of another one is a part of that: "the enclosing skill's
-    /// `resources` lists them too". Fails, and adds nothing, with [`UsageError::NestedSkill`] if the
-    /// enclosing skill lacks one of its files or has another one there, and with
-    /// [`UsageError::Duplicate`].
+    /// `resources` lists them too".
+    ///
+    /// On an error nothing is added. Fails with [`UsageError::NestedSkill`] if the enclosing skill
+    /// lists one of the files differently or not at all. Fails with [`UsageError::Duplicate`] if
+    /// the catalog has a skill with this URI.
     pub fn add(&mut self, skill: Arc<SkillFiles>) -> Result<Vec<Resource>, UsageError> {
         let entry = skill.skill();
         if self.get(entry.uri()).is_some() {
@@ -59,7 +61,7 @@ impl SkillCatalog {
         Ok(added)
     }
 
-    /// Takes a skill out, and returns the URIs of the files that no other skill has.
+    /// Removes a skill, and returns the URIs of the files that no other skill contains.
     pub fn remove(&mut self, uri: &str) -> Option<Vec<String>> {
         let at = self.skills.iter().position(|files| files.skill().uri() == uri)?;
         let skill = self.skills.remove(at);
@@ -86,7 +88,7 @@ impl SkillCatalog {
         self.skills.is_empty()
     }
 
-    /// A page of all entries; `None` for a cursor that no page had.
+    /// A page of all entries; `None` for an invalid cursor.
     pub fn list(&self, cursor: Option<&str>) -> Option<ListSkillsResult> {
         let (page, next_cursor) = page(&self.skills, cursor, SKILLS_PER_PAGE)?;
         let skills = page.iter().map(|files| files.skill().clone()).collect();
@@ -100,8 +102,8 @@ impl SkillCatalog {
         })
     }
 
-    /// A page of the children of a directory, in order of their URIs; `None` if there is no such
-    /// directory, and for a cursor that no page had.
+    /// A page of the children of a directory, ordered by URI; `None` for an unknown directory or an
+    /// invalid cursor.
     pub fn directory(
         &self,
         uri: &str,
@@ -113,10 +115,10 @@ impl SkillCatalog {
         Some(ReadResourceDirectoryResult { result_type: None, resources, next_cursor, meta: None })
     }
 
-    /// The children of a directory. Files of a directory are neighbours in the map, so that each is passed
-    /// over in one step.
+    /// The children of a directory. The files within a child are neighbours in the map, so that one
+    /// step skips them all.
     fn children(&self, directory: &str) -> Option<Vec<Resource>> {
-        // A scheme alone is no directory, nor is what ends in a slash.
+        // A scheme alone is not a directory, and the URI of a directory has no slash at its end.
         if directory.ends_with(['/', ':']) || !directory.contains("://") {
             return None;
         }
@@ -132,11 +134,11 @@ impl SkillCatalog {
                 }
                 Some((name, _)) => {
                     let child = alloc::format!("{prefix}{name}");
-                    // The character after `/`.
-                    let behind = alloc::format!("{child}0");
+                    // `0` is the character after `/`, so this comes after all files of the child.
+                    let after = alloc::format!("{child}0");
                     let directory = Resource::new(&*child, name_of(&child));
                     children.push(directory.mime_type(DIRECTORY_MIME_TYPE));
-                    Bound::Included(behind)
+                    Bound::Included(after)
                 }
             };
         }
@@ -144,7 +146,8 @@ impl SkillCatalog {
     }
 }
 
-/// Fails if `inner` is within the directory of `outer`, and a file of it is not the same there.
+/// Fails if `inner` is within the directory of `outer`, and `outer` lists one of its files
+/// differently or not at all.
 fn check_nesting(inner: &Skill, outer: &Skill) -> Result<(), UsageError> {
     let is_within =
         inner.directory().strip_prefix(outer.directory()).is_some_and(|rest| rest.starts_with('/'));
@@ -161,7 +164,7 @@ fn check_nesting(inner: &Skill, outer: &Skill) -> Result<(), UsageError> {
     }
 }
 
-/// A page of a list, and the cursor of the next one: the decimal number of entries before it.
+/// A page of a list, and the cursor of the next page: the number of entries before it, in decimal.
 fn page<'a, T>(
     list: &'a [T],
     cursor: Option<&str>,

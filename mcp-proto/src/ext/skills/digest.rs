@@ -17,7 +17,7 @@ impl SkillDigest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Reads a digest; `None` for another form.
+    /// Parses a digest; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let (pairs, rest) = text.strip_prefix("sha256:")?.as_bytes().as_chunks::<2>();
         if !rest.is_empty() || pairs.len() != 32 {

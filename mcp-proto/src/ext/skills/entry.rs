@@ -1,7 +1,7 @@
-//! The entry of a skill, and the files that are held against it.
+//! The entry of a skill, and the verification of its files.
 //!
-//! In: JSON of a server, or the files themselves. Out: a [`Skill`], which keeps the rules; then bytes of
-//! files in, a [`VerifiedFile`] or a [`SkillError`] out.
+//! In: JSON of a server, or the files themselves. Out: a valid [`Skill`]. It turns the bytes of a
+//! file into a [`VerifiedFile`] or a [`SkillError`].
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -16,11 +16,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{MAX_BYTES, MAX_FILES, SkillDigest, SkillError, equality, frontmatter, uri};
 use crate::json::{Json, Raw};
 
-/// A file of a skill, as it is listed.
+/// A file of a skill, as listed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SkillFile {
-    /// The resource to read it by.
+    /// The URI of its resource.
     pub uri: String,
     /// The digest of its bytes.
     pub digest: SkillDigest,
@@ -37,12 +37,12 @@ impl SkillFile {
 
 /// The entry of a skill: its frontmatter, and its files with their digests.
 ///
-/// It keeps the rules of the specification: those of its URI and its name, and those of its files. These
-/// are all within its directory, each once, with `SKILL.md` among them. There are at most 512, with at
-/// most 16 MiB. Another entry cannot be decoded.
+/// An entry is always valid: JSON that breaks a rule of the specification cannot be decoded. The
+/// URI and the name are well-formed. The files are within the skill's directory, each listed once,
+/// with `SKILL.md` among them. There are at most 512, with at most 16 MiB in total.
 ///
-/// A skill is identified by its URI together with the server that serves it. Two servers may have
-/// skills of the same URI, and names say nothing about either.
+/// A skill is identified by its URI together with its server. Two servers may have skills with the
+/// same URI. Names do not identify skills.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skill {
     uri: String,
@@ -55,9 +55,9 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// The entry with these parts; `None` for files that change.
+    /// The entry with these parts; `files` is `None` if they change.
     ///
-    /// Fails with the rule that it breaks.
+    /// Fails with the [`SkillError`] of the rule that the entry breaks.
     pub(super) fn new(
         uri: String,
         frontmatter: Json,
@@ -95,20 +95,20 @@ impl Skill {
         &self.name
     }
 
-    /// Its description, for the choice of a model.
+    /// Its description, by which a model chooses.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// The frontmatter of its `SKILL.md`, an object. A host must not follow what widens permissions
-    /// there, such as `allowed-tools`, unless a user has approved that.
+    /// The frontmatter of its `SKILL.md`, an object. A host must not apply fields that widen
+    /// permissions, such as `allowed-tools`, without the approval of a user.
     pub fn frontmatter(&self) -> &Json {
         &self.frontmatter
     }
 
-    /// Its files, all of them; `None` if they change, so that nothing can be verified.
+    /// All its files; `None` if they change, so that they cannot be verified.
     ///
-    /// An approval of a user is for these files with these digests: where they differ, ask again.
+    /// A user approves these files with these digests: if they differ later, ask again.
     pub fn files(&self) -> Option<&[SkillFile]> {
         self.files.as_deref()
     }
@@ -118,10 +118,10 @@ impl Skill {
         self.meta.as_ref()
     }
 
-    /// The file that a reference in the text of this skill means: a path from the skill's directory,
-    /// such as `references/FORMS.md`, or a URI.
+    /// The file that a reference in the text of this skill names: a path from the skill's
+    /// directory, such as `references/FORMS.md`, or a URI.
     ///
-    /// Fails with [`SkillError::Dynamic`], and with [`SkillError::Unlisted`].
+    /// Fails with [`SkillError::Dynamic`] and [`SkillError::Unlisted`].
     pub fn resolve(&self, reference: &str) -> Result<&SkillFile, SkillError> {
         let files = self.files.as_deref().ok_or(SkillError::Dynamic)?;
         let unlisted = || SkillError::Unlisted { uri: reference.into() };
@@ -139,12 +139,12 @@ impl Skill {
         files.iter().find(has_path).ok_or_else(unlisted)
     }
 
-    /// Holds the bytes of a file against this entry: "it MUST verify the content against that entry's
-    /// `digest` and `size`", and for `SKILL.md` compare the frontmatter "field-by-field".
+    /// Verifies the bytes of a file: "it MUST verify the content against that entry's `digest` and
+    /// `size`", and for `SKILL.md` compare the frontmatter "field-by-field".
     ///
     /// Fails with [`SkillError::Dynamic`], [`SkillError::Unlisted`], [`SkillError::SizeMismatch`],
     /// [`SkillError::DigestMismatch`], [`SkillError::Frontmatter`] and
-    /// [`SkillError::FrontmatterMismatch`]. Use nothing of the bytes then. The skill may have changed:
+    /// [`SkillError::FrontmatterMismatch`]. Do not use the bytes then. The skill may have changed:
     /// get its entry again.
     ///
     /// [Specification: Integrity and Verification](https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx#integrity-and-verification)
@@ -168,8 +168,7 @@ impl Skill {
     }
 }
 
-/// A file of a skill whose bytes are those that the skill's entry describes. Nothing else makes one
-/// than [`Skill::verify`].
+/// A file of a skill whose bytes match the skill's entry. Only [`Skill::verify`] creates it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifiedFile {
     uri: String,

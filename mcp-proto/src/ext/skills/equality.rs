@@ -1,7 +1,7 @@
-//! Equality of frontmatter: the object of an entry against that of a file, field by field.
+//! Equality of frontmatter: the object of an entry compared with that of a file, field by field.
 //!
-//! Strings are compared by their characters and objects without order. A number is what its value is,
-//! so that `1.0` in a file is `1` in an entry.
+//! Strings are compared by their characters, objects without order, and numbers by value: `1.0` in
+//! a file equals `1` in an entry.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(super) fn check(entry: &Json, file: &Json) -> Result<(), SkillError> {
     }
 }
 
-/// Calls itself for what is inside: JSON is nested at most 128 deep.
+/// Recursive, as JSON is nested at most 128 deep.
 fn are_equal(one: Raw<'_>, other: Raw<'_>) -> bool {
     match one.0.first() {
         Some(b'{') => match (fields(one), fields(other)) {
@@ -54,7 +54,7 @@ fn are_equal(one: Raw<'_>, other: Raw<'_>) -> bool {
     }
 }
 
-/// The members of an object; `None` for another value, and for a name that stands twice.
+/// The members of an object; `None` for another value, and for a duplicate name.
 fn fields(value: Raw<'_>) -> Option<BTreeMap<String, Raw<'_>>> {
     let mut fields = BTreeMap::new();
     let mut is_plain = value.is_object();
@@ -71,8 +71,8 @@ fn elements(value: Raw<'_>) -> Vec<Raw<'_>> {
     elements
 }
 
-/// Returns whether two numbers that are written in different ways are equal. Integers with more digits
-/// than a double holds are so only if they are written alike.
+/// Returns whether two numbers that are written in different ways are equal. Integers with more
+/// digits than a double can represent are equal only if they are written alike.
 fn have_equal_value(one: &[u8], other: &[u8]) -> bool {
     let value = |text| core::str::from_utf8(text).ok()?.parse::<f64>().ok();
     let is_exact = |number: f64| number.abs() <= 9_007_199_254_740_992.0 || number % 1.0 != 0.0;

@@ -1,4 +1,4 @@
-//! Faults of skills.
+//! Errors of skills.
 
 use alloc::string::String;
 use core::fmt;
@@ -7,7 +7,7 @@ use core::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SkillError {
-    /// A URI is none of a skill's file.
+    /// A URI cannot be that of a skill's file.
     InvalidUri {
         /// The URI.
         uri: String,
@@ -19,19 +19,19 @@ pub enum SkillError {
         /// The name.
         name: String,
     },
-    /// The directory of a skill has another name than its frontmatter.
+    /// The name of a skill's directory differs from the name in its frontmatter.
     NameMismatch {
         /// The directory's name.
         directory: String,
         /// The name in the frontmatter.
         name: String,
     },
-    /// The frontmatter has no such text.
+    /// The frontmatter lacks a text.
     MissingField {
         /// `name` or `description`.
         field: &'static str,
     },
-    /// `SKILL.md` has no frontmatter that can be read.
+    /// The frontmatter of `SKILL.md` cannot be read.
     Frontmatter(FrontmatterError),
     /// There is no `SKILL.md` among the files.
     NoSkillFile,
@@ -55,28 +55,28 @@ pub enum SkillError {
         /// The bytes of all files.
         bytes: u64,
     },
-    /// The entry lists no files, since they change: nothing can be verified.
+    /// The entry lists no files because they change: nothing can be verified.
     Dynamic,
     /// The entry does not list the file. The skill may have changed: get its entry again.
     Unlisted {
         /// The URI, or the reference.
         uri: String,
     },
-    /// The file has another size than its entry says.
+    /// The size of the file differs from its entry.
     SizeMismatch {
         /// Its URI.
         uri: String,
         /// The size that is listed, in bytes.
         expected: u64,
-        /// The size of what was read.
+        /// The size of the bytes read.
         found: u64,
     },
-    /// The file has another digest than its entry says.
+    /// The digest of the file differs from its entry.
     DigestMismatch {
         /// Its URI.
         uri: String,
     },
-    /// A field of the frontmatter in `SKILL.md` is another one than in the entry.
+    /// A field of the frontmatter in `SKILL.md` differs from the entry.
     FrontmatterMismatch {
         /// The field.
         field: String,
@@ -86,7 +86,9 @@ pub enum SkillError {
 impl fmt::Display for SkillError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InvalidUri { uri, reason } => write!(f, "{uri:?} is no URI of a skill: {reason}"),
+            Self::InvalidUri { uri, reason } => {
+                write!(f, "{uri:?} is not the URI of a skill: {reason}")
+            }
             Self::InvalidName { name } => write!(
                 f,
                 "{name:?} is no name of a skill: it has 1 to 64 lower-case letters, digits and \
@@ -113,9 +115,11 @@ impl fmt::Display for SkillError {
             Self::SizeMismatch { uri, expected, found } => {
                 write!(f, "{uri:?} has {found} bytes instead of {expected}")
             }
-            Self::DigestMismatch { uri } => write!(f, "{uri:?} has another digest than listed"),
+            Self::DigestMismatch { uri } => {
+                write!(f, "{uri:?} has another digest than listed")
+            }
             Self::FrontmatterMismatch { field } => {
-                write!(f, "the field {field:?} of the frontmatter is another one than listed")
+                write!(f, "the field {field:?} of the frontmatter differs from the entry")
             }
         }
     }
@@ -133,7 +137,7 @@ impl From<FrontmatterError> for SkillError {
     }
 }
 
-/// Frontmatter cannot be read as a JSON object.
+/// Error of frontmatter that cannot be read as a JSON object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FrontmatterError {
@@ -143,7 +147,7 @@ pub enum FrontmatterError {
     Missing,
     /// There is no second line `---` within the first 64 KiB.
     Unclosed,
-    /// It is no YAML, or YAML that is no JSON.
+    /// The frontmatter is not YAML, or its YAML has no equivalent in JSON.
     Yaml {
         /// The line of the file.
         line: usize,

@@ -23,7 +23,7 @@ const TYPES: &[(&str, &str)] = &[
     (".webp", "image/webp"),
 ];
 
-/// The media type of a file. One whose name says nothing is plain text if it is UTF-8.
+/// The media type of a file. If its name has no known end, it is plain text if it is UTF-8.
 pub(super) fn mime_type(name: &str, bytes: &[u8]) -> &'static str {
     let known = TYPES.iter().find(|(end, _)| name.ends_with(end)).map(|(_, mime_type)| *mime_type);
     let other = || match core::str::from_utf8(bytes) {

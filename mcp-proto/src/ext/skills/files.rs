@@ -33,9 +33,9 @@ pub struct SkillFiles {
 
 impl SkillFiles {
     /// The skill with this directory, such as `skill://acme/refunds`, and these files. Paths are
-    /// relative to the directory, with `/` between their parts.
+    /// relative to the directory and separated by `/`.
     ///
-    /// Fails with the rule of the specification that the skill breaks.
+    /// Fails with the [`SkillError`] of the rule that the skill breaks.
     pub fn new<P: AsRef<str>, B: Into<Bytes>>(
         directory: &str,
         files: impl IntoIterator<Item = (P, B)>,
@@ -99,7 +99,7 @@ pub(super) fn name_of(uri: &str) -> String {
     uri::decoded(segment).unwrap_or_else(|| segment.into())
 }
 
-/// Fails for a file whose URI is that of a directory as well.
+/// Fails for a file whose URI is also that of a directory.
 fn check_directories(files: &BTreeMap<String, Bytes>) -> Result<(), SkillError> {
     let is_directory = |uri: &&String| {
         let prefix = alloc::format!("{uri}/");

@@ -1,9 +1,9 @@
 //! Frontmatter of `SKILL.md`: YAML, read as a JSON object.
 //!
-//! In: the bytes of the file. Out: the object, or a [`FrontmatterError`]. The crate
-//! `granit-parser` is the parser, and this file composes its events. Everything is bounded: 64 KiB, 32
-//! levels, and no aliases, which could stand for more than there is. A key that stands twice is refused, since
-//! readers differ on which of them counts.
+//! In: the bytes of the file. Out: the object, or a [`FrontmatterError`]. The crate `granit-parser`
+//! parses, and this file composes its events. Everything is bounded: 64 KiB, 32 levels, and no
+//! aliases, which could expand to more. A duplicate key is an error, because parsers differ in the
+//! value that they use.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -15,10 +15,10 @@ use super::FrontmatterError;
 use super::scalar;
 use crate::json::{Json, write};
 
-/// The most bytes of frontmatter.
+/// The maximum bytes of frontmatter.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The most levels of nesting.
+/// The maximum levels of nesting.
 const MAX_DEPTH: usize = 32;
 
 /// The frontmatter of a file.
@@ -41,7 +41,7 @@ pub(super) fn parse(file: &[u8]) -> Result<Json, FrontmatterError> {
     Err(FrontmatterError::Unclosed)
 }
 
-/// The one document of a text, a mapping.
+/// The only document of a text, a mapping.
 fn compose(yaml: &str) -> Result<Json, FrontmatterError> {
     let mut composer = Composer { out: Vec::new(), open: Vec::new(), documents: 0 };
     for event in Parser::new_from_str(yaml) {
@@ -49,7 +49,7 @@ fn compose(yaml: &str) -> Result<Json, FrontmatterError> {
             let reason = "the YAML cannot be parsed";
             FrontmatterError::Yaml { line: error.marker().line() + 1, reason }
         })?;
-        // The line of the opening `---` is not among those that were parsed.
+        // The line of the opening `---` was not parsed.
         let line = span.start.line() + 1;
         composer.take(event).map_err(|reason| FrontmatterError::Yaml { line, reason })?;
     }
@@ -59,7 +59,7 @@ fn compose(yaml: &str) -> Result<Json, FrontmatterError> {
     Ok(Json::trusted(composer.out))
 }
 
-/// A text of JSON that grows with the events.
+/// JSON text, composed from events.
 struct Composer {
     out: Vec<u8>,
     open: Vec<Collection>,
@@ -75,7 +75,7 @@ enum Collection {
 impl Composer {
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "the events that are left say nothing of the value"
+        reason = "the other events have no part in the value"
     )]
     fn take(&mut self, event: Event<'_>) -> Result<(), &'static str> {
         match event {
@@ -156,7 +156,7 @@ impl Composer {
         Ok(())
     }
 
-    /// Writes the comma before an element; after a key there is none.
+    /// Writes the comma before an element; a value after a key has none.
     fn begin_value(&mut self) {
         match self.open.last_mut() {
             Some(Collection::Sequence { is_empty }) => {

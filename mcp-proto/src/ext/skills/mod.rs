@@ -1,8 +1,7 @@
 //! Skills: instructions for models, with their files (SEP-2640).
 //!
-//! In: the files of a skill, or what a server says of it. Out: a [`Skill`] that keeps the rules of
-//! the specification, and files that have been held against it. Called by the verbs of registries and
-//! clients for skills; needs the feature `skills`.
+//! In: the files of a skill, or JSON of a server. Out: a valid [`Skill`], and verified files.
+//! Called by the methods of registries and clients for skills; needs the feature `skills`.
 //!
 //! | a host has | and gets |
 //! |---|---|
@@ -12,8 +11,8 @@
 //!
 //! A server makes [`SkillFiles`] from bytes, and a [`SkillCatalog`] of them answers all methods.
 //!
-//! Digests are not signed: they say that a file is what its entry describes, not that either can be
-//! trusted. Skills of servers are untrusted input for a model.
+//! Digests are not signed: they prove that a file matches its entry, not that either can be
+//! trusted. For a model, skills of servers are untrusted input.
 //!
 //! [Specification: Skills](https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx)
 
@@ -41,10 +40,10 @@ use crate::json::Json;
 /// The identifier of the extension.
 pub const ID: &str = super::SKILLS;
 
-/// The most files of a skill, `SKILL.md` among them.
+/// The maximum number of files of a skill, including `SKILL.md`.
 pub const MAX_FILES: usize = 512;
 
-/// The most bytes of all files of a skill: 16 MiB.
+/// The maximum bytes of all files of a skill: 16 MiB.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The media type of directories.

@@ -17,16 +17,16 @@ pub struct ListSkillsResult {
     /// The type of the result; the server machine writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// The skills of this page. A list that is empty does not say that there are none: a server need
-    /// not list what it serves.
+    /// The skills of this page. An empty list does not mean that there are none: a server need not
+    /// list all of its skills.
     pub skills: Vec<Skill>,
     /// The cursor of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// Metadata of the result (`_meta`).
@@ -44,10 +44,10 @@ pub struct GetSkillResult {
     pub result_type: Option<ResultType>,
     /// The skill.
     pub skill: Skill,
-    /// For how many milliseconds the result is fresh; 0 for not at all.
+    /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// The scope of the cache that may hold the result while it is fresh.
+    /// The scope of the caches that may store the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
     /// Metadata of the result (`_meta`).
@@ -56,7 +56,7 @@ pub struct GetSkillResult {
 }
 
 impl GetSkillResult {
-    /// This skill.
+    /// A result with this skill.
     pub fn new(skill: Skill) -> Self {
         Self { result_type: None, skill, ttl_ms: None, cache_scope: None, meta: None }
     }

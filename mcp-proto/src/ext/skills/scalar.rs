@@ -1,14 +1,14 @@
 //! Plain scalars of YAML as JSON, by the core schema of YAML 1.2.
 //!
-//! In: the text of a scalar. Out: the JSON value that it is; a string if it is nothing else. So `yes`
-//! and dates are strings.
+//! In: the text of a scalar. Out: `null`, a boolean, a number, or else a string. So `yes` and dates
+//! are strings.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::json::write;
 
-/// Writes the value of a plain scalar. Fails for numbers that JSON does not have.
+/// Writes the value of a plain scalar. Fails for numbers that JSON cannot express.
 pub(super) fn plain(text: &str, out: &mut Vec<u8>) -> Result<(), &'static str> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => out.extend_from_slice(b"null"),
@@ -22,7 +22,7 @@ pub(super) fn plain(text: &str, out: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The number that a scalar is, as JSON.
+/// The scalar as a JSON number; `None` for other scalars.
 fn number(text: &str) -> Result<Option<String>, &'static str> {
     let (sign, digits) = match text.as_bytes().first() {
         Some(b'-') => ("-", text.get(1..).unwrap_or_default()),
@@ -59,8 +59,8 @@ fn number(text: &str) -> Result<Option<String>, &'static str> {
     }
 }
 
-/// The digits before the point, those after it, and the exponent with its letter; `None` if the text is
-/// no number.
+/// The digits before the point, those after it, and the exponent with its letter; `None` if the
+/// text is not a number.
 fn parts(text: &str) -> Option<(&str, Option<&str>, &str)> {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = text.split_at(text.find(['e', 'E']).unwrap_or(text.len()));

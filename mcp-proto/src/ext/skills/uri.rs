@@ -1,14 +1,14 @@
 //! URIs of skills and of their files.
 //!
 //! In: a URI. Out: the directory and the name of the skill, or the rule that the URI breaks. A path
-//! cannot leave its directory, whatever is percent-encoded in it.
+//! cannot leave its directory, not even by percent-encoding.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{SKILL_FILE, SkillError};
 
-/// The most bytes of a URI.
+/// The maximum bytes of a URI.
 const MAX_URI: usize = 2048;
 
 /// The directory of the skill whose `SKILL.md` has this URI, and the skill's name.
@@ -49,8 +49,8 @@ pub(super) fn path_within<'a>(directory: &str, uri: &'a str) -> Option<&'a str> 
     (uri.len() <= MAX_URI && is_path(path)).then_some(path)
 }
 
-/// "1-64 characters", "lowercase alphanumeric characters and hyphens", none of these at an end or
-/// twice.
+/// "1-64 characters", "lowercase alphanumeric characters and hyphens", without hyphens at an end or
+/// two in a row.
 pub(super) fn is_name(name: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty()
@@ -65,7 +65,7 @@ pub(super) fn is_reg_name(authority: &str) -> bool {
     authority.bytes().all(is_allowed) && is_path(authority)
 }
 
-/// Segments between slashes, none of them empty or a way up.
+/// Returns whether a path has only valid segments: none empty, `.` or `..`, even when decoded.
 pub(super) fn is_path(path: &str) -> bool {
     path.split('/').all(|segment| {
         segment.bytes().all(is_path_byte)
@@ -76,7 +76,7 @@ pub(super) fn is_path(path: &str) -> bool {
     })
 }
 
-/// The text of a segment; `None` unless its escapes are right, and their bytes UTF-8.
+/// The text of a segment; `None` unless its escapes are valid and decode to UTF-8.
 pub(super) fn decoded(segment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.bytes();
@@ -91,7 +91,7 @@ pub(super) fn decoded(segment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A segment with this text.
+/// Writes a segment that decodes to this text.
 pub(super) fn encoded(text: &str, out: &mut String) {
     const HEX: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];

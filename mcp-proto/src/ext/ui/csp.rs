@@ -1,8 +1,8 @@
-//! The origins that a page of an MCP App needs, and the policy that a host makes of them.
+//! The origins that a page of an MCP App needs, and the policy that a host derives from them.
 //!
 //! In: the member `csp` of a resource's `_meta.ui`. Out: the value of `Content-Security-Policy`. A
-//! source that is not an origin would put directives of its own into that value: servers cannot
-//! register it, and hosts do not read it.
+//! source that is not an origin could add directives to that value, so that servers cannot register
+//! it and hosts ignore it.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use crate::error::UsageError;
 use crate::json::Raw;
 
 /// The origins that a page may use, such as `https://api.example.com` or `https://*.example.com`.
-/// Without any, a page has what is in its HTML and nothing else.
+/// Without any, a page can use only the content of its HTML.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -68,7 +68,7 @@ impl Csp {
     /// assert!(policy.contains("connect-src https://api.example.com; frame-src 'none';"));
     /// ```
     ///
-    /// Sources that are no origins are left out.
+    /// Sources that are not origins are omitted.
     pub fn policy(&self) -> String {
         let resources = sources(&self.resource_domains);
         let mut policy = String::from("default-src 'none'");
@@ -95,7 +95,7 @@ impl Csp {
         policy
     }
 
-    /// Reads what a server sent, without the sources that are no origins.
+    /// Reads the member from a server, without the sources that are not origins.
     pub(super) fn read(csp: Raw<'_>) -> Self {
         let list = |name: &str| {
             let mut list = Vec::new();
@@ -115,7 +115,7 @@ impl Csp {
         }
     }
 
-    /// Fails with [`UsageError::InvalidCspSource`] for a source that is no origin.
+    /// Fails with [`UsageError::InvalidCspSource`] for a source that is not an origin.
     pub(super) fn check(&self) -> Result<(), UsageError> {
         let lists = [
             &self.connect_domains,
@@ -130,13 +130,14 @@ impl Csp {
     }
 }
 
-/// The origins of a list, each with a blank before it.
+/// The origins of a list, each with a space before it.
 fn sources(list: &[String]) -> String {
     let origins = list.iter().filter(|source| is_origin(source));
     origins.flat_map(|origin| [" ", origin]).collect()
 }
 
-/// Returns whether a source is a scheme, a host with `*.` before it perhaps, and perhaps a port.
+/// Returns whether a source is a scheme and a host, with an optional prefix `*.` and an optional
+/// port.
 fn is_origin(source: &str) -> bool {
     let Some((scheme, authority)) = source.split_once("://") else { return false };
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_lowercase())

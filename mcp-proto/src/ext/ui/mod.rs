@@ -3,12 +3,12 @@
 //! In: capabilities and `_meta` of tools and resources, from either side. Out: typed views of them.
 //! Called by [`Registry::add_app`](crate::server::Registry::add_app), and by hosts.
 //!
-//! A server links a tool to a page, a resource with a URI `ui://…`. A host that shows pages reads it
-//! and renders it in a frame; every other host shows the content of the tool's result. The dialect
-//! that a page and its host speak (`ui/*`) is none of this library.
+//! A server links a tool to a page, a resource with a URI `ui://…`. A host that shows pages reads
+//! it and renders it in a frame; every other host shows the content of the tool's result. The
+//! messages between a page and its host (`ui/*`) are not part of this library.
 //!
-//! Views of what a peer sent never fail. What is missing or malformed reads as the strictest value:
-//! nobody may call the tool, no origin may be reached, no permission is asked for.
+//! Views of received data never fail. A missing or malformed value reads as the strictest one:
+//! no caller may use the tool, no origin is allowed, no permission is requested.
 //!
 //! [Specification: MCP Apps](https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx)
 
@@ -50,7 +50,7 @@ pub fn declare(capabilities: &mut ClientCapabilities) {
     capabilities.extensions.insert(ID.into(), settings);
 }
 
-/// The tools that a host may show to its model: all but those for pages alone.
+/// The tools that a host may show to its model: all except those for pages only.
 pub fn for_model<'a>(tools: impl IntoIterator<Item = &'a Tool>) -> impl Iterator<Item = &'a Tool> {
     tools.into_iter().filter(|tool| tool.is_for_model())
 }
@@ -88,12 +88,12 @@ pub struct ToolVisibility {
 impl ToolVisibility {
     /// Models and pages; the default.
     pub const BOTH: Self = Self { model: true, app: true };
-    /// Models alone.
+    /// Models only.
     pub const MODEL: Self = Self { model: true, app: false };
-    /// Pages alone.
+    /// Pages only.
     pub const APP: Self = Self { model: false, app: true };
 
-    /// Callers that are not known are left out.
+    /// Unknown callers are ignored.
     fn read(value: Raw<'_>) -> Self {
         let mut visibility = Self { model: false, app: false };
         value.elements(|caller| match caller.string().as_deref() {
@@ -116,7 +116,7 @@ pub struct ToolApp {
 }
 
 impl ToolApp {
-    /// The results are shown by the page of this URI.
+    /// A tool whose results are shown by the page at this URI.
     pub fn new(resource_uri: impl Into<String>) -> Self {
         Self { resource_uri: Some(resource_uri.into()), visibility: ToolVisibility::BOTH }
     }
@@ -127,8 +127,8 @@ impl ToolApp {
         self
     }
 
-    /// A URI of another scheme is left out. Servers before the specification was final write
-    /// `ui/resourceUri` beside `ui`.
+    /// A URI with another scheme is ignored. Servers from before the final specification write
+    /// `ui/resourceUri` next to `ui`.
     fn read(meta: &Json) -> Option<Self> {
         let meta = meta.raw();
         let ui = meta.member("ui").filter(|ui| ui.is_object());
@@ -163,7 +163,7 @@ impl ToolApp {
 }
 
 impl Tool {
-    /// The page of this tool, and its callers; `None` if it says nothing of MCP Apps.
+    /// The page of this tool, and its callers; `None` if `_meta` has nothing about MCP Apps.
     pub fn app(&self) -> Option<ToolApp> {
         ToolApp::read(self.meta.as_ref()?)
     }
@@ -187,7 +187,7 @@ impl Tool {
     }
 }
 
-/// Returns whether a URI is one of a page.
+/// Returns whether a URI is that of a page.
 pub(crate) fn is_app_uri(uri: &str) -> bool {
     let path = uri.strip_prefix("ui://").unwrap_or_default();
     !path.is_empty() && path.bytes().all(|byte| byte.is_ascii_graphic())
@@ -199,7 +199,7 @@ fn is_mime_type(text: &str) -> bool {
     bytes.eq(MIME_TYPE.bytes())
 }
 
-/// The same `_meta` with another member `ui`.
+/// A copy of `_meta` with this member `ui`.
 fn with_ui(meta: Option<&Json>, ui: &Json) -> Json {
     let mut text = Vec::new();
     let mut object = List::object(&mut text);

@@ -1,7 +1,7 @@
 //! Pages of MCP Apps: their HTML, and the member `ui` of their `_meta`.
 //!
-//! In: what a server registers, or the contents that a host has read. Out: the resource, its contents,
-//! or the page.
+//! In: the page that a server registers, or the contents that a host has read. Out: the resource,
+//! its contents, or the page.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::types::{Resource, ResourceContents};
 
-/// Permissions that a page asks for; a host need not grant them.
+/// Permissions that a page requests; a host need not grant them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the specification has four flags")]
 #[non_exhaustive]
@@ -23,7 +23,7 @@ pub struct AppPermissions {
     pub camera: bool,
     /// The microphone.
     pub microphone: bool,
-    /// The place of the device.
+    /// The location of the device.
     pub geolocation: bool,
     /// Writing to the clipboard.
     pub clipboard_write: bool,
@@ -62,9 +62,9 @@ impl AppPermissions {
 pub struct AppMeta {
     /// The origins that the page may use.
     pub csp: Csp,
-    /// The permissions that it asks for.
+    /// The permissions that it requests.
     pub permissions: AppPermissions,
-    /// A domain of its own for the page's frame; hosts define what it may be.
+    /// A separate domain for the page's frame; hosts define the format.
     pub domain: Option<String>,
     /// True for a visible border and background, false for none; `None` leaves it to the host.
     pub prefers_border: Option<bool>,
@@ -94,7 +94,7 @@ impl AppMeta {
         let mut text = Vec::new();
         let mut object = List::object(&mut text);
         if self.csp != Csp::default() {
-            // Lists of strings can always be written.
+            // Serializing lists of strings does not fail.
             let csp = Json::encode(&self.csp).unwrap_or(Json::EMPTY_OBJECT);
             object.member("csp", csp.as_bytes());
         }
@@ -165,7 +165,7 @@ impl AppPage {
         self
     }
 
-    /// Changes the permissions that it asks for.
+    /// Changes the permissions that it requests.
     pub fn permissions(mut self, change: impl FnOnce(&mut AppPermissions)) -> Self {
         change(&mut self.meta.permissions);
         self
@@ -184,7 +184,7 @@ impl AppPage {
     }
 
     /// The page in contents that a host has read. `None` unless they have the media type of a page,
-    /// a URI that begins with `ui://`, and text. Base64 of text is text, too.
+    /// a URI that begins with `ui://`, and text, which may be in Base64.
     pub fn read(contents: &ResourceContents) -> Option<Self> {
         let (mime_type, meta) = match contents {
             ResourceContents::Text(text) => (&text.mime_type, &text.meta),

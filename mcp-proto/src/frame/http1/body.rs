@@ -14,7 +14,7 @@ use super::fault::check_field;
 use super::refusal::Refusal;
 use super::syntax::is_field_text;
 
-/// The longest line before a chunk, in bytes.
+/// The maximum length of the line before a chunk, in bytes.
 const MAX_CHUNK_LINE: usize = 1024;
 
 /// Framing of a message body.
@@ -171,7 +171,7 @@ fn chunk_size(buffer: &mut Buffer) -> Result<Option<u64>, Refusal> {
     Ok(Some(size))
 }
 
-/// Checks chunk extensions, which begin with a semicolon after optional blanks.
+/// Checks chunk extensions, which begin with a semicolon after optional whitespace.
 fn check_extensions(extensions: &[u8]) -> Result<(), Refusal> {
     if extensions.is_empty() {
         return Ok(());

@@ -9,7 +9,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: BufferState,
-    /// This many bytes at the front contain no line end that was not taken.
+    /// The number of bytes at the front without a new line end.
     searched: usize,
 }
 

@@ -13,7 +13,7 @@ use super::syntax::{is_named, is_token, trim};
 
 /// Values of the fields that decide framing and connection reuse.
 #[derive(Default)]
-pub(super) struct Facts<'a> {
+pub(super) struct FramingHeaders<'a> {
     pub(super) host: Option<Result<&'a [u8], Refusal>>,
     length: Option<u64>,
     coding: Option<Result<(), Refusal>>,
@@ -22,16 +22,16 @@ pub(super) struct Facts<'a> {
     keep_alive: bool,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> FramingHeaders<'a> {
     /// Evaluates `fields`. Fails with the first fault.
     pub(super) fn of(fields: &[Header<'a>]) -> Result<Self, Refusal> {
         let mut framing_headers = Self::default();
-        fields.iter().try_for_each(|field| framing_headers.see(field.name, field.value))?;
+        fields.iter().try_for_each(|field| framing_headers.record(field.name, field.value))?;
         Ok(framing_headers)
     }
 
     /// Evaluates one field.
-    fn see(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
+    fn record(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
         let is = |known: &str| is_named(name.as_bytes(), known.as_bytes());
         if is("host") {
             self.host = Some(self.host.map_or(Ok(value), |_| Err(Refusal::SeveralHosts)));

@@ -31,7 +31,7 @@ pub enum HttpVersion {
 /// [RFC 9112, section 3](https://www.rfc-editor.org/rfc/rfc9112#section-3)
 #[derive(Clone)]
 pub struct Head {
-    /// The fields, after method, blank and target.
+    /// The fields, after method, space and target.
     fields: Fields,
     method_end: u16,
     target_end: u16,
@@ -40,7 +40,8 @@ pub struct Head {
 
 impl Head {
     /// The head of a request that another HTTP stack has read; push its fields afterwards. A method
-    /// that is not a token becomes empty. So does a target with blanks or controls, or over 32 KiB.
+    /// that is not a token becomes empty. So does a target with whitespace or controls, or over 32
+    /// KiB.
     pub fn new(method: &str, target: &str) -> Self {
         const MAX: usize = 32 * 1024;
         let known = method.len() <= 255 && is_token(method.as_bytes());
@@ -63,13 +64,13 @@ impl Head {
         let _ = self.try_push(name, value);
     }
 
-    /// Does the same for a stack that has checked both, like the types of the `http` crate: only
-    /// the length is checked again.
+    /// The same as [`Head::push`] for a stack that has checked name and value, such as one with the
+    /// types of the `http` crate: only the length is checked again.
     pub fn push_checked(&mut self, name: &str, value: &[u8]) {
         let _ = self.fields.push_checked(name, value);
     }
 
-    /// Does the same as [`Head::push`], but refuses an invalid field instead of ignoring it.
+    /// The same as [`Head::push`], but fails for an invalid field instead of ignoring it.
     pub(super) fn try_push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         self.fields.push(name, value)
     }
@@ -102,7 +103,7 @@ impl Head {
         self.version
     }
 
-    /// Names and values of the fields, in order. Values have no blanks around them.
+    /// Names and values of the fields, in order. Values have no whitespace around them.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.fields.iter()
     }

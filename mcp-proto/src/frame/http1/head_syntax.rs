@@ -1,7 +1,7 @@
 //! The syntax of a head: of a request, or of a response.
 //!
-//! In: the bytes of a head. Out: its parts, or the refusal. [`Scan`](super::scan::Scan) finds the end
-//! of the head and asks the syntax of its role.
+//! In: the bytes of a head. Out: its parts, or the refusal. [`Scan`](super::scan::Scan) finds the
+//! end of the head, and calls the syntax of its role.
 
 use core::mem::MaybeUninit;
 

@@ -6,7 +6,8 @@ use super::body::BodyKind;
 use super::head::Head;
 use super::refusal::Refusal;
 
-/// A part of a request, or the end of the connection, as a [`RequestReader`](super::RequestReader) finds it.
+/// A part of a request, or the end of the connection, from a
+/// [`RequestReader`](super::RequestReader).
 ///
 /// A request is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
 /// connection: nothing follows them.

@@ -1,25 +1,25 @@
-//! HTTP/1.1: bytes to requests and responses, and back. It knows no MCP.
+//! HTTP/1.1: bytes to requests and responses, and back. Independent of MCP.
 //!
 //! # Servers
 //!
-//! In: chunks of bytes, split anywhere, and their end. Out: [`Incoming`], pulled out of a
-//! [`RequestReader`] one by one, and the bytes of a [`ResponseHead`] and of the body that its
-//! [`Framing`] frames. Whoever calls has the socket and the clock: deadlines are its own, and
+//! In: chunks of bytes, split anywhere, and their end. Out: [`Incoming`], polled from a
+//! [`RequestReader`] one by one, and the bytes of a [`ResponseHead`] and of the body in its
+//! [`Framing`]. The caller has the socket and the clock. It sets deadlines according to
 //! [`is_idle`](RequestReader::is_idle), [`is_in_head`](RequestReader::is_in_head) and
-//! [`is_in_body`](RequestReader::is_in_body) say which of them runs.
+//! [`is_in_body`](RequestReader::is_in_body).
 //!
 //! | state | bytes | the end of input |
 //! |---|---|---|
 //! | before a request | one empty line is ignored; others begin a head | `Closed` |
 //! | in a head | complete: `Head`, then in its body; else `Refused` | `Truncated` |
-//! | in a body | `Body` as it comes; complete: `End`, then before a request or behind the last | `Truncated` |
-//! | behind the last request (`keep_alive` false) | dropped | `Closed` |
-//! | behind `Refused`, `Truncated`, `Closed` | dropped | nothing |
+//! | in a body | `Body` as it arrives; complete: `End`, then before a request or after the last | `Truncated` |
+//! | after the last request (`keep_alive` false) | dropped | `Closed` |
+//! | after `Refused`, `Truncated`, `Closed` | dropped | nothing |
 //!
-//! The readers refuse everything that could be read in two ways, since request smuggling past a
-//! proxy depends on it. Examples are both framings at once, lengths that are no plain number, bare
-//! line feeds, and folded fields. [`Refusal`] is the list. How bytes are split does not matter,
-//! neither for what is accepted nor for what is refused.
+//! The readers refuse all ambiguous messages, because request smuggling past a proxy exploits
+//! ambiguity. Examples are both framings at once, lengths that are not plain numbers, bare line
+//! feeds, and folded fields. [`Refusal`] lists them. The split into chunks affects neither what is
+//! accepted nor what is refused.
 //!
 //! ```
 //! use mcp_proto::frame::http1::{Incoming, RequestKind, RequestReader, ResponseHead};
@@ -42,20 +42,20 @@
 //!
 //! # Clients
 //!
-//! In: a [`RequestHead`], which takes nothing that a server could read in two ways; then the bytes
-//! of the response, each [expected](ResponseReader::expect) before its request is sent. Out: the
-//! bytes of the request, and [`IncomingResponse`], pulled out of a [`ResponseReader`].
+//! In: a [`RequestHead`], which refuses ambiguous parts; then the bytes of the responses. Call
+//! [`expect`](ResponseReader::expect) before a request is sent. Out: the bytes of the request, and
+//! [`IncomingResponse`], polled from a [`ResponseReader`].
 //!
 //! | state | bytes | the end of input |
 //! |---|---|---|
 //! | idle | `Refused` | `Closed` |
-//! | expecting a response | interim ones are skipped; others begin a head | `Closed`, behind an interim one `Truncated` |
+//! | expecting a response | interim ones are skipped; others begin a head | `Closed`, after an interim one `Truncated` |
 //! | in a head | complete: `Head`, then in its body; else `Refused` | `Truncated` |
-//! | in a body | `Body` as it comes; complete: `End`, then idle or behind the last | `Truncated`; of one that the connection ends: `End`, then behind the last |
-//! | behind the last response (`keep_alive` false) | dropped | `Closed` |
-//! | behind `Refused`, `Truncated`, `Closed` | dropped | nothing |
+//! | in a body | `Body` as it arrives; complete: `End`, then idle or after the last | `Truncated`; if the connection ends the body: `End`, then after the last |
+//! | after the last response (`keep_alive` false) | dropped | `Closed` |
+//! | after `Refused`, `Truncated`, `Closed` | dropped | nothing |
 //!
-//! Responses to HEAD, and those with 204 or 304, have no body, whatever their fields say.
+//! Responses to HEAD, and those with 204 or 304, have no body, whatever their fields are.
 //!
 //! ```
 //! use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader};

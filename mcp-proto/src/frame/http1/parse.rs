@@ -12,7 +12,7 @@ use super::body::BodyKind;
 use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::fields::{FieldSpans, position};
-use super::framing_headers::{Facts, places};
+use super::framing_headers::{FramingHeaders, places};
 use super::head::{Head, HttpVersion, split_authority};
 use super::head_syntax::HeadSyntax;
 use super::incoming::Incoming;
@@ -105,7 +105,7 @@ impl HeadSyntax for Parsed {
             Some(1) => HttpVersion::Http11,
             _ => HttpVersion::Http10,
         };
-        let framing_headers = match Facts::of(request.headers) {
+        let framing_headers = match FramingHeaders::of(request.headers) {
             Ok(framing_headers) => framing_headers,
             Err(refusal) => return Some(Err(refusal)),
         };
@@ -129,7 +129,7 @@ impl HeadSyntax for Parsed {
 
 /// Checks combinations of fields; returns the framing of the body.
 fn check(
-    framing_headers: &Facts<'_>,
+    framing_headers: &FramingHeaders<'_>,
     method: &str,
     target: &str,
     version: HttpVersion,

@@ -6,18 +6,18 @@ use core::fmt;
 /// end, because the start of the next message is unknown or ambiguous; request smuggling exploits
 /// such ambiguity.
 ///
-/// Each prints the fault, the section of RFC 9110 or 9112 and, if there is one, the limit to
+/// The text has the fault, the section of RFC 9110 or 9112 and, if there is one, the limit to
 /// change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Refusal {
     /// 400: the method is not a token, or the input is not HTTP.
     Method,
-    /// 400: the request line is not method, blank, target, blank, version.
+    /// 400: the request line is not method, space, target, space, version.
     RequestLine,
     /// 400: the target is not one that a server can serve.
     Target,
-    /// 502: the status line is not version, blank, status, and a blank before the reason.
+    /// 502: the status line is not version, space, status, and a space before the reason.
     StatusLine,
     /// 502: the status is less than 100.
     Status,
@@ -53,9 +53,9 @@ pub enum Refusal {
     BareLineFeed,
     /// 400: a carriage return without a line feed.
     BareCarriageReturn,
-    /// 400: a field goes on in the next line.
+    /// 400: a field continues in the next line.
     FoldedField,
-    /// 400: a blank between the name of a field and the colon.
+    /// 400: whitespace between the name of a field and the colon.
     BlankBeforeColon,
     /// 400: the name of a field is not a token, or no colon follows it.
     FieldName,
@@ -65,19 +65,19 @@ pub enum Refusal {
     MissingHost,
     /// 400: more than one `Host`.
     SeveralHosts,
-    /// 400: a `Host`, or the authority of the target, that is no name or address.
+    /// 400: a `Host`, or the authority of the target, that is not a name or address.
     InvalidHost,
     /// 400: the authority of the target is not the `Host`.
     HostMismatch,
-    /// 400: `Content-Length` beside `Transfer-Encoding`.
+    /// 400: `Content-Length` together with `Transfer-Encoding`.
     LengthAndCoding,
     /// 400: more than one `Content-Length`.
     SeveralLengths,
-    /// 400: a `Content-Length` that is no number.
+    /// 400: a `Content-Length` that is not a number.
     InvalidLength,
     /// 400: `Transfer-Encoding` in HTTP/1.0.
     CodingInHttp10,
-    /// 400: a `Transfer-Encoding` that is no list of codings.
+    /// 400: a `Transfer-Encoding` that is not a list of codings.
     InvalidCoding,
     /// 400: `chunked` is not the last coding, or occurs twice.
     ChunkedNotLast,
@@ -88,11 +88,11 @@ pub enum Refusal {
         /// The limit, in bytes.
         max_body_bytes: usize,
     },
-    /// 400: the size of a chunk is no hexadecimal number, or is too large for one.
+    /// 400: the size of a chunk is not a hexadecimal number, or is too large.
     ChunkSize,
     /// 400: an extension of a chunk with controls, or a line of 1 KiB before a chunk.
     ChunkExtension,
-    /// 400: a chunk does not end where its size says.
+    /// 400: a chunk does not end after its size.
     ChunkEnd,
     /// 431: the trailer is longer than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes).
     TrailerTooLong {
@@ -149,32 +149,34 @@ impl Refusal {
         match self {
             Self::Method => ("the method is no token", "9110, 9.1"),
             Self::RequestLine => {
-                ("a request line is method, target and version, one blank between them", "9112, 3")
+                ("a request line is method, target and version, one space between them", "9112, 3")
             }
             Self::Target => (
                 "the target must be a path, an http or https URI, or `*` for OPTIONS, \
-                 and what URIs do not have must be escaped",
+                 and all other characters must be escaped",
                 "9112, 3.2",
             ),
             Self::StatusLine => {
-                ("a status line is version, status and reason, one blank between them", "9112, 4")
+                ("a status line is version, status and reason, one space between them", "9112, 4")
             }
             Self::Status => ("a status is at least 100", "9110, 15"),
-            Self::SwitchingProtocols => ("nobody has asked for another protocol", "9110, 15.2.2"),
+            Self::SwitchingProtocols => ("no other protocol was requested", "9110, 15.2.2"),
             Self::TooManyInterim => ("more than 16 interim responses", "9110, 15.2"),
-            Self::Unexpected => ("no request has asked for this", "9112, 6.3"),
+            Self::Unexpected => ("there was no request for this", "9112, 6.3"),
             Self::FramingField => (
-                "`Host`, `Connection`, `Content-Length` and `Transfer-Encoding` are not to be given",
+                "`Host`, `Connection`, `Content-Length` and `Transfer-Encoding` must not be set",
                 "9112, 6",
             ),
             Self::TargetTooLong { .. } => ("the request line is longer than half of", "9112, 3"),
             Self::Version => ("HTTP/1.0 and HTTP/1.1 are served", "9110, 15.6.6"),
             Self::HeadTooLong { .. } => ("the head is longer than", "9110, 5.4"),
             Self::TooManyFields { .. } => ("there are more fields than", "9110, 5.4"),
-            Self::BareLineFeed => ("a line ends with CR and LF, here with LF alone", "9112, 2.2"),
+            Self::BareLineFeed => ("a line must end with CR and LF, not only LF", "9112, 2.2"),
             Self::BareCarriageReturn => ("a CR without LF", "9112, 2.2"),
-            Self::FoldedField => ("a field must stand in one line", "9112, 5.2"),
-            Self::BlankBeforeColon => ("a blank between a field's name and the colon", "9112, 5.1"),
+            Self::FoldedField => ("a field must be on one line", "9112, 5.2"),
+            Self::BlankBeforeColon => {
+                ("whitespace between a field's name and the colon", "9112, 5.1")
+            }
             Self::FieldName => ("a field is a token, a colon and a value", "9112, 5"),
             Self::FieldValue => ("a control in the value of a field", "9110, 5.5"),
             Self::MissingHost => ("HTTP/1.1 needs a `Host`", "9112, 3.2"),
@@ -188,7 +190,9 @@ impl Refusal {
             Self::InvalidLength => ("`Content-Length` must be decimal digits", "9110, 8.6"),
             Self::CodingInHttp10 => ("HTTP/1.0 has no `Transfer-Encoding`", "9112, 6.1"),
             Self::InvalidCoding => ("`Transfer-Encoding` must be a list of codings", "9112, 6.1"),
-            Self::ChunkedNotLast => ("`chunked` must be the last coding, and once", "9112, 6.1"),
+            Self::ChunkedNotLast => {
+                ("`chunked` must be the last coding, and occur once", "9112, 6.1")
+            }
             Self::UnknownCoding => ("`chunked` is the only transfer coding served", "9112, 6.1"),
             Self::BodyTooLong { .. } => ("the body is longer than", "9110, 15.5.14"),
             Self::ChunkSize => ("the size of a chunk must be hexadecimal digits", "9112, 7.1"),

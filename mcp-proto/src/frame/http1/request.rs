@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use super::response::content_length;
 use super::syntax::{is_host, is_token};
 
-/// The head of a request to send. It has only one possible reading for a server.
+/// The head of a request to send, which is unambiguous for a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestHead(Head);
 
@@ -24,8 +24,8 @@ impl RequestHead {
     ///
     /// # Errors
     ///
-    /// Fails for a method that is no token, for an invalid target or host, for a target of another
-    /// host, and for a target over 32 KiB.
+    /// Fails for a method that is not a token, for an invalid target or host, for a target of
+    /// another host, and for a target over 32 KiB.
     pub fn new(method: &str, target: &str, host: &str) -> Result<Self, Refusal> {
         if !is_token(method.as_bytes()) {
             return Err(Refusal::Method);
@@ -44,7 +44,7 @@ impl RequestHead {
         Ok(Self(head))
     }
 
-    /// Appends a field; removes blanks around its value.
+    /// Appends a field; removes whitespace around its value.
     ///
     /// # Errors
     ///

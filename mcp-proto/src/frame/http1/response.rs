@@ -61,8 +61,8 @@ impl ResponseHead {
         Self { status, fields: SmallVec::new(), length: Some(0) }
     }
 
-    /// Appends the head to `out`. Leaves out `fields` with an invalid or reserved name; controls in
-    /// values become blanks.
+    /// Appends the head to `out`. Omits `fields` with an invalid or reserved name; controls in
+    /// values become spaces.
     pub fn encode(&self, request: RequestKind, out: &mut Vec<u8>) -> Framing {
         let framing = self.framing(request);
         if self.status == 200 {
@@ -108,7 +108,7 @@ impl ResponseHead {
 }
 
 impl RequestKind {
-    /// For a request that could not be read, so that the connection ends after its answer.
+    /// For a request that could not be read: the connection ends after its answer.
     pub const REFUSED: Self =
         Self { is_head: false, version: HttpVersion::Http11, keep_alive: false };
 

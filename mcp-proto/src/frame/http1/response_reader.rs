@@ -12,7 +12,7 @@ use super::scan::Scan;
 use super::status::{ParsedStatus, StatusHead};
 use crate::limits::Limits;
 
-/// The most interim responses before a response.
+/// The maximum number of interim responses before a response.
 const MAX_INTERIM: usize = 16;
 
 /// Item read by a [`ResponseReader`].

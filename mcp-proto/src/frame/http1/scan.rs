@@ -14,15 +14,15 @@ use super::fault::fault_of;
 use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;
 
-/// The most fields that are parsed without an allocation.
+/// The maximum number of fields that are parsed without an allocation.
 const FEW_FIELDS: usize = 32;
 
-/// Looks for the end of a head, line by line, as bytes come.
+/// Looks for the end of a head, line by line, as bytes arrive.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Start of the line that is not complete yet.
     line: usize,
-    /// Complete lines, the start line among them.
+    /// The number of complete lines, including the start line.
     lines: usize,
 }
 

@@ -13,7 +13,7 @@ use super::body::BodyKind;
 use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::fields::{FieldSpans, Fields};
-use super::framing_headers::{Facts, places};
+use super::framing_headers::{FramingHeaders, places};
 use super::head::HttpVersion;
 use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;
@@ -57,7 +57,7 @@ impl StatusHead {
         self.version
     }
 
-    /// Names and values of the fields, in order. Values have no blanks around them.
+    /// Names and values of the fields, in order. Values have no whitespace around them.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.fields.iter()
     }
@@ -152,7 +152,7 @@ impl HeadSyntax for ParsedStatus {
         let parser = ParserConfig::default();
         let parsed = parser.parse_response_with_uninit_headers(&mut response, bytes, space);
         let Ok(Status::Complete(end)) = parsed else { return None };
-        // It skips empty lines.
+        // `httparse` skips empty lines.
         if !bytes.starts_with(b"HTTP/")
             || end > bounds.max_head_bytes
             || !bytes.get(..end)?.ends_with(b"\r\n\r\n")
@@ -165,7 +165,7 @@ impl HeadSyntax for ParsedStatus {
             Some(1) => HttpVersion::Http11,
             _ => HttpVersion::Http10,
         };
-        let framing = Facts::of(response.headers).and_then(|framing_headers| {
+        let framing = FramingHeaders::of(response.headers).and_then(|framing_headers| {
             let body = framing_headers.body(version)?.unwrap_or(BodyKind::Close);
             Ok((body, framing_headers.keeps_alive(version)))
         });

@@ -80,12 +80,12 @@ const fn all(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Of bytes below 0x80: the high bit of those that are not below `least`, which is not 0.
+/// For bytes below 0x80: the high bit of each byte that is at least `least`, which is not 0.
 fn at_least(word: u64, least: u8) -> u64 {
     word + all(0x80 - least)
 }
 
-/// Returns whether it is lower-case letters and dashes.
+/// Returns whether all bytes are lower-case letters and dashes.
 fn is_plain_name(word: u64) -> bool {
     if word & HIGH != 0 {
         return false;
@@ -95,7 +95,7 @@ fn is_plain_name(word: u64) -> bool {
     (letters | dashes) & HIGH == HIGH
 }
 
-/// Returns whether it has no controls.
+/// Returns whether no byte is a control.
 fn is_plain_text(word: u64) -> bool {
     let low = word & !HIGH;
     (word | at_least(low, b' ') & !at_least(low, 0x7F)) & HIGH == HIGH
@@ -166,7 +166,7 @@ fn is_name_byte(byte: u8) -> bool {
         | b'!' | b'$' | b'&'..=b',' | b';' | b'=')
 }
 
-/// The text without blanks and tabs around it.
+/// The text without surrounding spaces and tabs.
 pub(super) fn trim(text: &[u8]) -> &[u8] {
     let mut text = text;
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_known_in_any_case_and_nothing_else_is() {
+    fn names_match_in_any_case_and_only_in_full() {
         for known in ["host", "accept", "connection", "content-type", "mcp-protocol-version"] {
             for name in [known.to_ascii_uppercase(), known.into()] {
                 assert!(is_named(name.as_bytes(), known.as_bytes()), "{name}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_seen_as_bytes_are() {
+    fn word_checks_agree_with_byte_checks() {
         for length in [1, 7, 8, 9, 15, 16, 20] {
             for at in 0..length {
                 for byte in 0..=u8::MAX {

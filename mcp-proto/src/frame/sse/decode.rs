@@ -21,7 +21,7 @@ pub enum Incoming {
 pub struct Event {
     /// Type of the event; `message` by default.
     pub name: Bytes,
-    /// The data, with lines joined by `\n`; it need not be UTF-8. An event with empty data is no
+    /// The data, with lines joined by `\n`; it need not be UTF-8. An event with empty data is not a
     /// message: it only has an id.
     pub data: Bytes,
     /// The id to resume from after this event: its own, or the last one before it. `None` if the
@@ -31,8 +31,8 @@ pub struct Event {
 
 /// Splits a stream of bytes into events.
 ///
-/// Text without a blank line at its end is no event, and its id does not count. So a stream that
-/// broke inside of an event is resumed before that event, and the end of a stream need not be
+/// Text without a blank line at its end is not an event, and its id does not count. So a stream
+/// that broke inside of an event is resumed before that event, and the end of a stream need not be
 /// reported.
 ///
 /// Memory is limited to twice the longest event, plus the bytes that were not polled. Data in one
@@ -95,7 +95,7 @@ impl EventReader {
                 LineResult::Line(line) if line.is_empty() => {
                     self.end_of_event().map(Incoming::Event)
                 }
-                LineResult::Line(line) => self.event.see(&line).map(Incoming::Retry),
+                LineResult::Line(line) => self.event.handle_field(&line).map(Incoming::Retry),
                 LineResult::TooLong => self.event.skip().then_some(Incoming::TooLong),
             };
             if incoming.is_some() {
@@ -134,7 +134,7 @@ impl Pending {
     }
 
     /// Handles a field; returns the time of a `retry`.
-    fn see(&mut self, line: &Bytes) -> Option<u64> {
+    fn handle_field(&mut self, line: &Bytes) -> Option<u64> {
         let colon = memchr::memchr(b':', line).unwrap_or(line.len());
         let (field, value) = line.split_at_checked(colon)?;
         let value = value.strip_prefix(b":").unwrap_or(value);
@@ -158,7 +158,7 @@ impl Pending {
         None
     }
 
-    /// Skips the rest of an event that is too long; returns whether that was not known yet.
+    /// Starts to skip an event that is too long; returns false if it is already skipped.
     fn skip(&mut self) -> bool {
         match self {
             Self::Fits { id, .. } => {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_stay_count_at_the_end_of_their_event_and_are_taken_back() {
+    fn ids_persist_take_effect_at_the_event_end_and_can_be_reset() {
         finds("id: 1\ndata: a\n\ndata: b\n\n", &["message \"a\" 1", "message \"b\" 1"], Some("1"));
         finds("id: 1\ndata: a\n\nid: 2\ndata: b\n", &["message \"a\" 1"], Some("1"));
         finds("id: 1\n\nid\ndata: b\n\n", &["message \"\" 1", "message \"b\" "], Some(""));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_cut_off_is_none() {
+    fn truncated_event_is_dropped() {
         finds("data: a\n\ndata: b", &["message \"a\" -"], None);
         finds("data: a\n\ndata: b\n", &["message \"a\" -"], None);
     }
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_came_whole_is_not_copied() {
+    fn data_of_one_chunk_is_not_copied() {
         let chunk = Bytes::from_static(b"data: a\n\n");
         let mut reader = EventReader::new(9);
         reader.push(chunk.clone());

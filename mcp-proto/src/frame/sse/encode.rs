@@ -7,7 +7,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// Writes an event with a message. Newlines in `data`, which can only be blanks between JSON
+/// Writes an event with a message. Newlines in `data`, which can only be whitespace between JSON
 /// tokens, become spaces, so there is one `data` line. `event: message` is the default, but is
 /// written for readers that compare the name.
 pub fn message(id: Option<&str>, data: &[u8], out: &mut Vec<u8>) {
@@ -19,8 +19,8 @@ pub fn message(id: Option<&str>, data: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Writes an event that gives its reader an id to resume from. It has no message: its data is
-/// empty.
+/// Writes an event that gives its reader an id to resume from. Its data is empty, so it is not a
+/// message.
 pub fn priming(id: &str, out: &mut Vec<u8>) {
     field(b"id", id.as_bytes(), out);
     field(b"data", b"", out);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_has_each_field_once_whatever_is_in_it() {
+    fn fields_occur_once_for_any_content() {
         let mut out = b"before\n\n".to_vec();
         message(Some("1\n2\r3\0:4"), b"\r\n{\n\"a: b\":\r\"\xe2\x80\xa8\"}\n", &mut out);
         let field = |name: &str, value: &str| (name.into(), value.into());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_has_no_name() {
+    fn only_messages_have_a_name() {
         let mut out = Vec::new();
         priming("", &mut out);
         retry(u64::MAX, &mut out);

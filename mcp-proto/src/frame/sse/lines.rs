@@ -27,7 +27,7 @@ enum LinePosition {
     Mark(usize),
     /// Before a line.
     Start,
-    /// The same after a `\r`; a `\n` would belong to the same line end.
+    /// Before a line, after a `\r`: a `\n` would belong to the same line end.
     Return,
     /// In a line.
     Line,

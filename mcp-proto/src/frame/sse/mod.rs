@@ -1,6 +1,6 @@
 //! Server-sent events.
 //!
-//! Written: functions append an event to a buffer.
+//! To write, call functions that append an event to a buffer.
 //!
 //! ```
 //! use mcp_proto::frame::sse;
@@ -29,8 +29,8 @@
 //! ));
 //! ```
 //!
-//! Read: chunks of bytes, split anywhere, go into an [`EventReader`]; [`Incoming`] is pulled out of
-//! it. An event whose data is empty is no message, but it may give an id to resume from.
+//! To read, push chunks of bytes, split anywhere, into an [`EventReader`], and poll it for
+//! [`Incoming`]. An event with empty data is not a message, but it may have an id to resume from.
 //!
 //! ```
 //! use mcp_proto::Bytes;

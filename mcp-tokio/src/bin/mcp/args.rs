@@ -1,6 +1,6 @@
 //! Command line of `mcp`.
 //!
-//! In: words. Out: [`Args`], or clap's own words about what is wrong with them.
+//! In: words. Out: [`Args`], or an error of clap.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 pub(crate) enum Do {
-    /// Tells what a server is: era, version, capabilities, and how that was found out
+    /// Shows the era, version and capabilities of a server, and how they were detected
     #[command(override_usage = USAGE_PROBE, after_help = HELP_PROBE)]
     Probe(Alone),
     /// Lists the tools of a server, with their arguments
@@ -40,7 +40,8 @@ pub(crate) enum Do {
     /// Lists the prompts of a server, with their arguments
     #[command(override_usage = USAGE_PROMPTS, after_help = HELP_PROMPTS)]
     Prompts(Alone),
-    /// Calls a tool: shows progress and log messages, and asks you what the server asks
+    /// Calls a tool; shows progress and log messages, and asks you for input that the server
+    /// requests
     #[command(override_usage = USAGE_CALL, after_help = HELP_CALL)]
     Call(CallArgs),
     /// Follows a task of a server until it has ended, and shows its result; or cancels it
@@ -67,23 +68,23 @@ pub(crate) enum Do {
     /// Measures how long calls of a tool take, many at a time
     #[command(override_usage = USAGE_BENCH, after_help = HELP_BENCH)]
     Bench(BenchArgs),
-    /// Writes a conversation with a server into a file: how it is found out what the server is, and all
-    /// of its lists
+    /// Records a conversation with a server in a file: the detection of its era, and all of its
+    /// lists
     #[command(override_usage = USAGE_RECORD, after_help = HELP_RECORD)]
     Record(RecordArgs),
     /// Serves a recorded conversation, or compares a server with it
     #[command(override_usage = USAGE_REPLAY, after_help = HELP_REPLAY)]
     Replay(ReplayArgs),
-    /// Writes a script that completes the words of mcp in a shell
+    /// Writes a script for a shell that completes the arguments of mcp
     Completions(CompletionsArgs),
-    /// Writes the manual page, or into a folder a page for each command
+    /// Writes the manual page, or a page for each command into a folder
     Man(ManArgs),
-    /// Serves clients of any era, over stdio or HTTP, with a server of any era behind it
+    /// Serves clients of any era, over stdio or HTTP, by forwarding to a server of any era
     #[command(override_usage = USAGE_BRIDGE, after_help = HELP_BRIDGE)]
     Bridge(BridgeArgs),
 }
 
-/// A command that needs a server and nothing else.
+/// A command without other arguments than its server.
 #[derive(clap::Args)]
 pub(crate) struct Alone {
     /// The URL of the server, if it is to be reached over HTTP
@@ -95,7 +96,7 @@ pub(crate) struct Alone {
 
 #[derive(clap::Args)]
 pub(crate) struct ToolsArgs {
-    /// Reports what some hosts reject in the schemas, in place of the list
+    /// Reports parts of the schemas that some hosts reject, in place of the list
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
@@ -107,14 +108,15 @@ pub(crate) struct CallArgs {
     /// The URL of the server, unless a command follows; the tool; its arguments
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
-    /// The arguments as a whole, a JSON object
+    /// All arguments, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) args: Option<Json>,
-    /// The least severe log messages to be shown: debug, info, notice, warning, error, critical,
-    /// alert, emergency
+    /// The least severe log messages to show: debug, info, notice, warning, error, critical, alert,
+    /// emergency
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
     pub(crate) log_level: LoggingLevel,
-    /// Does not wait for a task that the server makes of the call, and shows its id
+    /// Shows the id of a task that the server creates for the call, and does not wait for its
+    /// result
     #[arg(long)]
     pub(crate) detach: bool,
     #[command(flatten)]
@@ -126,7 +128,7 @@ pub(crate) struct RecordArgs {
     /// The URL of the server, unless a command follows; the file
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<PathBuf>,
-    /// Writes over a file that is there already
+    /// Overwrites an existing file
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -139,57 +141,57 @@ pub(crate) struct Common {
     /// Starts the server with this command, and talks to it over its standard input and output
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) program: Vec<OsString>,
-    /// Writes JSON: one document on one line; `call` writes a line for each thing that happens
+    /// Writes JSON: one document on one line; `call` writes a line for each event
     #[arg(long)]
     pub(crate) json: bool,
-    /// auto, legacy (`initialize` alone), modern (`server/discover` alone), or one version such as
+    /// auto, legacy (only `initialize`), modern (only `server/discover`), or one version such as
     /// 2025-11-25
     #[arg(long, value_name = "ERA", default_value = "auto", value_parser = era)]
     pub(crate) era: Negotiation,
-    /// The longest time that the server may take to answer each request; time in which you are
-    /// asked something does not count, and progress starts it anew
+    /// The time limit of each request; waiting for your input does not count, and progress restarts
+    /// it
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: Duration,
     /// A header of each HTTP request; may be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) header: Vec<(String, String)>,
-    /// The variable that holds the bearer token for a URL; by default `MCP_TOKEN`, if that is set
+    /// The variable with the bearer token for a URL; by default `MCP_TOKEN`, if that is set
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) bearer_env: Option<String>,
     #[command(flatten)]
     pub(crate) sign_in: SignInArgs,
-    /// Sets a variable of a server that is started here, or, without a value, hands on the one of this
-    /// name; may be repeated
+    /// Sets a variable of the started server, or, without a value, passes on the one of this name;
+    /// may be repeated
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = variable)]
     pub(crate) env: Vec<Variable>,
-    /// Hands on all variables to a server that is started here, secrets included; by default it gets
-    /// HOME, LOGNAME, PATH, SHELL, TERM and USER (on Windows, their counterparts)
+    /// Passes all variables on to the started server, including secrets; by default it gets HOME,
+    /// LOGNAME, PATH, SHELL, TERM and USER (on Windows, their counterparts)
     #[arg(long)]
     pub(crate) inherit_env: bool,
-    /// The folder in which a server is started
+    /// The folder in which the server is started
     #[arg(long, value_name = "FOLDER")]
     pub(crate) cwd: Option<PathBuf>,
-    /// A file that names servers, such as `.mcp.json`, `.cursor/mcp.json`, `.vscode/mcp.json`,
+    /// A file that lists servers, such as `.mcp.json`, `.cursor/mcp.json`, `.vscode/mcp.json`,
     /// `.gemini/settings.json`, `claude_desktop_config.json`
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The server in the file of --config, if that has several
+    /// The server in the file of --config, if the file has several
     #[arg(long, value_name = "NAME", requires = "config")]
     pub(crate) server: Option<String>,
-    /// A folder, or a file:// URI, that the server is told when it asks for roots; may be repeated
+    /// A folder, or a file:// URI, for the server's requests for roots; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) root: Vec<String>,
-    /// Writes standard output into this file, over one that is there already
+    /// Writes standard output to this file, and overwrites an existing one
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Hides the standard error of a server that is started here
+    /// Hides the standard error of the started server
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 impl Common {
-    /// The URL among the words, which is the first one unless the server is named otherwise; and the
-    /// words after it.
+    /// The URL and the words after it. The URL is the first word, unless a command or a file names
+    /// the server.
     pub(crate) fn split<'a>(&self, words: &'a [String]) -> (Option<&'a str>, &'a [String]) {
         match words.split_first() {
             Some((url, words)) if !self.names_server() => (Some(url), words),
@@ -203,7 +205,7 @@ impl Common {
     }
 }
 
-/// A variable and its value, if that is not the one of this program.
+/// A variable; without a value, it has the value that it has in this program.
 #[derive(Clone)]
 pub(crate) struct Variable {
     pub(crate) name: String,

@@ -1,8 +1,8 @@
 //! The arguments of a tool, by its input schema.
 //!
-//! In: a schema, and `key=value` words. Out: what a schema wants, as lines; and the arguments, each
-//! of the type that the schema wants. A schema comes from a server, so it may hold anything. A type
-//! that is not understood is taken for text, or for any JSON, and the server decides.
+//! In: a schema, and `key=value` words. Out: the arguments of the schema, as lines; and the parsed
+//! arguments, with the types of the schema. Schemas come from servers and may be malformed. A value
+//! of unknown type is parsed as JSON or as text, and the server checks it.
 
 use mcp_tokio::Json;
 use mcp_tokio::types::PromptArgument;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-/// An argument that there is.
+/// An argument of a tool or a prompt.
 pub(crate) struct Argument {
     name: String,
     kind: String,
@@ -29,7 +29,7 @@ impl Argument {
     }
 }
 
-/// The arguments that a schema names, those that it requires first.
+/// The arguments of a schema, required ones first.
 pub(crate) fn of_schema(schema: &Json) -> Vec<Argument> {
     let schema = Schema::new(schema);
     let properties = schema.properties().into_iter().flatten();
@@ -44,7 +44,7 @@ pub(crate) fn of_schema(schema: &Json) -> Vec<Argument> {
     arguments
 }
 
-/// One on a line, in columns.
+/// A table with a line for each argument.
 pub(crate) fn table(arguments: &[Argument]) -> String {
     let width = |of: fn(&Argument) -> &str| {
         arguments.iter().map(|argument| of(argument).chars().count()).max().unwrap_or_default()
@@ -54,7 +54,7 @@ pub(crate) fn table(arguments: &[Argument]) -> String {
     let line = |argument: &Argument| {
         let Argument { name, kind, required, description } = argument;
         let need = if *required { "required" } else { "optional" };
-        // A description of several lines is told by its first.
+        // Only the first line of a description is shown.
         let description = description.lines().next().unwrap_or_default();
         let line = format!("{name:names$}  {kind:kinds$}  {need}  {description}");
         format!("{}\n", line.trim_end())
@@ -62,9 +62,9 @@ pub(crate) fn table(arguments: &[Argument]) -> String {
     arguments.iter().map(line).collect()
 }
 
-/// Arguments out of `key=value` words.
+/// Parses `key=value` words as arguments.
 ///
-/// Fails with what is wrong with the first word that is.
+/// Fails for the first invalid word.
 pub(crate) fn read(words: &[String], schema: &Json) -> Result<Json, Failure> {
     let schema = Schema::new(schema);
     let mut arguments = Map::new();
@@ -72,14 +72,13 @@ pub(crate) fn read(words: &[String], schema: &Json) -> Result<Json, Failure> {
         let (key, text) = word.split_once('=').ok_or_else(|| {
             Failure::usage(format!("{word:?} is no argument")).advice(format!(
                 "arguments are KEY=VALUE, or JSON behind --args; {}",
-                schema.told()
+                schema.summary()
             ))
         })?;
         let property = schema.properties().and_then(|properties| properties.get(key));
         if property.is_none() && !schema.is_open() {
-            return Err(
-                Failure::usage(format!("the tool has no argument {key:?}")).advice(schema.told())
-            );
+            return Err(Failure::usage(format!("the tool has no argument {key:?}"))
+                .advice(schema.summary()));
         }
         let value = value(text, property.unwrap_or(&Value::Null)).ok_or_else(|| {
             let wanted = property.map(wanted).unwrap_or_default();
@@ -106,7 +105,7 @@ impl Schema {
         required.is_some_and(|all| all.iter().any(|it| it == name))
     }
 
-    /// Returns whether there may be arguments that are not named: it is said, or nothing is.
+    /// Returns whether other arguments than the named ones are allowed.
     fn is_open(&self) -> bool {
         match self.0.get("additionalProperties") {
             Some(Value::Bool(is_open)) => *is_open,
@@ -116,7 +115,7 @@ impl Schema {
     }
 
     /// List of the arguments, for an error message.
-    fn told(&self) -> String {
+    fn summary(&self) -> String {
         let names = self.properties().into_iter().flat_map(Map::keys);
         let (first, then): (Vec<_>, Vec<_>) = names.partition(|name| self.requires(name));
         let first = first.into_iter().map(|name| format!("{name} (required)"));
@@ -128,13 +127,13 @@ impl Schema {
     }
 }
 
-/// A value of a type that a property has; `None` if it is of none of them.
+/// The value, with a type of the property; `None` if it fits no type.
 fn value(text: &str, property: &Value) -> Option<Value> {
     let types = types(property);
     let json: Option<Value> = serde_json::from_str(text).ok();
     let fits = |json: &Value| types.iter().any(|name| is_a(json, name));
     match json {
-        // A number in quotes is a text that somebody wants to be one.
+        // A JSON string stays as typed, with its quotes, if the property may be a string.
         Some(json) if !json.is_string() && (types.is_empty() || fits(&json)) => Some(json),
         _ if types.is_empty() || types.contains(&"string") => Some(Value::String(text.to_owned())),
         Some(json) if fits(&json) => Some(json),
@@ -156,7 +155,7 @@ fn is_a(json: &Value, name: &str) -> bool {
     }
 }
 
-/// The types that a property may have; none if it does not say, or not here.
+/// The types of a property; empty if `type` and `enum` are absent.
 fn types(property: &Value) -> Vec<&str> {
     match property.get("type") {
         Some(Value::String(name)) => vec![name],
@@ -166,7 +165,7 @@ fn types(property: &Value) -> Vec<&str> {
     }
 }
 
-/// Type of a property, in a word or two.
+/// Short description of a property's type.
 fn kind(property: &Value) -> String {
     let choices = property.get("enum").and_then(Value::as_array);
     if let Some(choices) = choices {
@@ -181,7 +180,7 @@ fn kind(property: &Value) -> String {
     }
 }
 
-/// The same in a sentence.
+/// The type of a property, with an article.
 fn wanted(property: &Value) -> String {
     let kind = kind(property);
     if property.get("enum").is_some() {
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn invalid_words_are_reported() {
         for (word, message) in [
             ("count=many", "count=many: the tool wants an integer there"),
             ("count=1.5", "count=1.5: the tool wants an integer there"),

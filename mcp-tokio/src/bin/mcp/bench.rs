@@ -21,7 +21,7 @@ use crate::target::Target;
 struct Measured {
     /// The time of each call, the shortest first.
     times: Vec<Duration>,
-    /// The number of calls that have failed, and why the first one has.
+    /// The number of failed calls, and the error of the first one.
     failed: usize,
     failure: Option<String>,
     elapsed: Duration,
@@ -66,7 +66,7 @@ async fn measure(
     arguments: &Json,
     args: &BenchArgs,
 ) -> Result<Measured, Failure> {
-    // The first call may have to set up more than the others.
+    // The first call may set up more than the others.
     call(client, tool, arguments, args.common.timeout).await?.1.map_err(|reason| {
         Failure::new(Exit::Tool, format!("the first call has failed: {reason}"))
     })?;
@@ -95,7 +95,7 @@ async fn measure(
     Ok(Measured { times, failed, failure, elapsed })
 }
 
-/// The time of a call, and why it has failed. Without a connection there is nothing to measure.
+/// The time of a call, and its error, if any. Fails without a connection.
 async fn call(
     client: &Client,
     tool: &str,
@@ -106,7 +106,7 @@ async fn call(
     let result = client.call_tool(tool, arguments).timeout(timeout).await;
     let time = start.elapsed();
     match result {
-        Ok(result) if result.is_error => Ok((time, Err("the tool says so".into()))),
+        Ok(result) if result.is_error => Ok((time, Err("the tool returned an error".into()))),
         Ok(_) => Ok((time, Ok(()))),
         Err(error) => {
             let failure = Failure::from(error);
@@ -119,7 +119,7 @@ async fn call(
 }
 
 impl Measured {
-    /// The time in milliseconds that so many percent of the calls took at most.
+    /// The time in milliseconds within which this percentage of the calls completed.
     fn percentile(&self, percent: usize) -> f64 {
         let at = (self.times.len() * percent).div_ceil(100).saturating_sub(1);
         let time = self.times.get(at).copied().unwrap_or_default();

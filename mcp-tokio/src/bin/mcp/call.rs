@@ -1,4 +1,4 @@
-//! `mcp call`: calls a tool, and shows what happens meanwhile.
+//! `mcp call`: calls a tool, and shows progress and log messages.
 
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Failur
     })
 }
 
-/// Names to use instead, in a line.
+/// A line with the names to use instead.
 fn instead(name: &str, names: &[&str]) -> String {
     const WIDTH: usize = 80;
 
@@ -99,7 +99,7 @@ fn instead(name: &str, names: &[&str]) -> String {
         (_, 0) => "it has none".into(),
         (_, _) if list.len() <= WIDTH => format!("its tools: {list}"),
         (Some(near), count) => format!("did you mean {near}? `mcp tools` lists all {count}"),
-        (None, count) => format!("`mcp tools` lists those that it has, {count} of them"),
+        (None, count) => format!("`mcp tools` lists all {count}"),
     }
 }
 
@@ -154,8 +154,8 @@ fn show_logs(client: &Client, output: Output) {
     });
 }
 
-/// Prints the result of a tool. Structured content is shown if there is nothing else: it is there
-/// for programs, and most tools say the same in words.
+/// Prints the result of a tool. Structured content is shown only if there is no other content: it
+/// is meant for programs, and most tools repeat it as text.
 fn show(result: &CallToolResult) {
     for block in &result.content {
         print::text(&words(block));
@@ -199,14 +199,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_tools_are_listed_and_of_many_the_nearest_is_named() {
+    fn unknown_tool_lists_few_tools_or_names_the_nearest() {
         let many: Vec<_> = (10..43).map(|it| format!("tool-{it}")).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
         for (name, names, advice) in [
             ("echo", &[][..], "it has none"),
             ("ecko", &["echo", "add"], "its tools: echo, add"),
             ("tool42", &many, "did you mean tool-42? `mcp tools` lists all 33"),
-            ("nope", &many, "`mcp tools` lists those that it has, 33 of them"),
+            ("nope", &many, "`mcp tools` lists all 33"),
         ] {
             assert_eq!(instead(name, names), advice);
         }

@@ -1,13 +1,13 @@
 //! Failures of commands, and their exit codes.
 //!
-//! In: the errors of a client. Out: a [`Failure`]: an [`Exit`], what happened, and what to do about it.
+//! In: the errors of a client. Out: a [`Failure`]: an [`Exit`], a message, and advice.
 
 use std::fmt;
 
 use mcp_tokio::mcp_proto::http::Unauthorized;
 use mcp_tokio::{CallError, ConnectError, ProtocolVersion};
 
-/// Exit code of the program; `args` has the words for each.
+/// Exit code of the program; `args` describes each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     Unauthorized = 7,
     Schema = 8,
     Differs = 9,
-    /// As shells have it: 128, and the number of SIGINT.
+    /// As in shells: 128 plus the number of SIGINT.
     Interrupted = 130,
 }
 
@@ -44,7 +44,7 @@ impl Exit {
     }
 }
 
-/// Why there is no result.
+/// Reason why a command has no result.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -59,7 +59,7 @@ impl Failure {
         Self { exit, message: message.to_string(), advice: None }
     }
 
-    /// The words on the command line are wrong.
+    /// The command line is invalid.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::new(Exit::Usage, message)
     }
@@ -69,7 +69,7 @@ impl Failure {
         self
     }
 
-    /// Returns whether the URL may be none of an MCP endpoint.
+    /// Returns whether the URL may not be that of an MCP endpoint.
     pub(crate) fn is_of_endpoint(&self) -> bool {
         match self.exit {
             Exit::Protocol | Exit::Connection | Exit::Timeout => true,
@@ -101,9 +101,9 @@ impl Failure {
         let message = format!("the server has answered with HTTP status {status}");
         match status {
             500.. => Self::new(Exit::Connection, message)
-                .advice(format!("it may be able to later on; or {NO_ENDPOINT}")),
+                .advice(format!("try again later; or {NO_ENDPOINT}")),
             300..400 => Self::new(Exit::Protocol, message)
-                .advice("the server sends clients elsewhere: use the URL that it redirects to"),
+                .advice("use the URL that the server redirects to"),
             _ => Self::new(Exit::Protocol, message).advice(NO_ENDPOINT),
         }
     }
@@ -113,53 +113,47 @@ const NO_ENDPOINT: &str =
     "the URL may be that of a web page: an MCP endpoint often has a path such as /mcp";
 
 impl From<ConnectError> for Failure {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "what else there is has to do with connections"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other errors concern connections")]
     fn from(error: ConnectError) -> Self {
-        let as_told = |exit| Self::new(exit, &error);
+        let with_text = |exit| Self::new(exit, &error);
         match &error {
             ConnectError::NoCommonVersion { .. } => {
                 let known: Vec<_> = ProtocolVersion::ALL.iter().map(|it| it.as_str()).collect();
-                as_told(Exit::Protocol).advice(format!(
+                with_text(Exit::Protocol).advice(format!(
                     "mcp knows {}; --era may have left some of them out",
                     known.join(", ")
                 ))
             }
-            ConnectError::Refused(_) => as_told(Exit::Protocol)
+            ConnectError::Refused(_) => with_text(Exit::Protocol)
                 .advice("--era has the client ask in another way: try legacy or modern"),
-            ConnectError::Malformed => as_told(Exit::Protocol).advice(NO_ENDPOINT),
-            ConnectError::TimedOut => as_told(Exit::Timeout)
+            ConnectError::Malformed => with_text(Exit::Protocol).advice(NO_ENDPOINT),
+            ConnectError::TimedOut => with_text(Exit::Timeout)
                 .advice("it may be no MCP server, or need longer: --timeout gives it more time"),
             ConnectError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
             ConnectError::Http { status } => Self::status(*status),
-            _ => as_told(Exit::Connection),
+            _ => with_text(Exit::Connection),
         }
     }
 }
 
 impl From<CallError> for Failure {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "what else there is has to do with connections"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other errors concern connections")]
     fn from(error: CallError) -> Self {
-        let as_told = |exit| Self::new(exit, &error);
+        let with_text = |exit| Self::new(exit, &error);
         match &error {
             CallError::Error { .. } | CallError::InputRefused(_) | CallError::TaskGone { .. } => {
-                as_told(Exit::Rpc)
+                with_text(Exit::Rpc)
             }
-            CallError::Protocol(_) => as_told(Exit::Protocol),
+            CallError::Protocol(_) => with_text(Exit::Protocol),
             CallError::TimedOut => Self::new(Exit::Timeout, "the server has not answered in time")
                 .advice("--timeout gives it more time"),
-            CallError::TaskLeft { task_id } => as_told(Exit::Connection)
+            CallError::TaskLeft { task_id } => with_text(Exit::Connection)
                 .advice(format!("`mcp task` follows it again, by its id: {task_id}")),
             CallError::Connect(error) => error.clone().into(),
             CallError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
             CallError::Http { status } => Self::status(*status),
-            CallError::Header(_) | CallError::Usage(_) => as_told(Exit::Usage),
-            _ => as_told(Exit::Connection),
+            CallError::Header(_) | CallError::Usage(_) => with_text(Exit::Usage),
+            _ => with_text(Exit::Connection),
         }
     }
 }

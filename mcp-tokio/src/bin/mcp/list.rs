@@ -1,4 +1,4 @@
-//! `mcp tools`, `mcp resources`, `mcp prompts`: what a server offers, all pages of it.
+//! `mcp tools`, `mcp resources`, `mcp prompts`: the lists of a server, all pages.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ pub(crate) async fn prompts(args: Alone, output: Output) -> Result<Exit, Failure
     Ok(Exit::Fine)
 }
 
-/// All tools; none of a server that does not say that it has some.
+/// All tools; none if the server does not declare tools.
 pub(crate) async fn all_tools(
     client: &Client,
     server: &ServerInfo,
@@ -87,7 +87,7 @@ pub(crate) async fn all_tools(
     Ok(get(client.list_tools(), common).await?.tools)
 }
 
-/// All templates; none of a server that has resources and does not know what templates are.
+/// All templates; none if the server does not know the method.
 pub(crate) async fn templates(
     client: &Client,
     common: &Common,
@@ -101,7 +101,7 @@ pub(crate) async fn templates(
     }
 }
 
-/// A list, in its time.
+/// A list, within the time limit.
 pub(crate) async fn get<R>(list: Call<R>, common: &Common) -> Result<R, Failure> {
     Ok(list.timeout(common.timeout).await?)
 }
@@ -112,7 +112,7 @@ async fn connected<T>(
 ) -> Result<T, Failure> {
     let target = Target::new(args.url.as_deref(), &args.common)?;
     let client = session::client(&args.common)?;
-    // Some servers list what asks the user only for clients that can.
+    // Some servers list tools with elicitation only for clients that support it.
     ask::decline(&client);
     session::with(&client, target, async |server| f(&client, &server).await).await
 }

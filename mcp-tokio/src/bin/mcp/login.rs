@@ -28,14 +28,14 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
     });
     let mut session = Session::open(&client, target);
     let done = unless_interrupted(async {
-        // A refusal of the server says where to sign in.
+        // The refusal of the server starts the sign-in.
         let server = session.connected().await?;
         if !was_asked.load(Ordering::Relaxed) {
             client.authorize("").await.map_err(|error| failed(&error))?;
         }
         Ok(server)
     });
-    // It would advise to run this.
+    // The advice of a refusal is to run this command.
     let done = done.await.map_err(|failure| {
         let is_refused = failure.exit == Exit::Unauthorized;
         Failure { advice: failure.advice.filter(|_| !is_refused), ..failure }
@@ -50,7 +50,7 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
     Ok(Exit::Fine)
 }
 
-/// Removes what is stored.
+/// Removes the stored credentials.
 pub(crate) async fn logout(args: Alone, output: Output) -> Result<Exit, Failure> {
     let target = target(&args)?;
     let name = target.name();

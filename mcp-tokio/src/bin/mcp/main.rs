@@ -1,9 +1,8 @@
 //! `mcp`: talks to MCP servers of both eras from a terminal.
 //!
-//! In: a command line ([`args`]). Out: what a server is and offers, what a tool answers, or a
-//! transcript of the conversation; on standard output for people, or with `--json` for programs. What
-//! happens meanwhile, and what went wrong, goes to standard error. `mcp --help` says what the exit
-//! codes mean.
+//! In: a command line ([`args`]). Out: the description of a server, the answer of a tool, or a
+//! transcript of the conversation; on standard output for people, or with `--json` for programs.
+//! Progress and errors go to standard error. `mcp --help` explains the exit codes.
 
 mod args;
 mod arguments;
@@ -17,6 +16,7 @@ mod list;
 mod login;
 mod manual;
 mod more_args;
+mod negotiation_log;
 mod print;
 mod probe;
 mod prompt;
@@ -28,7 +28,6 @@ mod resource;
 mod servers_file;
 mod session;
 mod sign_in;
-mod story;
 mod strict;
 mod target;
 mod task;
@@ -44,7 +43,7 @@ use more_args::{PromptCommand, ResourceCommand};
 use print::Output;
 
 fn main() -> ExitCode {
-    // What is wrong with the words themselves is told by clap, with the exit code for that.
+    // For an invalid command line, clap prints the error and exits.
     let args = Args::parse();
     let common = args.command.common();
     let output = Output::new(common.is_some_and(|common| common.json));
@@ -80,7 +79,7 @@ fn run(args: Args, output: Output) -> Result<Exit, Failure> {
             Do::Bridge(args) => bridge::run(args).await,
         }
     });
-    // Somebody may still be asked something, and nobody waits for the answer.
+    // A thread may still wait for the user's input, which is no longer needed.
     runtime.shutdown_background();
     done
 }

@@ -1,4 +1,4 @@
-//! `mcp completions` and `mcp man`: what shells and `man` know of this program.
+//! `mcp completions` and `mcp man`: shell completions and manual pages.
 
 use std::fs;
 

@@ -12,7 +12,7 @@ use crate::args::{Common, object};
 
 #[derive(Subcommand)]
 pub(crate) enum ResourceCommand {
-    /// Reads a resource: text as it is, and bytes into a file or a pipe
+    /// Reads a resource: prints text, and writes bytes to a file or a pipe
     #[command(override_usage = USAGE_READ, after_help = HELP_READ)]
     Read(ReadArgs),
     /// Reads a resource, and reads it again whenever the server reports a change
@@ -41,7 +41,7 @@ pub(crate) struct WatchArgs {
     /// The URL of the server, unless a command follows; the URI of the resource
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
-    /// Ends after so many changes; by default only ^C and the server end it
+    /// Ends after this number of changes; by default only ^C and the server end it
     #[arg(long, value_name = "NUMBER")]
     pub(crate) changes: Option<u64>,
     #[command(flatten)]
@@ -71,8 +71,8 @@ pub(crate) struct GetArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct CompleteArgs {
-    /// The URL of the server, unless a command follows; the prompt or the URI template; the argument
-    /// with its value so far; other arguments that have values
+    /// The URL of the server, unless a command follows; the prompt or the URI template; the
+    /// argument with its value so far; the values of other arguments
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub(crate) struct RequestArgs {
     /// The URL of the server, unless a command follows; the method; its parameters
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
-    /// The parameters as a whole, a JSON object
+    /// All parameters, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) params: Option<Json>,
     #[command(flatten)]
@@ -96,10 +96,10 @@ pub(crate) struct BenchArgs {
     /// The URL of the server, unless a command follows; the tool; its arguments
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
-    /// The arguments as a whole, a JSON object
+    /// All arguments, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) args: Option<Json>,
-    /// The number of calls that are measured
+    /// The number of measured calls
     #[arg(long, value_name = "NUMBER", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) calls: u32,
     /// The number of calls in flight at a time
@@ -111,7 +111,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// The recording; then the URL of a server to be compared with it
+    /// The recording; then the URL of a server to compare with it
     #[arg(value_name = "WORDS", required = true)]
     pub(crate) words: Vec<PathBuf>,
     #[command(flatten)]
@@ -127,7 +127,7 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct ManArgs {
-    /// A folder that gets a page for the program and one for each command
+    /// A folder for a page of the program and a page of each command
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! Standard output and standard error.
 //!
-//! In: what is to be seen. Out: lines for people, or one JSON document on each for programs. What a
-//! server says may hold anything; what would steer a terminal is shown as U+FFFD.
+//! In: text to show. Out: lines for people, or one JSON document per line for programs. Text of
+//! servers may contain anything: characters that control a terminal are shown as U+FFFD.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -24,24 +24,24 @@ impl Output {
         Self { json }
     }
 
-    /// Returns whether programs read it.
+    /// Returns whether the output is for programs.
     pub(crate) fn is_json(self) -> bool {
         self.json
     }
 
-    /// Tells what is wrong, and what to do about it.
+    /// Reports a failure, with its advice.
     pub(crate) fn failed(self, failure: &Failure) -> Exit {
         if self.json {
             document(&json!({ "error": error(failure) }));
         }
-        told(failure)
+        report(failure)
     }
 }
 
-/// The file that gets what goes to standard output, if the command line names one.
+/// The file in place of standard output, if the command line names one.
 static FILE: OnceLock<File> = OnceLock::new();
 
-/// Sends what goes to standard output into a file.
+/// Writes standard output to a file.
 pub(crate) fn into_file(path: &Path) -> Result<(), Failure> {
     let file = File::create(path).map_err(|error| {
         Failure::usage(format!("--out: {} cannot be written: {error}", path.display()))
@@ -51,12 +51,12 @@ pub(crate) fn into_file(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns whether contents go out as they are: nobody sees them on a terminal.
+/// Returns whether contents are written unchanged: no terminal shows them.
 pub(crate) fn is_raw() -> bool {
     FILE.get().is_some() || !io::stdout().is_terminal()
 }
 
-/// Writes bytes as they are.
+/// Writes bytes unchanged.
 pub(crate) fn bytes(bytes: &[u8]) {
     if let Some(mut file) = FILE.get() {
         let _ = file.write_all(bytes);
@@ -66,7 +66,7 @@ pub(crate) fn bytes(bytes: &[u8]) {
     let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
-/// Writes text for people. That nobody reads it any more is no failure.
+/// Writes text for people. It is no failure if the reader is gone.
 pub(crate) fn text(text: &str) {
     let text = clean(text);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -79,10 +79,10 @@ pub(crate) fn document(document: &impl Serialize) {
     bytes(format!("{text}\n").as_bytes());
 }
 
-/// Tells people what is wrong, where programs know it or there are none.
-pub(crate) fn told(failure: &Failure) -> Exit {
+/// Reports a failure to people.
+pub(crate) fn report(failure: &Failure) -> Exit {
     if failure.exit == Exit::Interrupted && io::stderr().is_terminal() {
-        // The terminal has shown the key, and the line may have been begun before.
+        // The terminal has echoed the key, perhaps in the middle of a line.
         note("");
     }
     note(&format!("mcp: {}", failure.message));
@@ -98,24 +98,24 @@ pub(crate) fn error(failure: &Failure) -> serde_json::Value {
     json!({ "exit": *exit as u8, "kind": exit.name(), "message": message, "advice": advice })
 }
 
-/// Tells people what happens.
+/// Writes a line for people to standard error.
 pub(crate) fn note(line: &str) {
     let mut err = io::stderr().lock();
     let _ = writeln!(err, "{}", clean(line));
 }
 
-/// Somebody sits there who can be asked.
+/// Returns whether a user can be asked.
 pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Text without what would steer a terminal.
+/// Text without characters that control a terminal.
 pub(crate) fn clean(text: &str) -> String {
     let is_safe = |c: char| !c.is_control() || c == '\n' || c == '\t';
     text.chars().map(|c| if is_safe(c) { c } else { '\u{fffd}' }).collect()
 }
 
-/// Rows with a name each, in two columns; a value may have several lines.
+/// Rows with a name and a value, in two columns; a value may have several lines.
 pub(crate) fn rows(rows: &[(&str, String)]) -> String {
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default() + 2;
     let mut out = String::new();
@@ -130,7 +130,7 @@ pub(crate) fn rows(rows: &[(&str, String)]) -> String {
     out
 }
 
-/// Text that is set in from the left.
+/// Text with indented lines.
 pub(crate) fn indented(text: &str, by: usize) -> String {
     let mut out = String::new();
     for line in text.trim_end().lines() {

@@ -1,4 +1,4 @@
-//! `mcp probe`: what a server is, and how that was found out.
+//! `mcp probe`: the era, version and capabilities of a server, and how they were detected.
 
 use mcp_tokio::mcp_proto::Era;
 use mcp_tokio::mcp_proto::client::Transport;
@@ -10,9 +10,9 @@ use serde_json::json;
 use crate::args::Alone;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::unless_interrupted;
+use crate::negotiation_log::{self, NegotiationLog};
 use crate::print::{self, Output, rows};
 use crate::session::{self, Session};
-use crate::story::{self, Story};
 use crate::target::Target;
 
 pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
@@ -23,8 +23,8 @@ pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
     let found = if output.is_json() {
         connected.await
     } else {
-        // It may take as long as a server may take to answer: people see what is waited for.
-        Story::new(&client, args.common.era).until(connected).await
+        // Detection may take as long as the server's timeouts: each step is shown at once.
+        NegotiationLog::new(&client, args.common.era).until(connected).await
     };
     let supported = found.as_ref().map(|server| supported(&client, server)).unwrap_or_default();
     let transport = transport(&client);
@@ -38,25 +38,25 @@ pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
         Err(failure) if output.is_json() => {
             let error = print::error(&failure);
             print::document(&json!({ "error": error, "decisions": decisions(&client) }));
-            return Ok(print::told(&failure));
+            return Ok(print::report(&failure));
         }
         Err(failure) => return Err(failure),
     }
     Ok(Exit::Fine)
 }
 
-fn decisions(client: &Client) -> Vec<story::StoryDocument> {
-    client.decisions().iter().map(story::StoryDocument::new).collect()
+fn decisions(client: &Client) -> Vec<negotiation_log::DecisionDocument> {
+    client.decisions().iter().map(negotiation_log::DecisionDocument::new).collect()
 }
 
-/// The versions that a server says it speaks; a legacy one says no more than which it takes.
+/// The versions that a server lists; a legacy server only names the one that it selects.
 fn supported(client: &Client, server: &ServerInfo) -> Vec<String> {
     let discover = client.verdict().and_then(|verdict| verdict.discover);
     let listed = discover.map(|discover| discover.supported_versions);
     listed.unwrap_or_else(|| vec![server.version.to_string()])
 }
 
-/// The transport, where it is another one than the address tells.
+/// The transport, unless the address implies it.
 fn transport(client: &Client) -> Option<&'static str> {
     let is_old = client.verdict().is_some_and(|verdict| verdict.transport == Transport::HttpSse);
     is_old.then_some("HTTP+SSE (2024-11-05)")
@@ -73,14 +73,14 @@ struct ProbeDocument<'a> {
     supported: &'a [String],
     capabilities: &'a ServerCapabilities,
     instructions: Option<&'a str>,
-    decisions: Vec<story::StoryDocument>,
+    decisions: Vec<negotiation_log::DecisionDocument>,
 }
 
 fn document<'a>(
     server: &'a ServerInfo,
     transport: Option<&'static str>,
     supported: &'a [String],
-    decisions: Vec<story::StoryDocument>,
+    decisions: Vec<negotiation_log::DecisionDocument>,
 ) -> ProbeDocument<'a> {
     ProbeDocument {
         server: server.implementation.as_ref(),
@@ -112,7 +112,7 @@ fn describe(server: &ServerInfo, transport: Option<&str>, supported: &[String]) 
         ("version", server.version.to_string()),
     ];
     all.extend(transport.map(|transport| ("transport", transport.to_owned())));
-    // A modern server need not list the legacy versions that it serves: one alone says nothing.
+    // A modern server need not list its legacy versions: a single version has no information.
     let version = server.version.as_str();
     let others: Vec<_> = supported.iter().map(|it| &**it).filter(|it| *it != version).collect();
     if !others.is_empty() {
@@ -126,7 +126,7 @@ fn describe(server: &ServerInfo, transport: Option<&str>, supported: &[String]) 
     rows(&all)
 }
 
-/// One on a line, with what belongs to it.
+/// A line for each capability, with its settings.
 fn capabilities(has: &ServerCapabilities) -> String {
     let mut lines = Vec::new();
     let mut line = |name: &str, with: &[(bool, &str)]| {

@@ -85,7 +85,7 @@ pub(crate) async fn complete(args: CompleteArgs, output: Output) -> Result<Exit,
     Ok(Exit::Fine)
 }
 
-/// Checks that the server has the prompt, and that the arguments are its own.
+/// Checks that the server has the prompt, and the prompt has the arguments.
 async fn check(
     client: &Client,
     server: &ServerInfo,

@@ -1,9 +1,9 @@
 //! `mcp record`: a conversation in a file.
 //!
 //! Over standard input and output the file is a transcript in the format of `tests/transcripts`,
-//! from the client's side. It has the acts of the client as well; the reports of the client are
-//! left to the author of the test. Over HTTP it is what was on the connections, line by line: a
-//! transcript numbers requests, and this numbers connections, as it is seen from outside.
+//! from the client's side. It includes the commands of the client; the author of a test adds the
+//! client's reports. Over HTTP the file has the lines of the connections. It numbers connections,
+//! as they appear outside of the client, where a transcript numbers requests.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
     let count = file.finish().map_err(|error| {
         Failure::usage(format!("{} cannot be written: {error}", path.display()))
     })?;
-    // What was said up to a failure is worth having.
+    // The conversation up to a failure is kept.
     done?;
 
     if output.is_json() {
@@ -62,7 +62,7 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
     Ok(Exit::Fine)
 }
 
-/// Asks for all lists that there are, one after the other.
+/// Requests all lists, one after the other.
 async fn all(
     client: &Client,
     server: &ServerInfo,
@@ -88,11 +88,11 @@ async fn all(
     Ok(())
 }
 
-/// The file. The client's thread writes into it as well.
+/// The file, shared with the client's thread.
 #[derive(Clone)]
 struct Transcript {
     lines: Arc<Mutex<Lines>>,
-    /// True if the acts of the client are written to it.
+    /// True if the commands of the client are recorded.
     has_acts: bool,
 }
 
@@ -104,7 +104,7 @@ struct Lines {
 }
 
 impl Transcript {
-    /// Fails if the file is there already, unless it may be written over.
+    /// Fails if the file exists, unless `force` is set.
     fn create(path: &Path, force: bool, target: &Target) -> io::Result<Self> {
         let file = if force { File::create(path) } else { File::create_new(path) };
         let mut file = BufWriter::new(file?);
@@ -127,7 +127,7 @@ impl Transcript {
         Ok(Self { lines: Arc::new(Mutex::new(lines)), has_acts })
     }
 
-    /// Writes an act of the client, if acts are written.
+    /// Writes a command of the client, if commands are recorded.
     fn act(&self, line: &str) {
         if self.has_acts {
             self.write(line);
@@ -142,7 +142,7 @@ impl Transcript {
         }
     }
 
-    /// Writes what is left. Says how many lines there are.
+    /// Flushes the file. Returns the number of lines.
     fn finish(&self) -> io::Result<usize> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         match lines.failed.take() {

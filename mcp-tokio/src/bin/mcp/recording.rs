@@ -16,7 +16,7 @@ pub(crate) struct Recording {
     exchanges: Vec<Exchange>,
 }
 
-/// A message of the client, and what came of it.
+/// A message of the client, and its replies.
 pub(crate) struct Exchange {
     pub(crate) method: String,
     /// The parameters, without `_meta`.
@@ -63,7 +63,7 @@ impl Recording {
     }
 
     fn add_of_client(&mut self, message: &Value) {
-        // Responses to the server are the new client's own.
+        // The new client sends its own responses to the server.
         let Some(method) = message.get("method").and_then(Value::as_str) else { return };
         self.exchanges.push(Exchange {
             method: method.to_owned(),
@@ -75,8 +75,8 @@ impl Recording {
         });
     }
 
-    /// A response belongs to its request. Any other message belongs to the last one of the client, as
-    /// does an error without an id.
+    /// Adds a response to its request. Any other message, and an error without an id, is added to
+    /// the last message of the client.
     fn add_of_server(&mut self, message: Value) {
         let id = message.get("id").filter(|id| !id.is_null() && message.get("method").is_none());
         let of_id = |exchange: &&mut Exchange| id.is_none() || exchange.id.as_ref() == id;
@@ -85,13 +85,13 @@ impl Recording {
         }
     }
 
-    /// The requests that were answered, and that are not of the beginning of a connection.
+    /// The requests that were answered, except those that open a connection.
     pub(crate) fn calls(&self) -> impl Iterator<Item = (&Exchange, &Value)> {
         let calls = self.exchanges.iter().filter(|exchange| !exchange.is_opening());
         calls.filter_map(|exchange| Some((exchange, exchange.response()?)))
     }
 
-    /// The version that the server spoke.
+    /// The version of the server.
     pub(crate) fn version(&self) -> Option<&str> {
         let result = |method: &str| {
             let mut openings = self.exchanges.iter().filter(|it| it.method == method);
@@ -103,8 +103,8 @@ impl Recording {
         }
     }
 
-    /// Returns the messages that answer a message of a client, with its id and its progress token.
-    /// They are those of the first exchange alike that was not used before, else of the last one. A
+    /// Returns the replies to a message of a client, with its id and its progress token. They are
+    /// those of the first unused exchange with the same request, otherwise those of the last one. A
     /// request that was not recorded is refused.
     pub(crate) fn answer(&mut self, message: &Value) -> VecDeque<Value> {
         let Some(method) = message.get("method").and_then(Value::as_str) else {
@@ -141,7 +141,7 @@ impl Recording {
 }
 
 impl Exchange {
-    /// Returns whether it is of the beginning of a connection, whose parameters say who the client is.
+    /// Returns whether the message opens a connection: its parameters describe the client.
     fn is_opening(&self) -> bool {
         ["initialize", "server/discover"].contains(&&*self.method)
     }
@@ -151,7 +151,7 @@ impl Exchange {
         self.replies.iter().find(|reply| reply.get("method").is_none())
     }
 
-    /// The message with the id and the progress token of another request.
+    /// A reply with the id and the progress token of another request.
     fn renamed(&self, reply: &Value, id: Option<&Value>, token: Option<&Value>) -> Value {
         let mut reply = reply.clone();
         if reply.get("method").is_none() {
@@ -167,7 +167,7 @@ impl Exchange {
     }
 }
 
-/// An object without its `_meta`; an empty one for none.
+/// An object without its `_meta`; empty if there is no object.
 pub(crate) fn without_meta(value: Option<&Value>) -> Value {
     let mut value = value.cloned().unwrap_or_else(|| json!({}));
     if let Some(members) = value.as_object_mut() {
@@ -196,7 +196,7 @@ S> {"jsonrpc":"2.0","id":2,"result":{"n":2}}
     }
 
     #[test]
-    fn requests_alike_get_the_answers_in_turn_and_then_the_last_again() {
+    fn equal_requests_get_successive_answers_then_the_last() {
         let mut recording = Recording::parse(STDIO);
         let call = r#"{"id":"x","method":"tools/call","params":{"_meta":{"progressToken":"t"},"name":"a"}}"#;
         let first = answer(&mut recording, call);

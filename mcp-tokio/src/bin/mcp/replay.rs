@@ -53,8 +53,8 @@ pub(crate) async fn run(mut args: ReplayArgs, output: Output) -> Result<Exit, Fa
 /// Serves the recording on standard input and output, until the input ends.
 fn serve(mut recording: Recording) -> Result<Exit, Failure> {
     let failure = |error: io::Error| Failure::new(Exit::Connection, error);
-    // What follows a request of the server, until the client has answered that request.
-    let mut held: Vec<(Value, VecDeque<Value>)> = Vec::new();
+    // Replies after a request of the server, until the client has answered that request.
+    let mut pending: Vec<(Value, VecDeque<Value>)> = Vec::new();
     for line in io::stdin().lock().lines() {
         let line = line.map_err(failure)?;
         if line.trim().is_empty() {
@@ -66,9 +66,9 @@ fn serve(mut recording: Recording) -> Result<Exit, Failure> {
             continue;
         };
         let answered = message.get("method").is_none().then(|| message.get("id")).flatten();
-        let at = held.iter().position(|(id, _)| Some(id) == answered);
+        let at = pending.iter().position(|(id, _)| Some(id) == answered);
         let mut replies = match at {
-            Some(at) => held.swap_remove(at).1,
+            Some(at) => pending.swap_remove(at).1,
             None => recording.answer(&message),
         };
         while let Some(reply) = replies.pop_front() {
@@ -76,7 +76,7 @@ fn serve(mut recording: Recording) -> Result<Exit, Failure> {
             if reply.get("method").is_some()
                 && let Some(id) = reply.get("id")
             {
-                held.push((id.clone(), replies));
+                pending.push((id.clone(), replies));
                 break;
             }
         }
@@ -84,7 +84,7 @@ fn serve(mut recording: Recording) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// A place at which an answer is not as it was.
+/// A difference between a recorded and a new answer.
 struct Difference {
     request: String,
     /// A JSON Pointer into the response.
@@ -93,7 +93,7 @@ struct Difference {
     found: Option<Value>,
 }
 
-/// Sends the recorded requests. Returns their number, and what differs.
+/// Sends the recorded requests. Returns their number, and the differences.
 async fn compare(
     client: &Client,
     recording: &Recording,
@@ -135,7 +135,7 @@ fn describe(exchange: &Exchange) -> String {
     [&*exchange.method].into_iter().chain(name).collect::<Vec<_>>().join(" ")
 }
 
-/// Adds the places at which two values differ, the deepest ones.
+/// Adds the differences of two values, at the deepest places.
 fn differ(
     request: &str,
     path: &str,

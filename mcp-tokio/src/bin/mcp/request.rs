@@ -40,12 +40,12 @@ pub(crate) async fn run(args: RequestArgs, output: Output) -> Result<Exit, Failu
     Ok(Exit::Fine)
 }
 
-/// An object of `key=value` words.
+/// An object from `key=value` words.
 fn params(words: &[String]) -> Result<Json, Failure> {
     let mut params = Map::new();
     for word in words {
         let (key, text) = word.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("{word:?} is no parameter"))
+            Failure::usage(format!("{word:?} is not a parameter"))
                 .advice("parameters are KEY=VALUE, or JSON behind --params")
         })?;
         let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));

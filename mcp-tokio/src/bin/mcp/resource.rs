@@ -37,7 +37,7 @@ pub(crate) async fn watch(args: WatchArgs, output: Output) -> Result<Exit, Failu
     Ok(Exit::Fine)
 }
 
-/// Reads the resource, and again after each change, until it has changed as often as wanted.
+/// Reads the resource, and reads it again after each change, up to the given number of changes.
 async fn follow(
     client: &Client,
     uri: &str,
@@ -89,7 +89,7 @@ fn target<'a>(
     }
 }
 
-/// Shows contents to people, or writes them as they are.
+/// Shows contents to people, or writes them unchanged.
 fn show(result: &ReadResourceResult) -> Result<(), Failure> {
     for part in &result.contents {
         match part {

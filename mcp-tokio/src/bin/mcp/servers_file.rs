@@ -1,8 +1,8 @@
-//! Files that name servers, as hosts have them.
+//! Configuration files of hosts, which list servers.
 //!
-//! In: a file of Claude, Cursor, Gemini (`mcpServers`) or VS Code (`servers`), which may have comments,
-//! and the name of a server in it. Out: the command or the URL of that server, with its variables
-//! filled in.
+//! In: a file of Claude, Cursor, Gemini (`mcpServers`) or VS Code (`servers`), which may have
+//! comments, and the name of a server. Out: the command or the URL of that server, with its
+//! variables expanded.
 
 use std::path::Path;
 use std::{env, fs};
@@ -19,7 +19,7 @@ pub(crate) enum Entry {
     Http { url: String, headers: Vec<(String, String)> },
 }
 
-/// Reads a server of a file: that of the name, or the only one.
+/// Reads one server of a file: the named one, or the only one.
 pub(crate) fn read(file: &Path, name: Option<&str>) -> Result<Entry, Failure> {
     let shown = file.display();
     let servers = servers(file)?;
@@ -43,7 +43,7 @@ fn of_name(file: &Path, servers: &Map<String, Value>, name: &str) -> Result<Entr
     entry(server, &|variable| env::var(variable).ok()).map_err(wrong)
 }
 
-/// The servers of a file, which are not empty.
+/// The servers of a file, at least one.
 fn servers(file: &Path) -> Result<Map<String, Value>, Failure> {
     let shown = file.display();
     let text = fs::read_to_string(file)
@@ -76,7 +76,7 @@ fn pick<'a>(servers: &'a Map<String, Value>, name: Option<&'a str>) -> Result<&'
 
 fn entry(server: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Result<Entry, String> {
     let text = |value: &Value, what: &str| -> Result<String, String> {
-        let text = value.as_str().ok_or_else(|| format!("has a `{what}` that is no text"))?;
+        let text = value.as_str().ok_or_else(|| format!("has a `{what}` that is not a string"))?;
         filled(text, variable)
     };
     let pairs = |member: &str| -> Result<Vec<(String, String)>, String> {
@@ -102,8 +102,8 @@ fn entry(server: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Result<En
     Ok(Entry::Command(command))
 }
 
-/// Fills in `${NAME}` and `${NAME:-DEFAULT}` of Claude, `${env:NAME}`, `${userHome}` and
-/// `${workspaceFolder}` of VS Code and Cursor. Any other `$` stays.
+/// Expands `${NAME}` and `${NAME:-DEFAULT}` of Claude, `${env:NAME}`, `${userHome}` and
+/// `${workspaceFolder}` of VS Code and Cursor. Any other `$` is kept.
 fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
@@ -131,11 +131,11 @@ fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Strin
     Ok(out)
 }
 
-/// Blanks in place of the comments and commas that VS Code allows and JSON does not.
+/// Replaces the comments and trailing commas that VS Code allows by spaces.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.trim_start_matches('\u{feff}').chars().peekable();
-    // The comma that a bracket may follow.
+    // A comma before a possible bracket.
     let mut comma = None;
     while let Some(c) = chars.next() {
         match (c, chars.peek()) {

@@ -1,7 +1,7 @@
-//! A client and what drives it.
+//! A client and its driver.
 //!
-//! In: a [`Target`]. Out: a [`Session`] with a server that is known, or why there is none. A server
-//! that was started is not left behind: [`Session::close`] waits for its end.
+//! In: a [`Target`]. Out: a [`Session`] with a detected server, or a failure. A started server does
+//! not outlive the session: [`Session::close`] waits for its end.
 
 use std::error::Error;
 use std::future::poll_fn;
@@ -22,21 +22,21 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt::unless_interrupted;
 use crate::target::Target;
 
-/// The longest time for the end of a connection. It exceeds the time of killing a server, and the
-/// time of ending a session over HTTP.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// The time limit for closing a connection. It exceeds the time to kill a server, and the time to
+/// end a session over HTTP.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// Time for dropped calls and subscriptions to reach the server.
-const PARTING: Duration = Duration::from_millis(300);
+/// The time for dropped calls and subscriptions to reach the server.
+const CANCEL_DELAY: Duration = Duration::from_millis(300);
 
-/// A client that is yet to be connected.
+/// A client that is not connected yet.
 ///
-/// Fails with a usage failure for a root that is none.
+/// Fails with a usage failure for an invalid root.
 pub(crate) fn client(common: &Common) -> Result<Client, Failure> {
     with_config(config(common), common)
 }
 
-/// The same, which follows the tasks of a server.
+/// A client that follows the tasks of a server.
 pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
     with_config(config(common).follow_tasks(), common)
 }
@@ -66,7 +66,7 @@ fn root(text: &str) -> Result<Root, Failure> {
     }
     let path = fs::canonicalize(text)
         .map_err(|error| Failure::usage(format!("--root: {text}: {error}")))?;
-    let path = path.to_str().ok_or_else(|| Failure::usage("--root: a path that is no UTF-8"))?;
+    let path = path.to_str().ok_or_else(|| Failure::usage("--root: the path is not UTF-8"))?;
     let mut uri = String::from(if path.starts_with('/') { "file://" } else { "file:///" });
     for byte in path.bytes() {
         match byte {
@@ -80,12 +80,12 @@ fn root(text: &str) -> Result<Root, Failure> {
     Ok(Root::new(uri))
 }
 
-/// A connection, as far as it has come.
+/// A connection, which may still be opening.
 pub(crate) struct Session {
     client: Client,
-    /// Comes to what is to be told of the end.
+    /// The task that drives the client; its result describes the end.
     driver: Driver,
-    /// The advice about a URL that may be none of Streamable HTTP.
+    /// The advice for a URL that may not be that of Streamable HTTP.
     url_advice: Option<String>,
 }
 
@@ -112,7 +112,7 @@ impl Session {
         Self { client: client.clone(), driver: Driver::Running(driver), url_advice }
     }
 
-    /// Waits until it is known what the server is.
+    /// Waits until the server is detected.
     pub(crate) async fn connected(&mut self) -> Result<ServerInfo, Failure> {
         let found = self.found().await;
         found.map_err(|failure| match self.url_advice.take() {
@@ -123,7 +123,7 @@ impl Session {
 
     async fn found(&mut self) -> Result<ServerInfo, Failure> {
         let mut connected = pin!(self.client.connected());
-        // What cannot be started at all ends before it has said anything to the client.
+        // If the server cannot be started, the driver ends before the client has a result.
         let found = poll_fn(|context| match connected.as_mut().poll(context) {
             Poll::Ready(found) => Poll::Ready(found),
             Poll::Pending => self.driver.poll(context).map(|()| Err(ConnectError::Closed)),
@@ -135,7 +135,7 @@ impl Session {
         if error != ConnectError::Closed {
             return Err(error.into());
         }
-        // Whoever drove it knows better: a program that is not there, or how it has exited.
+        // The driver knows the cause: the program is missing, or has exited.
         poll_fn(|context| self.driver.poll(context)).await;
         Err(match &self.driver {
             Driver::Ended(Ok(end)) => Failure::new(Exit::Connection, format!("{error}; {end}"))
@@ -147,24 +147,24 @@ impl Session {
         })
     }
 
-    /// Ends the connection, and the server if it was started here; in its time, and unless it is
-    /// interrupted. What is left of it then ends with the program.
+    /// Ends the connection, and a started server, within the time limit or until interrupted. The
+    /// rest ends with the program.
     pub(crate) async fn close(self) {
         self.close_after(Duration::ZERO).await;
     }
 
-    async fn close_after(mut self, parting: Duration) {
+    async fn close_after(mut self, delay: Duration) {
         let closed = async {
-            sleep(parting).await;
+            sleep(delay).await;
             self.client.close().await;
             poll_fn(|context| self.driver.poll(context)).await;
         };
-        let _ = unless_interrupted(async { Ok(timeout(PATIENCE, closed).await) }).await;
+        let _ = unless_interrupted(async { Ok(timeout(CLOSE_TIMEOUT, closed).await) }).await;
     }
 }
 
 impl Driver {
-    /// Ready once it has ended.
+    /// Ready once the driver has ended.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Self::Running(task) = self {
             let ended = ready!(Pin::new(task).poll(context));
@@ -179,7 +179,7 @@ fn of_negotiation(error: &io::Error) -> bool {
     inner.and_then(|inner| inner.downcast_ref::<ConnectError>()).is_some()
 }
 
-/// Connects, does something unless it is interrupted, and ends the connection whatever came of it.
+/// Connects, runs `f` unless interrupted, and then always ends the connection.
 pub(crate) async fn with<T>(
     client: &Client,
     target: Target,
@@ -191,8 +191,8 @@ pub(crate) async fn with<T>(
         f(server).await
     });
     let done = done.await;
-    // Over HTTP what cancels a call is a request of its own, which the end would overtake.
+    // Over HTTP a call is cancelled by another request, which must precede the end.
     let is_cancelled = done.as_ref().is_err_and(|failure| failure.exit == Exit::Interrupted);
-    session.close_after(if is_cancelled { PARTING } else { Duration::ZERO }).await;
+    session.close_after(if is_cancelled { CANCEL_DELAY } else { Duration::ZERO }).await;
     done
 }

@@ -1,7 +1,7 @@
 //! Sign-in to servers over HTTP: options, stored credentials, and the browser.
 //!
-//! In: [`SignInArgs`]. Out: a [`SignIn`] for a client. Commands use and refresh what is stored; only with
-//! `--login` is a person asked.
+//! In: [`SignInArgs`]. Out: a [`SignIn`] for a client. Commands use and refresh stored credentials;
+//! only `--login` asks a person.
 
 use std::env;
 use std::io::{self, BufRead};
@@ -17,19 +17,19 @@ use crate::print;
 /// The options of a sign-in.
 #[derive(clap::Args, Clone)]
 pub(crate) struct SignInArgs {
-    /// Signs in, in the browser, if the server wants to know who asks and nothing is stored
+    /// Signs in, in the browser, if the server requires it and no credentials are stored
     #[arg(long)]
     pub(crate) login: bool,
     /// The id of a client that was registered by hand with the authorization server
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
-    /// The variable that holds the secret of that client
+    /// The variable with the secret of that client
     #[arg(long, value_name = "VARIABLE", requires = "client_id")]
     pub(crate) client_secret_env: Option<String>,
-    /// A scope to ask for beside those that the server names; may be repeated
+    /// A scope to request besides those that the server names; may be repeated
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Vec<String>,
-    /// The host of the redirect to this machine: some authorization servers take only localhost
+    /// The host of the redirect to this machine: some authorization servers only accept localhost
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1",
           value_parser = ["127.0.0.1", "localhost"])]
     pub(crate) callback_host: String,
@@ -50,7 +50,7 @@ fn issuer(text: &str) -> Result<(String, String), String> {
 }
 
 impl SignInArgs {
-    /// The sign-in of a client. Without `--login` there is none if nothing was ever stored.
+    /// The sign-in of a client. Without `--login` it is `None` if nothing was ever stored.
     pub(crate) fn sign_in(&self) -> Result<Option<SignIn>, Failure> {
         let Some(directory) = directory() else {
             return if self.login { Err(no_directory()) } else { Ok(None) };
@@ -115,11 +115,11 @@ fn no_directory() -> Failure {
         .advice("set MCP_CREDENTIALS to a directory of your own")
 }
 
-/// Shows a page in the browser: the program of `BROWSER`, or that of the system.
+/// Shows a page in the browser: with the program in `BROWSER`, or the one of the system.
 fn show(url: &Url) -> io::Result<()> {
     print::note(&format!("Sign in on this page, which the browser shows:\n  {url}"));
     let Some(browser) = env::var_os("BROWSER").filter(|browser| !browser.is_empty()) else {
-        // Whoever has no browser here has the address.
+        // Without a browser, the user has the address.
         let _ = open_page(url);
         return Ok(());
     };

@@ -1,6 +1,6 @@
-//! Server that a command line names.
+//! The server that a command line names.
 //!
-//! In: what the command line says of it. Out: a [`Target`], or why it is none.
+//! In: the command line. Out: a [`Target`], or a failure.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,10 +18,10 @@ pub(crate) enum Target {
     Command(Command),
 }
 
-/// The command with the variables that the command line names.
+/// The command with the variables of the command line.
 fn with_environment(mut command: Command, common: &Common) -> Result<Command, Failure> {
     if common.inherit_env {
-        // What is shown here would be shown there once more, on the same standard error.
+        // The server would print its conversation to the same standard error once more.
         command = command.inherit_env().env("MCP_WIRE", "0");
     }
     for Variable { name, value } in &common.env {
@@ -57,7 +57,7 @@ impl Target {
         }
     }
 
-    /// A server of a file, with the options of the command line on top.
+    /// The server in a file, with the options of the command line added.
     fn of_file(file: &Path, common: &Common) -> Result<Self, Failure> {
         if !common.program.is_empty() {
             return Err(Failure::usage(
@@ -69,8 +69,7 @@ impl Target {
         Self::of_entry(entry, common, token(common)?)
     }
 
-    /// All servers of a file. What the command line says of one server, such as its token, is for none
-    /// of them.
+    /// All servers of a file. Options for one server, such as its token, apply to none of them.
     pub(crate) fn all(file: &Path, common: &Common) -> Result<Vec<(String, Self)>, Failure> {
         let of_one = [
             ("--header", !common.header.is_empty()),
@@ -119,7 +118,7 @@ impl Target {
         ))
     }
 
-    /// Its name in a file, without what may be secret: arguments and queries.
+    /// Its name for a file, without parts that may be secret: arguments and queries.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Http(config) => {
@@ -138,7 +137,7 @@ fn at<'a>(
     fields: impl Iterator<Item = &'a (String, String)>,
 ) -> Result<HttpClientConfig, Failure> {
     let parsed = Url::parse(url).map_err(|error| {
-        Failure::usage(format!("{url:?} is no URL of a server: {error}"))
+        Failure::usage(format!("{url:?} is not the URL of a server: {error}"))
             .advice("a command that starts a server comes behind two dashes, at the end")
     })?;
     let mut config = HttpClientConfig::new(parsed);
@@ -151,7 +150,7 @@ fn at<'a>(
     for (name, value) in fields {
         config = config.field(name, value).map_err(Failure::usage)?;
     }
-    // A token of the command line is the one that is meant.
+    // A token of the command line has priority over a sign-in.
     if !config.has_field("Authorization")
         && let Some(sign_in) = common.sign_in.sign_in()?
     {

@@ -1,4 +1,4 @@
-//! `mcp task`: follows a task that a server has made of an earlier call, or cancels it.
+//! `mcp task`: follows the task of an earlier call, or cancels it.
 
 use std::time::Duration;
 

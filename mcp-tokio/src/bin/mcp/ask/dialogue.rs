@@ -1,7 +1,7 @@
 //! Questions and answers, line by line.
 //!
-//! In: a form or a URL, and lines. Out: questions, and the answer in the end. The end of the input
-//! cancels.
+//! In: a form or a URL, and lines of the user. Out: questions, then the answer. The end of the
+//! input cancels.
 
 use std::io::{self, BufRead, Write};
 
@@ -18,10 +18,10 @@ pub(super) struct Dialogue<R, W> {
     out: W,
 }
 
-/// Why there is no form to be sent.
+/// Reason why no form is sent.
 enum Stopped {
     By(ElicitAction),
-    /// The terminal is gone.
+    /// The input has ended, or the terminal has failed.
     Lost,
 }
 
@@ -36,27 +36,27 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
         Self { input, out }
     }
 
-    /// Asks for each field, and whether to send them.
+    /// Asks for each field, then for confirmation.
     pub(super) fn form(&mut self, form: &ElicitRequestFormParams) -> ElicitResult {
         self.fill(form).unwrap_or_else(Stopped::into_answer)
     }
 
-    /// Shows a URL, and asks whether the user goes there. It is not opened: the user is to look at it.
+    /// Shows a URL, and asks whether the user goes there. The user opens it, after checking it.
     pub(super) fn url(&mut self, page: &ElicitRequestURLParams) -> ElicitResult {
         let mut ask = || {
-            self.say(&format!("the server sends you to a page: {}", page.message))?;
-            self.say(&format!("  {}", page.url))?;
-            self.say("  Open it yourself if you trust it.")?;
-            self.agree("are you going there?")
+            self.print_line(&format!("the server sends you to a page: {}", page.message))?;
+            self.print_line(&format!("  {}", page.url))?;
+            self.print_line("  Open it yourself if you trust it.")?;
+            self.confirm("are you going there?")
         };
         let agreed = ask().map(|()| ElicitResult::new(ElicitAction::Accept));
         agreed.unwrap_or_else(Stopped::into_answer)
     }
 
     fn fill(&mut self, form: &ElicitRequestFormParams) -> Result<ElicitResult, Stopped> {
-        self.say(&format!("the server asks: {}", form.message))?;
-        self.say("  An empty line takes the default, or leaves the field out.")?;
-        self.say("  :decline says no, :cancel closes the form.")?;
+        self.print_line(&format!("the server asks: {}", form.message))?;
+        self.print_line("  An empty line takes the default, or leaves the field out.")?;
+        self.print_line("  :decline declines, :cancel closes the form.")?;
         loop {
             let mut content = Map::new();
             for (name, schema) in &form.requested_schema.properties {
@@ -66,49 +66,49 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
                     content.insert(name.clone(), value);
                 }
             }
-            self.agree("send it?")?;
+            self.confirm("send it?")?;
             match form.accept(&content) {
                 Ok(answer) => return Ok(answer),
-                Err(error) => self.say(&format!("  {error}"))?,
+                Err(error) => self.print_line(&format!("  {error}"))?,
             }
         }
     }
 
-    /// Asks until the answer fits.
+    /// Asks until the answer is valid.
     fn field(&mut self, field: &Field<'_>) -> Result<Option<Value>, Stopped> {
-        self.say(&field.describe())?;
+        self.print_line(&field.describe())?;
         loop {
-            let line = self.answer("> ")?;
+            let line = self.read_line("> ")?;
             match field.read(&line) {
                 Ok(value) => return Ok(value),
-                Err(wrong) => self.say(&format!("  {wrong}"))?,
+                Err(wrong) => self.print_line(&format!("  {wrong}"))?,
             }
         }
     }
 
-    fn agree(&mut self, question: &str) -> Result<(), Stopped> {
+    fn confirm(&mut self, question: &str) -> Result<(), Stopped> {
         loop {
-            let line = self.answer(&format!("{question} [yes, no, cancel] "))?;
+            let line = self.read_line(&format!("{question} [yes, no, cancel] "))?;
             return match line.to_lowercase().as_str() {
                 "y" | "yes" => Ok(()),
                 "n" | "no" => Err(Stopped::By(ElicitAction::Decline)),
                 "c" | "cancel" => Err(Stopped::By(ElicitAction::Cancel)),
                 _ => {
-                    self.say("  it is yes, no or cancel")?;
+                    self.print_line("  answer yes, no or cancel")?;
                     continue;
                 }
             };
         }
     }
 
-    /// The next line, unless it ends all this.
-    fn answer(&mut self, question: &str) -> Result<String, Stopped> {
+    /// Reads the next line. Fails if the user declines or cancels, and at the end of the input.
+    fn read_line(&mut self, question: &str) -> Result<String, Stopped> {
         write!(self.out, "{}", clean(question))?;
         self.out.flush()?;
         let mut line = String::new();
         if self.input.read_line(&mut line)? == 0 {
-            // What comes next begins on a line of its own.
-            self.say("")?;
+            // Further output begins on a new line.
+            self.print_line("")?;
             return Err(Stopped::Lost);
         }
         match line.trim() {
@@ -118,7 +118,7 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
         }
     }
 
-    fn say(&mut self, text: &str) -> Result<(), Stopped> {
+    fn print_line(&mut self, text: &str) -> Result<(), Stopped> {
         Ok(writeln!(self.out, "{}", clean(text))?)
     }
 }
@@ -174,7 +174,7 @@ mod tests {
         let expected = "\
 the server asks: Who\u{fffd}[31m are you?
   An empty line takes the default, or leaves the field out.
-  :decline says no, :cancel closes the form.
+  :decline declines, :cancel closes the form.
 name: Your name (text, required)
 >   it is required
 > port: Where to listen (number, default 8000)
@@ -189,7 +189,7 @@ name: Your name (text, required)
     1  a
     2  b
     3  c
-> send it? [yes, no, cancel]   it is yes, no or cancel
+> send it? [yes, no, cancel]   answer yes, no or cancel
 send it? [yes, no, cancel] ";
         assert_eq!(seen, expected);
     }

@@ -1,4 +1,4 @@
-//! A field of a form: how it is asked for, and how the answer is read.
+//! A field of a form: its question, and the parser of its answer.
 
 use mcp_tokio::Json;
 use mcp_tokio::types::{
@@ -20,7 +20,7 @@ struct About<'a> {
 }
 
 impl Field<'_> {
-    /// Its name, what it is, what it may be, and what it is if nothing is said.
+    /// The name, title, description, type, default and choices of the field.
     pub(super) fn describe(&self) -> String {
         let About { texts, kind } = self.about();
         let mut notes = vec![kind.to_owned()];
@@ -41,7 +41,7 @@ impl Field<'_> {
         lines.join("\n")
     }
 
-    /// Reads the value of a line; `None` if it is empty and may be.
+    /// Parses a line; `None` if the line is empty and the field may be omitted.
     pub(super) fn read(&self, line: &str) -> Result<Option<Value>, String> {
         if line.is_empty() {
             let is_missing = self.required && self.default().is_none();
@@ -52,14 +52,14 @@ impl Field<'_> {
         Ok(Some(value))
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "what else there is, is text")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other schemas are text")]
     fn value(&self, line: &str) -> Result<Value, String> {
         Ok(match self.schema {
             Schema::Number(_) => serde_json::from_str(line).unwrap_or_else(|_| json!(line)),
             Schema::Boolean(_) => match line.to_lowercase().as_str() {
                 "y" | "yes" | "true" => json!(true),
                 "n" | "no" | "false" => json!(false),
-                _ => return Err("it is yes or no".into()),
+                _ => return Err("answer yes or no".into()),
             },
             Schema::UntitledMultiSelectEnum(_) | Schema::TitledMultiSelectEnum(_) => {
                 let chosen = line.split(',').map(|choice| self.choice(choice.trim()));
@@ -124,7 +124,7 @@ impl Field<'_> {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "what else there is says nothing")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other schemas have no texts")]
     fn about(&self) -> About<'_> {
         macro_rules! about {
             ($schema:ident, $kind:expr) => {

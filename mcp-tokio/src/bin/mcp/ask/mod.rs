@@ -1,7 +1,8 @@
 //! Questions of a server to the user, on the terminal.
 //!
-//! In: the forms and URLs of `elicitation/create`, and what the user types. Out: the answers. Questions
-//! go to standard error, so that standard output can go elsewhere. Without a terminal all is declined.
+//! In: the forms and URLs of `elicitation/create`, and the input of the user. Out: the answers.
+//! Questions are written to standard error, so that standard output can be redirected. Without a
+//! terminal, all are declined.
 //!
 //! [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
 
@@ -21,29 +22,29 @@ use tokio::task::spawn_blocking;
 use crate::print::{self, Output};
 use dialogue::Dialogue;
 
-/// Questions take turns.
+/// Only one question at a time uses the terminal.
 static TERMINAL: Mutex<()> = Mutex::new(());
 
-/// The user is asked what servers ask.
+/// Asks the user for all elicitations.
 pub(crate) fn user(client: &Client, output: Output) {
     client.on_form(move |form| async move {
         let message = form.message.clone();
-        tell(output, &message, asked(&message, move |dialogue| dialogue.form(&form)).await)
+        report(output, &message, ask_user(&message, move |dialogue| dialogue.form(&form)).await)
     });
     client.on_url(move |page: ElicitRequestURLParams| async move {
         let message = format!("{} {}", page.message, page.url);
-        tell(output, &message, asked(&message, move |dialogue| dialogue.url(&page)).await)
+        report(output, &message, ask_user(&message, move |dialogue| dialogue.url(&page)).await)
     });
-    client.on_elicitation_complete(|_| print::note("what was to be done at the URL is done"));
+    client.on_elicitation_complete(|_| print::note("the interaction at the URL is complete"));
 }
 
-/// Nobody is asked.
+/// Declines all elicitations.
 pub(crate) fn decline(client: &Client) {
     client.on_form(|_: ElicitRequestFormParams| async { ElicitResult::new(ElicitAction::Decline) });
     client.on_url(|_: ElicitRequestURLParams| async { ElicitResult::new(ElicitAction::Decline) });
 }
 
-async fn asked(
+async fn ask_user(
     message: &str,
     ask: impl FnOnce(&mut Dialogue<io::StdinLock<'_>, io::Stderr>) -> ElicitResult + Send + 'static,
 ) -> ElicitResult {
@@ -54,13 +55,13 @@ async fn asked(
     }
     let answer = spawn_blocking(move || {
         let _alone = TERMINAL.lock().unwrap_or_else(PoisonError::into_inner);
-        // Standard error is not locked: others have something to say while the user thinks.
+        // Standard error is not locked: other output may come while the user thinks.
         ask(&mut Dialogue::new(io::stdin().lock(), io::stderr()))
     });
     answer.await.unwrap_or_else(|_| ElicitResult::new(ElicitAction::Cancel))
 }
 
-fn tell(output: Output, message: &str, answer: ElicitResult) -> ElicitResult {
+fn report(output: Output, message: &str, answer: ElicitResult) -> ElicitResult {
     if output.is_json() {
         print::document(&json!({ "asked": document(message, &answer) }));
     }
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_see_what_was_answered() {
+    fn answers_are_reported_to_programs() {
         let schema = RequestedSchema::new().required("name", StringSchema::new());
         let form = ElicitRequestFormParams::new("Who?", schema);
         let sent = form.accept(&json!({ "name": "Ada" })).unwrap();

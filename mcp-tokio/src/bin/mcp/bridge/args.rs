@@ -21,10 +21,10 @@ pub(crate) struct BridgeArgs {
     /// The clients that share a connection to the server: per-client or shared
     #[arg(long, value_name = "SHARING", default_value = "per-client", value_parser = sharing)]
     pub(crate) upstream: Sharing,
-    /// The most connections to each server
+    /// The maximum number of connections to each server
     #[arg(long, value_name = "NUMBER", default_value_t = 64)]
     pub(crate) max_upstreams: usize,
-    /// A host that requests may be for, beside localhost; may be repeated
+    /// A host that requests may name, besides localhost; may be repeated
     #[arg(long, value_name = "HOST", requires = "listen")]
     pub(crate) allow_host: Vec<String>,
     /// An origin whose pages may send requests; may be repeated

@@ -1,8 +1,8 @@
-//! Clients of `mcp bridge` over HTTP: paths, and the token that clients bring.
+//! Clients of `mcp bridge` over HTTP: paths and tokens.
 //!
-//! In: bridges, and an address. Out: a server with the path `/mcp`, or with `/NAME/mcp` for each bridge
-//! that has a name. The principal of a client is the name of its bridge, so that no session of one
-//! path is one of another.
+//! In: bridges, and an address. Out: a server with the path `/mcp`, or with `/NAME/mcp` for each
+//! bridge that has a name. The principal of a client is the name of its bridge, so that paths do
+//! not share sessions.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use super::args::BridgeArgs;
 use crate::failure::{Exit, Failure};
 
-/// A bridge, and its name in the file that names its server.
+/// A bridge, and the name of its server in the file.
 pub(super) struct NamedBridge {
     pub(super) bridge: Bridge,
     pub(super) name: Option<String>,
@@ -35,7 +35,7 @@ pub(super) async fn listen(
     config.server.era_policy = args.serve;
     config.allowed_hosts.extend_from_slice(&args.allow_host);
     config.allowed_origins.extend_from_slice(&args.allow_origin);
-    // The bridge holds `Mcp-Param-*` against the arguments of a call.
+    // The bridge compares `Mcp-Param-*` with the arguments of a call.
     config.keep_head = true;
     let is_alone = matches!(bridges, [NamedBridge { name: None, .. }]);
     if !is_alone && args.tokens.has_issuer() {
@@ -96,7 +96,7 @@ fn authorize(head: &Head, token: Option<&str>, paths: &Paths) -> Authorization {
     }
 }
 
-/// Compares in a time that does not depend on where the first difference is.
+/// Compares in a time that depends on the lengths only.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let differences = one.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));
     one.len() == other.len() && differences == 0

@@ -1,7 +1,7 @@
 //! `mcp bridge`: a server of any era, for clients of any era.
 //!
-//! In: a server, or a file that names several, and where clients are. Out: the conversations, on
-//! standard input and output or over HTTP, until the client is gone or a signal comes.
+//! In: a server, or a file with several, and the transport of the clients. Out: the conversations,
+//! on standard input and output or over HTTP, until the client disconnects or a signal arrives.
 
 pub(crate) mod args;
 mod http;
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
             served.map_err(|error| Failure::new(Exit::Connection, error))
         }
         (Some(address), bridges) => http::listen(bridges, address, &args).await,
-        // Without an address there is one server.
+        // Never happens: without an address there is one server.
         (None, _) => Ok(()),
     };
     for NamedBridge { bridge, .. } in bridges {
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
     served.map(|()| Exit::Fine)
 }
 
-/// A bridge to a server, which starts or connects nothing yet.
+/// A bridge to a server. Nothing is started or connected yet.
 fn open(target: Target, args: &BridgeArgs) -> Bridge {
     let common = &args.alone.common;
     let mut config =

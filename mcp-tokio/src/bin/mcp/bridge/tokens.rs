@@ -1,17 +1,17 @@
-//! Tokens that clients of `mcp bridge` bring: one for all, in the environment, or JWTs of an issuer.
+//! Tokens of clients of `mcp bridge`: a shared one from the environment, or JWTs of an issuer.
 //!
-//! In: arguments. Out: settings of the server over HTTP, which refuse clients without a token.
+//! In: arguments. Out: settings of the server over HTTP, which reject clients without a token.
 
 use std::env;
 use std::net::SocketAddr;
 
 use crate::failure::Failure;
 
-/// The tokens that clients have to bring over HTTP.
+/// The tokens that clients must send over HTTP.
 #[derive(clap::Args)]
 pub(crate) struct TokenArgs {
-    /// The variable that holds the bearer token that clients have to bring; needed for an address that
-    /// is not of this machine alone, unless there is an issuer
+    /// The variable with the bearer token that clients must send; required for an address that
+    /// other machines can reach, unless there is an issuer
     #[arg(long, value_name = "VARIABLE", requires = "listen")]
     pub(crate) require_bearer_env: Option<String>,
     #[cfg(feature = "jwt")]
@@ -20,9 +20,9 @@ pub(crate) struct TokenArgs {
 }
 
 impl TokenArgs {
-    /// The token that clients have to bring, if there is one.
+    /// The token that clients must send, if there is one.
     ///
-    /// Fails for an address that others than this machine reach, unless clients have to bring one.
+    /// Fails if other machines can reach the address, and no token is required.
     pub(super) fn required(&self, address: SocketAddr) -> Result<Option<String>, Failure> {
         match &self.require_bearer_env {
             Some(name) => {
@@ -49,7 +49,7 @@ impl TokenArgs {
 
 #[cfg(feature = "jwt")]
 mod jwt {
-    //! JWTs of an issuer, of the subjects that are named.
+    //! JWTs of an issuer, for the allowed subjects.
 
     use std::sync::Arc;
 
@@ -63,23 +63,24 @@ mod jwt {
 
     #[derive(clap::Args)]
     pub(crate) struct JwtArgs {
-        /// The issuer of the tokens that clients have to bring, which are JWTs
+        /// The issuer of the JWTs that clients must send
         #[arg(long, value_name = "URL", requires_all = ["listen", "audience", "jwks", "subject"],
               conflicts_with = "require_bearer_env")]
         pub(crate) require_issuer: Option<String>,
-        /// The URL of this server that clients use, which tokens have to be for
+        /// The URL of this server that clients use, which is the audience of the tokens
         #[arg(long, value_name = "URL", requires = "require_issuer")]
         pub(crate) audience: Option<String>,
-        /// The URL of the issuer's keys, as the issuer's metadata names it
+        /// The URL of the issuer's keys, as in the issuer's metadata
         #[arg(long, value_name = "URL", requires = "require_issuer")]
         pub(crate) jwks: Option<String>,
-        /// A person or client that may use the server, as sub of tokens, or * for all; may be repeated
+        /// A person or client that may use the server, as sub of tokens, or * for all; may be
+        /// repeated
         #[arg(long, value_name = "SUBJECT", requires = "require_issuer")]
         pub(crate) subject: Vec<String>,
     }
 
     impl JwtArgs {
-        /// Has the server verify tokens, if there is an issuer.
+        /// Makes the server verify tokens, if there is an issuer.
         pub(crate) fn protect(&self, config: &mut HttpConfig) -> Result<(), Failure> {
             let (Some(issuer), Some(audience), Some(jwks_url)) =
                 (&self.require_issuer, &self.audience, &self.jwks)
@@ -100,7 +101,7 @@ mod jwt {
         }
     }
 
-    /// A verifier that refuses other subjects than those that are allowed.
+    /// A verifier that rejects subjects that are not allowed.
     struct Subjects {
         verifier: JwtVerifier,
         allowed: Arc<[String]>,

@@ -1,7 +1,7 @@
-//! Steps of finding out the era and version of a server.
+//! Steps in the detection of a server's era and version.
 //!
-//! In: the [`Decision`]s of a negotiation, as far as it has come. Out: for people a line for each, as
-//! soon as it is taken; for programs a document.
+//! In: the [`Decision`]s of a negotiation so far. Out: for people a line for each, as soon as it is
+//! made; for programs a document.
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,47 +18,47 @@ use crate::print;
 /// Interval of the checks for another decision.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A negotiation, told while it goes on.
-pub(crate) struct Story<'a> {
+/// A negotiation, printed as it proceeds.
+pub(crate) struct NegotiationLog<'a> {
     client: &'a Client,
     /// Request that is sent first.
     opening: &'static str,
     /// Number of lines so far; the first is the opening.
-    told: usize,
+    printed: usize,
 }
 
-impl<'a> Story<'a> {
+impl<'a> NegotiationLog<'a> {
     pub(crate) fn new(client: &'a Client, negotiation: Negotiation) -> Self {
         let is_legacy = negotiation == Negotiation::Legacy
             || matches!(negotiation, Negotiation::Pinned(version) if version.era() == Era::Legacy);
         let opening = if is_legacy { "initialize" } else { "server/discover" };
-        Self { client, opening, told: 0 }
+        Self { client, opening, printed: 0 }
     }
 
-    /// Waits for what comes of the negotiation, and tells it meanwhile.
+    /// Awaits the result of the negotiation, and prints new decisions meanwhile.
     pub(crate) async fn until<T>(&mut self, found: impl Future<Output = T>) -> T {
         let mut found = pin!(found);
         loop {
             if let Ok(found) = timeout(TICK, found.as_mut()).await {
-                // What has failed at once has not said anything.
+                // A negotiation that failed at once has no decisions.
                 if !self.client.decisions().is_empty() {
-                    self.tell();
+                    self.print_new();
                 }
                 return found;
             }
-            self.tell();
+            self.print_new();
         }
     }
 
-    /// Tells what has not been told.
-    fn tell(&mut self) {
-        if self.told == 0 {
+    /// Prints the new decisions.
+    fn print_new(&mut self) {
+        if self.printed == 0 {
             print::text(&line(0, &format!("{} is sent", self.opening)));
-            self.told = 1;
+            self.printed = 1;
         }
-        for decision in self.client.decisions().iter().skip(self.told - 1) {
+        for decision in self.client.decisions().iter().skip(self.printed - 1) {
             print::text(&line(millis(decision), &decision.to_string()));
-            self.told += 1;
+            self.printed += 1;
         }
     }
 }
@@ -69,7 +69,7 @@ fn line(ms: u64, what: &str) -> String {
 
 /// A decision for programs, in the words of the table.
 #[derive(Serialize)]
-pub(crate) struct StoryDocument {
+pub(crate) struct DecisionDocument {
     ms: u64,
     step: String,
     outcome: String,
@@ -77,7 +77,7 @@ pub(crate) struct StoryDocument {
     then: String,
 }
 
-impl StoryDocument {
+impl DecisionDocument {
     pub(crate) fn new(decision: &Decision) -> Self {
         Self {
             ms: millis(decision),

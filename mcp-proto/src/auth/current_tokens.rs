@@ -1,8 +1,8 @@
 //! The tokens that an authorizer has.
 //!
 //! In: a record, and events of its tokens. Out: the validity of the tokens, and the time to refresh
-//! them. A refresh comes a tenth of the lifetime or a minute before the end, whichever is less. A
-//! token of unknown lifetime does not expire.
+//! them. A refresh starts a tenth of the lifetime before its end, at most one minute. A token of
+//! unknown lifetime does not expire.
 
 use super::action::TokenId;
 use super::granted::GrantedToken;
@@ -10,7 +10,7 @@ use super::record::ServerRecord;
 use crate::time::{Duration, Instant};
 
 const MARGIN: Duration = Duration::from_secs(60);
-const LONGEST_REST: Duration = Duration::from_secs(60);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// The origin of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub(super) enum TokenSource {
 
 /// Tokens of one server.
 #[derive(Debug)]
-pub(super) struct HeldTokens {
+pub(super) struct CurrentTokens {
     pub(super) id: TokenId,
     pub(super) source: TokenSource,
     pub(super) record: ServerRecord,
@@ -33,12 +33,12 @@ pub(super) struct HeldTokens {
     refresh_at: Instant,
     is_refused: bool,
     /// True if a request has used the access token, or the token comes from the store.
-    was_given: bool,
+    was_used: bool,
     /// The number of unanswered refreshes in a row.
     unanswered: u32,
 }
 
-impl HeldTokens {
+impl CurrentTokens {
     /// Tokens of a record, at a time since the Unix epoch.
     pub(super) fn new(
         id: TokenId,
@@ -58,7 +58,7 @@ impl HeldTokens {
             over_at,
             refresh_at,
             is_refused: false,
-            was_given: source == TokenSource::Store,
+            was_used: source == TokenSource::Store,
             unanswered: 0,
         }
     }
@@ -71,17 +71,17 @@ impl HeldTokens {
     /// True if the next request must wait for a refresh. A token is used at least once first, so
     /// that a lifetime of zero does not cause endless refreshes.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.record.refresh_token.is_some() && self.refresh_at <= now && self.was_given
+        self.record.refresh_token.is_some() && self.refresh_at <= now && self.was_used
     }
 
     /// True if the access token has expired, and no refresh token can renew it.
     pub(super) fn is_spent(&self, now: Instant) -> bool {
-        self.record.refresh_token.is_none() && self.over_at <= now && self.was_given
+        self.record.refresh_token.is_none() && self.over_at <= now && self.was_used
     }
 
     /// Records that a request uses the access token.
-    pub(super) fn give(&mut self) {
-        self.was_given = true;
+    pub(super) fn mark_used(&mut self) {
+        self.was_used = true;
     }
 
     /// Records that the server has refused the access token.
@@ -101,10 +101,10 @@ impl HeldTokens {
     }
 
     /// Schedules the next refresh after 1, 2, 4 … 60 s.
-    pub(super) fn rest(&mut self, now: Instant) {
+    pub(super) fn schedule_retry(&mut self, now: Instant) {
         let seconds = 1_u64.checked_shl(self.unanswered).unwrap_or(u64::MAX);
         self.unanswered = (self.unanswered + 1).min(6);
-        self.refresh_at = now + Duration::from_secs(seconds).min(LONGEST_REST);
+        self.refresh_at = now + Duration::from_secs(seconds).min(MAX_RETRY_DELAY);
     }
 
     /// The record after a refresh. An answer without a refresh token keeps the earlier one.
