@@ -3,12 +3,12 @@
 //! In: `subscriptions/listen`, the answers to `resources/subscribe`, changes. Out: resources to
 //! subscribe to and to unsubscribe from, the acknowledgement, and the subscriptions that a change
 //! belongs to.
-//! listens to any more.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::subscriptions::SubscriptionLoad;
 use crate::change::is_part;
 use crate::json::Json;
 use crate::json::write::List;
@@ -31,13 +31,14 @@ struct ModernListener {
 }
 
 impl ModernListeners {
-    /// Opens a subscription; returns the resources to subscribe to, each once.
+    /// Opens a subscription; returns the resources to subscribe to, each once. `others` are the
+    /// subscriptions of other clients.
     pub(super) fn open(
         &mut self,
         about: ReplyId,
         params: &Json,
         offered: &ServerCapabilities,
-        limits: &Limits,
+        (others, limits): (SubscriptionLoad, &Limits),
     ) -> Result<Vec<String>, ErrorData> {
         #[derive(serde::Deserialize)]
         struct Params {
@@ -53,17 +54,18 @@ impl ModernListeners {
         let wanted = core::mem::take(&mut filter.resource_subscriptions);
         let missing: BTreeSet<String> =
             if resources.subscribe { wanted.into_iter().collect() } else { BTreeSet::new() };
-        let held = self.open.values().map(ModernListener::count).sum::<usize>();
-        let bytes = self.open.values().map(ModernListener::bytes).sum::<usize>();
-        let added = missing.iter().map(String::len).sum::<usize>();
-        if held.saturating_add(missing.len().max(1)) > limits.max_subscriptions
-            || bytes.saturating_add(added) > limits.max_subscription_bytes
-        {
-            return Err(ErrorData::internal("Limits::max_subscriptions of the bridge is reached"));
-        }
         let asks = missing.iter().cloned().collect();
-        self.open.insert(about, ModernListener { filter, missing });
+        let listener = ModernListener { filter, missing };
+        self.load().plus(others).plus(listener.load()).check(limits)?;
+        self.open.insert(about, listener);
         Ok(asks)
+    }
+
+    pub(super) fn load(&self) -> SubscriptionLoad {
+        self.open
+            .values()
+            .map(ModernListener::load)
+            .fold(SubscriptionLoad::default(), SubscriptionLoad::plus)
     }
 
     /// Handles the server's answer for a resource.
@@ -124,11 +126,11 @@ impl ModernListeners {
 }
 
 impl ModernListener {
-    fn count(&self) -> usize {
-        (self.missing.len() + self.filter.resource_subscriptions.len()).max(1)
-    }
-
-    fn bytes(&self) -> usize {
-        self.missing.iter().chain(&self.filter.resource_subscriptions).map(String::len).sum()
+    /// Its resources; a subscription without any counts as one.
+    fn load(&self) -> SubscriptionLoad {
+        let uris = self.missing.iter().chain(&self.filter.resource_subscriptions);
+        let (count, bytes) =
+            uris.fold((0, 0), |(count, bytes), uri| (count + 1, bytes + uri.len()));
+        SubscriptionLoad { count: count.max(1), bytes }
     }
 }

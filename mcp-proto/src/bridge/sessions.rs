@@ -7,8 +7,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::subscriptions::SubscriptionLoad;
 use crate::change::is_part;
-use crate::limits::Limits;
 use crate::server::SessionRef;
 use crate::types::LoggingLevel;
 
@@ -47,18 +47,21 @@ impl LegacyClients {
         self.open.values().filter_map(|session| session.level).min()
     }
 
-    /// Subscribes a session to a resource. Returns false if there is no room.
-    pub(super) fn subscribe(&mut self, session: SessionRef, uri: &str, limits: &Limits) -> bool {
-        let all = || self.open.values().flat_map(|session| &session.uris);
-        let (count, bytes) = (all().count(), all().map(String::len).sum::<usize>());
-        let has_it = self.open.get(&session).is_some_and(|session| session.uris.contains(uri));
-        let has_room = has_it
-            || count < limits.max_subscriptions
-                && bytes.saturating_add(uri.len()) <= limits.max_subscription_bytes;
-        if has_room {
-            self.open.entry(session).or_default().uris.insert(uri.into());
-        }
-        has_room
+    /// Subscribes a session to a resource.
+    pub(super) fn subscribe(&mut self, session: SessionRef, uri: &str) {
+        self.open.entry(session).or_default().uris.insert(uri.into());
+    }
+
+    /// Returns whether a session has subscribed to a resource.
+    pub(super) fn has(&self, session: SessionRef, uri: &str) -> bool {
+        self.open.get(&session).is_some_and(|session| session.uris.contains(uri))
+    }
+
+    pub(super) fn load(&self) -> SubscriptionLoad {
+        let uris = self.open.values().flat_map(|session| &session.uris);
+        uris.fold(SubscriptionLoad::default(), |load, uri| {
+            load.plus(SubscriptionLoad { count: 1, bytes: uri.len() })
+        })
     }
 
     /// Ends a subscription of a session. Returns whether it existed.

@@ -14,6 +14,7 @@ use crate::client::{CallId, CallOptions, Client};
 use crate::error::ErrorCode;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
+use crate::limits::Limits;
 use crate::message::{ErrorData, Method};
 use crate::server::{Outcome, ReplyId, SessionRef};
 use crate::time::Instant;
@@ -23,7 +24,41 @@ use crate::version::Era;
 /// The result of a subscription that has ended.
 pub(super) const ENDED: Json = Json::constant(r#"{"resultType":"complete"}"#);
 
+/// The resources that clients of a bridge have subscribed to, once for each client.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SubscriptionLoad {
+    pub(super) count: usize,
+    /// The length of the URIs.
+    pub(super) bytes: usize,
+}
+
+impl SubscriptionLoad {
+    pub(super) fn plus(self, other: Self) -> Self {
+        let count = self.count.saturating_add(other.count);
+        Self { count, bytes: self.bytes.saturating_add(other.bytes) }
+    }
+
+    /// Fails if the load is more than the limits allow.
+    pub(super) fn check(self, limits: &Limits) -> Result<(), ErrorData> {
+        if self.count <= limits.max_subscriptions && self.bytes <= limits.max_subscription_bytes {
+            return Ok(());
+        }
+        Err(ErrorData::internal("Limits::max_subscriptions of the bridge is reached"))
+    }
+}
+
 impl Bridge {
+    /// Subscribes a session to a resource, if there is room for it beside those of all clients.
+    fn add_subscription(&mut self, session: SessionRef, uri: &str) -> Result<(), ErrorData> {
+        if !self.sessions.has(session, uri) {
+            let added = SubscriptionLoad { count: 1, bytes: uri.len() };
+            let load = self.sessions.load().plus(self.listeners.load());
+            load.plus(added).check(&self.config.limits)?;
+            self.sessions.subscribe(session, uri);
+        }
+        Ok(())
+    }
+
     /// Handles requests that affect all sessions of a legacy server. Returns the answer, if the
     /// request is not forwarded.
     pub(super) fn before_pass(
@@ -53,10 +88,7 @@ impl Bridge {
                 None
             }
             Method::Subscribe => {
-                let has_room =
-                    self.sessions.subscribe(caller.session, &uri()?, &self.config.limits);
-                let error = "Limits::max_subscriptions of the bridge is reached";
-                (!has_room).then(|| Outcome::Error(ErrorData::internal(error)))
+                self.add_subscription(caller.session, &uri()?).err().map(Outcome::Error)
             }
             Method::Unsubscribe => {
                 let uri = uri()?;
@@ -86,7 +118,8 @@ impl Bridge {
         client: &mut Client,
     ) {
         let offered = self.upstream.offered();
-        match self.listeners.open(about, params, &offered, &self.config.limits) {
+        let others = self.sessions.load();
+        match self.listeners.open(about, params, &offered, (others, &self.config.limits)) {
             Ok(uris) => {
                 for uri in uris {
                     let goal = CallPurpose::Listener { listener: about, uri: uri.clone() };
@@ -138,9 +171,8 @@ impl Bridge {
             }
             return self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
         }
-        if !self.sessions.subscribe(session, &uri, &self.config.limits) {
-            let why = "Limits::max_subscriptions of the bridge is reached";
-            return self.fail(about, ErrorData::internal(why));
+        if let Err(error) = self.add_subscription(session, &uri) {
+            return self.fail(about, error);
         }
         if self.is_subscribed(session, &uri) {
             return self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));

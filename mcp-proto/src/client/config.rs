@@ -82,7 +82,6 @@ impl Config {
 
     /// Makes calls of tools follow the tasks that servers make of them: see
     /// [`Config::follow_tasks`].
-    /// [`Config::follow_tasks`].
     pub fn follow_tasks(mut self) -> Self {
         self.follow_tasks = true;
         self

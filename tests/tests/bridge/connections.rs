@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::Negotiation;
 use mcp_proto::http::Url;
-use mcp_proto::types::{Implementation, LoggingLevel};
+use mcp_proto::types::{Implementation, LoggingLevel, SubscriptionFilter};
 use mcp_proto::{Duration, Era, EraPolicy, Instant, ProtocolVersion};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge};
 use mcp_service::{Bridge, BridgeConfig, Client, Clock, HttpClientConfig, Sharing};
@@ -102,6 +102,33 @@ fn ended_session_is_forgotten_by_a_shared_connection() {
         assert!(*logs.lock().unwrap() > 0);
     }
     assert_eq!(*opened.lock().unwrap(), 1);
+}
+
+#[test]
+fn subscriptions_of_all_clients_count_together() {
+    let world = World::default();
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.sharing = Sharing::Shared;
+    config.client.limits.max_subscriptions = 2;
+    let server = pipe(&world, EraPolicy::LegacyOnly, Arc::new(Mutex::new(0)));
+    let bridge = bridge(&world, server, config);
+    let [legacy, modern] = ERAS.map(client);
+    for client in [&legacy, &modern] {
+        attach(&world, client, Transport::Stdio, &bridge.catalog());
+    }
+    let filter = |uri: &str| SubscriptionFilter::new().resource(uri);
+    let subscribe = async {
+        legacy.subscribe(filter("test://watched-resource")).await.unwrap();
+        let other = modern.subscribe(filter("test://watched-resource")).await.unwrap();
+        for (client, uri) in [(&legacy, "test://static-text"), (&modern, "test://static-text")] {
+            let refused = client.subscribe(filter(uri)).await;
+            assert!(format!("{refused:?}").contains("max_subscriptions"), "{refused:?}");
+        }
+        drop(other);
+        world.sleep(Duration::from_secs(1)).await;
+        legacy.subscribe(filter("test://static-text")).await.unwrap();
+    };
+    world.run(subscribe).unwrap();
 }
 
 #[test]
