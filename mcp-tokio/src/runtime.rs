@@ -189,6 +189,11 @@ impl runtime::Child for Child {
         self.0.id()
     }
 
+    #[cfg(windows)]
+    fn raw_handle(&self) -> Option<std::os::windows::io::RawHandle> {
+        self.0.raw_handle()
+    }
+
     fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {
         let reader = Box::new(Stream(self.0.stdout.take()?));
         Some(Duplex { reader, writer: Box::new(Stream(self.0.stdin.take()?)) })

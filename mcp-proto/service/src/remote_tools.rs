@@ -37,7 +37,7 @@ use super::result::tool_outcome;
 use super::{Catalog, Client, Context, Handler, Registry};
 use mcp_proto::client::{CallError, CallOptions};
 use mcp_proto::internals::write::List as Writer;
-use mcp_proto::internals::{raw, trusted};
+use mcp_proto::internals::{Raw, raw, trusted};
 use mcp_proto::server::{Input, InputRequired, Outcome};
 use mcp_proto::types::{
     CallToolResult, ClientCapabilities, InputRequiredResult, SubscriptionFilter, Tool,
@@ -328,7 +328,7 @@ fn call_params(name: &str, given: &HandlerArgs, input: Option<&Input>) -> Json {
 
 /// Returns whether the server asks for input; a legacy one does not do so in a result.
 fn is_input_required(client: &Client, result: &Json) -> bool {
-    let kind = raw(result).member("resultType").and_then(|kind| kind.string());
+    let kind = raw(result).member("resultType").and_then(Raw::string);
     kind.as_deref() == Some("input_required")
         && client.server().is_some_and(|server| server.era() == Era::Modern)
 }
