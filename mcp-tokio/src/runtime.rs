@@ -1,7 +1,5 @@
 //! Tokio as a [`Runtime`]: timers, tasks, sockets, child processes.
 
-#[cfg(unix)]
-use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
@@ -18,8 +16,6 @@ use mcp_service::runtime::{self, Runtime};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-#[cfg(unix)]
-use tokio::net::unix::pipe;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{self, Sleep};
@@ -92,13 +88,13 @@ impl Runtime for Tokio {
     }
 
     #[cfg(unix)]
-    fn pipe_reader(&self, pipe: File) -> io::Result<BoxReader> {
-        Ok(Box::new(Stream(pipe::Receiver::from_file(pipe)?)))
+    fn pipe_reader(&self, pipe: std::fs::File) -> io::Result<BoxReader> {
+        Ok(Box::new(Stream(tokio::net::unix::pipe::Receiver::from_file(pipe)?)))
     }
 
     #[cfg(unix)]
-    fn pipe_writer(&self, pipe: File) -> io::Result<BoxWriter> {
-        Ok(Box::new(Stream(pipe::Sender::from_file(pipe)?)))
+    fn pipe_writer(&self, pipe: std::fs::File) -> io::Result<BoxWriter> {
+        Ok(Box::new(Stream(tokio::net::unix::pipe::Sender::from_file(pipe)?)))
     }
 
     #[cfg(unix)]
@@ -208,8 +204,7 @@ impl runtime::Child for Child {
     }
 }
 
-#[cfg(test)]
-#[cfg(unix)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::sync::LazyLock;
 
