@@ -4,8 +4,6 @@ use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::process::ExitStatus;
 use std::task::{Context, Poll, ready};
@@ -98,7 +96,7 @@ impl Runtime for Tokio {
     }
 
     #[cfg(unix)]
-    fn unix_stream(&self, socket: UnixStream) -> io::Result<Box<dyn Socket>> {
+    fn unix_stream(&self, socket: std::os::unix::net::UnixStream) -> io::Result<Box<dyn Socket>> {
         socket.set_nonblocking(true)?;
         Ok(Box::new(Stream(tokio::net::UnixStream::from_std(socket)?)))
     }
@@ -204,7 +202,8 @@ impl runtime::Child for Child {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::sync::LazyLock;
 
