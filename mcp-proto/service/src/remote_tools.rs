@@ -65,6 +65,7 @@ type Configure = dyn Fn(&mut Registry, &str) -> Result<(), UsageError> + Send + 
 /// be; it may be used for other calls as well. A server that is closed behind its tools answers
 /// nothing: each call is a result with `isError` then.
 ///
+/// The other server sees one client, whoever calls: tokens and principals of callers stay here.
 /// A modern server asks the caller for input, as far as the caller declares it. A legacy server has
 /// asked for what the client declares, and gets the answers of its functions ([`Client::on_form`],
 /// [`Client::on_create_message`], [`Client::set_roots`]), whoever called; without functions it
