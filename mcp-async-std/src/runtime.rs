@@ -179,6 +179,11 @@ impl runtime::Child for Child {
         Some(self.0.id())
     }
 
+    #[cfg(windows)]
+    fn raw_handle(&self) -> Option<std::os::windows::io::RawHandle> {
+        Some(std::os::windows::io::AsRawHandle::as_raw_handle(&self.0))
+    }
+
     fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {
         let reader = Box::new(Stream(self.0.stdout.take()?));
         Some(Duplex { reader, writer: Box::new(Stream(self.0.stdin.take()?)) })

@@ -1,13 +1,9 @@
 //! Tokio as a [`Runtime`]: timers, tasks, sockets, child processes.
 
-#[cfg(unix)]
-use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::process::ExitStatus;
 use std::task::{Context, Poll, ready};
@@ -18,8 +14,6 @@ use mcp_service::runtime::{self, Runtime};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-#[cfg(unix)]
-use tokio::net::unix::pipe;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{self, Sleep};
@@ -92,17 +86,17 @@ impl Runtime for Tokio {
     }
 
     #[cfg(unix)]
-    fn pipe_reader(&self, pipe: File) -> io::Result<BoxReader> {
-        Ok(Box::new(Stream(pipe::Receiver::from_file(pipe)?)))
+    fn pipe_reader(&self, pipe: std::fs::File) -> io::Result<BoxReader> {
+        Ok(Box::new(Stream(tokio::net::unix::pipe::Receiver::from_file(pipe)?)))
     }
 
     #[cfg(unix)]
-    fn pipe_writer(&self, pipe: File) -> io::Result<BoxWriter> {
-        Ok(Box::new(Stream(pipe::Sender::from_file(pipe)?)))
+    fn pipe_writer(&self, pipe: std::fs::File) -> io::Result<BoxWriter> {
+        Ok(Box::new(Stream(tokio::net::unix::pipe::Sender::from_file(pipe)?)))
     }
 
     #[cfg(unix)]
-    fn unix_stream(&self, socket: UnixStream) -> io::Result<Box<dyn Socket>> {
+    fn unix_stream(&self, socket: std::os::unix::net::UnixStream) -> io::Result<Box<dyn Socket>> {
         socket.set_nonblocking(true)?;
         Ok(Box::new(Stream(tokio::net::UnixStream::from_std(socket)?)))
     }
@@ -187,6 +181,11 @@ pub(crate) struct Child(tokio::process::Child);
 impl runtime::Child for Child {
     fn id(&self) -> Option<u32> {
         self.0.id()
+    }
+
+    #[cfg(windows)]
+    fn raw_handle(&self) -> Option<std::os::windows::io::RawHandle> {
+        self.0.raw_handle()
     }
 
     fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {

@@ -37,10 +37,10 @@ pub use crate::{
     Bridge, BridgeConfig, Call, Catalog, Client, CloseCause, Closed, Command, ConnectFailure,
     Context, Handler, HandlerKind, HandlerRequest, HttpClientConfig, InheritedEnv, Interrupt,
     IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, MemoryStore,
-    MissingScopes, NewTask, Next, Registry, RemoteTask, ResponseCache, Session, SessionError,
-    Sharing, Started, StateHandler, Stderr, StoreError, StoreFuture, Subscription, TaskConfig,
-    TaskError, TaskHost, TaskManager, TaskStore, TaskWatcher, Tasks, WithState, limit_concurrency,
-    limit_rate,
+    MissingScopes, NewTask, Next, Registry, RemoteTask, RemoteTools, RemoteToolsError,
+    ResponseCache, Session, SessionError, Sharing, Started, StateHandler, Stderr, StoreError,
+    StoreFuture, Subscription, TaskConfig, TaskError, TaskHost, TaskManager, TaskStore,
+    TaskWatcher, Tasks, WithState, limit_concurrency, limit_rate,
 };
 #[cfg(feature = "jwt")]
 pub use crate::{JwtAlgorithm, JwtVerifier, KeySource};

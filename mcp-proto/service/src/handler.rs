@@ -226,7 +226,10 @@ impl Handler {
         }
     }
 
-    fn request(call: impl Fn(HandlerArgs, Context) -> HandlerCall + Send + Sync + 'static) -> Self {
+    /// A handler of requests, whose outcome goes out as it is.
+    pub(super) fn request(
+        call: impl Fn(HandlerArgs, Context) -> HandlerCall + Send + Sync + 'static,
+    ) -> Self {
         Self(HandlerKind::Request(Arc::new(call)))
     }
 

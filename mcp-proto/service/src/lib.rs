@@ -58,6 +58,7 @@
 //! | share state between handlers | [`Registry::with`] |
 //! | offer an entry to some callers only | [`Registry::only_for`] |
 //! | mount one registry in another | [`Registry::mount`] |
+//! | offer tools of another server | [`RemoteTools`] |
 //! | put a function around handlers | [`Registry::around`] |
 //! | let calls of a tool become tasks | [`Registry::tasks`], [`TaskManager`], [`TaskStore`] |
 //! | serve and connect on another runtime | [`runtime`] |
@@ -138,6 +139,7 @@ mod output;
 mod process_group;
 mod read_ahead;
 mod registry;
+mod remote_tools;
 mod result;
 mod runner;
 pub mod runtime;
@@ -183,6 +185,7 @@ pub use missing_scopes::MissingScopes;
 pub use nearest::nearest;
 pub use process_group::ProcessGroup;
 pub use registry::Registry;
+pub use remote_tools::{RemoteTools, RemoteToolsError};
 #[cfg(feature = "schemars")]
 pub use result::Structured;
 pub use result::{Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult};

@@ -20,6 +20,7 @@ use super::cache::CacheTicket;
 use super::cache::access::CacheableRequest;
 use super::call_error::CallError;
 use super::compose::{self, Envelope, Extras};
+use super::config::Config;
 use super::event::{CallId, CallOptions, SubscriptionId};
 use super::pages::Pages;
 use super::task::Following;
@@ -191,8 +192,13 @@ impl Call {
         number: u64,
         era: Era,
         envelope: Option<&Envelope>,
+        config: &Config,
         log_level: Option<LoggingLevel>,
     ) -> Outgoing {
+        let forwarded = envelope
+            .zip(self.options.forward_input.as_deref())
+            .map(|(envelope, caller)| envelope.forwarding(config, caller));
+        let envelope = forwarded.as_ref().or(envelope);
         let (method, params) = match era {
             Era::Modern if self.method == "ping" => ("server/discover".into(), Json::EMPTY_OBJECT),
             Era::Modern | Era::Legacy => (self.method.clone(), self.params.clone()),

@@ -24,6 +24,7 @@ use crate::version::ProtocolVersion;
 /// The members of `_meta` in all modern requests of a client, without braces.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope {
+    version: ProtocolVersion,
     members: Bytes,
     /// The same as a complete prefix, for requests without other members.
     stamp: Bytes,
@@ -31,18 +32,32 @@ pub(super) struct Envelope {
 
 impl Envelope {
     pub(super) fn new(version: ProtocolVersion, config: &Config) -> Self {
+        Self::declaring(version, config, &modern_capabilities(config))
+    }
+
+    /// The same for a call that is forwarded for a client with these capabilities, which gives the
+    /// input.
+    pub(super) fn forwarding(&self, config: &Config, caller: &ClientCapabilities) -> Self {
+        let mut declared = modern_capabilities(config);
+        declared.elicitation.clone_from(&caller.elicitation);
+        declared.sampling.clone_from(&caller.sampling);
+        declared.roots = caller.roots;
+        Self::declaring(self.version, config, &declared)
+    }
+
+    fn declaring(version: ProtocolVersion, config: &Config, declared: &ClientCapabilities) -> Self {
         let mut members = Vec::new();
         let mut object = List::object(&mut members);
         object.text("io.modelcontextprotocol/protocolVersion", version.as_str());
         let info = client_info(&config.client_info);
         object.member("io.modelcontextprotocol/clientInfo", info.as_bytes());
-        let capabilities = modern_capabilities(config);
-        object.member("io.modelcontextprotocol/clientCapabilities", capabilities.as_bytes());
+        let declared = capabilities(declared);
+        object.member("io.modelcontextprotocol/clientCapabilities", declared.as_bytes());
         object.end();
         let stamp = [b"\"_meta\":", &*members].concat().into();
         let members = Bytes::from(members).slice(1..);
         let members = members.slice(..members.len().saturating_sub(1));
-        Self { members, stamp }
+        Self { version, members, stamp }
     }
 
     /// The version, the client and its capabilities: results may depend on them.
@@ -247,13 +262,12 @@ fn client_info(info: &Implementation) -> Json {
     Json::encode(info).unwrap_or(Json::EMPTY_OBJECT)
 }
 
-fn modern_capabilities(config: &Config) -> Json {
-    if !config.follow_tasks {
-        return capabilities(&config.capabilities);
-    }
+fn modern_capabilities(config: &Config) -> ClientCapabilities {
     let mut declared = config.capabilities.clone();
-    declared.extensions.entry(TASKS.into()).or_insert(Json::EMPTY_OBJECT);
-    capabilities(&declared)
+    if config.follow_tasks {
+        declared.extensions.entry(TASKS.into()).or_insert(Json::EMPTY_OBJECT);
+    }
+    declared
 }
 
 fn capabilities(capabilities: &ClientCapabilities) -> Json {

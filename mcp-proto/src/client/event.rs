@@ -15,7 +15,8 @@ use crate::progress::Progress;
 use crate::time::Duration;
 use crate::trace::TraceContext;
 use crate::types::{
-    InputRequest, LoggingLevel, LoggingMessageNotificationParams, SubscriptionFilter, Task,
+    ClientCapabilities, InputRequest, LoggingLevel, LoggingMessageNotificationParams,
+    SubscriptionFilter, Task,
 };
 
 /// An action of a [`Client`](super::Client).
@@ -251,6 +252,11 @@ pub struct CallOptions {
     /// The trace that the call belongs to; default `None`. It goes before what the parameters have
     /// in their `_meta` under the same keys.
     pub trace: Option<Box<TraceContext>>,
+    /// The capabilities of the client for which the call is forwarded; default `None`. A modern
+    /// server gets its `elicitation`, `sampling` and `roots` in place of those of the
+    /// [`Config`](super::Config), and an `input_required` result is the response to the call. What a
+    /// legacy server asks for, or a task of the call, is a [`ClientEvent::Input`] as usual.
+    pub forward_input: Option<Box<ClientCapabilities>>,
 }
 
 impl Default for CallOptions {
@@ -263,6 +269,7 @@ impl Default for CallOptions {
             log_level: None,
             refresh: false,
             trace: None,
+            forward_input: None,
         }
     }
 }
@@ -307,6 +314,13 @@ impl CallOptions {
     /// Sets the trace that the call belongs to.
     pub fn trace(mut self, trace: TraceContext) -> Self {
         self.trace = Some(Box::new(trace));
+        self
+    }
+
+    /// Leaves the input that a modern server requires to the client with these capabilities, for
+    /// which the call is forwarded.
+    pub fn forward_input(mut self, capabilities: ClientCapabilities) -> Self {
+        self.forward_input = Some(Box::new(capabilities));
         self
     }
 }

@@ -179,7 +179,7 @@ impl Client {
             }
             ResultType::Unknown(_) => {}
         }
-        if self.work.config.forwards {
+        if self.work.config.forwards || self.forwards_input(number, &kind) {
             kind = ResultType::Complete;
         }
         if self.is_of_task(number, &kind) {
@@ -188,6 +188,13 @@ impl Client {
         if let Some(call) = self.work.answered(now, &mut self.life, number, kind, result) {
             self.send_anew(now, call);
         }
+    }
+
+    /// Returns whether the result asks for input that the application gives elsewhere.
+    fn forwards_input(&self, number: u64, kind: &ResultType) -> bool {
+        let call = self.work.calls.get(number);
+        matches!(kind, ResultType::InputRequired)
+            && call.is_some_and(|call| call.options.forward_input.is_some())
     }
 
     /// Handles a request that will get no response, for this reason.

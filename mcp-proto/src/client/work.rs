@@ -153,7 +153,7 @@ impl Work {
             return Sending::Unproven;
         }
         let envelope = life.modern().map(|modern| &modern.envelope);
-        self.outbox.send(call.request(number, era, envelope, self.log_level));
+        self.outbox.send(call.request(number, era, envelope, &self.config, self.log_level));
         call.sent(now, era, self.inputs.rests(call.id));
         self.calls.insert(number, call);
         Sending::Sent

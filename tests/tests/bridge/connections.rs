@@ -118,13 +118,13 @@ fn subscriptions_of_all_clients_count_together() {
     }
     let filter = |uri: &str| SubscriptionFilter::new().resource(uri);
     let subscribe = async {
-        legacy.subscribe(filter("test://watched-resource")).await.unwrap();
+        let one = legacy.subscribe(filter("test://watched-resource")).await.unwrap();
         let other = modern.subscribe(filter("test://watched-resource")).await.unwrap();
         for (client, uri) in [(&legacy, "test://static-text"), (&modern, "test://static-text")] {
             let refused = client.subscribe(filter(uri)).await;
             assert!(format!("{refused:?}").contains("max_subscriptions"), "{refused:?}");
         }
-        drop(other);
+        drop((one, other));
         world.sleep(Duration::from_secs(1)).await;
         legacy.subscribe(filter("test://static-text")).await.unwrap();
     };

@@ -10,9 +10,10 @@ use mcp_tokio::types::{
     Prompt, PromptMessage, RequestedSchema, Resource, ResourceContents, ResourceTemplate, Role,
 };
 use mcp_tokio::{
-    Catalog, Change, Context, ErrorData, Handler, HandlerKind, HttpConfig, Implementation,
-    Interrupt, Json, List, ListEntry, Outcome, Progress, Registry, RouteResponse, Session,
-    SessionError, Structured, Tool, UsageError, limit_concurrency, limit_rate,
+    Catalog, Change, Client, Context, ErrorData, Handler, HandlerKind, HttpConfig, Implementation,
+    Interrupt, Json, List, ListEntry, Outcome, Progress, Registry, RemoteTools, RemoteToolsError,
+    RouteResponse, Session, SessionError, Structured, Tool, UsageError, limit_concurrency,
+    limit_rate,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ use tokio::sync::oneshot;
 
 use mcp_service::testing::Pair;
 use mcp_tokio::types::{CompleteRequestParams, Root, SubscriptionFilter};
-use mcp_tokio::{Client, ClientConfig, Config, HttpClientConfig, Negotiation, connect_http};
+use mcp_tokio::{ClientConfig, Config, HttpClientConfig, Negotiation, connect_http};
 
 use crate::wire::assert_said;
 
@@ -458,6 +459,42 @@ fn city() -> Result<Registry<Handler>, UsageError> {
 fn mounted() -> Tested {
     let told = called(city()?, "weather_forecast", &json!({ "city": "Oslo" }))?;
     assert_eq!(told, "It rains in Oslo.");
+    Ok(())
+}
+
+fn tides() -> Result<Registry<Handler>, UsageError> {
+    let mut registry = Registry::new(Implementation::new("tides", "1.0.0"));
+    registry.tool("high", "Tells the time of high water", |place: Place, _| async move {
+        format!("In {} the water is high at noon.", place.city)
+    })?;
+    Ok(registry)
+}
+
+async fn with_tides(
+    registry: &mut Registry<Handler>,
+    tides: &Client,
+) -> Result<(), RemoteToolsError> {
+    let mut remote = RemoteTools::new(tides, "tides_").filter(|tool| tool.name != "set_moon");
+    remote.add_to(registry).await
+}
+
+async fn follow_tides(catalog: Catalog, tides: Client) -> Result<(), RemoteToolsError> {
+    RemoteTools::new(&tides, "tides_").follow(&catalog).await
+}
+
+#[test]
+fn tools_of_another_server() -> Tested {
+    let mut registry = weather()?;
+    let mut pair = Pair::new(tides()?);
+    let client = pair.client();
+    pair.run(with_tides(&mut registry, &client))?;
+    let mut listing = Pair::new(registry);
+    let tools = listing.run(listing.client().list_tools())?.tools;
+    assert_eq!(tools[1].name, "tides_high");
+    let catalog = Catalog::from(weather()?);
+    pair.run(follow_tides(catalog.clone(), client))?;
+    let mut listing = Pair::new(catalog);
+    assert_eq!(listing.run(listing.client().list_tools())?.tools.len(), 2);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ mod callers;
 mod filters;
 mod middleware;
 mod mounts;
+mod remote_tools;
 mod resources;
 mod routes;
 mod state;

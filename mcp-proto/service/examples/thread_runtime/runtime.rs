@@ -122,6 +122,11 @@ impl runtime::Child for Child {
         self.0.as_ref().map(process::Child::id)
     }
 
+    #[cfg(windows)]
+    fn raw_handle(&self) -> Option<std::os::windows::io::RawHandle> {
+        self.0.as_ref().map(std::os::windows::io::AsRawHandle::as_raw_handle)
+    }
+
     fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {
         let child = self.0.as_mut()?;
         let reader = Box::new(BlockingReader::new(child.stdout.take()?));

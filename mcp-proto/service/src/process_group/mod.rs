@@ -11,11 +11,12 @@
 //! |---|---|---|---|
 //! | `InputClosed` | the adapter closes the standard input | | |
 //! | `Terminated` | `grace` | SIGTERM to the group, then SIGCONT for whoever is stopped | |
-//! | `Killed` | `grace` | SIGKILL to the group | `taskkill /T`, while the server runs |
+//! | `Killed` | `grace` | SIGKILL to the group | the job object is closed, which ends whoever is in it |
 //!
 //! The last step waits for the exit of the server only. Dropping a group, or the future of its end,
-//! is the last step at once. On Windows processes that outlive the server are not found: their
-//! parent, by which they are known, is gone.
+//! is the last step at once. On Windows the group is a job object. A runtime whose children have no
+//! [handle](super::runtime::Child), and a system that refuses the job, leave `taskkill /T`: it finds
+//! descendants while the server runs, and none afterwards.
 //!
 //! "the client SHOULD initiate shutdown by: 1. First, closing the input stream to the child process
 //! (the server) 2. Waiting for the server to exit, or sending `SIGTERM` if the server does not exit
@@ -24,10 +25,12 @@
 //!
 //! [Specification: stdio, shutdown](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#shutdown)
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 mod other;
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
 use core::future::{Future, poll_fn};
 use core::pin::pin;
@@ -38,10 +41,12 @@ use std::process::ExitStatus;
 use super::Clock;
 use mcp_proto::{Duration, Instant};
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 use other::Signals;
 #[cfg(unix)]
 use unix::Signals;
+#[cfg(windows)]
+use windows::Signals;
 
 /// The process group of a server. Dropped, it is killed.
 #[derive(Debug)]
@@ -66,6 +71,14 @@ impl ProcessGroup {
     /// [`Command::to_std`](super::Command::to_std), by its id.
     pub fn of(leader: u32) -> Self {
         Self { signals: Signals::to(leader) }
+    }
+
+    /// The group of a child process, by its id and its handle, which must be open. The server and
+    /// every process that it starts from now on are in a job object. To be called at once after the
+    /// start: a process that the server has started before is not in it.
+    #[cfg(windows)]
+    pub fn with_handle(leader: u32, handle: std::os::windows::io::RawHandle) -> Self {
+        Self { signals: Signals::with_handle(leader, handle) }
     }
 
     /// Ends the group, once the standard input of the server is closed. `exit` waits for the server

@@ -152,6 +152,13 @@ pub trait Child: Send + 'static {
     /// The process id, as long as the process is not reaped.
     fn id(&self) -> Option<u32>;
 
+    /// The handle of the process, as long as the process is not reaped. Without one, processes that
+    /// outlive the server are not found.
+    #[cfg(windows)]
+    fn raw_handle(&self) -> Option<std::os::windows::io::RawHandle> {
+        None
+    }
+
     /// Takes its standard output, to read, and its standard input, to write.
     fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>>;
 

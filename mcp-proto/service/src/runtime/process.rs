@@ -144,7 +144,7 @@ impl<R: Runtime> Process<R> {
     /// Fails with what starting it failed with, and names it.
     pub fn start(runtime: &R, command: &Command) -> io::Result<Self> {
         let mut child = runtime.start(command).map_err(|error| command.not_started(&error))?;
-        let group = ProcessGroup::of(child.id().ok_or(io::ErrorKind::NotFound)?);
+        let group = group_of(&child)?;
         let stream = child.take_stream().ok_or(io::ErrorKind::BrokenPipe)?;
         let stderr = match child.take_stderr().zip(command.stderr.sink()) {
             None => None,
@@ -179,6 +179,16 @@ impl<R: Runtime> Process<R> {
         }
         Ok(status)
     }
+}
+
+/// The group of a child process that was started just now.
+fn group_of(child: &impl Child) -> io::Result<ProcessGroup> {
+    let leader = child.id().ok_or(io::ErrorKind::NotFound)?;
+    #[cfg(windows)]
+    if let Some(handle) = child.raw_handle() {
+        return Ok(ProcessGroup::with_handle(leader, handle));
+    }
+    Ok(ProcessGroup::of(leader))
 }
 
 impl<R: Runtime> core::fmt::Debug for Process<R> {
