@@ -296,7 +296,7 @@ mod tests {
             let read = Json::parse(params).unwrap();
             let (_, kept) = split(&read, |Raw(key), Raw(value)| {
                 let text = |bytes| core::str::from_utf8(bytes).unwrap();
-                seen += &alloc::format!("{}:{};", text(key), text(value));
+                seen.extend([text(key), ":", text(value), ";"]);
             });
             assert_eq!((&*seen, kept.as_str()), (members, rest), "{params}");
         }
