@@ -22,17 +22,25 @@ struct Open {
 impl Proxy {
     /// Starts one in front of a server.
     pub(super) fn start(server: SocketAddr) -> io::Result<Self> {
+        Self::start_with(server, |_| Ok(()))
+    }
+
+    /// The same, which passes on what comes after `greet`, if that does not fail.
+    pub(super) fn start_with(
+        server: SocketAddr,
+        greet: impl Fn(&mut TcpStream) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let open = Arc::new(Open::default());
         let accepting = open.clone();
         thread::spawn(move || {
-            while let Ok((client, _)) = listener.accept() {
+            while let Ok((mut client, _)) = listener.accept() {
                 if accepting.is_over.load(Ordering::SeqCst) {
                     return;
                 }
                 // A connection that fails concerns nobody else.
-                let _ = accepting.pass_on(client, server);
+                let _ = greet(&mut client).and_then(|()| accepting.pass_on(client, server));
             }
         });
         Ok(Self { address, open })

@@ -137,15 +137,15 @@ fn refused(
 }
 
 /// A server with a certificate.
-struct Certified {
+pub(super) struct Certified {
     config: Arc<ServerConfig>,
     /// Certificate of its authority, as PEM.
-    authority: String,
+    pub(super) authority: String,
 }
 
 impl Certified {
     /// The server is this host until the end of a year.
-    fn new(host: &str, until: i32) -> Result<Self, Box<dyn Error>> {
+    pub(super) fn new(host: &str, until: i32) -> Result<Self, Box<dyn Error>> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate()?;
@@ -165,14 +165,14 @@ impl Certified {
 }
 
 /// TLS terminator in front of a server, until it is dropped.
-struct Gate {
-    address: SocketAddr,
+pub(super) struct Gate {
+    pub(super) address: SocketAddr,
     authority: String,
     is_over: Arc<AtomicBool>,
 }
 
 impl Gate {
-    fn start(server: SocketAddr, certified: &Certified) -> io::Result<Self> {
+    pub(super) fn start(server: SocketAddr, certified: &Certified) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let (address, is_over) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
         let (config, ends) = (certified.config.clone(), is_over.clone());

@@ -1,6 +1,6 @@
-//! Clients over HTTP: connections by TCP, and with the feature `tls` within TLS.
+//! Clients over HTTP: connections by TCP, with the feature `tls` within TLS, and with the feature
+//! `proxy` through proxies.
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
@@ -9,6 +9,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::io;
 
 use super::client::Driver;
+use super::proxy::{Proxies, Proxy, tunnel};
 use super::race::race;
 use super::stream::{shows_wire, to_stderr};
 use super::tls::Tls;
@@ -70,24 +71,13 @@ fn open<R: Runtime>(
     client: &Client,
     config: HttpClientConfig,
 ) -> io::Result<(HttpClientService, Dialer<R>)> {
-    let trusted = config.trusted.clone();
-    let mut dialer = Dialer { runtime: runtime.clone(), trusted, tls: None };
-    if config.url.scheme() == Scheme::Https {
-        // What is wrong with the authorities is told at once.
-        dialer.tls()?;
-    }
+    let dialer = Dialer::new(runtime, &config)?;
     let service = HttpClientService::new(client, config, random);
     let mut service = service.map_err(io::Error::other)?;
     if shows_wire() {
         service.show_wire(runtime.timer().now(), to_stderr);
     }
     Ok((service, dialer))
-}
-
-/// A dialer that trusts what the platform trusts.
-#[cfg(feature = "jwt")]
-pub(super) fn dialer<R: Runtime>(runtime: &R) -> impl Connector {
-    Dialer { runtime: runtime.clone(), trusted: None, tls: None }
 }
 
 async fn run_service(
@@ -98,59 +88,101 @@ async fn run_service(
     service.drive(&mut clock, &mut dialer).await.map_err(io::Error::other)
 }
 
-/// Makes the connections of one client.
-struct Dialer<R> {
+/// Makes the connections of one client: by TCP, through its proxies, within TLS.
+pub(super) struct Dialer<R> {
     runtime: R,
+    proxies: Proxies,
     trusted: Option<Vec<u8>>,
     /// The settings of TLS, once a URL of `https` was asked for.
     tls: Option<Tls>,
 }
 
 impl<R: Runtime> Dialer<R> {
-    fn tls(&mut self) -> io::Result<Tls> {
-        if let Some(tls) = &self.tls {
-            return Ok(tls.clone());
+    /// Fails if the URL needs TLS and there is none, or if the authorities to trust cannot be read.
+    pub(super) fn new(runtime: &R, config: &HttpClientConfig) -> io::Result<Self> {
+        let (runtime, trusted) = (runtime.clone(), config.trusted.clone());
+        let mut dialer = Self { runtime, proxies: Proxies::of(config), trusted, tls: None };
+        dialer.tls_if(config.url.scheme() == Scheme::Https)?;
+        Ok(dialer)
+    }
+
+    fn tls_if(&mut self, is_secure: bool) -> io::Result<Option<Tls>> {
+        if is_secure && self.tls.is_none() {
+            self.tls = Some(Tls::new(self.trusted.as_deref())?);
         }
-        Ok(self.tls.insert(Tls::new(self.trusted.as_deref())?).clone())
+        Ok(self.tls.clone().filter(|_| is_secure))
     }
 
     /// Makes a connection to an address of the host that is admitted, and within TLS if the URL says
-    /// so.
-    fn dial(&mut self, url: &Url, admits: Admits) -> Connecting {
-        let tls = match url.scheme() {
-            Scheme::Http => None,
-            Scheme::Https => match self.tls() {
-                Ok(tls) => Some(tls),
-                Err(error) => return Box::pin(ready(Err(error))),
-            },
-        };
-        let runtime = self.runtime.clone();
-        let (host, port) = (url.host().to_owned(), url.port());
-        Box::pin(async move {
-            let socket = connect_host(&runtime, &host, port, admits).await?;
-            Ok(match tls {
-                None => Box::new(socket) as Box<dyn Socket>,
-                Some(tls) => Box::new(tls.handshake(&host, socket).await?),
-            })
-        })
+    /// so. A proxy resolves the name of the host itself.
+    fn dial(&mut self, url: &Url, admits: Admits) -> io::Result<Connecting> {
+        let proxy = self.proxies.find(url)?;
+        let tls = self.tls_if(url.scheme() == Scheme::Https)?;
+        let proxy_tls = self.tls_if(proxy.as_ref().is_some_and(Proxy::is_secure))?;
+        let (runtime, url) = (self.runtime.clone(), url.clone());
+        Ok(Box::pin(async move {
+            let Some(proxy) = proxy else {
+                let socket = connect_host(&runtime, url.host(), url.port(), admits).await?;
+                return within(tls, url.host(), socket).await;
+            };
+            let mut socket = reach(&runtime, &proxy, proxy_tls).await?;
+            tunnel(&proxy, &url, &mut socket).await?;
+            within(tls, url.host(), socket).await
+        }))
     }
 }
 
 impl<R: Runtime> Connector for Dialer<R> {
     fn connect(&mut self, url: &Url) -> Connecting {
-        self.dial(url, |_| true)
+        self.dial(url, |_| true).unwrap_or_else(fails)
     }
 
     #[cfg(feature = "auth")]
     fn connect_within(&mut self, url: &Url, reach: FetchReach) -> Connecting {
-        self.dial(
-            url,
-            match reach {
-                FetchReach::Any => |_| true,
-                FetchReach::Public => |address| HostKind::of_address(address) == HostKind::Public,
-            },
-        )
+        match reach {
+            FetchReach::Any => self.connect(url),
+            // A proxy that resolves the name is asked for no other host either.
+            FetchReach::Public if HostKind::of(url.host()) != HostKind::Public => {
+                fails(unreachable(url.host()))
+            }
+            FetchReach::Public => {
+                let admits = |address| HostKind::of_address(address) == HostKind::Public;
+                self.dial(url, admits).unwrap_or_else(fails)
+            }
+        }
     }
+}
+
+/// A connection to a proxy, wherever it is.
+async fn reach<R: Runtime>(
+    runtime: &R,
+    proxy: &Proxy,
+    tls: Option<Tls>,
+) -> io::Result<Box<dyn Socket>> {
+    let reached = async {
+        let socket = connect_host(runtime, proxy.host(), proxy.port(), |_| true).await?;
+        within(tls, proxy.host(), socket).await
+    };
+    reached.await.map_err(|error| {
+        let text = format!("the proxy {} cannot be reached: {error}", proxy.name());
+        io::Error::new(error.kind(), text)
+    })
+}
+
+fn fails(error: io::Error) -> Connecting {
+    Box::pin(ready(Err(error)))
+}
+
+/// A socket within TLS, if there are settings of it.
+async fn within<S: Socket + Unpin + 'static>(
+    tls: Option<Tls>,
+    host: &str,
+    socket: S,
+) -> io::Result<Box<dyn Socket>> {
+    Ok(match tls {
+        None => Box::new(socket),
+        Some(tls) => Box::new(tls.handshake(host, socket).await?),
+    })
 }
 
 /// Says which addresses of a host may be connected to.
@@ -170,12 +202,16 @@ async fn connect_host<R: Runtime>(
     };
     addresses.retain(|address| admits(address.ip()));
     if addresses.is_empty() {
-        let reason = format!("{host} has no address that may be connected to");
-        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+        return Err(unreachable(host));
     }
     race(runtime.timer(), addresses, |address| {
         let runtime = runtime.clone();
         async move { runtime.connect(address).await }
     })
     .await
+}
+
+fn unreachable(host: &str) -> io::Error {
+    let reason = format!("{host} has no address that may be connected to");
+    io::Error::new(io::ErrorKind::NotFound, reason)
 }

@@ -29,6 +29,7 @@ mod eyeballs;
 mod get;
 mod listener;
 mod process;
+mod proxy;
 mod race;
 mod standard;
 mod stream;
