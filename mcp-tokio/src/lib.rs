@@ -3,8 +3,7 @@
 //! [`mcp_proto`] is the protocol, and [`mcp_service`] makes futures of handlers and calls; this crate
 //! moves bytes between them and tokio's pipes and sockets. One registry serves legacy clients
 //! (2024-11-05 to 2025-11-25) and modern ones (2026-07-28), and one client talks to servers of both
-//! kinds. The guide, `docs/guide` in the repository, has handlers, resources, prompts, input, clients,
-//! and the conversation on stderr (`MCP_WIRE=1`).
+//! kinds. The guide is `docs/guide` in the repository.
 //!
 //! ```no_run
 //! use mcp_tokio::{Implementation, Registry, serve_stdio};
@@ -22,9 +21,8 @@
 //! }
 //! ```
 //!
-//! On a runtime with several threads a handler that does not end at once is spawned; on one with
-//! a single thread handlers take turns in the task that serves. Standard output belongs to the
-//! protocol: print to stderr.
+//! On a runtime with several threads a handler that does not end at once is spawned; on one with a
+//! single thread handlers take turns. Standard output belongs to the protocol: print to stderr.
 //!
 //! | to | call |
 //! |---|---|
@@ -32,13 +30,15 @@
 //! | serve over HTTP | [`serve_http`], [`serve_http_until`]; behind axum or hyper `HttpService`, feature `tower` |
 //! | serve a stream | [`serve`] |
 //! | use a server in a process of its own | [`connect_command`] |
-//! | use a server over HTTP | [`connect_http`]; `https` needs the feature `tls` |
+//! | use a server over HTTP | [`connect_http`]; feature `tls` for `https`, `proxy`, `http2` |
 //! | use a server at the end of a stream | [`connect`] |
 //! | put a server behind a bridge, for clients of any era | [`bridge`] |
 //! | drive a client in a task of your own | [`run`], [`run_command`], [`run_http`] |
 //! | try a server from a terminal | `cargo install mcp-tokio --features cli`, then `mcp --help` |
 
 mod client;
+#[cfg(feature = "http2")]
+pub mod http2;
 mod runtime;
 mod server;
 mod signals;

@@ -12,9 +12,9 @@ use super::server::{nowhere, over_http, serve_with};
 
 crate::all!(
     proxy_of_the_environment_makes_a_tunnel,
-    proxy_that_refuses_is_named_without_its_password,
+    net_n1_proxy_that_refuses_is_named_without_its_password,
     host_in_no_proxy_has_no_proxy,
-    loopback_host_has_no_proxy,
+    net_n3_loopback_host_has_no_proxy,
 );
 
 const URL: &str = "http://mcp.invalid/mcp";
@@ -36,7 +36,7 @@ fn proxy_of_the_environment_makes_a_tunnel() {
     }
 }
 
-fn proxy_that_refuses_is_named_without_its_password() {
+fn net_n1_proxy_that_refuses_is_named_without_its_password() {
     let (proxy, _heads) = proxy(nowhere(), "HTTP/1.1 407 No\r\n\r\n");
     let ran = tools(&[("HTTP_PROXY", &format!("ada:0123@{proxy}"))], URL);
     assert_ne!(ran.exit, 0);
@@ -51,7 +51,7 @@ fn host_in_no_proxy_has_no_proxy() {
     assert!(!ran.err.contains("proxy"), "{ran:?}");
 }
 
-fn loopback_host_has_no_proxy() {
+fn net_n3_loopback_host_has_no_proxy() {
     let proxy = format!("http://{}", nowhere());
     let ran = tools(&[("ALL_PROXY", &proxy)], &over_http(None));
     assert_eq!(ran.exit, 0, "{ran:?}");

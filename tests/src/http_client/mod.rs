@@ -30,7 +30,9 @@ use mcp_service::{Client, HttpClientConfig};
 use crate::compatibility;
 use crate::everything;
 use crate::http::{Check, Serve, Server};
-use proxy::Proxy;
+pub use proxy::Proxy;
+#[cfg(feature = "tls")]
+pub use tls::{Certified, Gate};
 
 /// Runs a script in a runtime, with a client that is yet to be connected by `connect_http` or what is
 /// like it.

@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Passes bytes on, in both directions, until it is dropped.
-pub(super) struct Proxy {
+#[derive(Debug)]
+pub struct Proxy {
     /// Address at which it listens.
-    pub(super) address: SocketAddr,
+    pub address: SocketAddr,
     open: Arc<Open>,
 }
 
-#[derive(Default)]
+#[derive(Default, Debug)]
 struct Open {
     streams: Mutex<Vec<TcpStream>>,
     is_over: AtomicBool,
@@ -21,7 +22,7 @@ struct Open {
 
 impl Proxy {
     /// Starts one in front of a server.
-    pub(super) fn start(server: SocketAddr) -> io::Result<Self> {
+    pub fn start(server: SocketAddr) -> io::Result<Self> {
         Self::start_with(server, |_| Ok(()))
     }
 
@@ -47,7 +48,7 @@ impl Proxy {
     }
 
     /// Cuts all connections that are open.
-    pub(super) fn cut(&self) {
+    pub fn cut(&self) {
         self.open.cut();
     }
 }

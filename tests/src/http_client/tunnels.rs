@@ -22,8 +22,12 @@ const PLAIN: &[Named] = &[
     ("calls_through_a_tunnel", ERAS, calls_through_a_tunnel),
     ("credentials_of_a_proxy_are_sent", MODERN, credentials_of_a_proxy_are_sent),
     ("listed_host_has_no_proxy", MODERN, listed_host_has_no_proxy),
-    ("refusal_of_a_proxy_is_explained", MODERN, refusal_of_a_proxy_is_explained),
-    ("answer_that_is_none_makes_no_tunnel", MODERN, answer_that_is_none_makes_no_tunnel),
+    ("net_n1_refusal_of_a_proxy_is_explained", MODERN, net_n1_refusal_of_a_proxy_is_explained),
+    (
+        "net_n4_answer_that_is_none_makes_no_tunnel",
+        MODERN,
+        net_n4_answer_that_is_none_makes_no_tunnel,
+    ),
     ("absent_proxy_is_named", MODERN, absent_proxy_is_named),
     ("socks_proxy_is_not_supported", MODERN, socks_proxy_is_not_supported),
 ];
@@ -32,7 +36,7 @@ const PLAIN: &[Named] = &[
 const WITHIN_TLS: &[Named] = &[
     ("calls_within_tls_through_a_tunnel", ERAS, calls_within_tls_through_a_tunnel),
     ("tunnel_within_tls", MODERN, tunnel_within_tls),
-    ("tunnel_changes_no_certificate", MODERN, tunnel_changes_no_certificate),
+    ("net_n5_tunnel_changes_no_certificate", MODERN, net_n5_tunnel_changes_no_certificate),
 ];
 #[cfg(not(feature = "tls"))]
 const WITHIN_TLS: &[Named] = &[];
@@ -78,7 +82,7 @@ fn listed_host_has_no_proxy(site: Site) -> Check {
     server.end()
 }
 
-fn refusal_of_a_proxy_is_explained(site: Site) -> Check {
+fn net_n1_refusal_of_a_proxy_is_explained(site: Site) -> Check {
     for (answer, advice) in [
         ("HTTP/1.1 407 No\r\nContent-Length: 3\r\n\r\nno\n", "with status 407: put a valid USER:"),
         ("HTTP/1.1 403 No\r\n\r\n", "with status 403: allow CONNECT to this host and port in the"),
@@ -92,7 +96,7 @@ fn refusal_of_a_proxy_is_explained(site: Site) -> Check {
     Ok(())
 }
 
-fn answer_that_is_none_makes_no_tunnel(site: Site) -> Check {
+fn net_n4_answer_that_is_none_makes_no_tunnel(site: Site) -> Check {
     let long = format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "a".repeat(9_000));
     for (answer, cause) in [
         ("", "it has ended the connection"),
@@ -150,7 +154,7 @@ fn tunnel_within_tls(site: Site) -> Check {
 }
 
 #[cfg(feature = "tls")]
-fn tunnel_changes_no_certificate(site: Site) -> Check {
+fn net_n5_tunnel_changes_no_certificate(site: Site) -> Check {
     let (server, certified) = (site.server()?, Certified::new("localhost", 2040)?);
     let gate = Gate::start(server.address, &certified)?;
     let tunnels = Tunnels::start(gate.address, ESTABLISHED)?;

@@ -4,12 +4,14 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
-use core::future::ready;
+use core::future::{Future, ready};
 use core::net::{IpAddr, SocketAddr};
+use core::pin::Pin;
 use std::io;
 
 use super::client::Driver;
-use super::proxy::{Proxies, Proxy, tunnel};
+use super::dialed::Dialed;
+use super::proxy::{Proxies, Proxy, proxies_of, tunnel};
 use super::race::race;
 use super::stream::{shows_wire, to_stderr};
 use super::tls::Tls;
@@ -41,8 +43,20 @@ pub async fn run_http<R: Runtime>(
     client: &Client,
     config: impl Into<HttpClientConfig>,
 ) -> io::Result<()> {
-    let (service, dialer) = open(runtime, client, config.into())?;
-    run_service(runtime.timer(), service, dialer).await
+    let config = config.into();
+    let dialer = Dialer::new(runtime, &config)?;
+    run_http_with(runtime, client, config, dialer).await
+}
+
+/// [`run_http`], by another connector.
+pub async fn run_http_with<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    config: impl Into<HttpClientConfig>,
+    connector: impl Connector,
+) -> io::Result<()> {
+    let service = open(runtime, client, config.into())?;
+    drive(runtime.timer(), service, connector).await
 }
 
 /// [`run_http`], which returns once the server is known, and goes on in a task of its own. Dropping
@@ -58,9 +72,21 @@ pub async fn connect_http<R: Runtime>(
     config: impl Into<HttpClientConfig>,
 ) -> io::Result<ServerInfo> {
     let config = config.into();
+    let dialer = Dialer::new(runtime, &config)?;
+    connect_http_with(runtime, client, config, dialer).await
+}
+
+/// [`connect_http`], by another connector.
+pub async fn connect_http_with<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    config: impl Into<HttpClientConfig>,
+    connector: impl Connector + Send + 'static,
+) -> io::Result<ServerInfo> {
+    let config = config.into();
     let url = config.url.clone();
-    let (service, dialer) = open(runtime, client, config)?;
-    let mut driver = Driver::new(run_service(runtime.timer(), service, dialer));
+    let service = open(runtime, client, config)?;
+    let mut driver = Driver::new(drive(runtime.timer(), service, connector));
     let connected = driver.connect(client).await;
     driver.detach(runtime);
     connected.map_err(|error| ConnectFailure::url(&url, error).into())
@@ -70,26 +96,25 @@ fn open<R: Runtime>(
     runtime: &R,
     client: &Client,
     config: HttpClientConfig,
-) -> io::Result<(HttpClientService, Dialer<R>)> {
-    let dialer = Dialer::new(runtime, &config)?;
+) -> io::Result<HttpClientService> {
     let service = HttpClientService::new(client, config, random);
     let mut service = service.map_err(io::Error::other)?;
     if shows_wire() {
         service.show_wire(runtime.timer().now(), to_stderr);
     }
-    Ok((service, dialer))
+    Ok(service)
 }
 
-async fn run_service(
+async fn drive(
     mut clock: impl Clock,
     mut service: HttpClientService,
-    mut dialer: Dialer<impl Runtime>,
+    mut connector: impl Connector,
 ) -> io::Result<()> {
-    service.drive(&mut clock, &mut dialer).await.map_err(io::Error::other)
+    service.drive(&mut clock, &mut connector).await.map_err(io::Error::other)
 }
 
-/// Makes the connections of one client: by TCP, through its proxies, within TLS.
-pub(super) struct Dialer<R> {
+/// The connector of [`run_http`]: by TCP, through the proxies of the settings, within TLS.
+pub struct Dialer<R> {
     runtime: R,
     proxies: Proxies,
     trusted: Option<Vec<u8>>,
@@ -97,13 +122,31 @@ pub(super) struct Dialer<R> {
     tls: Option<Tls>,
 }
 
+/// A connection that is being made.
+type Dialing = Pin<Box<dyn Future<Output = io::Result<Dialed>> + Send>>;
+
 impl<R: Runtime> Dialer<R> {
-    /// Fails if the URL needs TLS and there is none, or if the authorities to trust cannot be read.
-    pub(super) fn new(runtime: &R, config: &HttpClientConfig) -> io::Result<Self> {
+    /// A connector with the authorities and the proxies of these settings.
+    ///
+    /// Fails for an `https` URL without the feature `tls`, and if the certificates to trust cannot be
+    /// read.
+    pub fn new(runtime: &R, config: &HttpClientConfig) -> io::Result<Self> {
         let (runtime, trusted) = (runtime.clone(), config.trusted.clone());
-        let mut dialer = Self { runtime, proxies: Proxies::of(config), trusted, tls: None };
+        let mut dialer = Self { runtime, proxies: proxies_of(config), trusted, tls: None };
         dialer.tls_if(config.url.scheme() == Scheme::Https)?;
         Ok(dialer)
+    }
+
+    /// [`Connector::connect`], which within TLS offers these protocols in place of `http/1.1`.
+    ///
+    /// [RFC 7301, section 3.1](https://www.rfc-editor.org/rfc/rfc7301#section-3.1)
+    pub fn connect_offering(
+        &mut self,
+        url: &Url,
+        protocols: &[&[u8]],
+    ) -> impl Future<Output = io::Result<Dialed>> + Send + use<R> {
+        self.dial(url, |_| true, Some(protocols))
+            .unwrap_or_else(|error| Box::pin(ready(Err(error))))
     }
 
     fn tls_if(&mut self, is_secure: bool) -> io::Result<Option<Tls>> {
@@ -115,9 +158,17 @@ impl<R: Runtime> Dialer<R> {
 
     /// Makes a connection to an address of the host that is admitted, and within TLS if the URL says
     /// so. A proxy resolves the name of the host itself.
-    fn dial(&mut self, url: &Url, admits: Admits) -> io::Result<Connecting> {
+    fn dial(
+        &mut self,
+        url: &Url,
+        admits: Admits,
+        protocols: Option<&[&[u8]]>,
+    ) -> io::Result<Dialing> {
         let proxy = self.proxies.find(url)?;
-        let tls = self.tls_if(url.scheme() == Scheme::Https)?;
+        let mut tls = self.tls_if(url.scheme() == Scheme::Https)?;
+        if let Some(protocols) = protocols {
+            tls = tls.map(|tls| tls.offering(protocols));
+        }
         let proxy_tls = self.tls_if(proxy.as_ref().is_some_and(Proxy::is_secure))?;
         let (runtime, url) = (self.runtime.clone(), url.clone());
         Ok(Box::pin(async move {
@@ -134,7 +185,7 @@ impl<R: Runtime> Dialer<R> {
 
 impl<R: Runtime> Connector for Dialer<R> {
     fn connect(&mut self, url: &Url) -> Connecting {
-        self.dial(url, |_| true).unwrap_or_else(fails)
+        self.dial(url, |_| true, None).map_or_else(fails, socket_of)
     }
 
     #[cfg(feature = "auth")]
@@ -147,7 +198,7 @@ impl<R: Runtime> Connector for Dialer<R> {
             }
             FetchReach::Public => {
                 let admits = |address| HostKind::of_address(address) == HostKind::Public;
-                self.dial(url, admits).unwrap_or_else(fails)
+                self.dial(url, admits, None).map_or_else(fails, socket_of)
             }
         }
     }
@@ -161,12 +212,16 @@ async fn reach<R: Runtime>(
 ) -> io::Result<Box<dyn Socket>> {
     let reached = async {
         let socket = connect_host(runtime, proxy.host(), proxy.port(), |_| true).await?;
-        within(tls, proxy.host(), socket).await
+        Ok(within(tls, proxy.host(), socket).await?.socket)
     };
-    reached.await.map_err(|error| {
+    reached.await.map_err(|error: io::Error| {
         let text = format!("the proxy {} cannot be reached: {error}", proxy.name());
         io::Error::new(error.kind(), text)
     })
+}
+
+fn socket_of(dialing: Dialing) -> Connecting {
+    Box::pin(async { Ok(dialing.await?.socket) })
 }
 
 fn fails(error: io::Error) -> Connecting {
@@ -178,11 +233,11 @@ async fn within<S: Socket + Unpin + 'static>(
     tls: Option<Tls>,
     host: &str,
     socket: S,
-) -> io::Result<Box<dyn Socket>> {
-    Ok(match tls {
-        None => Box::new(socket),
-        Some(tls) => Box::new(tls.handshake(host, socket).await?),
-    })
+) -> io::Result<Dialed> {
+    match tls {
+        None => Ok(Dialed { socket: Box::new(socket), protocol: None }),
+        Some(tls) => tls.handshake(host, socket).await,
+    }
 }
 
 /// Says which addresses of a host may be connected to.

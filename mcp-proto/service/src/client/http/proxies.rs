@@ -18,7 +18,7 @@ use mcp_proto::http::{Scheme, Url};
 /// [`HttpClientConfig::proxies`](crate::HttpClientConfig::proxies).
 ///
 /// The default are those of the environment: `HTTPS_PROXY` for `https` URLs, `HTTP_PROXY` for `http`
-/// URLs, `ALL_PROXY` for those of both that have no proxy of their own, each also in lower case.
+/// URLs, `ALL_PROXY` in place of either. A name in lower case counts if the other is not set.
 /// `NO_PROXY` is a list, with commas, of hosts, domains with their subdomains, addresses and networks
 /// (`10.0.0.0/8`) without a proxy; `*` is all. Loopback hosts never have a proxy of the environment. A
 /// CGI program (`REQUEST_METHOD`) has none at all.
@@ -141,7 +141,7 @@ impl Proxy {
 
     /// The value of `Proxy-Authorization`.
     pub(crate) fn authorization(&self) -> Option<&[u8]> {
-        self.0.basic_auth().map(|value| value.as_bytes())
+        self.0.basic_auth().map(AsRef::as_ref)
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_hosts_have_no_proxy_of_the_environment() {
+    fn net_n3_loopback_hosts_have_no_proxy_of_the_environment() {
         let (found, given) = (environment("a", "a", ""), Proxies::all("a").unwrap());
         for host in ["localhost", "localhost.", "mcp.localhost", "127.0.0.1", "127.1.2.3", "[::1]"]
         {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn url_without_a_host_or_with_another_scheme_is_refused() {
+    fn net_n2_url_of_no_proxy_is_refused() {
         for url in ["", "ftp://a", "http://", "/a", "http://a b"] {
             let error = Proxies::all(url).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{url}");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn socks_proxy_is_not_supported() {
+    fn net_n2_socks_proxy_is_not_supported() {
         let proxies = Proxies::all("socks5h://ada:secret@a:1080").unwrap();
         let error = proxies.find(&Url::parse("http://b").unwrap()).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::Unsupported);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_not_shown() {
+    fn net_n1_credentials_are_not_shown() {
         let proxies = Proxies::all("http://ada:p@ss:wo%20rd@[::2]:81").unwrap();
         let proxy = proxies.find(&Url::parse("http://a").unwrap()).unwrap().unwrap();
         assert_eq!((proxy.host(), &*proxy.name()), ("::2", "[::2]:81"));

@@ -9,17 +9,15 @@ mod nothing;
 mod tunnel;
 
 #[cfg(not(feature = "proxy"))]
-pub(super) use nothing::{Proxies, Proxy, tunnel};
+pub(super) use nothing::{NoProxies as Proxies, NoProxy as Proxy, proxies_of, tunnel};
 #[cfg(feature = "proxy")]
 pub(super) use tunnel::tunnel;
 
 #[cfg(feature = "proxy")]
 pub(super) use crate::client::{Proxies, Proxy};
 
+/// The proxies of a client.
 #[cfg(feature = "proxy")]
-impl Proxies {
-    /// The proxies of a client.
-    pub(super) fn of(config: &crate::HttpClientConfig) -> Self {
-        config.proxies.clone().unwrap_or_else(Self::from_env)
-    }
+pub(super) fn proxies_of(config: &crate::HttpClientConfig) -> Proxies {
+    config.proxies.clone().unwrap_or_else(Proxies::from_env)
 }

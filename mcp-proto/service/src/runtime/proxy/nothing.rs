@@ -6,23 +6,23 @@ use crate::{HttpClientConfig, Socket};
 use mcp_proto::http::Url;
 
 /// The proxies of a client: there are none.
-pub(in crate::runtime) struct Proxies(());
+pub(in crate::runtime) struct NoProxies(());
 
-impl Proxies {
-    pub(in crate::runtime) fn of(_config: &HttpClientConfig) -> Self {
-        Self(())
-    }
+pub(in crate::runtime) fn proxies_of(_config: &HttpClientConfig) -> NoProxies {
+    NoProxies(())
+}
 
+impl NoProxies {
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the feature needs both")]
-    pub(in crate::runtime) fn find(&self, _url: &Url) -> io::Result<Option<Proxy>> {
+    pub(in crate::runtime) fn find(&self, _url: &Url) -> io::Result<Option<NoProxy>> {
         Ok(None)
     }
 }
 
 /// A proxy: there is none.
-pub(in crate::runtime) enum Proxy {}
+pub(in crate::runtime) enum NoProxy {}
 
-impl Proxy {
+impl NoProxy {
     pub(in crate::runtime) fn host(&self) -> &str {
         match *self {}
     }
@@ -42,7 +42,7 @@ impl Proxy {
 
 #[expect(clippy::unused_async, reason = "it waits with the feature")]
 pub(in crate::runtime) async fn tunnel(
-    proxy: &Proxy,
+    proxy: &NoProxy,
     _url: &Url,
     _socket: &mut impl Socket,
 ) -> io::Result<()> {

@@ -42,8 +42,7 @@ pub(in crate::runtime) async fn tunnel(
     }
 }
 
-/// The host and port of a URL: "a client MUST send the port number even if the CONNECT request is
-/// based on a URI reference that contains an authority component with an elided port".
+/// The host and port of a URL. The client "MUST send the port number", that of the scheme too.
 fn target(url: &Url) -> String {
     let (host, port) = (url.host(), url.port());
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
@@ -91,16 +90,14 @@ fn failed(proxy: &Proxy, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("the proxy {} makes no tunnel: {error}", proxy.name()))
 }
 
-/// What to change after a status that refuses a tunnel.
+/// Advice about a status that refuses a tunnel.
 fn advice(status: u16) -> &'static str {
     match status {
         407 => "put a valid USER:PASSWORD@ before the host in its URL",
         403 | 405 => {
             "allow CONNECT to this host and port in the proxy, or name the host in NO_PROXY"
         }
-        502 | 503 | 504 => {
-            "it cannot reach this host; if the client can, name the host in NO_PROXY"
-        }
+        502..=504 => "it cannot reach this host; if the client can, name the host in NO_PROXY",
         _ => "check that it is a proxy for HTTP",
     }
 }
