@@ -13,7 +13,7 @@ use mcp_service::runtime::Dialer;
 use mcp_service::{Connecting, Connector, HttpClientConfig};
 use tokio::sync::Mutex;
 
-use super::shared::Shared;
+use super::shared::SharedConnection;
 use crate::runtime::Tokio;
 
 /// Protocols by their names in ALPN, the preferred one first.
@@ -27,11 +27,11 @@ pub(super) struct Http2Connector {
     server: Arc<Mutex<ServerProtocol>>,
 }
 
-/// What is known of the server.
+/// The protocol of the server, as far as it is known.
 enum ServerProtocol {
     Unknown,
     Http1,
-    Http2(Arc<Shared>),
+    Http2(Arc<SharedConnection>),
 }
 
 impl Http2Connector {
@@ -66,7 +66,7 @@ impl Connector for Http2Connector {
                 *server = ServerProtocol::Http1;
                 return Ok(dialed.socket);
             }
-            let shared = Shared::start(dialed.socket).await?;
+            let shared = SharedConnection::start(dialed.socket).await?;
             *server = ServerProtocol::Http2(shared.clone());
             Ok(shared.pipe())
         })

@@ -38,10 +38,10 @@ const PING: Duration = Duration::from_secs(20);
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Error of a request that has no response.
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type ForwardError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A connection. It ends when nothing refers to it, or when the server ends it.
-pub(super) struct Shared {
+pub(super) struct SharedConnection {
     sender: SendRequest<Incoming>,
     /// Questions whether the connection goes on.
     checks: mpsc::UnboundedSender<oneshot::Sender<()>>,
@@ -49,7 +49,7 @@ pub(super) struct Shared {
     used: Mutex<Instant>,
 }
 
-impl Shared {
+impl SharedConnection {
     pub(super) async fn start(socket: Box<dyn Socket>) -> io::Result<Arc<Self>> {
         let mut builder = Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
@@ -113,7 +113,7 @@ async fn drive<C: Future>(connection: C, mut checks: mpsc::UnboundedReceiver<one
 async fn forward(
     mut request: Request<Incoming>,
     mut sender: SendRequest<Incoming>,
-) -> Result<Response<Incoming>, Failure> {
+) -> Result<Response<Incoming>, ForwardError> {
     let host = request.headers_mut().remove(HOST).ok_or("a request has no host")?;
     let mut uri = std::mem::take(request.uri_mut()).into_parts();
     uri.scheme = Some(Scheme::HTTPS);
