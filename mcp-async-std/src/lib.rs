@@ -36,7 +36,7 @@
 //! | serve over HTTP | [`serve_http`], on another executor [`serve_http_on`] |
 //! | serve a stream | [`serve`] |
 //! | use a server in a child process | [`connect_command`] |
-//! | use a server over HTTP | [`connect_http`]; `https` needs the feature `tls` |
+//! | use a server over HTTP | [`connect_http`]; feature `tls` for `https`, and `proxy` |
 //! | use a server at the end of a stream | [`connect`] |
 //! | put a server behind a bridge, for clients of any era | [`bridge`] |
 //! | drive a client in your own task | [`run`], [`run_command`], [`run_http`] |

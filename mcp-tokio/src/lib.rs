@@ -32,13 +32,15 @@
 //! | serve over HTTP | [`serve_http`], [`serve_http_until`]; behind axum or hyper `HttpService`, feature `tower` |
 //! | serve a stream | [`serve`] |
 //! | use a server in a child process | [`connect_command`] |
-//! | use a server over HTTP | [`connect_http`]; `https` needs the feature `tls` |
+//! | use a server over HTTP | [`connect_http`]; feature `tls` for `https`, `proxy`, `http2` |
 //! | use a server at the end of a stream | [`connect`] |
 //! | put a server behind a bridge, for clients of any era | [`bridge`] |
 //! | drive a client in your own task | [`run`], [`run_command`], [`run_http`] |
 //! | try a server from a terminal | `cargo install mcp-tokio --features cli`, then `mcp --help` |
 
 mod client;
+#[cfg(feature = "http2")]
+pub mod http2;
 mod runtime;
 mod server;
 mod signals;

@@ -22,15 +22,16 @@ struct Series {
 }
 
 /// The bugs of other implementations (`t012_…`), and what fails in connections that live on
-/// (`second_hour_05_…`), both for authorization (`auth_a05_…`, `auth_s05_…`), for tasks (`task_t05_…`)
-/// and for HTTP+SSE (`sse_e5_…`).
-const SERIES: [Series; 6] = [
+/// (`second_hour_05_…`), both for authorization (`auth_a05_…`, `auth_s05_…`), for tasks (`task_t05_…`),
+/// for HTTP+SSE (`sse_e5_…`), and for ways to a server (`net_n5_…`).
+const SERIES: [Series; 7] = [
     Series { letter: 'T', words: &[], mark: "t", digits: 3, count: 126 },
     Series { letter: 'H', words: &["second", "hour"], mark: "", digits: 2, count: 28 },
     Series { letter: 'A', words: &["auth"], mark: "a", digits: 2, count: 50 },
     Series { letter: 'S', words: &["auth"], mark: "s", digits: 2, count: 20 },
     Series { letter: 'K', words: &["task"], mark: "t", digits: 2, count: 17 },
     Series { letter: 'E', words: &["sse"], mark: "e", digits: 1, count: 8 },
+    Series { letter: 'N', words: &["net"], mark: "n", digits: 1, count: 6 },
 ];
 
 /// A letter and a number.

@@ -26,6 +26,8 @@ pub use mcp_proto::{
 
 pub use crate::runtime::BridgeTarget;
 
+#[cfg(feature = "proxy")]
+pub use crate::Proxies;
 #[cfg(feature = "schemars")]
 pub use crate::Structured;
 #[cfg(feature = "auth")]

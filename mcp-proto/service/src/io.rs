@@ -118,6 +118,12 @@ impl<W: Writer + ?Sized> Writer for Box<W> {
     }
 }
 
+impl<S: Socket + ?Sized> Socket for Box<S> {
+    fn is_quiet(&self) -> bool {
+        (**self).is_quiet()
+    }
+}
+
 impl<C: Clock + ?Sized> Clock for &mut C {
     fn now(&self) -> Instant {
         (**self).now()

@@ -87,6 +87,7 @@
 //! |---|---|
 //! | `auth` | sign-in of clients over HTTP; see [`auth`] |
 //! | `jwt` | `JwtVerifier`: verification of tokens that are JWTs, with the crate `jsonwebtoken` |
+//! | `proxy` | proxies of clients over HTTP: those of the environment, or `Proxies` |
 //! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
 //! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
 //! | `skills` | `Registry::skill`, `Client::read_skill`; see `mcp_proto::ext::skills` |
@@ -162,6 +163,8 @@ mod wire;
 
 pub use bridge::{Bridge, BridgeConfig, Sharing};
 pub use catalog::Catalog;
+#[cfg(feature = "proxy")]
+pub use client::Proxies;
 pub use client::{
     Call, Client, ClientService, CloseCause, Closed, ConnectFailure, Connecting, Connector,
     HttpClientConfig, HttpClientService, IntoAnswer, RemoteTask, ResponseCache, Started,

@@ -19,6 +19,7 @@ mod login;
 mod more;
 mod pantry;
 mod probe;
+mod proxied;
 mod record;
 mod replay;
 mod run;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     #[cfg(not(feature = "jwt"))]
     let issuer: &[Test] = &[];
     let lists = [issuer, bridge::ALL, probe::ALL, lists::ALL, more::ALL, tasks::ALL].concat();
+    let lists = [&lists, proxied::ALL].concat();
     let all =
         [&lists, call::ALL, record::ALL, login::ALL, replay::ALL, wrong::ALL, hosts::ALL, &unix]
             .concat();

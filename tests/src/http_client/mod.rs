@@ -10,6 +10,8 @@ mod proxy;
 mod refusals;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(feature = "proxy")]
+mod tunnels;
 mod without_tls;
 
 use std::error::Error;
@@ -28,7 +30,9 @@ use mcp_service::{Client, HttpClientConfig};
 use crate::compatibility;
 use crate::everything;
 use crate::http::{Check, Serve, Server};
-use proxy::Proxy;
+pub use proxy::Proxy;
+#[cfg(feature = "tls")]
+pub use tls::{Certified, Gate};
 
 /// Runs a script in a runtime, with a client that is yet to be connected by `connect_http` or what is
 /// like it.
@@ -66,6 +70,11 @@ const WITH_TLS: &[Named] = tls::CHECKS;
 #[cfg(not(feature = "tls"))]
 const WITH_TLS: &[Named] = without_tls::UNTESTED;
 
+#[cfg(feature = "proxy")]
+const PROXIED: &[&[Named]] = tunnels::CHECKS;
+#[cfg(not(feature = "proxy"))]
+const PROXIED: &[&[Named]] = &[];
+
 type Named = (&'static str, &'static [Mode], fn(Site) -> Check);
 
 /// Server and client of a check.
@@ -81,6 +90,7 @@ pub fn trials(name: &str, serve: Serve, meet: Meet, has_tls: bool) -> Vec<Trial>
     let mut trials = Vec::new();
     let tls = if has_tls { WITH_TLS } else { without_tls::CHECKS };
     let checks = calls::CHECKS.iter().chain(ends::CHECKS).chain(refusals::CHECKS).chain(tls);
+    let checks = checks.chain(PROXIED.iter().copied().flatten());
     for (check, modes, run) in checks {
         for mode in *modes {
             let site = Site { serve, meet, mode: *mode };

@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Passes bytes on, in both directions, until it is dropped.
-pub(super) struct Proxy {
+#[derive(Debug)]
+pub struct Proxy {
     /// Address at which it listens.
-    pub(super) address: SocketAddr,
+    pub address: SocketAddr,
     open: Arc<Open>,
 }
 
-#[derive(Default)]
+#[derive(Default, Debug)]
 struct Open {
     streams: Mutex<Vec<TcpStream>>,
     is_over: AtomicBool,
@@ -21,25 +22,33 @@ struct Open {
 
 impl Proxy {
     /// Starts one in front of a server.
-    pub(super) fn start(server: SocketAddr) -> io::Result<Self> {
+    pub fn start(server: SocketAddr) -> io::Result<Self> {
+        Self::start_with(server, |_| Ok(()))
+    }
+
+    /// The same, which passes on what comes after `greet`, if that does not fail.
+    pub(super) fn start_with(
+        server: SocketAddr,
+        greet: impl Fn(&mut TcpStream) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let open = Arc::new(Open::default());
         let accepting = open.clone();
         thread::spawn(move || {
-            while let Ok((client, _)) = listener.accept() {
+            while let Ok((mut client, _)) = listener.accept() {
                 if accepting.is_over.load(Ordering::SeqCst) {
                     return;
                 }
                 // A connection that fails concerns nobody else.
-                let _ = accepting.pass_on(client, server);
+                let _ = greet(&mut client).and_then(|()| accepting.pass_on(client, server));
             }
         });
         Ok(Self { address, open })
     }
 
     /// Cuts all connections that are open.
-    pub(super) fn cut(&self) {
+    pub fn cut(&self) {
         self.open.cut();
     }
 }

@@ -137,15 +137,16 @@ fn refused(
 }
 
 /// A server with a certificate.
-struct Certified {
+#[derive(Debug)]
+pub struct Certified {
     config: Arc<ServerConfig>,
     /// Certificate of its authority, as PEM.
-    authority: String,
+    pub authority: String,
 }
 
 impl Certified {
     /// The server is this host until the end of a year.
-    fn new(host: &str, until: i32) -> Result<Self, Box<dyn Error>> {
+    pub fn new(host: &str, until: i32) -> Result<Self, Box<dyn Error>> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate()?;
@@ -162,17 +163,29 @@ impl Certified {
         let config = config.with_single_cert(vec![certificate.der().clone()], key)?;
         Ok(Self { config: Arc::new(config), authority: authority.pem() })
     }
+
+    /// The server speaks these protocols, the preferred one first.
+    #[must_use]
+    pub fn speaking(mut self, protocols: &[&str]) -> Self {
+        let protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec());
+        Arc::make_mut(&mut self.config).alpn_protocols = protocols.collect();
+        self
+    }
 }
 
 /// TLS terminator in front of a server, until it is dropped.
-struct Gate {
-    address: SocketAddr,
-    authority: String,
+#[derive(Debug)]
+pub struct Gate {
+    /// Address at which it listens.
+    pub address: SocketAddr,
+    /// Certificate of the authority of the server, as PEM.
+    pub authority: String,
     is_over: Arc<AtomicBool>,
 }
 
 impl Gate {
-    fn start(server: SocketAddr, certified: &Certified) -> io::Result<Self> {
+    /// Starts one in front of a server.
+    pub fn start(server: SocketAddr, certified: &Certified) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let (address, is_over) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
         let (config, ends) = (certified.config.clone(), is_over.clone());

@@ -19,6 +19,8 @@ mod follow_tasks;
 mod framing;
 mod gateways;
 mod machine;
+#[cfg(all(feature = "http2", feature = "proxy"))]
+mod network;
 mod pages;
 mod protect;
 mod rmcp;

@@ -48,6 +48,10 @@ use closed::Ending;
 pub use closed::{CloseCause, Closed};
 pub use connect_failure::ConnectFailure;
 pub use handle::Client;
+#[cfg(feature = "proxy")]
+pub use http::Proxies;
+#[cfg(feature = "proxy")]
+pub(crate) use http::Proxy;
 pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService};
 pub use remote_task::{RemoteTask, Started};
 pub use response_cache::ResponseCache;

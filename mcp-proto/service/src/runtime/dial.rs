@@ -1,14 +1,17 @@
-//! Clients over HTTP: connections by TCP, and with the feature `tls` within TLS.
+//! Clients over HTTP: connections by TCP, with the feature `tls` within TLS, and with the feature
+//! `proxy` through proxies.
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
-use core::future::ready;
+use core::future::{Future, ready};
 use core::net::{IpAddr, SocketAddr};
+use core::pin::Pin;
 use std::io;
 
 use super::client::Driver;
+use super::dialed::Dialed;
+use super::proxy::{Proxies, Proxy, proxies_of, tunnel};
 use super::race::race;
 use super::stream::{shows_wire, to_stderr};
 use super::tls::Tls;
@@ -40,8 +43,20 @@ pub async fn run_http<R: Runtime>(
     client: &Client,
     config: impl Into<HttpClientConfig>,
 ) -> io::Result<()> {
-    let (service, dialer) = open(runtime, client, config.into())?;
-    run_service(runtime.timer(), service, dialer).await
+    let config = config.into();
+    let dialer = Dialer::new(runtime, &config)?;
+    run_http_with(runtime, client, config, dialer).await
+}
+
+/// [`run_http`], by another connector.
+pub async fn run_http_with<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    config: impl Into<HttpClientConfig>,
+    connector: impl Connector,
+) -> io::Result<()> {
+    let service = open(runtime, client, config.into())?;
+    drive(runtime.timer(), service, connector).await
 }
 
 /// [`run_http`], which returns once the server is known, and goes on in a task of its own. Dropping
@@ -57,9 +72,21 @@ pub async fn connect_http<R: Runtime>(
     config: impl Into<HttpClientConfig>,
 ) -> io::Result<ServerInfo> {
     let config = config.into();
+    let dialer = Dialer::new(runtime, &config)?;
+    connect_http_with(runtime, client, config, dialer).await
+}
+
+/// [`connect_http`], by another connector.
+pub async fn connect_http_with<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    config: impl Into<HttpClientConfig>,
+    connector: impl Connector + Send + 'static,
+) -> io::Result<ServerInfo> {
+    let config = config.into();
     let url = config.url.clone();
-    let (service, dialer) = open(runtime, client, config)?;
-    let mut driver = Driver::new(run_service(runtime.timer(), service, dialer));
+    let service = open(runtime, client, config)?;
+    let mut driver = Driver::new(drive(runtime.timer(), service, connector));
     let connected = driver.connect(client).await;
     driver.detach(runtime);
     connected.map_err(|error| ConnectFailure::url(&url, error).into())
@@ -69,87 +96,147 @@ fn open<R: Runtime>(
     runtime: &R,
     client: &Client,
     config: HttpClientConfig,
-) -> io::Result<(HttpClientService, Dialer<R>)> {
-    let trusted = config.trusted.clone();
-    let mut dialer = Dialer { runtime: runtime.clone(), trusted, tls: None };
-    if config.url.scheme() == Scheme::Https {
-        // What is wrong with the authorities is told at once.
-        dialer.tls()?;
-    }
+) -> io::Result<HttpClientService> {
     let service = HttpClientService::new(client, config, random);
     let mut service = service.map_err(io::Error::other)?;
     if shows_wire() {
         service.show_wire(runtime.timer().now(), to_stderr);
     }
-    Ok((service, dialer))
+    Ok(service)
 }
 
-/// A dialer that trusts what the platform trusts.
-#[cfg(feature = "jwt")]
-pub(super) fn dialer<R: Runtime>(runtime: &R) -> impl Connector {
-    Dialer { runtime: runtime.clone(), trusted: None, tls: None }
-}
-
-async fn run_service(
+async fn drive(
     mut clock: impl Clock,
     mut service: HttpClientService,
-    mut dialer: Dialer<impl Runtime>,
+    mut connector: impl Connector,
 ) -> io::Result<()> {
-    service.drive(&mut clock, &mut dialer).await.map_err(io::Error::other)
+    service.drive(&mut clock, &mut connector).await.map_err(io::Error::other)
 }
 
-/// Makes the connections of one client.
-struct Dialer<R> {
+/// The connector of [`run_http`]: by TCP, through the proxies of the settings, within TLS.
+pub struct Dialer<R> {
     runtime: R,
+    proxies: Proxies,
     trusted: Option<Vec<u8>>,
     /// The settings of TLS, once a URL of `https` was asked for.
     tls: Option<Tls>,
 }
 
+/// A connection that is being made.
+type Dialing = Pin<Box<dyn Future<Output = io::Result<Dialed>> + Send>>;
+
 impl<R: Runtime> Dialer<R> {
-    fn tls(&mut self) -> io::Result<Tls> {
-        if let Some(tls) = &self.tls {
-            return Ok(tls.clone());
+    /// A connector with the authorities and the proxies of these settings.
+    ///
+    /// Fails for an `https` URL without the feature `tls`, and if the certificates to trust cannot be
+    /// read.
+    pub fn new(runtime: &R, config: &HttpClientConfig) -> io::Result<Self> {
+        let (runtime, trusted) = (runtime.clone(), config.trusted.clone());
+        let mut dialer = Self { runtime, proxies: proxies_of(config), trusted, tls: None };
+        dialer.tls_if(config.url.scheme() == Scheme::Https)?;
+        Ok(dialer)
+    }
+
+    /// [`Connector::connect`], which within TLS offers these protocols in place of `http/1.1`.
+    ///
+    /// [RFC 7301, section 3.1](https://www.rfc-editor.org/rfc/rfc7301#section-3.1)
+    pub fn connect_offering(
+        &mut self,
+        url: &Url,
+        protocols: &[&[u8]],
+    ) -> impl Future<Output = io::Result<Dialed>> + Send + use<R> {
+        self.dial(url, |_| true, Some(protocols))
+            .unwrap_or_else(|error| Box::pin(ready(Err(error))))
+    }
+
+    fn tls_if(&mut self, is_secure: bool) -> io::Result<Option<Tls>> {
+        if is_secure && self.tls.is_none() {
+            self.tls = Some(Tls::new(self.trusted.as_deref())?);
         }
-        Ok(self.tls.insert(Tls::new(self.trusted.as_deref())?).clone())
+        Ok(self.tls.clone().filter(|_| is_secure))
     }
 
     /// Makes a connection to an address of the host that is admitted, and within TLS if the URL says
-    /// so.
-    fn dial(&mut self, url: &Url, admits: Admits) -> Connecting {
-        let tls = match url.scheme() {
-            Scheme::Http => None,
-            Scheme::Https => match self.tls() {
-                Ok(tls) => Some(tls),
-                Err(error) => return Box::pin(ready(Err(error))),
-            },
-        };
-        let runtime = self.runtime.clone();
-        let (host, port) = (url.host().to_owned(), url.port());
-        Box::pin(async move {
-            let socket = connect_host(&runtime, &host, port, admits).await?;
-            Ok(match tls {
-                None => Box::new(socket) as Box<dyn Socket>,
-                Some(tls) => Box::new(tls.handshake(&host, socket).await?),
-            })
-        })
+    /// so. A proxy resolves the name of the host itself.
+    fn dial(
+        &mut self,
+        url: &Url,
+        admits: Admits,
+        protocols: Option<&[&[u8]]>,
+    ) -> io::Result<Dialing> {
+        let proxy = self.proxies.find(url)?;
+        let mut tls = self.tls_if(url.scheme() == Scheme::Https)?;
+        if let Some(protocols) = protocols {
+            tls = tls.map(|tls| tls.offering(protocols));
+        }
+        let proxy_tls = self.tls_if(proxy.as_ref().is_some_and(Proxy::is_secure))?;
+        let (runtime, url) = (self.runtime.clone(), url.clone());
+        Ok(Box::pin(async move {
+            let Some(proxy) = proxy else {
+                let socket = connect_host(&runtime, url.host(), url.port(), admits).await?;
+                return within(tls, url.host(), socket).await;
+            };
+            let mut socket = reach(&runtime, &proxy, proxy_tls).await?;
+            tunnel(&proxy, &url, &mut socket).await?;
+            within(tls, url.host(), socket).await
+        }))
     }
 }
 
 impl<R: Runtime> Connector for Dialer<R> {
     fn connect(&mut self, url: &Url) -> Connecting {
-        self.dial(url, |_| true)
+        self.dial(url, |_| true, None).map_or_else(fails, socket_of)
     }
 
     #[cfg(feature = "auth")]
     fn connect_within(&mut self, url: &Url, reach: FetchReach) -> Connecting {
-        self.dial(
-            url,
-            match reach {
-                FetchReach::Any => |_| true,
-                FetchReach::Public => |address| HostKind::of_address(address) == HostKind::Public,
-            },
-        )
+        match reach {
+            FetchReach::Any => self.connect(url),
+            // A proxy that resolves the name is asked for no other host either.
+            FetchReach::Public if HostKind::of(url.host()) != HostKind::Public => {
+                fails(unreachable(url.host()))
+            }
+            FetchReach::Public => {
+                let admits = |address| HostKind::of_address(address) == HostKind::Public;
+                self.dial(url, admits, None).map_or_else(fails, socket_of)
+            }
+        }
+    }
+}
+
+/// A connection to a proxy, wherever it is.
+async fn reach<R: Runtime>(
+    runtime: &R,
+    proxy: &Proxy,
+    tls: Option<Tls>,
+) -> io::Result<Box<dyn Socket>> {
+    let reached = async {
+        let socket = connect_host(runtime, proxy.host(), proxy.port(), |_| true).await?;
+        Ok(within(tls, proxy.host(), socket).await?.socket)
+    };
+    reached.await.map_err(|error: io::Error| {
+        let text = format!("the proxy {} cannot be reached: {error}", proxy.name());
+        io::Error::new(error.kind(), text)
+    })
+}
+
+fn socket_of(dialing: Dialing) -> Connecting {
+    Box::pin(async { Ok(dialing.await?.socket) })
+}
+
+fn fails(error: io::Error) -> Connecting {
+    Box::pin(ready(Err(error)))
+}
+
+/// A socket within TLS, if there are settings of it.
+async fn within<S: Socket + Unpin + 'static>(
+    tls: Option<Tls>,
+    host: &str,
+    socket: S,
+) -> io::Result<Dialed> {
+    match tls {
+        None => Ok(Dialed { socket: Box::new(socket), protocol: None }),
+        Some(tls) => tls.handshake(host, socket).await,
     }
 }
 
@@ -170,12 +257,16 @@ async fn connect_host<R: Runtime>(
     };
     addresses.retain(|address| admits(address.ip()));
     if addresses.is_empty() {
-        let reason = format!("{host} has no address that may be connected to");
-        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+        return Err(unreachable(host));
     }
     race(runtime.timer(), addresses, |address| {
         let runtime = runtime.clone();
         async move { runtime.connect(address).await }
     })
     .await
+}
+
+fn unreachable(host: &str) -> io::Error {
+    let reason = format!("{host} has no address that may be connected to");
+    io::Error::new(io::ErrorKind::NotFound, reason)
 }

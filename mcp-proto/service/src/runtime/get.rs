@@ -7,8 +7,9 @@ use core::task::{Context, Poll, ready};
 use std::io;
 
 use super::Runtime;
-use super::dial::dialer;
-use crate::{Connector, KeySource, Socket};
+use super::dial::Dialer;
+use super::stream::write_all;
+use crate::{Connector, HttpClientConfig, KeySource, Socket};
 use mcp_proto::Limits;
 use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader};
 use mcp_proto::http::{Scheme, Url};
@@ -40,20 +41,11 @@ pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
     let mut reader = ResponseReader::new(&Limits::default());
     reader.expect("GET").map_err(|error| io::Error::other(format!("{error}")))?;
 
-    let mut socket = dialer(runtime).connect(url).await?;
-    let mut written = 0;
+    let mut dialer = Dialer::new(runtime, &HttpClientConfig::new(url.clone()))?;
+    let mut socket = dialer.connect(url).await?;
+    write_all(&mut socket, &text).await?;
     let mut document = Document { reader, body: Vec::new() };
-    poll_fn(|context| {
-        while let Some(rest) = text.get(written..).filter(|rest| !rest.is_empty()) {
-            match ready!(socket.poll_write(context, rest))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                count => written += count,
-            }
-        }
-        ready!(socket.poll_flush(context))?;
-        document.poll(&mut *socket, context)
-    })
-    .await?;
+    poll_fn(|context| document.poll(&mut *socket, context)).await?;
     Ok(document.body)
 }
 

@@ -23,12 +23,14 @@ mod blocking;
 mod bridge;
 mod client;
 mod dial;
+mod dialed;
 mod event_count;
 mod eyeballs;
 #[cfg(feature = "jwt")]
 mod get;
 mod listener;
 mod process;
+mod proxy;
 mod race;
 mod standard;
 mod stream;
@@ -55,7 +57,8 @@ use crate::{BoxReader, BoxWriter, Clock, Command, Duplex, Socket};
 pub use blocking::{BlockingReader, BlockingWriter, unblock};
 pub use bridge::{BridgeTarget, ByteStream, OpenStream, bridge};
 pub use client::{connect, run};
-pub use dial::{connect_http, run_http};
+pub use dial::{Dialer, connect_http, connect_http_with, run_http, run_http_with};
+pub use dialed::Dialed;
 #[cfg(feature = "jwt")]
 pub use get::{get, jwks};
 pub use listener::{http_server, serve_http};

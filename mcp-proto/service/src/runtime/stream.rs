@@ -51,6 +51,21 @@ pub(super) fn host_tasks<R: Runtime>(runtime: &R, catalog: &Catalog) {
     catalog.tasks().host(host);
 }
 
+/// Writes all of `data`, and passes it on.
+#[cfg(any(feature = "jwt", feature = "proxy"))]
+pub(super) async fn write_all(writer: &mut impl Writer, mut data: &[u8]) -> io::Result<()> {
+    poll_fn(|context| {
+        while !data.is_empty() {
+            match ready!(writer.poll_write(context, data))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => data = data.get(count..).unwrap_or_default(),
+            }
+        }
+        writer.poll_flush(context)
+    })
+    .await
+}
+
 /// Drives a service on a stream until the conversation has ended; stops the service when `stop`
 /// completes.
 pub(super) async fn drive_until(

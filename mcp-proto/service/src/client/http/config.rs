@@ -4,6 +4,8 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
+#[cfg(feature = "proxy")]
+use super::proxies::Proxies;
 #[cfg(feature = "auth")]
 use crate::auth::SignIn;
 use mcp_proto::Duration;
@@ -43,6 +45,9 @@ pub struct HttpClientConfig {
     fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     #[cfg(feature = "auth")]
     pub(super) sign_in: Option<SignIn>,
+    /// `None` for those of the environment.
+    #[cfg(feature = "proxy")]
+    pub(crate) proxies: Option<Proxies>,
 }
 
 impl HttpClientConfig {
@@ -57,6 +62,8 @@ impl HttpClientConfig {
             fields: Vec::new(),
             #[cfg(feature = "auth")]
             sign_in: None,
+            #[cfg(feature = "proxy")]
+            proxies: None,
         }
     }
 
@@ -86,6 +93,13 @@ impl HttpClientConfig {
     /// Trusts the authorities with these certificates, as PEM, and not those of the platform.
     pub fn trust(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.trusted = Some(pem.into());
+        self
+    }
+
+    /// Connects through these proxies; default those of the environment, see [`Proxies`].
+    #[cfg(feature = "proxy")]
+    pub fn proxies(mut self, proxies: Proxies) -> Self {
+        self.proxies = Some(proxies);
         self
     }
 

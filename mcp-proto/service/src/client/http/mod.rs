@@ -11,6 +11,8 @@ mod config;
 mod connection;
 mod exchanges;
 mod idle;
+#[cfg(feature = "proxy")]
+mod proxies;
 mod ready_queue;
 mod socket;
 
@@ -41,6 +43,10 @@ use authorizing::Authorizing;
 pub use config::HttpClientConfig;
 use connection::ResponseEvent;
 use exchanges::Exchanges;
+#[cfg(feature = "proxy")]
+pub use proxies::Proxies;
+#[cfg(feature = "proxy")]
+pub(crate) use proxies::Proxy;
 pub use socket::{Connecting, Connector};
 
 /// A client over HTTP, driven by [`drive`](Self::drive). An adapter supplies a [`Connector`] and a

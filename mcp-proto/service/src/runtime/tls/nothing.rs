@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::Socket;
+use crate::runtime::dialed::Dialed;
 
 /// The TLS settings of a client, which cannot be created.
 #[derive(Clone)]
@@ -14,12 +15,16 @@ impl Tls {
         Err(unsupported())
     }
 
+    pub(in crate::runtime) fn offering(&self, _protocols: &[&[u8]]) -> Self {
+        self.clone()
+    }
+
     #[expect(clippy::unused_async, reason = "it is async with the feature")]
-    pub(in crate::runtime) async fn handshake<S: Socket>(
+    pub(in crate::runtime) async fn handshake(
         &self,
         _host: &str,
-        _socket: S,
-    ) -> io::Result<S> {
+        _socket: impl Socket,
+    ) -> io::Result<Dialed> {
         Err(unsupported())
     }
 }

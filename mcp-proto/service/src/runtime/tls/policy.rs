@@ -1,6 +1,7 @@
 //! TLS settings: certificate authorities, versions, protocols, and the texts of errors.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -11,7 +12,6 @@ use std::io;
 
 use bytes::Bytes;
 use futures_rustls::TlsConnector;
-use futures_rustls::client::TlsStream;
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::pki_types::pem::PemObject;
 use futures_rustls::rustls::pki_types::{CertificateDer, ServerName};
@@ -19,10 +19,11 @@ use futures_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore
 
 use super::socket::Transport;
 use crate::Socket;
+use crate::runtime::dialed::Dialed;
 
 /// The TLS settings of a client, for all its connections.
 #[derive(Clone)]
-pub(in crate::runtime) struct Tls(TlsConnector);
+pub(in crate::runtime) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
     /// Trusts the certificate authorities in this PEM text, or those of the platform.
@@ -35,20 +36,30 @@ impl Tls {
         let config = config.with_safe_default_protocol_versions().map_err(io::Error::other)?;
         let mut config = config.with_root_certificates(authorities).with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self(Arc::new(config).into()))
+        Ok(Self(Arc::new(config)))
+    }
+
+    /// The same settings, which offer these protocols (ALPN).
+    pub(in crate::runtime) fn offering(&self, protocols: &[&[u8]]) -> Self {
+        let mut config = ClientConfig::clone(&self.0);
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        Self(Arc::new(config))
     }
 
     /// Connects to a host over TLS.
     ///
     /// Fails if the server is not trusted, or with the error of the socket.
-    pub(in crate::runtime) async fn handshake<S: Socket + Unpin>(
+    pub(in crate::runtime) async fn handshake<S: Socket + Unpin + 'static>(
         &self,
         host: &str,
         socket: S,
-    ) -> io::Result<TlsStream<Transport<S>>> {
+    ) -> io::Result<Dialed> {
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
         let transport = Transport { socket, unread: Bytes::new() };
-        self.0.connect(name, transport).await.map_err(|error| explain(error, host))
+        let connecting = TlsConnector::from(self.0.clone()).connect(name, transport);
+        let stream = connecting.await.map_err(|error| explain(error, host))?;
+        let protocol = stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
+        Ok(Dialed { socket: Box::new(stream), protocol })
     }
 }
 

@@ -1,0 +1,169 @@
+//! One connection with HTTP/2, which many requests share.
+//!
+//! In: a connection on which the server has chosen `h2`; then requests by HTTP/1.1, each on a pipe.
+//! Out: the responses, on the same pipes. Bodies pass in both directions as they come. A pipe whose
+//! request fails ends, as a connection to the server would.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper::header::HOST;
+use hyper::http::uri::{Authority, Scheme};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, Uri, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use mcp_service::Socket;
+use tokio::io::{DuplexStream, duplex};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::Stream;
+
+/// The most bytes that wait in a pipe, in each direction.
+const PIPE_BYTES: usize = 64 * 1024;
+
+/// Interval of the pings while requests are in flight, and the time for their answers.
+const PING: Duration = Duration::from_secs(20);
+
+/// Time without a request after which a connection takes no other: it may be broken by then.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Error of a request that has no response.
+type ForwardError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A connection. It ends when nothing refers to it, or when the server ends it.
+pub(super) struct SharedConnection {
+    sender: SendRequest<Incoming>,
+    /// Questions whether the connection goes on.
+    checks: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    /// End of the last request.
+    used: Mutex<Instant>,
+}
+
+impl SharedConnection {
+    pub(super) async fn start(socket: Box<dyn Socket>) -> io::Result<Arc<Self>> {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+        let socket = HyperSocket { socket, unread: Bytes::new() };
+        let (sender, connection) = builder.handshake(socket).await.map_err(io::Error::other)?;
+        let (checks, checked) = mpsc::unbounded_channel();
+        tokio::spawn(drive(connection, checked));
+        Ok(Arc::new(Self { sender, checks, used: Mutex::new(Instant::now()) }))
+    }
+
+    /// Returns whether the connection takes another request, as far as is known.
+    pub(super) async fn is_open(self: &Arc<Self>) -> bool {
+        let is_idle = Arc::strong_count(self) == 1;
+        if is_idle && self.used().elapsed() > IDLE {
+            return false;
+        }
+        let (sender, answer) = oneshot::channel();
+        self.checks.send(sender).is_ok() && answer.await.is_ok()
+    }
+
+    /// A pipe for one request. Dropping it drops the request, which resets its stream.
+    pub(super) fn pipe(self: Arc<Self>) -> Box<dyn Socket> {
+        let (ours, theirs) = duplex(PIPE_BYTES);
+        tokio::spawn(async move {
+            let service = service_fn(|request| forward(request, self.sender.clone()));
+            let mut builder = http1::Builder::new();
+            builder.keep_alive(false).auto_date_header(false);
+            // What goes wrong ends the pipe, and its other end sees that.
+            let _ = builder.serve_connection(TokioIo::new(theirs), service).await;
+            *self.used() = Instant::now();
+        });
+        Box::new(Stream(ours))
+    }
+
+    fn used(&self) -> MutexGuard<'_, Instant> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drives a connection, and answers questions until the server takes no more requests. After a
+/// `GOAWAY` the connection goes on for its streams, and only a poll shows that others fail.
+async fn drive<C: Future>(connection: C, mut checks: mpsc::UnboundedReceiver<oneshot::Sender<()>>) {
+    let mut connection = pin!(connection);
+    poll_fn(|context| {
+        loop {
+            if connection.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            match ready!(checks.poll_recv(context)) {
+                Some(answer) => drop(answer.send(())),
+                None => return connection.as_mut().poll(context).map(drop),
+            }
+        }
+    })
+    .await;
+}
+
+/// Sends a request with HTTP/2. hyper leaves out fields of the connection, such as `Connection`.
+///
+/// [RFC 9113, section 8.3.1](https://www.rfc-editor.org/rfc/rfc9113#section-8.3.1)
+async fn forward(
+    mut request: Request<Incoming>,
+    mut sender: SendRequest<Incoming>,
+) -> Result<Response<Incoming>, ForwardError> {
+    let host = request.headers_mut().remove(HOST).ok_or("a request has no host")?;
+    let mut uri = std::mem::take(request.uri_mut()).into_parts();
+    uri.scheme = Some(Scheme::HTTPS);
+    uri.authority = Some(Authority::try_from(host.as_bytes())?);
+    *request.uri_mut() = Uri::from_parts(uri)?;
+    *request.version_mut() = Version::HTTP_2;
+    let mut response = sender.send_request(request).await?;
+    *response.version_mut() = Version::HTTP_11;
+    Ok(response)
+}
+
+impl Socket for Stream<DuplexStream> {}
+
+/// A socket with the traits of hyper.
+struct HyperSocket {
+    socket: Box<dyn Socket>,
+    /// Bytes that were read, and that hyper has not taken.
+    unread: Bytes,
+}
+
+impl Read for HyperSocket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.unread.is_empty() {
+            self.unread = ready!(self.socket.poll_read(context))?;
+        }
+        let count = self.unread.len().min(buffer.remaining());
+        buffer.put_slice(&self.unread.split_to(count));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Write for HyperSocket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.socket.poll_write(context, data)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_flush(context)
+    }
+
+    /// A socket closes when it is dropped.
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(context)
+    }
+}
