@@ -40,7 +40,6 @@ impl NoProxy {
     }
 }
 
-#[expect(clippy::unused_async, reason = "it waits with the feature")]
 pub(in crate::runtime) async fn tunnel(
     proxy: &NoProxy,
     _url: &Url,
