@@ -3,8 +3,7 @@
 //! [`mcp_proto`] implements the protocol, and [`mcp_service`] turns handlers and calls into
 //! futures; this crate moves bytes between them and tokio's pipes and sockets. One registry serves
 //! legacy clients (2024-11-05 to 2025-11-25) and modern ones (2026-07-28), and one client connects
-//! to servers of both eras. The guide, `docs/guide` in the repository, covers handlers, resources,
-//! prompts, input, clients, and printing the conversation to stderr (`MCP_WIRE=1`).
+//! to servers of both eras. The guide is `docs/guide` in the repository.
 //!
 //! ```no_run
 //! use mcp_tokio::{Implementation, Registry, serve_stdio};

@@ -8,7 +8,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::subscriptions::SubscriptionLoad;
+use super::subscription_load::SubscriptionLoad;
 use crate::change::is_part;
 use crate::json::Json;
 use crate::json::write::List;

@@ -42,6 +42,7 @@ mod machine;
 mod param_headers;
 mod parked;
 mod sessions;
+mod subscription_load;
 mod subscriptions;
 mod table;
 mod translate;

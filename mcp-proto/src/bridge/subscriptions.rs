@@ -10,11 +10,11 @@ use alloc::vec::Vec;
 use super::action::ClientRequest;
 use super::calls::{CallPurpose, ClientRef, Forwarded, patient};
 use super::machine::Bridge;
+use super::subscription_load::SubscriptionLoad;
 use crate::client::{CallId, CallOptions, Client};
 use crate::error::ErrorCode;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
-use crate::limits::Limits;
 use crate::message::{ErrorData, Method};
 use crate::server::{Outcome, ReplyId, SessionRef};
 use crate::time::Instant;
@@ -23,29 +23,6 @@ use crate::version::Era;
 
 /// The result of a subscription that has ended.
 pub(super) const ENDED: Json = Json::constant(r#"{"resultType":"complete"}"#);
-
-/// The resources that clients of a bridge have subscribed to, once for each client.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SubscriptionLoad {
-    pub(super) count: usize,
-    /// The length of the URIs.
-    pub(super) bytes: usize,
-}
-
-impl SubscriptionLoad {
-    pub(super) fn plus(self, other: Self) -> Self {
-        let count = self.count.saturating_add(other.count);
-        Self { count, bytes: self.bytes.saturating_add(other.bytes) }
-    }
-
-    /// Fails if the load is more than the limits allow.
-    pub(super) fn check(self, limits: &Limits) -> Result<(), ErrorData> {
-        if self.count <= limits.max_subscriptions && self.bytes <= limits.max_subscription_bytes {
-            return Ok(());
-        }
-        Err(ErrorData::internal("Limits::max_subscriptions of the bridge is reached"))
-    }
-}
 
 impl Bridge {
     /// Subscribes a session to a resource, if there is room for it beside those of all clients.
