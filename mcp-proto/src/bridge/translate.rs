@@ -123,11 +123,10 @@ pub(super) fn modern(result: &Json, is_cacheable: bool, server_info: Option<&Jso
     let mut out = Vec::with_capacity(result.as_bytes().len() + added);
     let mut object = List::object(&mut out);
     if !has_type {
-        object.text("resultType", "complete");
+        object.item().extend_from_slice(br#""resultType":"complete""#);
     }
     if is_cacheable && !has_hints {
-        object.member("ttlMs", b"0");
-        object.text("cacheScope", "private");
+        object.item().extend_from_slice(br#""ttlMs":0,"cacheScope":"private""#);
     }
     if let Some(server_info) = server_info {
         object.key("_meta");
