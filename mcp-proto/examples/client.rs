@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         print_tools(&result?.decode()?)?;
                         client.with(now(), |client| client.close(now()));
                     }
-                    // It did not like to be asked what it speaks.
+                    // The server exited at the first message.
                     ClientEvent::Reopen => {
                         server = start()?;
                         client.handle_opened(now());

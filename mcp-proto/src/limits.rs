@@ -31,12 +31,12 @@ pub struct Limits {
     /// as 128. A deeper message is answered with -32600.
     pub max_depth: usize,
     /// The maximum number of requests in flight, and of unanswered messages of batches; default
-    /// 1024. A further request, and a batch as a whole, is answered with -32603.
+    /// 1024. Further requests and batches get -32603, a longer batch -32600.
     pub max_in_flight: usize,
     /// The maximum bytes of messages whose requests are in flight, and of the input that legacy
     /// clients have sent for them; default 64 MiB. A single request is always accepted, whatever
     /// its size. A further request that exceeds the limit is answered with -32603. So is a request
-    /// whose input exceeds the limit; the bytes of the request do not count if it is the only one.
+    /// whose input exceeds the limit. If it is the only one, its own bytes do not count.
     ///
     /// In a client: the maximum bytes of pending requests for input. A legacy server that exceeds
     /// the limit is answered with an error; with a modern server the call ends.
@@ -130,10 +130,10 @@ pub struct Limits {
     /// the endpoint ends the longest idle session of the holder with the most; see
     /// `max_sessions_per_holder`. If none can end, `initialize` is answered with 503.
     pub max_sessions: usize,
-    /// The maximum number of sessions of one holder; default 2,500. A holder is a principal, or the
-    /// address that an adapter passes (of IPv6 its first 64 bits), unless
-    /// `http::Config::behind_proxy` is set. For a further one, the endpoint ends the longest idle
-    /// session of the holder. If none can end, `initialize` is answered with 503.
+    /// The maximum number of sessions of one holder; default 2,500. A holder is a principal, or,
+    /// unless `http::Config::behind_proxy`, an address that an adapter passes (of IPv6 its first 64
+    /// bits). For a further one, the endpoint ends the longest idle session of the holder. If none
+    /// can end, `initialize` is answered with 503.
     pub max_sessions_per_holder: usize,
     /// The maximum number of `initialize` requests of a holder at once; default 1,000. After that
     /// one more is allowed per `initialize_interval`. Others are answered with 503.

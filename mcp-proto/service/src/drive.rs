@@ -21,13 +21,13 @@ pub trait Drive {
     /// Handles bytes that the peer has sent.
     fn handle_bytes(&mut self, now: Instant, data: Bytes);
 
-    /// Handles the end of input. A server gives requests in flight `Limits::drain` to be answered.
-    /// A peer that then reads nothing for `Limits::drain` is disconnected. A client ends, or wants
-    /// the stream to be reopened.
+    /// Handles the end of input. A server waits at most `Limits::drain` for pending answers. A peer
+    /// that then reads nothing for `Limits::drain` is disconnected. A client ends, or wants the
+    /// stream to be reopened.
     fn handle_eof(&mut self, now: Instant);
 
-    /// Stops the service. A server gives requests in flight `Limits::drain` to be answered, and its
-    /// peer as long again to read the responses. A client ends.
+    /// Stops the service. A server waits at most `Limits::drain` for pending answers, and as long
+    /// again for its peer to read them. A client ends.
     fn handle_stop(&mut self, now: Instant);
 
     /// Processes all pending work: due deadlines, woken handlers, queued commands. `waker` is woken
@@ -40,8 +40,8 @@ pub trait Drive {
     /// Removes the first `count` bytes of [`Drive::output`], which were written.
     fn handle_written(&mut self, count: usize);
 
-    /// Handles a peer that has stopped reading. Returns whether its output still matters, as for a
-    /// client that waits for responses.
+    /// Handles a peer that has stopped reading. Returns whether to go on, as a client does that
+    /// waits for responses.
     fn handle_write_closed(&mut self) -> bool;
 
     /// Time by which [`Drive::turn`] must be called.
@@ -161,7 +161,7 @@ fn poll_read(
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     let data = match ready!(io.poll_read(context)) {
-        // Input from before the reset still counts.
+        // A reset is handled like an end of input.
         Err(error) if is_gone(&error) => Bytes::new(),
         read => read?,
     };

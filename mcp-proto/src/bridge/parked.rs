@@ -1,4 +1,4 @@
-//! Calls of legacy servers that wait for input of modern clients.
+//! Calls to legacy servers, waiting for input of modern clients.
 //!
 //! In: requests of a legacy server for input; retries of a modern client; time. Out:
 //! `input_required` results with a reference as their `requestState`; the call that a retry
@@ -6,7 +6,7 @@
 //!
 //! | state of a call | leaves by |
 //! |---|---|
-//! | wanting, its request in flight | the result, which answers the request, and makes it parked |
+//! | wanting, its request in flight | the `input_required` result, which makes it parked |
 //! | parked, the request is answered | a retry with the reference, which makes it wanting again or lets it go on; `Limits::input_timeout`, which cancels it |
 //! | parked, and its response has come | a retry, which is answered at once; `Limits::input_timeout` |
 //!
@@ -43,7 +43,7 @@ struct Wanting {
     wants: BTreeMap<String, Want>,
     /// The number of inputs so far.
     count: u64,
-    /// The reference and its expiry, once the request is answered.
+    /// If the call is parked: its reference, and when it expires.
     until: Option<(String, Instant)>,
     /// The response, if it arrived while the call was parked.
     response: Option<Box<LateResponse>>,
@@ -153,8 +153,8 @@ impl Parked {
         Some(RetryMatch::Call(call, answers))
     }
 
-    /// The server has answered a call, and waits no more for the input that it wanted: returns what it
-    /// is to be told that nobody answers. Keeps the response if the call is parked, else returns it.
+    /// Ends a call that the server has answered. Keeps the response if the call is parked, else
+    /// returns it. Also returns the inputs that the server no longer needs.
     pub(super) fn respond(
         &mut self,
         id: CallId,

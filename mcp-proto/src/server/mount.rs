@@ -1,7 +1,7 @@
 //! Registries within registries.
 //!
-//! In: a registry, and another one with a prefix for its names. Out: one registry with the entries of
-//! both. What would be there twice is found before anything moves.
+//! In: a registry, and another one with a prefix for its names. Out: one registry with the entries
+//! of both. Duplicates are found before anything moves.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -17,18 +17,18 @@ use crate::json::Json;
 use crate::types::{Prompt, Tool};
 
 impl<H> Registry<H> {
-    /// Moves all that another registry offers into this one. Names of tools and prompts get the prefix,
-    /// such as `notes_`; resources and templates keep their URIs, methods and notifications their
-    /// names.
+    /// Moves all entries of another registry into this one. Names of tools and prompts get the
+    /// prefix, such as `notes_`; resources and templates keep their URIs, methods and notifications
+    /// their names.
     ///
     /// Scopes, filters, required extensions, completions and pages go along. Instructions are
-    /// appended, and what either declares is declared: extensions, changes, subscriptions, logs. Name,
-    /// version, page size and caching hints of the other registry are dropped.
+    /// appended. What either registry declares is declared: extensions, changes, subscriptions,
+    /// logs. Name, version, page size and caching hints of the other registry are dropped.
     ///
-    /// Fails, and changes nothing, with [`UsageError::Duplicate`] for what both have. That may be the
-    /// prefixed name of a tool or prompt, the URI of a resource, a template, method or notification.
-    /// It may also be an extension with other settings, or `fallback`. Fails with [`UsageError::ReservedMethod`] for a registry
-    /// that [forwards](Registry::forward), which answers all methods.
+    /// Fails, and changes nothing, with [`UsageError::Duplicate`] for an entry of both: a prefixed
+    /// name, a URI, a template, a method, a notification, an extension with other settings, or
+    /// `fallback`. Fails with [`UsageError::ReservedMethod`] for a registry that
+    /// [forwards](Registry::forward), which answers all methods.
     pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
         let Self { registered, handlers } = other;
         self.registered.check_mount(prefix, &registered)?;

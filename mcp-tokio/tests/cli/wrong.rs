@@ -140,7 +140,7 @@ fn web_pages() {
         let url = sse(status);
         let advice = format!(
             "     /sse is the usual path of the transport HTTP+SSE, which Streamable HTTP replaced \
-             in 2025-03-26 and mcp does not speak: try {}\n",
+             in 2025-03-26: try {}\n",
             url.replace("/sse", "/mcp")
         );
         let ran = run(&["tools", &format!("{url}?key=x")]);

@@ -55,7 +55,7 @@ fn answer(
     Ok((status, data))
 }
 
-/// A client: what it wants sent goes to `send`, until its call has a result.
+/// A client: its requests go to `send`, until its call has a result.
 fn call(
     url: &str,
     name: &str,

@@ -14,10 +14,10 @@ use crate::types::DiscoverResult;
 use crate::version::{Era, ProtocolVersion};
 
 /// The most versions of a server that an error names; the rest are ignored.
-const MAX_NAMES: usize = 16;
+const MAX_VERSIONS: usize = 16;
 
 /// The most characters of each version in an error.
-const MAX_NAME: usize = 64;
+const MAX_VERSION_CHARS: usize = 64;
 
 /// The content of an answer.
 #[derive(Debug, Default)]
@@ -34,14 +34,14 @@ pub(in crate::client) struct ProbeResult {
 }
 
 impl ProbeResult {
-    /// The reason for the missing connection after this failure.
+    /// The error of the connection after this failure.
     pub(in crate::client) fn into_error(self, failure: Failure) -> ConnectError {
         let Self { supported, error, lost, .. } = self;
         let lost = lost.and_then(CallError::into_connect_error);
         match (failure, error.map(ConnectError::Refused).or(lost)) {
             (Failure::NoCommonVersion, _) => {
-                let short = |name: String| name.chars().take(MAX_NAME).collect();
-                let supported = supported.into_iter().take(MAX_NAMES).map(short).collect();
+                let short = |name: String| name.chars().take(MAX_VERSION_CHARS).collect();
+                let supported = supported.into_iter().take(MAX_VERSIONS).map(short).collect();
                 ConnectError::NoCommonVersion { supported }
             }
             (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, Some(error)) => error,
@@ -166,8 +166,8 @@ impl Negotiation {
     }
 }
 
-/// Returns whether this code alone proves that the server is modern and usable. -32022 does not,
-/// since its list of versions also counts.
+/// Returns whether this code alone proves a modern, usable server. An unsupported version does not:
+/// there the list of versions decides.
 pub(in crate::client) fn is_modern(code: ErrorCode) -> bool {
     [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
 }

@@ -70,7 +70,7 @@ impl Failure {
     }
 
     /// Returns whether the URL may not be that of an MCP endpoint.
-    pub(crate) fn is_of_endpoint(&self) -> bool {
+    pub(crate) fn suspects_url(&self) -> bool {
         match self.exit {
             Exit::Protocol | Exit::Connection | Exit::Timeout => true,
             Exit::Fine

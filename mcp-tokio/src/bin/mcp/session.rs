@@ -36,7 +36,7 @@ pub(crate) fn client(common: &Common) -> Result<Client, Failure> {
     with_config(config(common), common)
 }
 
-/// A client that follows the tasks of a server.
+/// A client that waits for tasks of a server.
 pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
     with_config(config(common).follow_tasks(), common)
 }
@@ -85,7 +85,7 @@ pub(crate) struct Session {
     client: Client,
     /// The task that drives the client; its result describes the end.
     driver: Driver,
-    /// The advice for a URL that may not be that of Streamable HTTP.
+    /// The advice if the URL looks like one of HTTP+SSE.
     url_advice: Option<String>,
 }
 
@@ -116,7 +116,7 @@ impl Session {
     pub(crate) async fn connected(&mut self) -> Result<ServerInfo, Failure> {
         let found = self.found().await;
         found.map_err(|failure| match self.url_advice.take() {
-            Some(advice) if failure.is_of_endpoint() => failure.advice(advice),
+            Some(advice) if failure.suspects_url() => failure.advice(advice),
             _ => failure,
         })
     }
@@ -140,15 +140,15 @@ impl Session {
         Err(match &self.driver {
             Driver::Ended(Ok(end)) => Failure::new(Exit::Connection, format!("{error}; {end}"))
                 .advice("is this how the server is started? It has to stay, and to serve stdio"),
-            Driver::Ended(Err(reason)) if !of_negotiation(reason) => {
+            Driver::Ended(Err(reason)) if !is_connect_error(reason) => {
                 Failure::new(Exit::Connection, reason)
             }
             Driver::Ended(Err(_)) | Driver::Running(_) => error.into(),
         })
     }
 
-    /// Ends the connection, and a started server, within the time limit or until interrupted. The
-    /// rest ends with the program.
+    /// Ends the connection, and a started server. Past the time limit or an interrupt, they end
+    /// with the program.
     pub(crate) async fn close(self) {
         self.close_after(Duration::ZERO).await;
     }
@@ -174,7 +174,7 @@ impl Driver {
     }
 }
 
-fn of_negotiation(error: &io::Error) -> bool {
+fn is_connect_error(error: &io::Error) -> bool {
     let inner: Option<&(dyn Error + 'static)> = error.get_ref().map(|inner| inner as _);
     inner.and_then(|inner| inner.downcast_ref::<ConnectError>()).is_some()
 }

@@ -114,7 +114,7 @@ impl Target {
         let base = url.split(['?', '#']).next()?.trim_end_matches('/').strip_suffix("/sse")?;
         Some(format!(
             "/sse is the usual path of the transport HTTP+SSE, which Streamable HTTP replaced in \
-             2025-03-26 and mcp does not speak: try {base}/mcp"
+             2025-03-26: try {base}/mcp"
         ))
     }
 
