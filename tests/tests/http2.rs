@@ -42,18 +42,25 @@ async fn calls_and_streams_share_a_connection() {
     for negotiation in ERAS {
         let site = Site::start(&["h2", "http/1.1"]).await;
         let client = site.connect(negotiation).await;
-        let gather = || async { client.call_tool("gather", &json!({})).await.unwrap() };
-        let mut calls: Vec<_> = (0..CALLS).map(|_| Box::pin(gather())).collect();
-        poll_fn(|context| {
-            calls.retain_mut(|call| call.as_mut().poll(context).is_pending());
-            if calls.is_empty() { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
+        gather(&client).await;
         let message = "a".repeat(2_000_000);
         let echoed = client.call_tool("echo", &json!({ "message": message })).await.unwrap();
         assert_eq!(echoed.content.first().and_then(|block| block.as_text()), Some(&*message));
         client.close().await;
         assert_eq!(site.seen(), (1, vec![Version::HTTP_2]));
+    }
+}
+
+#[tokio::test]
+async fn calls_beyond_the_streams_of_a_connection_get_another_one() {
+    for negotiation in ERAS {
+        let site = Site::start_with(&["h2"], Some(6)).await;
+        let client = site.connect(negotiation).await;
+        gather(&client).await;
+        client.close().await;
+        let (connections, versions) = site.seen();
+        assert!((4..=5).contains(&connections), "{connections} connections, {negotiation:?}");
+        assert_eq!(versions, [Version::HTTP_2]);
     }
 }
 
@@ -136,6 +143,17 @@ async fn net_n6_next_call_connects_again_after_a_cut() {
     assert_eq!(site.seen().0, 2);
 }
 
+/// Makes all the calls that wait for one another.
+async fn gather(client: &Client) {
+    let call = || async { client.call_tool("gather", &json!({})).await.unwrap() };
+    let mut calls: Vec<_> = (0..CALLS).map(|_| Box::pin(call())).collect();
+    poll_fn(|context| {
+        calls.retain_mut(|call| call.as_mut().poll(context).is_pending());
+        if calls.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+}
+
 /// A server behind hyper, and TLS in front of it.
 struct Site {
     gate: Gate,
@@ -153,6 +171,11 @@ struct Seen {
 
 impl Site {
     async fn start(protocols: &[&str]) -> Self {
+        Self::start_with(protocols, None).await
+    }
+
+    /// A server that allows so many streams on each connection with HTTP/2.
+    async fn start_with(protocols: &[&str], max_streams: Option<u32>) -> Self {
         let (registry, reports) = registry();
         let catalog = Catalog::from(registry);
         let mcp = HttpService::new(catalog.clone(), HttpConfig::default());
@@ -160,7 +183,9 @@ impl Site {
         let certified = Certified::new("localhost", 2040).unwrap().speaking(protocols);
         let gate = Gate::start(listener.local_addr().unwrap(), &certified).unwrap();
         let (seen, (goaway, told)) = (Arc::<Seen>::default(), watch::channel(false));
-        tokio::spawn(accept(listener, mcp, seen.clone(), told));
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.http2().max_concurrent_streams(max_streams);
+        tokio::spawn(accept(listener, builder, mcp, seen.clone(), told));
         Self { gate, catalog, reports, seen, goaway }
     }
 
@@ -187,6 +212,7 @@ impl Site {
 
 async fn accept(
     listener: TcpListener,
+    builder: Builder<TokioExecutor>,
     mcp: HttpService,
     seen: Arc<Seen>,
     told: watch::Receiver<bool>,
@@ -194,7 +220,8 @@ async fn accept(
     loop {
         let (socket, _) = listener.accept().await.unwrap();
         seen.connections.fetch_add(1, Ordering::SeqCst);
-        let (mcp, seen, mut told) = (mcp.clone(), seen.clone(), told.clone());
+        let (builder, mcp) = (builder.clone(), mcp.clone());
+        let (seen, mut told) = (seen.clone(), told.clone());
         told.mark_unchanged();
         tokio::spawn(async move {
             let mcp = TowerToHyperService::new(mcp);
@@ -202,7 +229,6 @@ async fn accept(
                 seen.versions.lock().unwrap().push(request.version());
                 mcp.call(request)
             });
-            let builder = Builder::new(TokioExecutor::new());
             let mut serving = pin!(builder.serve_connection(TokioIo::new(socket), service));
             let mut told = pin!(told.changed());
             let mut is_told = false;

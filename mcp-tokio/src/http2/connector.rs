@@ -13,7 +13,7 @@ use mcp_service::runtime::Dialer;
 use mcp_service::{Connecting, Connector, HttpClientConfig};
 use tokio::sync::Mutex;
 
-use super::shared::SharedConnection;
+use super::shared::{Room, SharedConnection};
 use crate::runtime::Tokio;
 
 /// Protocols by their names in ALPN, the preferred one first.
@@ -31,7 +31,9 @@ pub(super) struct Http2Connector {
 enum ServerProtocol {
     Unknown,
     Http1,
-    Http2(Arc<SharedConnection>),
+    /// The connections that take requests. Usually it is one; another one is made when all streams
+    /// of the others are in use, so that an answer never waits for a call.
+    Http2(Vec<Arc<SharedConnection>>),
 }
 
 impl Http2Connector {
@@ -39,6 +41,20 @@ impl Http2Connector {
         let server = Arc::new(Mutex::new(ServerProtocol::Unknown));
         Ok(Self { dialer: Dialer::new(tokio, config)?, server })
     }
+}
+
+/// The first connection with room for a request. Those that take no more requests are forgotten;
+/// their streams keep them.
+async fn with_room(connections: &mut Vec<Arc<SharedConnection>>) -> Option<Arc<SharedConnection>> {
+    let mut at = 0;
+    while let Some(shared) = connections.get(at) {
+        match shared.room().await {
+            Room::Free => return Some(shared.clone()),
+            Room::Full => at += 1,
+            Room::Closed => drop(connections.remove(at)),
+        }
+    }
+    None
 }
 
 impl Connector for Http2Connector {
@@ -51,15 +67,17 @@ impl Connector for Http2Connector {
         let known = self.server.clone();
         Box::pin(async move {
             let mut server = known.lock().await;
-            match &*server {
+            match &mut *server {
                 ServerProtocol::Http1 => {
                     drop(server);
                     return http1.await;
                 }
-                ServerProtocol::Http2(shared) if shared.is_open().await => {
-                    return Ok(shared.clone().pipe());
+                ServerProtocol::Http2(connections) => {
+                    if let Some(shared) = with_room(connections).await {
+                        return Ok(shared.pipe());
+                    }
                 }
-                ServerProtocol::Http2(_) | ServerProtocol::Unknown => {}
+                ServerProtocol::Unknown => {}
             }
             let dialed = offering.await?;
             if dialed.protocol.as_deref() != Some(b"h2") {
@@ -67,12 +85,15 @@ impl Connector for Http2Connector {
                 return Ok(dialed.socket);
             }
             let shared = SharedConnection::start(dialed.socket).await?;
-            *server = ServerProtocol::Http2(shared.clone());
+            match &mut *server {
+                ServerProtocol::Http2(connections) => connections.push(shared.clone()),
+                unknown => *unknown = ServerProtocol::Http2(vec![shared.clone()]),
+            }
             Ok(shared.pipe())
         })
     }
 
-    /// A document for a sign-in is one request: HTTP/1.1 has the shorter way.
+    /// A document for a sign-in is one request: HTTP/1.1 is enough for it.
     #[cfg(feature = "auth")]
     fn connect_within(&mut self, url: &Url, reach: FetchReach) -> Connecting {
         self.dialer.connect_within(url, reach)

@@ -1,4 +1,4 @@
-//! Clients over HTTP/2: many calls and streams share one connection to the server.
+//! Clients over HTTP/2: many calls and streams share a connection to the server.
 //!
 //! In: the settings of a client. Out: the functions of the crate root with HTTP/2, for servers that
 //! choose it.
@@ -20,7 +20,7 @@
 //! A request that is dropped resets its stream. While requests are in flight the client sends a ping
 //! every 20 s, and the connection is broken after 20 s without an answer. Then the requests on it fail,
 //! as if each had a connection of its own. The next request connects again, and so does one after a
-//! `GOAWAY`, or after 30 s without a request.
+//! `GOAWAY`, after 30 s without a request, or when all streams that the server allows are in use.
 
 mod connector;
 mod shared;

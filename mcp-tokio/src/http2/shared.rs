@@ -4,7 +4,7 @@
 //! Out: the responses, on the same pipes. Bodies pass in both directions as they come. A pipe whose
 //! request fails ends, as a connection to the server would.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper::client::conn::http2::{Builder, Connection, SendRequest};
 use hyper::header::HOST;
 use hyper::http::uri::{Authority, Scheme};
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -34,17 +34,32 @@ const PIPE_BYTES: usize = 64 * 1024;
 /// Interval of the pings while requests are in flight, and the time for their answers.
 const PING: Duration = Duration::from_secs(20);
 
-/// Time without a request after which a connection takes no other: it may be broken by then.
+/// An idle connection takes no request after this time: it may be broken by then.
 const IDLE: Duration = Duration::from_secs(30);
+
+/// The most bytes of a response's head. The client checks its own limit on the pipe.
+const MAX_HEAD_BYTES: u32 = 1024 * 1024;
 
 /// Error of a request that has no response.
 type ForwardError = Box<dyn std::error::Error + Send + Sync>;
 
+/// Question whether the connection goes on. The answer is the most streams that the server allows.
+type Check = oneshot::Sender<usize>;
+
+/// Room of a connection for another request, as far as is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Room {
+    Free,
+    /// All streams that the server allows are in use. hyper would queue the request.
+    Full,
+    /// The connection takes no more requests.
+    Closed,
+}
+
 /// A connection. It ends when nothing refers to it, or when the server ends it.
 pub(super) struct SharedConnection {
     sender: SendRequest<Incoming>,
-    /// Questions whether the connection goes on.
-    checks: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    checks: mpsc::UnboundedSender<Check>,
     /// End of the last request.
     used: Mutex<Instant>,
 }
@@ -53,6 +68,7 @@ impl SharedConnection {
     pub(super) async fn start(socket: Box<dyn Socket>) -> io::Result<Arc<Self>> {
         let mut builder = Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+        builder.max_header_list_size(MAX_HEAD_BYTES);
         let socket = HyperSocket { socket, unread: Bytes::new() };
         let (sender, connection) = builder.handshake(socket).await.map_err(io::Error::other)?;
         let (checks, checked) = mpsc::unbounded_channel();
@@ -60,14 +76,20 @@ impl SharedConnection {
         Ok(Arc::new(Self { sender, checks, used: Mutex::new(Instant::now()) }))
     }
 
-    /// Returns whether the connection takes another request, as far as is known.
-    pub(super) async fn is_open(self: &Arc<Self>) -> bool {
-        let is_idle = Arc::strong_count(self) == 1;
-        if is_idle && self.used().elapsed() > IDLE {
-            return false;
+    /// The room for another request. The caller has the only reference that belongs to no request.
+    pub(super) async fn room(self: &Arc<Self>) -> Room {
+        let streams = Arc::strong_count(self) - 1;
+        if streams == 0 && self.used().elapsed() > IDLE {
+            return Room::Closed;
         }
         let (sender, answer) = oneshot::channel();
-        self.checks.send(sender).is_ok() && answer.await.is_ok()
+        // If nobody receives the question, there is no answer.
+        let _ = self.checks.send(sender);
+        match answer.await {
+            Ok(max_streams) if streams < max_streams => Room::Free,
+            Ok(_) => Room::Full,
+            Err(_) => Room::Closed,
+        }
     }
 
     /// A pipe for one request. Dropping it drops the request, which resets its stream.
@@ -90,8 +112,11 @@ impl SharedConnection {
 }
 
 /// Drives a connection, and answers questions until the server takes no more requests. After a
-/// `GOAWAY` the connection goes on for its streams, and only a poll shows that others fail.
-async fn drive<C: Future>(connection: C, mut checks: mpsc::UnboundedReceiver<oneshot::Sender<()>>) {
+/// `GOAWAY` the old streams go on, and only a poll shows that new ones fail.
+async fn drive(
+    connection: Connection<HyperSocket, Incoming, TokioExecutor>,
+    mut checks: mpsc::UnboundedReceiver<Check>,
+) {
     let mut connection = pin!(connection);
     poll_fn(|context| {
         loop {
@@ -99,7 +124,7 @@ async fn drive<C: Future>(connection: C, mut checks: mpsc::UnboundedReceiver<one
                 return Poll::Ready(());
             }
             match ready!(checks.poll_recv(context)) {
-                Some(answer) => drop(answer.send(())),
+                Some(answer) => drop(answer.send(connection.current_max_send_streams())),
                 None => return connection.as_mut().poll(context).map(drop),
             }
         }
