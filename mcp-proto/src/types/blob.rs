@@ -8,10 +8,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::{Engine as _, alphabet};
 use serde::ser::Error as _;
 use serde::{Serialize as _, Serializer};
+
+/// Reads what [`is_base64`] admits.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// Error for text that is not Base64 with the standard alphabet and padding (RFC 4648, section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +44,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 }
 
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, InvalidBase64> {
-    STANDARD.decode(text).map_err(|_| InvalidBase64)
+    LENIENT.decode(text).map_err(|_| InvalidBase64)
 }
 
 /// Returns whether a text is Base64. The unused bits before the padding may have any value:
@@ -93,6 +99,8 @@ mod tests {
         assert_eq!(AudioContent::of_bytes(b"", "audio/wav").bytes().as_deref(), Ok(&b""[..]));
         let blob = BlobResourceContents::of_bytes("a:b", b"\x01");
         assert_eq!(blob.bytes().as_deref(), Ok(&b"\x01"[..]));
+        // What is written is read, also with unused bits.
+        assert_eq!(decode("AB==").as_deref(), Ok(&b"\0"[..]));
         // Invalid Base64 does not fail the rest of a result.
         let text = r#"{"type":"image","data":"no Base64","mimeType":"image/png"}"#;
         let block: ContentBlock = Json::parse(text).unwrap().decode().unwrap();
