@@ -18,8 +18,8 @@
 //!
 //! | verb | tools registered before | the registry afterwards |
 //! |---|---|---|
-//! | `add_to` | any | has all listed tools as well; they are the registered ones |
-//! | `update` | some | lacks those that are not listed any more, has those that are, anew if they differ |
+//! | `add_to` | any | also has all listed tools: the registered ones from now on |
+//! | `update` | some | has the listed tools, anew if they differ, and lacks the others |
 //! | `update` | those that are listed | is the same, and no client is told anything |
 //! | either, on an error | any | is the same |
 //!
@@ -62,19 +62,19 @@ type Configure = dyn Fn(&mut Registry, &str) -> Result<(), UsageError> + Send + 
 ///
 /// A tool is declared as the other server declares it, with the prefix before its name. Resources
 /// that its results or its `_meta` name are not offered. The client must be connected, or about to
-/// be; it may be used for other calls as well. A server that is closed behind its tools answers
-/// nothing: each call is a result with `isError` then.
+/// be; it may be used for other calls as well. Once the client is closed, each call of its tools is
+/// a result with `isError`.
 ///
 /// The other server sees one client, whoever calls: tokens and principals of callers stay here.
-/// A modern server asks the caller for input, as far as the caller declares it. A legacy server has
-/// asked for what the client declares, and gets the answers of its functions ([`Client::on_form`],
+/// A modern server asks the caller for input, as far as the caller declares it. A legacy server
+/// asks for what the client declares; the functions of the client answer ([`Client::on_form`],
 /// [`Client::on_create_message`], [`Client::set_roots`]), whoever called; without functions it
 /// cannot ask. A [`Bridge`](crate::Bridge) passes all on, for one server and nothing else.
 ///
 /// [`Limits::max_pages`](mcp_proto::Limits::max_pages) and
 /// [`Limits::max_list_bytes`](mcp_proto::Limits::max_list_bytes) of the client bound the tools. A tool
 /// that is not as the schema says goes to [`Client::on_entry_rejected`], or over HTTP to
-/// [`Client::on_tool_rejected`], and is not registered. Any other tool is registered, or none is.
+/// [`Client::on_tool_rejected`], and is not registered. All other tools are registered, or none.
 pub struct RemoteTools {
     client: Client,
     prefix: String,
@@ -113,8 +113,8 @@ impl RemoteTools {
     }
 
     /// Calls `f` after each tool is registered, with its name here, to require scopes, restrict it to
-    /// some callers, or validate its calls. What is set otherwise is lost when the other server
-    /// changes the tool. An error of `f` is one of the registration.
+    /// some callers, or validate its calls. Other settings are lost when the other server changes
+    /// the tool. An error of `f` is one of the registration.
     ///
     /// ```
     /// # use mcp_service::{Client, RemoteTools};
@@ -327,11 +327,12 @@ fn call_params(name: &str, given: &HandlerArgs, input: Option<&Input>) -> Json {
     trusted(out)
 }
 
-/// Returns whether the server asks for input; a legacy one does not do so in a result.
+/// Returns whether the server asks for input; a legacy one does not do so in a result. A client that
+/// was closed after the result no longer has a server.
 fn is_input_required(client: &Client, result: &Json) -> bool {
     let kind = raw(result).member("resultType").and_then(Raw::string);
     kind.as_deref() == Some("input_required")
-        && client.server().is_some_and(|server| server.era() == Era::Modern)
+        && client.server().is_none_or(|server| server.era() == Era::Modern)
 }
 
 fn input_required(result: &Json) -> Outcome {
