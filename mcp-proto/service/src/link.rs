@@ -27,12 +27,11 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
     /// Handles a peer that has stopped reading. Returns whether the machine still has work.
     fn handle_disconnect(&mut self, now: Instant) -> bool;
 
-    /// Called at the end of a turn, and when all output is written; `writes` is true if output is
-    /// unwritten.
+    /// Called at the end of a turn, and when all output is written. `writes`: some is unwritten.
     fn handle_pause(&mut self, _now: Instant, _writes: bool) {}
 
-    /// The number of the connection in its server, and the time at which a line of any connection
-    /// was last shown; `None` without an endpoint.
+    /// For `MCP_WIRE`: the number of the connection, and the time of the last line of any
+    /// connection; `None` without an endpoint.
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
 
     /// Visits the endpoint if needed, always if `woken`. Returns whether there may be actions.

@@ -96,7 +96,7 @@ pub enum ValidationStep {
     Resumption,
     /// A modern request lacks a required key of `_meta`, or has a malformed one.
     Envelope,
-    /// The claimed protocol version is not supported; over HTTP, or differs from its header.
+    /// The claimed protocol version is not supported or, over HTTP, differs from its header.
     Version,
     /// Over HTTP: the header `Mcp-Method` or `Mcp-Name` differs from the body.
     Headers,

@@ -28,8 +28,7 @@ pub enum ProtocolError {
         /// The limit.
         max_line_bytes: usize,
     },
-    /// A byte stream with another framing than lines received input that is not a message of that
-    /// framing.
+    /// A byte stream whose framing is not lines received input that does not fit the framing.
     InvalidFrame {
         /// The reason from the framing.
         reason: Cow<'static, str>,
@@ -105,7 +104,7 @@ pub enum ProtocolError {
         requested: Option<String>,
         /// The versions that the client can choose from.
         supported: &'static [&'static str],
-        /// The requested version is supported, but opens with `initialize` and not with `_meta`.
+        /// The requested version is supported, but needs an `initialize` first, not `_meta`.
         needs_initialize: bool,
     },
     /// A method that does not exist in this era, or whose capability is not declared.
@@ -240,7 +239,7 @@ pub enum ProtocolError {
     },
     /// Over HTTP: the body of a POST is not `application/json`.
     UnsupportedMediaType,
-    /// Over HTTP: the client does not accept a possible type of the answer.
+    /// Over HTTP: `Accept` lacks a type that the answer may have.
     NotAcceptable {
         /// The media types that it must accept.
         expected: &'static str,

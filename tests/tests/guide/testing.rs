@@ -114,7 +114,7 @@ fn a_server_is_started_anew() -> Outcome {
     pair.run(client.connected())?;
     assert_eq!(pair.sessions(), 1);
     pair.restart();
-    // It knows no session and refuses the call: another one is opened, and the call sent again.
+    // The new server refuses the call: the client opens another session and sends it again.
     pair.run(client.call_tool("forecast", &json!({ "city": "Oslo" })))?;
     assert_eq!((pair.sessions(), pair.starts()), (1, 2));
     Ok(())

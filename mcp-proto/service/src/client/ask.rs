@@ -37,7 +37,7 @@ pub(super) enum Ask {
 type Start = dyn FnOnce(&mut Client, Instant, CallOptions) -> Result<CallId, UsageError> + Send;
 
 impl Ask {
-    /// A method with these parameters; `None` if they are no JSON.
+    /// A call with `params`; `None` if they could not be encoded.
     pub(super) fn call(
         method: impl Into<Cow<'static, str>>,
         params: Option<Json>,

@@ -1,4 +1,4 @@
-//! Open connections of a server: the number per holder, and the choice of one to close for another.
+//! Open connections of a server: the number per client (`Holder`), and which to close for another.
 //!
 //! In: connections that open, close, and change their activity. Out: the connection to close. A
 //! connection stores its activity in an atomic, so that a request takes no lock here.
@@ -10,7 +10,7 @@
 //! | `Streaming` | has a stream that answers no request | if none of the others |
 //! | `Answering` | owes a response, or is sending one | never |
 //!
-//! Only a holder above its fair share loses a connection, first the holder with the most.
+//! Only a holder above its fair share loses one; in a tie, the holder with the most.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) struct Connections(Lock<ConnectionsState>);
 
 #[derive(Debug, Default)]
 struct ConnectionsState {
-    /// The shares of the holders; their items are numbers of connections.
+    /// The shares of the holders; each item is a connection's number.
     shares: Shares<u64>,
     open: BTreeMap<u64, (Holder, Arc<Meter>)>,
     alarms: Alarms,

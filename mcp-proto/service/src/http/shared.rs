@@ -62,7 +62,7 @@ impl Shared {
     ) -> Leftover {
         let offer = news.offer.map(|offer| self.take(now, offer));
         news.changes.publish(|change| match change {
-            // The change was checked when it was published.
+            // The change was checked when it was queued.
             Some(change) => drop(self.endpoint.publish(now, change)),
             None => self.endpoint.publish_all(now),
         });

@@ -1,7 +1,7 @@
-//! Running verification of a token.
+//! A token's pending verification.
 //!
-//! In: the future of a [`Verifier`](mcp_proto::resource_server::Verifier). Out: its verdict; its
-//! wakes request a visit of the connection. A connection has at most one.
+//! In: the future of a [`Verifier`](mcp_proto::resource_server::Verifier). Out: its result. Its
+//! waker wakes the connection's driver. A connection has at most one.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -3,10 +3,11 @@
 //! | keys | token | last try | then |
 //! |---|---|---|---|
 //! | none | any | none | fetch |
-//! | older than 1 h | any | 1 min ago, or 5 s if it failed | fetch; if that fails, use the old keys |
+//! | older than 1 h | any | 1 min ago or more, 5 s if it failed | fetch; if that fails, use the old keys |
+//! | older than 1 h | known key | later | use it |
 //! | newer | known key | any | use it |
-//! | newer | unknown key | 1 min ago, or 5 s if it failed | fetch, and look again |
-//! | any | unknown key | sooner | refuse the token; 503 if the last try failed |
+//! | newer | unknown key | 1 min ago or more, 5 s if it failed | fetch, and look again |
+//! | any | unknown key | later | refuse the token; 503 if the last try failed |
 //! | any | any | running | wait for it |
 
 use alloc::boxed::Box;
@@ -93,7 +94,8 @@ impl KeyCache {
     }
 }
 
-/// A running fetch. A fetch that is dropped before its end counts as failed.
+/// A running fetch. If it is dropped before its end, as with the request that needs it, the next
+/// token fetches.
 struct Fetch<'a> {
     cache: &'a KeyCache,
     ended: Option<(Duration, io::Result<Vec<u8>>)>,

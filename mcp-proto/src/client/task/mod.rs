@@ -12,11 +12,11 @@
 //! | time | is |
 //! |---|---|
 //! | between two polls | `pollIntervalMs`, within 100 ms and 60 s; without it 1 s, 1.5 s and so on up to 10 s |
-//! | to the first poll | the same; none if that is more than 1 s, or if the status is not `working` |
-//! | to the poll after a subscription has told of the task | none, but 100 ms after the last answer |
-//! | after a poll without an answer | the same, doubled for each failure up to 60 s |
+//! | to the first poll | the same; 0 if that is more than 1 s, or if the status is not `working` |
+//! | to the poll after a notification about the task | none, but 100 ms after the last answer |
+//! | after an unanswered poll | as between polls, doubled per failure up to 60 s |
 //! | for an answer to a poll | [`CallOptions::timeout`](super::CallOptions::timeout) |
-//! | for the whole | `ttlMs` and 60 s, from when the client sees the task first, and [`CallOptions::max_total`](super::CallOptions::max_total) at most |
+//! | for the whole | `ttlMs` + 60 s after the client first sees the task; at most [`CallOptions::max_total`](super::CallOptions::max_total) |
 //!
 //! The client has no clock, so it does not read `createdAt`. Polls have no jitter: each task begins
 //! at its own time, so polls do not coincide.
@@ -77,11 +77,11 @@ pub enum FollowInput {
 /// The next step of a call that follows a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FollowStep {
-    /// Wait for the next poll.
+    /// Plan the next poll.
     Wait,
-    /// Wait longer for the next poll.
+    /// Plan the next poll later.
     Retry,
-    /// Keep waiting for the planned poll.
+    /// Keep the planned poll.
     Stay,
     /// Send `tasks/get`.
     Poll,
@@ -154,11 +154,11 @@ impl FollowEvent {
                 Self::Unknown
             }
             CallError::Error { status: Some(status), .. } | CallError::Http { status }
-                if is_passing(*status) =>
+                if is_temporary(*status) =>
             {
                 Self::Unavailable
             }
-            CallError::Connect(ConnectError::Http { status }) if is_passing(*status) => {
+            CallError::Connect(ConnectError::Http { status }) if is_temporary(*status) => {
                 Self::Unavailable
             }
             CallError::Connection(_)
@@ -185,6 +185,6 @@ impl FollowEvent {
 }
 
 /// Returns whether a later repetition may succeed after this HTTP status.
-fn is_passing(status: u16) -> bool {
+fn is_temporary(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500..=599)
 }

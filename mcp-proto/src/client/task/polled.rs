@@ -24,7 +24,7 @@ pub(in super::super) struct PolledTask {
 #[derive(Debug)]
 pub(in super::super) enum PolledContent {
     Nothing,
-    /// The requests for input, and the bytes that they arrived in.
+    /// The requests for input, and the answer's length in bytes.
     Requests(Vec<(String, InputRequest)>, usize),
     Result(Json),
     Error(CallError),

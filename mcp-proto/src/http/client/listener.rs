@@ -25,8 +25,8 @@ use crate::time::Instant;
 pub(super) struct Listener {
     state: ListenerState,
     stream: Streaming,
-    /// True if the server may have accepted a GET since the last one that opened. Messages sent
-    /// there are lost, unless the next GET resumes that stream.
+    /// True if the server may have sent messages on a GET that failed. They are lost unless the
+    /// next GET resumes that stream.
     may_have_missed: bool,
 }
 

@@ -49,7 +49,7 @@ impl EventKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resumed {
     Exactly,
-    /// Notifications are lost; holds how many of them were not counted yet.
+    /// Notifications are lost; holds how many a reader had once taken.
     Without(u64),
     /// A request or the answer is lost, perhaps with notifications, counted as above.
     Broken(u64),
