@@ -142,22 +142,27 @@ case $verb in
 esac
 "#;
 
+/// The program of a desktop that shows a page.
+const OPEN: &str = "#!/bin/sh\nexec \"$BROWSER\" \"$1\"\n";
+
 fn example_keychain_keeps_credentials_in_a_program() {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt;
-
         let site = Site::new("keychain");
         fs::create_dir_all(&site.folder).unwrap();
-        let program = site.folder.join("secret-tool");
-        fs::write(&program, SECRET_TOOL).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let program = executable(&site.folder, "secret-tool", SECRET_TOOL);
+        for name in ["xdg-open", "open"] {
+            executable(&site.folder, name, OPEN);
+        }
+        let path = env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{path}", site.folder.display());
         for expired in [false, false, true] {
             if expired {
                 site.server.expire_tokens();
             }
             let ran = process::Command::new(examples::path("mcp-tokio", "keychain").unwrap())
                 .arg(&site.url)
+                .env("PATH", &path)
                 .env("BROWSER", env::current_exe().unwrap())
                 .env(SERVER, "browser")
                 .env("SECRET_TOOL", &program)
@@ -169,4 +174,15 @@ fn example_keychain_keeps_credentials_in_a_program() {
         }
         assert_eq!((site.count("GET /authorize"), site.count("POST /token")), (1, 2));
     }
+}
+
+/// Writes a script.
+#[cfg(unix)]
+fn executable(folder: &std::path::Path, name: &str, script: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+
+    let program = folder.join(name);
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
 }
