@@ -68,7 +68,8 @@ impl SharedConnection {
     pub(super) async fn start(socket: Box<dyn Socket>) -> io::Result<Arc<Self>> {
         let mut builder = Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
-        builder.max_header_list_size(MAX_HEAD_BYTES);
+        // Until the server has said how many streams it allows, a request waits.
+        builder.initial_max_send_streams(0).max_header_list_size(MAX_HEAD_BYTES);
         let socket = HyperSocket { socket, unread: Bytes::new() };
         let (sender, connection) = builder.handshake(socket).await.map_err(io::Error::other)?;
         let (checks, checked) = mpsc::unbounded_channel();
@@ -111,17 +112,23 @@ impl SharedConnection {
     }
 }
 
-/// Drives a connection, and answers questions until the server takes no more requests. After a
-/// `GOAWAY` the old streams go on, and only a poll shows that new ones fail.
+/// Drives a connection. Answers questions once the settings of the server are known, until the
+/// server takes no more requests. After a `GOAWAY` the old streams go on, and only a poll shows that
+/// new ones fail.
 async fn drive(
     connection: Connection<HyperSocket, Incoming, TokioExecutor>,
     mut checks: mpsc::UnboundedReceiver<Check>,
 ) {
     let mut connection = pin!(connection);
+    let mut has_settings = false;
     poll_fn(|context| {
         loop {
             if connection.as_mut().poll(context).is_ready() {
                 return Poll::Ready(());
+            }
+            has_settings |= connection.current_max_send_streams() > 0;
+            if !has_settings {
+                return Poll::Pending;
             }
             match ready!(checks.poll_recv(context)) {
                 Some(answer) => drop(answer.send(connection.current_max_send_streams())),
