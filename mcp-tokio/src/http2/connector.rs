@@ -85,9 +85,10 @@ impl Connector for Http2Connector {
                 return Ok(dialed.socket);
             }
             let shared = SharedConnection::start(dialed.socket).await?;
-            match &mut *server {
-                ServerProtocol::Http2(connections) => connections.push(shared.clone()),
-                unknown => *unknown = ServerProtocol::Http2(vec![shared.clone()]),
+            if let ServerProtocol::Http2(connections) = &mut *server {
+                connections.push(shared.clone());
+            } else {
+                *server = ServerProtocol::Http2(vec![shared.clone()]);
             }
             Ok(shared.pipe())
         })
