@@ -21,6 +21,9 @@ use crate::trace::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, InputResponses, LoggingLevel};
 use crate::version::ProtocolVersion;
 
+/// The end of the key `_meta`, as [`Raw::may_contain`] searches for it.
+const META: &[&str] = &["_meta\""];
+
 /// The members of `_meta` in all modern requests of a client, without braces.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope {
@@ -100,7 +103,7 @@ pub(super) fn compose(
     params: &Json,
 ) -> (Bytes, Json) {
     let Extras { token, log_level, trace } = extras;
-    let has_meta = may_have_meta(params.as_bytes());
+    let has_meta = params.raw().may_contain(META);
     if !has_meta && token.is_none() && log_level.is_none() && trace.is_none() {
         return (envelope.map(Envelope::stamp).unwrap_or_default(), params.clone());
     }
@@ -136,13 +139,6 @@ pub(super) fn compose(
     }
     object.end();
     (out.into(), rest)
-}
-
-/// Returns whether the text may have a member `_meta`; its key may contain escapes.
-fn may_have_meta(text: &[u8]) -> bool {
-    memchr::memchr2_iter(b'_', b'\\', text)
-        .filter_map(|at| text.get(at..))
-        .any(|rest| rest.starts_with(b"_meta\"") || rest.starts_with(b"\\"))
 }
 
 /// Returns whether the machine itself writes this member of `_meta`.
@@ -183,7 +179,7 @@ fn split<'a>(params: &'a Json, mut visit: impl FnMut(Raw<'a>, Raw<'a>)) -> (Opti
         })?;
         meta = Some(Raw(object.of(text)));
         // The members behind it are copied unread, if none of them can be another `_meta`.
-        tail = Some(scanner.rest().trim_ascii_start()).filter(|rest| !may_have_meta(rest));
+        tail = Some(scanner.rest().trim_ascii_start()).filter(|rest| !Raw(rest).may_contain(META));
         if tail.is_some() { Err(ScanError::Depth) } else { Ok(()) }
     });
     if let Some(tail) = tail {
