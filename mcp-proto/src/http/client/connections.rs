@@ -1,5 +1,6 @@
 //! Connections of a client: at most `Limits::max_client_connections`, and the exchanges that wait for
 //! one.
+//!
 //! In: exchanges that begin and end. Out: the exchange to open next. Each exchange has a connection
 //! of its own. Every kind of exchange has its share, so that no kind starves another:
 //!

@@ -1,5 +1,6 @@
 //! HTTP+SSE, the transport of 2024-11-05: one stream of events from the server, and a POST for each
 //! message of the client.
+//!
 //! In: an `initialize` whose refusal points to such a server by
 //! [`answer::TABLE`](super::answer::TABLE); the events of the stream; messages. Out: the GET of the
 //! stream, and POSTs to the endpoint that its first event names. Messages on the stream go to the
