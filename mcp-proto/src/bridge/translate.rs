@@ -55,7 +55,7 @@ impl WrappedTools {
                     Method::CallTool if result.raw().may_contain(&["structuredContent"]) => {
                         let is_wrapped = !self.0.is_empty()
                             && call.tool().is_some_and(|tool| self.0.contains(&tool));
-                        wrapped_content(&result, is_wrapped)
+                        wrapped_content(result, is_wrapped)
                     }
                     _ => result,
                 }

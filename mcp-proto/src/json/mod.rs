@@ -9,6 +9,7 @@ mod decode;
 mod decode_error;
 mod explain;
 mod integers;
+mod plain;
 pub(crate) mod scan;
 pub(crate) mod walk;
 pub mod write;

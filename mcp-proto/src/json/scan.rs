@@ -11,6 +11,8 @@
 
 use bytes::Bytes;
 
+use super::plain;
+
 /// The greatest possible limit of the depth; `serde_json` builds values of one level less.
 pub(crate) const MAX_DEPTH: usize = 128;
 
@@ -265,10 +267,9 @@ impl<'a> Scanner<'a> {
             return self.broken();
         }
         self.at += 1;
-        // Most strings are short and plain, and end several words before the text does.
-        let (stop, byte) = word_stop(self.bytes, self.at);
-        self.at = stop;
-        if byte == Some(b'"') {
+        // Most strings are plain.
+        self.at = plain::stop(self.bytes, self.at);
+        if self.byte() == Some(b'"') {
             self.at += 1;
             return Ok(());
         }
@@ -278,7 +279,7 @@ impl<'a> Scanner<'a> {
     #[inline(never)]
     fn string_from_here(&mut self) -> Result<()> {
         loop {
-            self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
+            self.at = plain::stop(self.bytes, self.at);
             match self.byte() {
                 Some(b'"') => {
                     self.at += 1;
@@ -364,44 +365,10 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Number of bytes at the start of `bytes` that are neither a quote, a backslash nor a control.
-pub(crate) fn plain_run(bytes: &[u8]) -> usize {
-    let (run, stop) = word_stop(bytes, 0);
-    if stop.is_some() {
-        return run;
-    }
-    let rest = bytes.get(run..).unwrap_or_default();
-    run + rest.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count()
-}
-
-/// Position and value of the first quote, backslash or control from `at` on, or the end of the
-/// whole words.
-fn word_stop(bytes: &[u8], mut at: usize) -> (usize, Option<u8>) {
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
-    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
-    const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    // The high bit of each byte of `word` that is zero; false positives only above a true one.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        let word = u64::from_le_bytes(*word);
-        let controls = word.wrapping_sub(BLANKS) & !word;
-        let stops = (zeros(word ^ QUOTES) | zeros(word ^ BACKSLASHES) | controls) & HIGH;
-        if stops != 0 {
-            let at = at + (stops.trailing_zeros() / 8) as usize;
-            return (at, bytes.get(at).copied());
-        }
-        at += 8;
-    }
-    (at, None)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloc::vec;
-    use alloc::vec::Vec;
 
     #[test]
     fn value_spans_exclude_what_follows() {
@@ -421,18 +388,5 @@ mod tests {
         assert_eq!(Scanner::new(&nested(129), 1000).value(), Err(ScanError::Depth));
         assert_eq!(Scanner::new(&nested(3), 2).value(), Err(ScanError::Depth));
         assert!(Scanner::new(&nested(1_000_000), 128).skim().is_ok());
-    }
-
-    #[test]
-    fn plain_runs_stop_at_every_offset_of_a_word() {
-        for stop in [b'"', b'\\', 0x00, 0x1f] {
-            for before in 0..20 {
-                let mut text: Vec<u8> = vec![0xC3; before];
-                text.push(stop);
-                text.extend([b'x'; 20]);
-                assert_eq!(plain_run(&text), before, "{stop:#x} at {before}");
-            }
-        }
-        assert_eq!(plain_run(&[0x7f; 17]), 17);
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use bytes::{BufMut, BytesMut};
 
 use super::Raw;
-use super::scan::plain_run;
+use super::plain;
 
 /// Destination of JSON.
 pub trait Sink {
@@ -31,7 +31,7 @@ pub fn string(out: &mut impl Sink, text: &str) {
     out.push(b"\"");
     let mut rest = text.as_bytes();
     loop {
-        let (plain, special) = rest.split_at_checked(plain_run(rest)).unwrap_or_default();
+        let (plain, special) = rest.split_at_checked(plain::stop(rest, 0)).unwrap_or_default();
         out.push(plain);
         match special.first() {
             Some(b'"') => out.push(b"\\\""),

@@ -157,7 +157,7 @@ fn legacy_result(kind: CallKind, typed: bool, result: Json) -> Json {
     let result = if stamped { without_stamp(kind, &result) } else { result };
     let CallKind::Tool { wraps, .. } = kind else { return result };
     if mentions(result.as_bytes(), b"\"structured", b'C', b"ontent\"") {
-        return wrapped_content(&result, wraps);
+        return wrapped_content(result, wraps);
     }
     result
 }
