@@ -321,7 +321,7 @@ mod version;
 
 pub use bytes::{Bytes, BytesMut};
 pub use error::{ErrorCode, ProtocolError, UsageError, ValidationStep};
-pub use json::{InvalidJson, Json};
+pub use json::{InvalidJson, Json, Spare};
 pub use limits::Limits;
 pub use machine::{Action, Binding, Machine};
 pub use message::{ErrorData, ProgressToken, RequestId};

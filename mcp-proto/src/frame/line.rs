@@ -8,7 +8,12 @@
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 
+use alloc::vec::Vec;
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use crate::json::Spare;
+use crate::json::spare::LARGE;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -28,7 +33,9 @@ pub struct LineReader {
     /// Bytes that were not searched yet.
     input: Bytes,
     /// The beginning of an incomplete line.
-    partial: BytesMut,
+    partial: Vec<u8>,
+    /// Memory of the last large line that was incomplete.
+    spare: Spare,
     state: LineState,
 }
 
@@ -48,7 +55,8 @@ impl LineReader {
         Self {
             max: max_line_bytes.min(u32::MAX as usize - 1),
             input: Bytes::new(),
-            partial: BytesMut::new(),
+            partial: Vec::new(),
+            spare: Spare::new(),
             state: LineState::Start,
         }
     }
@@ -81,7 +89,8 @@ impl LineReader {
                 continue;
             }
             let Some(end) = end else {
-                self.partial.put(core::mem::take(&mut self.input));
+                let rest = core::mem::take(&mut self.input);
+                self.extend_partial(&rest);
                 return self.overlong().then(|| self.too_long());
             };
             let piece = self.input.split_to(end);
@@ -94,7 +103,8 @@ impl LineReader {
 
     /// Handles the end of the stream: returns the last line, if it had no newline.
     pub fn finish(&mut self) -> Option<Line> {
-        self.partial.put(core::mem::take(&mut self.input));
+        let rest = core::mem::take(&mut self.input);
+        self.extend_partial(&rest);
         match self.state {
             LineState::Skipping => None,
             LineState::Start | LineState::Lines => self.complete(Bytes::new()),
@@ -105,8 +115,8 @@ impl LineReader {
         self.state = LineState::Lines;
         let mut line = piece;
         if !self.partial.is_empty() {
-            self.partial.put(line);
-            line = core::mem::take(&mut self.partial).freeze();
+            self.extend_partial(&line);
+            line = self.spare.keep(core::mem::take(&mut self.partial));
         }
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);
@@ -117,6 +127,17 @@ impl LineReader {
         }
         let blank = line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r'));
         (!blank).then_some(Line::Complete(line))
+    }
+
+    /// Adds the rest of the input to the incomplete line; a large line moves to spare memory.
+    fn extend_partial(&mut self, piece: &[u8]) {
+        let length = self.partial.len() + piece.len();
+        if length > LARGE && self.partial.capacity() <= LARGE {
+            let mut large = self.spare.take(length.max(2 * LARGE));
+            large.extend_from_slice(&self.partial);
+            self.partial = large;
+        }
+        self.partial.extend_from_slice(piece);
     }
 
     /// Returns whether the incomplete line is too long even without a `\r` at its end. Bytes of a
@@ -133,14 +154,15 @@ impl LineReader {
         let mut line = core::mem::take(&mut self.partial);
         line.truncate(self.max);
         self.state = LineState::Skipping;
-        Line::TooLong(line.freeze())
+        Line::TooLong(line.into())
     }
 
     fn skip_bom(&mut self) {
         let LineState::Start = self.state else { return };
         if !self.partial.is_empty() {
-            self.partial.put(core::mem::take(&mut self.input));
-            self.input = core::mem::take(&mut self.partial).freeze();
+            let rest = core::mem::take(&mut self.input);
+            self.extend_partial(&rest);
+            self.input = core::mem::take(&mut self.partial).into();
         }
         if self.input.starts_with(BOM) {
             self.input.advance(BOM.len());
@@ -170,7 +192,6 @@ pub fn write_line(out: &mut BytesMut, start: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     fn lines(max: usize, chunks: &[&[u8]]) -> Vec<Line> {
         let mut reader = LineReader::new(max);

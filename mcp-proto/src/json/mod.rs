@@ -11,6 +11,7 @@ mod explain;
 mod integers;
 mod plain;
 pub(crate) mod scan;
+pub(crate) mod spare;
 pub(crate) mod walk;
 pub mod write;
 
@@ -25,6 +26,7 @@ use serde_json::value::RawValue;
 pub use decode_error::{DecodeError, Misfit, MisfitReason};
 pub(crate) use explain::explain;
 use scan::{Scanner, Span};
+pub use spare::Spare;
 
 /// One JSON value as text: valid, UTF-8, cheap to clone.
 #[derive(Clone, PartialEq, Eq)]

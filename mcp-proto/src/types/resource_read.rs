@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
 use super::{CacheScope, InputResponses, ResourceContents, ResultType, TextResourceContents};
-use crate::json::Json;
 use crate::json::write::List;
+use crate::json::{Json, Spare};
 
 /// The parameters of `resources/read`.
 ///
@@ -57,11 +57,18 @@ impl ReadResourceResult {
         Self { contents, ..Self::default() }
     }
 
-    /// The result as JSON. A single text is written without serde, which checks each byte: 1 MB
-    /// takes a fifth of the instructions.
+    /// The result as JSON.
     ///
     /// Fails as [`Json::encode`] does.
     pub fn to_json(&self) -> Result<Json, serde_json::Error> {
+        self.to_json_in(&mut Spare::new())
+    }
+
+    /// The result as JSON. A single text is written without serde, which checks each byte: 1 MB
+    /// takes a fifth of the instructions. A large one is written into spare memory.
+    ///
+    /// Fails as [`Json::encode`] does.
+    pub fn to_json_in(&self, spare: &mut Spare) -> Result<Json, serde_json::Error> {
         if let Self { result_type: None, contents, ttl_ms: None, cache_scope: None, meta: None } =
             self
             && let [ResourceContents::Text(contents)] = &**contents
@@ -70,7 +77,7 @@ impl ReadResourceResult {
             // The size, if no byte needs an escape.
             let mime_type = mime_type.as_deref();
             let length = uri.len() + mime_type.map_or(0, str::len) + text.len();
-            let mut out = Vec::with_capacity(length + 64);
+            let mut out = spare.take(length + 64);
             out.extend_from_slice(b"{\"contents\":[");
             let mut object = List::object(&mut out);
             object.text("uri", uri);
@@ -80,7 +87,7 @@ impl ReadResourceResult {
             object.text("text", text);
             object.end();
             out.extend_from_slice(b"]}");
-            return Ok(Json::trusted(out));
+            return Ok(Json::trusted(spare.keep(out)));
         }
         Json::encode(self)
     }

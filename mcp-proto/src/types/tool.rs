@@ -12,7 +12,7 @@ use super::structured_error::StructuredError;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, TextContent};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
-use crate::json::{Json, write};
+use crate::json::{Json, Spare, write};
 
 /// A tool, as listed by `tools/list`.
 ///
@@ -309,25 +309,32 @@ impl CallToolResult {
     }
 
     /// A result with one block of text, as JSON.
-    pub fn text_json(text: &str) -> Json {
-        plain_result(text, None, false)
+    pub fn text_json(text: &str, spare: &mut Spare) -> Json {
+        plain_result(text, None, false, spare)
     }
 
     /// A result with structured content and the same content as a block of text, as JSON.
-    pub fn structured_json(content: &Json) -> Json {
-        plain_result(content.as_str(), Some(content), false)
+    pub fn structured_json(content: &Json, spare: &mut Spare) -> Json {
+        plain_result(content.as_str(), Some(content), false, spare)
     }
 
-    /// The result as JSON. A result of one text, with or without structured content, is written
-    /// without serde.
+    /// The result as JSON.
     ///
     /// Fails as [`Json::encode`] does.
     pub fn to_json(&self) -> Result<Json, serde_json::Error> {
+        self.to_json_in(&mut Spare::new())
+    }
+
+    /// The result as JSON. A result of one text, with or without structured content, is written
+    /// without serde, and a large one into spare memory.
+    ///
+    /// Fails as [`Json::encode`] does.
+    pub fn to_json_in(&self, spare: &mut Spare) -> Result<Json, serde_json::Error> {
         if let Self { result_type: None, content, structured_content, is_error, meta: None } = self
             && let [ContentBlock::Text(TextContent { text, annotations: None, meta: None })] =
                 &**content
         {
-            return Ok(plain_result(text, structured_content.as_ref(), *is_error));
+            return Ok(plain_result(text, structured_content.as_ref(), *is_error, spare));
         }
         Json::encode(self)
     }
@@ -388,13 +395,13 @@ fn sole_result(content: &Json) -> Option<Json> {
 
 /// A result of one block of text, written without serde. serde checks each byte of a text, and of
 /// structured content once more: for 10,000 items of 2 MB it takes twice as many instructions.
-fn plain_result(text: &str, structured: Option<&Json>, is_error: bool) -> Json {
+fn plain_result(text: &str, structured: Option<&Json>, is_error: bool, spare: &mut Spare) -> Json {
     let before = b"{\"content\":[{\"type\":\"text\",\"text\":";
     let between = b",\"structuredContent\":";
     let after: &[u8] = if is_error { b",\"isError\":true}" } else { b"}" };
     // The size, if no byte needs an escape; JSON as text has quotes to escape.
     let more = structured.map_or(0, |json| between.len() + json.as_bytes().len() * 5 / 4);
-    let mut out = Vec::with_capacity(before.len() + text.len() + 4 + more + after.len());
+    let mut out = spare.take(before.len() + text.len() + 4 + more + after.len());
     out.extend_from_slice(before);
     write::string(&mut out, text);
     out.extend_from_slice(b"}]");
@@ -403,7 +410,7 @@ fn plain_result(text: &str, structured: Option<&Json>, is_error: bool) -> Json {
         out.extend_from_slice(structured.as_bytes());
     }
     out.extend_from_slice(after);
-    Json::trusted(out)
+    Json::trusted(spare.keep(out))
 }
 
 #[cfg(test)]
@@ -425,6 +432,9 @@ mod tests {
         }
         let content = Json::parse("{\"a\":\"b\"}").unwrap();
         let result = CallToolResult::text(content.as_str()).structured_content(content.clone());
-        assert_eq!(CallToolResult::structured_json(&content), Json::encode(&result).unwrap());
+        assert_eq!(
+            CallToolResult::structured_json(&content, &mut Spare::new()),
+            Json::encode(&result).unwrap()
+        );
     }
 }

@@ -1,0 +1,95 @@
+//! Memory of the last large text, for the next one.
+//!
+//! An allocator returns large memory to the system as soon as it is free, and each page of fresh
+//! memory costs a fault: more time than to write the text. The memory of a text is used again as
+//! soon as nobody has the text any more.
+
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+/// Texts up to this length get memory of their own.
+pub(crate) const LARGE: usize = 64 * 1024;
+
+/// The most memory that is kept.
+const MAX_KEPT: usize = 2 * 1024 * 1024;
+
+/// Memory for large results, see [`CallToolResult::to_json_in`].
+///
+/// It holds at most 2 MiB, and nothing as long as each result has at most 64 KiB. A result shares
+/// the memory: it is used for the next result only after all copies of the last one are dropped.
+///
+/// [`CallToolResult::to_json_in`]: crate::types::CallToolResult::to_json_in
+#[derive(Debug, Default)]
+pub struct Spare(Bytes);
+
+impl Spare {
+    /// No memory yet.
+    pub const fn new() -> Self {
+        Self(Bytes::new())
+    }
+
+    /// An empty buffer for a text of about `size` bytes.
+    pub(crate) fn take(&mut self, size: usize) -> Vec<u8> {
+        let mut buffer = Vec::new();
+        if size > LARGE
+            && let Ok(mut unused) = core::mem::take(&mut self.0).try_into_mut()
+        {
+            unused.clear();
+            buffer = unused.into();
+        }
+        buffer.reserve(size);
+        buffer
+    }
+
+    /// Keeps the memory of a text that was written into such a buffer.
+    pub(crate) fn keep(&mut self, buffer: Vec<u8>) -> Bytes {
+        let is_kept = (LARGE..=MAX_KEPT).contains(&buffer.capacity());
+        let text = Bytes::from(buffer);
+        if is_kept {
+            self.0 = text.clone();
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(spare: &mut Spare, size: usize) -> Bytes {
+        let mut buffer = spare.take(size);
+        assert!(buffer.is_empty());
+        buffer.resize(size, b'x');
+        spare.keep(buffer)
+    }
+
+    #[test]
+    fn memory_is_used_again_after_the_text_is_dropped() {
+        let mut spare = Spare::new();
+        let first = write(&mut spare, LARGE + 9);
+        let place = first.as_ptr();
+        let part = first.slice(5..);
+        drop(first);
+        let second = write(&mut spare, LARGE + 1);
+        assert_ne!(second.as_ptr(), place, "a part of the first text is still there");
+        assert!(part.iter().all(|byte| *byte == b'x'));
+        let place = second.as_ptr();
+        drop(second);
+        assert_eq!(write(&mut spare, LARGE + 1).as_ptr(), place);
+    }
+
+    #[test]
+    fn neither_small_nor_huge_texts_are_kept() {
+        let mut spare = Spare::new();
+        for size in [0, 1, LARGE - 1, MAX_KEPT + 1] {
+            write(&mut spare, size);
+            assert!(spare.0.is_empty(), "{size}");
+        }
+        let kept = write(&mut spare, MAX_KEPT);
+        write(&mut spare, 9);
+        assert_eq!(spare.0, kept, "a small text leaves it alone");
+        write(&mut spare, MAX_KEPT + 1);
+        assert!(spare.0.is_empty(), "memory that does not suffice is dropped");
+    }
+}
