@@ -1,10 +1,10 @@
 //! Progress of a request: servers report it, clients receive it.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::json::Json;
-use crate::json::write::List;
+use crate::json::write::string;
 use crate::message::ProgressToken;
 
 /// Progress of a request.
@@ -39,19 +39,26 @@ impl Progress {
         self
     }
 
-    /// The `ProgressNotificationParams`.
+    /// The `ProgressNotificationParams`, written without growth: a notification takes half of the
+    /// instructions that a [`List`](crate::json::write::List) took.
     pub(crate) fn params(&self, token: &ProgressToken) -> Json {
-        let mut out = Vec::new();
-        let mut object = List::object(&mut out);
-        object.member("progressToken", token.as_str().as_bytes());
-        object.member("progress", number(self.progress).as_bytes());
+        const NUMBERS: usize = 96;
+        let message = self.message.as_deref();
+        let length = token.as_str().len() + message.map_or(0, str::len) + NUMBERS;
+        let mut out = Vec::with_capacity(length);
+        out.extend_from_slice(b"{\"progressToken\":");
+        out.extend_from_slice(token.as_str().as_bytes());
+        out.extend_from_slice(b",\"progress\":");
+        out.extend_from_slice(number(self.progress).as_bytes());
         if let Some(total) = self.total.filter(|total| total.is_finite()) {
-            object.member("total", number(total).as_bytes());
+            out.extend_from_slice(b",\"total\":");
+            out.extend_from_slice(number(total).as_bytes());
         }
-        if let Some(message) = &self.message {
-            object.text("message", message);
+        if let Some(message) = message {
+            out.extend_from_slice(b",\"message\":");
+            string(&mut out, message);
         }
-        object.end();
+        out.push(b'}');
         Json::trusted(out)
     }
 }
@@ -98,5 +105,37 @@ progress_values!(f32 f64 u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
 /// A finite number as JSON; whole ones without a fraction, as clients with integers expect.
 fn number(value: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "other numbers are compared as unequal")]
+    let whole = value as i32;
+    // The usual case, in a fifth of the instructions.
+    if f64::from(whole).to_bits() == value.to_bits() {
+        return whole.to_string();
+    }
     alloc::format!("{value}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_they_are() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (7.0, "7"),
+            (-3.0, "-3"),
+            (0.5, "0.5"),
+            (2_147_483_647.0, "2147483647"),
+            (2_147_483_648.0, "2147483648"),
+            (9_007_199_254_740_992.0, "9007199254740992"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+        let progress = Progress::new(1).total(2.5).message("a \"b\"");
+        let token = ProgressToken::number(7);
+        let params =
+            "{\"progressToken\":7,\"progress\":1,\"total\":2.5,\"message\":\"a \\\"b\\\"\"}";
+        assert_eq!(progress.params(&token).as_str(), params);
+    }
 }
