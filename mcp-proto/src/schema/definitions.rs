@@ -39,8 +39,10 @@ pub(super) fn uses(root: &Value) -> BTreeMap<String, Vec<String>> {
         let names = root.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
         uses.extend(names.map(|name| (alloc::format!("/{keyword}/{}", token(name)), Vec::new())));
     }
-    for site in subschemas(root) {
-        let Some(schema) = root.pointer(&site) else { continue };
+    if uses.is_empty() {
+        return uses;
+    }
+    for (site, schema) in subschemas(root) {
         if !site.is_empty() && BASES.iter().any(|keyword| schema.get(*keyword).is_some()) {
             return BTreeMap::new();
         }

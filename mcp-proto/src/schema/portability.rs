@@ -131,8 +131,8 @@ pub fn check_portability(schema: &Json) -> Vec<PortabilityFinding> {
     if root.get("$schema").is_some() && Dialect::of(schema) == Ok(Dialect::Draft202012) {
         report("/$schema".to_owned(), PortabilityRule::DefaultDialect);
     }
-    for path in subschemas(&root) {
-        let Some(Value::Object(schema)) = root.pointer(&path) else { continue };
+    for (path, schema) in subschemas(&root) {
+        let Value::Object(schema) = schema else { continue };
         if has_odd_format(schema) {
             report(alloc::format!("{path}/format"), PortabilityRule::NonStandardFormat);
         }

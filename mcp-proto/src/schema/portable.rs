@@ -14,6 +14,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use schemars::Schema;
 use schemars::transform::Transform;
@@ -32,7 +33,8 @@ impl Transform for Portable {
         let mut root = core::mem::take(schema).to_value();
         inline_definitions(&mut root);
         // Inner schemas first: once without `null`, an inner schema may replace an outer one.
-        for path in subschemas(&root).iter().rev() {
+        let paths: Vec<String> = subschemas(&root).into_iter().map(|(path, _)| path).collect();
+        for path in paths.iter().rev() {
             if let Some(Value::Object(schema)) = root.pointer_mut(path) {
                 rewrite(schema);
             }

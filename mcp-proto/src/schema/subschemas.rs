@@ -43,28 +43,26 @@ const KEYWORDS: [(&str, SubschemaForm); 21] = [
     ("definitions", SubschemaForm::Members),
 ];
 
-/// JSON Pointers to a schema and all schemas within, each after those that contain it.
-pub(super) fn subschemas(root: &Value) -> Vec<String> {
-    let mut found = alloc::vec![String::new()];
+/// A schema and all schemas within, each after those that contain it, with JSON Pointers to them.
+pub(super) fn subschemas(root: &Value) -> Vec<(String, &Value)> {
+    let mut found = alloc::vec![(String::new(), root)];
     let mut next = 0;
-    while let Some(path) = found.get(next).cloned() {
+    while let Some((path, schema)) = found.get(next).cloned() {
         next += 1;
-        let Some(schema) = root.pointer(&path) else { continue };
         for (keyword, form) in KEYWORDS {
             let Some(value) = schema.get(keyword) else { continue };
             let path = alloc::format!("{path}/{keyword}");
             match (form, value) {
                 (SubschemaForm::Schemas, Value::Array(schemas)) => {
-                    let places = 0..schemas.len();
-                    found.extend(places.map(|at| alloc::format!("{path}/{at}")));
+                    let paths = (0..schemas.len()).map(|at| alloc::format!("{path}/{at}"));
+                    found.extend(paths.zip(schemas));
                 }
                 (SubschemaForm::Members, Value::Object(members)) => {
-                    found.extend(
-                        members.keys().map(|name| alloc::format!("{path}/{}", token(name))),
-                    );
+                    let paths = members.keys().map(|name| alloc::format!("{path}/{}", token(name)));
+                    found.extend(paths.zip(members.values()));
                 }
                 (SubschemaForm::Schema | SubschemaForm::Schemas, Value::Object(_)) => {
-                    found.push(path);
+                    found.push((path, value));
                 }
                 _ => {}
             }
