@@ -323,7 +323,9 @@ impl UpstreamShared {
                         asking = asking.about(context);
                     }
                     unless_withdrawn(&withdrawn, asking).await.map(|answer| {
-                        answer.map(|response| response.json().clone()).map_err(failure)
+                        answer
+                            .map(|response| response.json().clone())
+                            .map_err(SessionError::into_failure)
                     })
                 }
             };
@@ -432,17 +434,6 @@ async fn unless_withdrawn<T>(
         withdrawn.poll(context.waker(), |is_withdrawn| is_withdrawn.then_some(None))
     })
     .await
-}
-
-fn failure(error: SessionError) -> InputFailure {
-    match error {
-        SessionError::Refused(error) => InputFailure::Refused(error),
-        SessionError::TimedOut => InputFailure::TimedOut,
-        SessionError::InvalidAnswer { .. } => InputFailure::NotAnObject,
-        SessionError::Closed | SessionError::Full | SessionError::NotSent(_) => {
-            InputFailure::Closed
-        }
-    }
 }
 
 fn gone() -> Outcome {

@@ -1,7 +1,7 @@
 //! Errors of sessions.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt;
 
 use mcp_proto::ErrorData;
@@ -44,6 +44,19 @@ impl SessionError {
             _ => Self::Closed,
         }
     }
+
+    /// The reason for the server of a bridge, whose request to the client has no answer.
+    pub(crate) fn into_failure(self) -> InputFailure {
+        match self {
+            Self::Refused(error) => InputFailure::Refused(error),
+            Self::TimedOut => InputFailure::TimedOut,
+            Self::InvalidAnswer { .. } => InputFailure::NotAnObject,
+            Self::Closed => InputFailure::Closed,
+            Self::Full | Self::NotSent(_) => {
+                InputFailure::Refused(ErrorData::internal(self.to_string()))
+            }
+        }
+    }
 }
 
 impl From<UsageError> for SessionError {
@@ -76,5 +89,19 @@ impl core::error::Error for SessionError {
             Self::Refused(error) => Some(error),
             Self::Closed | Self::Full | Self::TimedOut | Self::InvalidAnswer { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_queue_is_not_reported_as_the_end_of_the_session() {
+        let failure = SessionError::Full.into_failure();
+        assert!(failure.to_string().contains("the queue of the client is full"), "{failure}");
+        let failure = SessionError::from(UsageError::NotInFlight).into_failure();
+        assert!(failure.to_string().contains("nothing is sent to the client"), "{failure}");
+        assert_eq!(SessionError::Closed.into_failure(), InputFailure::Closed);
     }
 }
