@@ -76,7 +76,7 @@ measure_many() {
   done
   settle
   find_quotient pending-growth "http-instructions own pending-1000" "http-instructions own pending-0"
-  local few=10 many=30
+  local few=100 many=500
   for count in 0 1000 10000; do
     find_counts http- "own idle-$count" load_http own idle "$count"
   done

@@ -51,6 +51,11 @@ pub static ITEMS: LazyLock<Items> = LazyLock::new(|| {
     Items { items: (0..10_000).map(item).collect() }
 });
 
+/// The number of tools that a server has in addition, which the environment may set.
+pub fn more_tools() -> usize {
+    std::env::var("TOOLS").ok().and_then(|count| count.parse().ok()).unwrap_or_default()
+}
+
 /// URI of the resource that is read.
 pub const RESOURCE: &str = "bench:///text";
 

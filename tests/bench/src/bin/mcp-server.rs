@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hyper_util::service::TowerToHyperService;
 use mcp_bench::listening::{listen, serve_hyper};
-use mcp_bench::tools::{Echo, ITEMS, RESOURCE, Report, TEXT};
+use mcp_bench::tools::{Echo, ITEMS, RESOURCE, Report, TEXT, more_tools};
 use mcp_tokio::mcp_proto::Limits;
 use mcp_tokio::types::{Resource, ResourceContents};
 use mcp_tokio::{
@@ -58,6 +58,10 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
     registry.tool("publish", "Publishes a change", |echo: Echo, context: Context| async move {
         context.publish(&Change::ListChanged(List::Tools)).map(|()| echo.message)
     })?;
+    for number in 0..more_tools() {
+        let name = format!("tool-{number}");
+        registry.tool(&name, "Echoes its message", |echo: Echo, _| async { echo.message })?;
+    }
     registry.resource(Resource::new(RESOURCE, "text"), |uri, _| async {
         ResourceContents::text(uri, TEXT.clone())
     })?;

@@ -8,8 +8,9 @@ use std::sync::{Arc, LazyLock};
 
 use hyper_util::service::TowerToHyperService;
 use mcp_bench::listening::{listen, serve_hyper};
-use mcp_bench::tools::{Echo, ITEMS, Items, Report, TEXT};
-use rmcp::handler::server::{router::tool::ToolRouter, wrapper::Json, wrapper::Parameters};
+use mcp_bench::tools::{Echo, ITEMS, Items, Report, TEXT, more_tools};
+use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
+use rmcp::handler::server::wrapper::{Json, Parameters};
 use rmcp::model::{
     ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
     RequestMetaObject, ResourceContents, ServerCapabilities, ServerConfig,
@@ -77,7 +78,13 @@ impl ServerHandler for Server {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let server = Server { tool_router: Server::tool_router() };
+    let mut tool_router = Server::tool_router();
+    for number in 0..more_tools() {
+        let mut tool = Server::echo_tool_attr();
+        tool.name = format!("tool-{number}").into();
+        tool_router.add_route(ToolRoute::new(tool, Server::echo));
+    }
+    let server = Server { tool_router };
     let mut config = StreamableHttpServerConfig::default();
     match std::env::args().nth(1).as_deref() {
         Some("stdio") => {

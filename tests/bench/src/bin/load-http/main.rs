@@ -23,6 +23,7 @@ load-http sessions COUNT -- SERVER...                           opens sessions, 
 load-http connections COUNT -- SERVER...                        opens them, one call on each
 load-http pending COUNT CALLS -- SERVER...                      makes calls in a session in which so
                                                                 many others have no answer
+load-http beside sessions|connections COUNT CALLS -- SERVER...  makes calls beside so many others
 load-http idle COUNT CHANGES -- SERVER...                       publishes changes beside so many
                                                                 connections
 load-http listeners COUNT CHANGES -- SERVER...                  publishes them to so many listeners
@@ -45,6 +46,12 @@ fn main() -> Result<()> {
         ["sessions", count] => open_sessions(&server, count.parse()?)?,
         ["connections", count] => open_connections(&server, count.parse()?)?,
         ["pending", count, calls] => call_beside(&server, count.parse()?, calls.parse()?)?,
+        ["beside", "sessions", count, calls] => {
+            call_beside_sessions(&server, count.parse()?, calls.parse()?)?;
+        }
+        ["beside", "connections", count, calls] => {
+            call_beside_connections(&server, count.parse()?, calls.parse()?)?;
+        }
         ["idle", count, changes] => publish_beside(&server, count.parse()?, changes.parse()?)?,
         ["listeners", count, changes] => publish_to(&server, count.parse()?, changes.parse()?)?,
         ["wrk", era, call, connections, seconds, cpu, script] => {
@@ -116,6 +123,23 @@ fn call_beside(server: &Server, count: u64, calls: u64) -> Result<()> {
         pending.push(other);
     }
     (0..WARM_UP + calls).try_for_each(|id| client.call(Call::Echo, NUMBER + id))
+}
+
+/// Calls in a session beside so many others.
+fn call_beside_sessions(server: &Server, count: u64, calls: u64) -> Result<()> {
+    let mut client = Client::open(server.address(), Era::Session)?;
+    let mut other = Client::connect_from(1, server.address())?;
+    (0..count).try_for_each(|_| other.open_session())?;
+    (0..WARM_UP + calls).try_for_each(|id| client.call(Call::Echo, NUMBER + id))
+}
+
+/// Calls on a connection beside so many others.
+fn call_beside_connections(server: &Server, count: usize, calls: u64) -> Result<()> {
+    let others = many(server, count, |client| client.call(Call::Echo, NUMBER))?;
+    let mut client = Client::open(server.address(), Era::Modern)?;
+    (0..WARM_UP + calls).try_for_each(|id| client.call(Call::Echo, NUMBER + id))?;
+    drop(others);
+    Ok(())
 }
 
 /// Publishes changes beside so many connections that wait for nothing.
