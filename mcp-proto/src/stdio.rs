@@ -41,7 +41,7 @@ use bytes::{Bytes, BytesMut};
 use crate::error::ProtocolError;
 use crate::frame::{Line, LineReader, write_line};
 use crate::limits::Limits;
-use crate::stream::{self, Framing, Unframed};
+use crate::stream::{self, Framing, FramingError};
 
 pub use crate::stream::Side;
 
@@ -65,11 +65,11 @@ impl Framing for Lines {
         self.reader.push(data);
     }
 
-    fn next_message(&mut self) -> Option<Result<Bytes, Unframed>> {
+    fn next_message(&mut self) -> Option<Result<Bytes, FramingError>> {
         self.reader.next_line().map(|line| self.message(line))
     }
 
-    fn finish(&mut self) -> Option<Result<Bytes, Unframed>> {
+    fn finish(&mut self) -> Option<Result<Bytes, FramingError>> {
         self.reader.finish().map(|line| self.message(line))
     }
 
@@ -79,18 +79,18 @@ impl Framing for Lines {
         write_line(out, start);
     }
 
-    fn keeps(part: &[u8]) -> bool {
+    fn leaves_unchanged(part: &[u8]) -> bool {
         memchr::memchr2(b'\n', b'\r', part).is_none()
     }
 }
 
 impl Lines {
-    fn message(&self, line: Line) -> Result<Bytes, Unframed> {
+    fn message(&self, line: Line) -> Result<Bytes, FramingError> {
         match line {
             Line::Complete(text) => Ok(text),
             Line::TooLong(beginning) => {
                 let error = ProtocolError::LineTooLong { max_line_bytes: self.max_line_bytes };
-                Err(Unframed { beginning, error })
+                Err(FramingError { beginning, error })
             }
         }
     }

@@ -7,7 +7,7 @@
 //! | the framing finds | the side gets |
 //! |---|---|
 //! | the text of a message | the message, or the error of the JSON in it |
-//! | [`Unframed`] | the error, and the id if the beginning of the text tells it |
+//! | [`FramingError`] | the error, and the id if the beginning of the text tells it |
 //!
 //! A transport over another byte stream is another [`Framing`]; the guide has one whose messages
 //! follow their length.
@@ -42,10 +42,10 @@ pub trait Framing {
     fn push(&mut self, data: Bytes);
 
     /// The JSON text of the next message; `None` if more bytes are needed.
-    fn next_message(&mut self) -> Option<Result<Bytes, Unframed>>;
+    fn next_message(&mut self) -> Option<Result<Bytes, FramingError>>;
 
     /// Handles the end of the stream; returns the rest of its input.
-    fn finish(&mut self) -> Option<Result<Bytes, Unframed>>;
+    fn finish(&mut self) -> Option<Result<Bytes, FramingError>>;
 
     /// Appends a message to `out`; `text` appends the JSON text of the message.
     fn write(out: &mut BytesMut, text: impl FnOnce(&mut BytesMut));
@@ -53,7 +53,7 @@ pub trait Framing {
     /// Returns whether [`Framing::write`] leaves `part` as it is, wherever in a text it stands, and
     /// adds to the message only what does not depend on the text. Such a part is transmitted by
     /// itself, without a copy, if it is long. False by default.
-    fn keeps(part: &[u8]) -> bool {
+    fn leaves_unchanged(part: &[u8]) -> bool {
         let _ = part;
         false
     }
@@ -61,7 +61,7 @@ pub trait Framing {
 
 /// A message that a [`Framing`] could not read completely.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unframed {
+pub struct FramingError {
     /// The beginning of its text, which may contain the id for the answer; may be empty.
     pub beginning: Bytes,
     /// The error, such as [`ProtocolError::InvalidFrame`].
@@ -202,11 +202,11 @@ impl<S: Side, F: Framing> Connection<S, F> {
         Self { side, framing, out: BytesMut::new(), long: None, answered: 0 }
     }
 
-    fn handle_message(&mut self, now: Instant, message: Result<Bytes, Unframed>) {
+    fn handle_message(&mut self, now: Instant, message: Result<Bytes, FramingError>) {
         let limits = self.side.limits();
         let parsed = match message {
             Ok(text) => message::parse(&text, limits),
-            Err(Unframed { beginning, error }) => {
+            Err(FramingError { beginning, error }) => {
                 Err(message::unreadable(&beginning, limits, error))
             }
         };
@@ -218,7 +218,7 @@ impl<S: Side, F: Framing> Connection<S, F> {
 
     fn encode(&mut self, message: &Outgoing) {
         let start = self.out.len();
-        let long = message.long_members(TRANSMIT).filter(|members| F::keeps(members));
+        let long = message.long_members(TRANSMIT).filter(|members| F::leaves_unchanged(members));
         if let Some(members) = long {
             let mut at = 0;
             F::write(&mut self.out, |out| at = message.write_around(&members, out));

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use mcp_proto::Duration;
 use mcp_proto::http::client::answer::{self, Asked, Body, Class, Meaning};
-use mcp_proto::http::client::resume::{self, Break, Kind, Then};
+use mcp_proto::http::client::resume::{self, Break, Kind, Resumption};
 use mcp_tests::transcript;
 
 #[test]
@@ -147,22 +147,22 @@ fn what_is_no_response_is_never_taken_for_one() {
 fn only_what_is_idempotent_is_attempted_again() {
     for case in breaks() {
         match case.then {
-            Then::Resume => assert!(
+            Resumption::Resume => assert!(
                 matches!(case.kind, Kind::Resumable | Kind::Opening | Kind::Listening),
                 "{case:?}"
             ),
-            Then::Restart | Then::Check | Then::Stop => {
+            Resumption::Restart | Resumption::Check | Resumption::Stop => {
                 assert!(matches!(case.kind, Kind::Opening | Kind::Listening), "{case:?}");
             }
-            Then::Lose => assert_eq!(case.kind, Kind::Listening, "{case:?}"),
-            Then::Reopen => {
+            Resumption::Lose => assert_eq!(case.kind, Kind::Listening, "{case:?}"),
+            Resumption::Reopen => {
                 assert!(matches!(case.kind, Kind::Subscribing | Kind::Subscription), "{case:?}");
             }
-            Then::Resend => {
+            Resumption::Resend => {
                 assert!(matches!(case.kind, Kind::Answer | Kind::Beginning), "{case:?}");
             }
-            Then::Authorize => assert_eq!(case.broke, Break::Unauthorized, "{case:?}"),
-            Then::Fail => {
+            Resumption::Authorize => assert_eq!(case.broke, Break::Unauthorized, "{case:?}"),
+            Resumption::Fail => {
                 assert!(!matches!(case.kind, Kind::Opening | Kind::Listening), "{case:?}");
             }
         }
@@ -175,7 +175,7 @@ fn second_hour_03_only_405_and_501_stop_a_stream() {
     for case in breaks() {
         let is_stream = matches!(case.kind, Kind::Opening | Kind::Listening | Kind::Subscription);
         if is_stream {
-            let stops = matches!(case.then, Then::Stop | Then::Fail);
+            let stops = matches!(case.then, Resumption::Stop | Resumption::Fail);
             assert_eq!(stops, case.broke == Break::Unsupported, "{case:?}");
         }
     }
@@ -190,7 +190,7 @@ fn second_hour_03_only_405_and_501_stop_a_stream() {
 fn second_hour_03_an_outage_ends_nothing_but_calls_without_an_id() {
     let passing = [Break::Ended, Break::Cut, Break::Unavailable, Break::Conflict];
     for case in breaks().filter(|case| passing.contains(&case.broke)) {
-        let ends = matches!(case.then, Then::Fail | Then::Stop);
+        let ends = matches!(case.then, Resumption::Fail | Resumption::Stop);
         let expected = match case.kind {
             Kind::Call | Kind::Notification => true,
             Kind::Answer | Kind::Beginning => !case.may_try,
@@ -254,7 +254,7 @@ struct Case {
     broke: Break,
     may_try: bool,
     row: &'static str,
-    then: Then,
+    then: Resumption,
 }
 
 fn breaks() -> impl Iterator<Item = Case> {

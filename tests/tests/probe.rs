@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use mcp_proto::client::Decision;
-use mcp_proto::client::probe::{Failure, Move, Outcome, Step, TABLE};
+use mcp_proto::client::probe::{Failure, Move, ProbeOutcome, Step, TABLE};
 use mcp_proto::decision_table::Column;
 use mcp_tests::transcript::{self, Transcript};
 
@@ -95,10 +95,10 @@ fn t003_no_negotiation_comes_back_to_a_step() {
 #[test]
 fn t003_silence_and_the_end_always_lead_on() {
     for case in all() {
-        if let Outcome::Silence | Outcome::Eof = case.outcome {
+        if let ProbeOutcome::Silence | ProbeOutcome::Eof = case.outcome {
             assert_ne!(case.then(), Move::Stay, "{case:?}");
         }
-        if case.outcome == Outcome::NoAnswer && case.step != Step::Unconfirmed {
+        if case.outcome == ProbeOutcome::NoAnswer && case.step != Step::Unconfirmed {
             assert_ne!(case.then(), Move::Stay, "{case:?}");
         }
     }
@@ -107,7 +107,9 @@ fn t003_silence_and_the_end_always_lead_on() {
 #[test]
 fn t002_no_status_that_says_nothing_of_the_era_decides_it() {
     for case in all() {
-        if let Outcome::Unauthorized | Outcome::Unavailable | Outcome::NoAnswer = case.outcome {
+        if let ProbeOutcome::Unauthorized | ProbeOutcome::Unavailable | ProbeOutcome::NoAnswer =
+            case.outcome
+        {
             let ends = matches!(case.then(), Move::Fail(_));
             // A call on the strength of a stored verdict has its error, and nothing else happens.
             assert_eq!(ends, case.step != Step::Unconfirmed, "{case:?}");
@@ -141,11 +143,11 @@ fn a_modern_pinned_client_never_initializes_and_a_legacy_one_never_discovers() {
 
 #[test]
 fn t001_a_client_that_may_fall_back_does_so_for_any_error_to_the_probe() {
-    for outcome in [Outcome::Error, Outcome::Malformed, Outcome::ListsLegacy] {
+    for outcome in [ProbeOutcome::Error, ProbeOutcome::Malformed, ProbeOutcome::ListsLegacy] {
         let case = Case { step: Step::Probe, falls_back: true, outcome };
         assert_eq!(case.then(), Move::Send(Step::Fallback), "{case:?}");
     }
-    let modern = Case { step: Step::Probe, falls_back: true, outcome: Outcome::Modern };
+    let modern = Case { step: Step::Probe, falls_back: true, outcome: ProbeOutcome::Modern };
     assert_eq!(modern.then(), Move::Modern);
 }
 
@@ -163,11 +165,11 @@ fn no_error_makes_a_client_that_may_not_fall_back_legacy() {
 fn an_era_is_found_by_a_result_of_that_era_alone() {
     for case in all() {
         match case.then() {
-            Move::Legacy => assert_eq!(case.outcome, Outcome::Initialized, "{case:?}"),
+            Move::Legacy => assert_eq!(case.outcome, ProbeOutcome::Initialized, "{case:?}"),
             Move::Modern => assert!(
                 matches!(
                     case.outcome,
-                    Outcome::Modern | Outcome::InitializedModern | Outcome::Late
+                    ProbeOutcome::Modern | ProbeOutcome::InitializedModern | ProbeOutcome::Late
                 ),
                 "{case:?}"
             ),
@@ -181,7 +183,7 @@ fn an_era_is_found_by_a_result_of_that_era_alone() {
 /// Whatever is known of the server is not asked for again, as long as the stream lives.
 #[test]
 fn second_hour_10_a_late_answer_to_the_probe_is_never_asked_for_again() {
-    for case in all().filter(|case| case.step == Step::Held || case.outcome == Outcome::Late) {
+    for case in all().filter(|case| case.step == Step::Held || case.outcome == ProbeOutcome::Late) {
         if let Move::Send(next) | Move::Await(next) = case.then() {
             assert!(!discovers(next), "{case:?}");
         }
@@ -193,23 +195,23 @@ fn failures_say_what_has_happened() {
     for case in all() {
         let Move::Fail(failure) = case.then() else { continue };
         let expected = match case.outcome {
-            Outcome::Silence | Outcome::NoAnswer => Failure::TimedOut,
-            Outcome::Eof => Failure::Closed,
-            Outcome::Error | Outcome::Refused => Failure::Refused,
-            Outcome::Malformed | Outcome::InitializeMalformed => Failure::Malformed,
-            Outcome::Unauthorized => Failure::Unauthorized,
-            Outcome::Unavailable => Failure::Unavailable,
-            Outcome::Modern
-            | Outcome::Untyped
-            | Outcome::NotIdempotent
-            | Outcome::ListsLegacy
-            | Outcome::Disjoint
-            | Outcome::Unsupported
-            | Outcome::UnsupportedLegacy
-            | Outcome::Late
-            | Outcome::Initialized
-            | Outcome::InitializedModern
-            | Outcome::InitializedUnknown => Failure::NoCommonVersion,
+            ProbeOutcome::Silence | ProbeOutcome::NoAnswer => Failure::TimedOut,
+            ProbeOutcome::Eof => Failure::Closed,
+            ProbeOutcome::Error | ProbeOutcome::Refused => Failure::Refused,
+            ProbeOutcome::Malformed | ProbeOutcome::InitializeMalformed => Failure::Malformed,
+            ProbeOutcome::Unauthorized => Failure::Unauthorized,
+            ProbeOutcome::Unavailable => Failure::Unavailable,
+            ProbeOutcome::Modern
+            | ProbeOutcome::Untyped
+            | ProbeOutcome::NotIdempotent
+            | ProbeOutcome::ListsLegacy
+            | ProbeOutcome::Disjoint
+            | ProbeOutcome::Unsupported
+            | ProbeOutcome::UnsupportedLegacy
+            | ProbeOutcome::Late
+            | ProbeOutcome::Initialized
+            | ProbeOutcome::InitializedModern
+            | ProbeOutcome::InitializedUnknown => Failure::NoCommonVersion,
         };
         assert_eq!(failure, expected, "{case:?}");
     }
@@ -220,7 +222,7 @@ fn failures_say_what_has_happened() {
 struct Case {
     step: Step,
     falls_back: bool,
-    outcome: Outcome,
+    outcome: ProbeOutcome,
 }
 
 impl Case {
@@ -241,25 +243,29 @@ impl Case {
         let firsts = firsts(self.falls_back);
         let is_reached = reachable(self.falls_back, &firsts).contains(&self.step);
         let can_come = match self.outcome {
-            Outcome::Silence | Outcome::Eof => true,
-            Outcome::Late => matches!(self.step, Step::Silent | Step::Fallback | Step::Reprobe),
-            Outcome::Initialized
-            | Outcome::InitializedModern
-            | Outcome::InitializedUnknown
-            | Outcome::Refused
-            | Outcome::InitializeMalformed => initializes(self.step) || self.step == Step::Both,
-            Outcome::Untyped | Outcome::NotIdempotent => self.step == Step::Unconfirmed,
+            ProbeOutcome::Silence | ProbeOutcome::Eof => true,
+            ProbeOutcome::Late => {
+                matches!(self.step, Step::Silent | Step::Fallback | Step::Reprobe)
+            }
+            ProbeOutcome::Initialized
+            | ProbeOutcome::InitializedModern
+            | ProbeOutcome::InitializedUnknown
+            | ProbeOutcome::Refused
+            | ProbeOutcome::InitializeMalformed => {
+                initializes(self.step) || self.step == Step::Both
+            }
+            ProbeOutcome::Untyped | ProbeOutcome::NotIdempotent => self.step == Step::Unconfirmed,
             // While an answer is held, a call may have one as well.
-            Outcome::Modern => !initializes(self.step) || self.step == Step::Held,
-            Outcome::Error => !initializes(self.step),
-            Outcome::Unauthorized | Outcome::Unavailable | Outcome::NoAnswer => {
+            ProbeOutcome::Modern => !initializes(self.step) || self.step == Step::Held,
+            ProbeOutcome::Error => !initializes(self.step),
+            ProbeOutcome::Unauthorized | ProbeOutcome::Unavailable | ProbeOutcome::NoAnswer => {
                 self.step != Step::Unconfirmed
             }
-            Outcome::ListsLegacy
-            | Outcome::Disjoint
-            | Outcome::Unsupported
-            | Outcome::UnsupportedLegacy
-            | Outcome::Malformed => discovers(self.step),
+            ProbeOutcome::ListsLegacy
+            | ProbeOutcome::Disjoint
+            | ProbeOutcome::Unsupported
+            | ProbeOutcome::UnsupportedLegacy
+            | ProbeOutcome::Malformed => discovers(self.step),
         };
         is_reached && can_come
     }
@@ -289,7 +295,7 @@ fn firsts(falls_back: bool) -> Vec<Step> {
 /// Steps that may follow the last step of a chain.
 fn nexts(chain: &[Step], falls_back: bool) -> Vec<Step> {
     let mut nexts = Vec::new();
-    for outcome in Outcome::ALL {
+    for outcome in ProbeOutcome::ALL {
         let Some(step) = chain.last().copied() else { continue };
         if let Move::Send(next) | Move::Await(next) | Move::Reopen(next) =
             (Case { step, falls_back, outcome: *outcome }).then()
@@ -318,7 +324,7 @@ fn reachable(falls_back: bool, firsts: &[Step]) -> Vec<Step> {
 
 /// Largest number of reopened streams, from this step on.
 fn reopenings(step: Step, falls_back: bool) -> usize {
-    let outcomes = Outcome::ALL.iter();
+    let outcomes = ProbeOutcome::ALL.iter();
     let counts =
         outcomes.map(|outcome| match (Case { step, falls_back, outcome: *outcome }).then() {
             Move::Reopen(next) => 1 + reopenings(next, falls_back),

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_proto::client::recovery::{Known, Recovery, Refusal, Repeats, TABLE, Then};
+use mcp_proto::client::recovery::{Known, Reaction, Recovery, Refusal, Repeats, TABLE};
 use mcp_proto::{ErrorCode, ErrorData, ProtocolVersion};
 use mcp_tests::transcript::{self, Transcript};
 
@@ -35,7 +35,7 @@ fn second_hour_01_a_call_that_a_handler_may_have_seen_is_never_repeated() {
         // A call is repeated to another server, or not at all.
         assert_eq!(
             row.repeats == Repeats::Nothing,
-            row.then == Then::Deliver,
+            row.then == Reaction::Deliver,
             "{known:?} {refusal:?}"
         );
     }
@@ -122,7 +122,7 @@ fn what_says_nothing_of_the_era_changes_nothing() {
         if refusal == Refusal::Unavailable
             || known != Known::Unconfirmed && refusal == Refusal::Other
         {
-            assert_eq!(row.then, Then::Deliver, "{known:?} {refusal:?}");
+            assert_eq!(row.then, Reaction::Deliver, "{known:?} {refusal:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use mcp_proto::server::{
     Config, Declaration, Notification, Outcome, Progress, Registry, Request, Server, ServerEvent,
 };
 use mcp_proto::stdio::{Connection, Lines};
-use mcp_proto::stream::{self, Framing, Unframed};
+use mcp_proto::stream::{self, Framing, FramingError};
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Action, Binding, Bytes, BytesMut, Instant, Json, Limits, Machine, UsageError};
 
@@ -90,11 +90,11 @@ impl Framing for Copied {
         self.0.push(data);
     }
 
-    fn next_message(&mut self) -> Option<Result<Bytes, Unframed>> {
+    fn next_message(&mut self) -> Option<Result<Bytes, FramingError>> {
         self.0.next_message()
     }
 
-    fn finish(&mut self) -> Option<Result<Bytes, Unframed>> {
+    fn finish(&mut self) -> Option<Result<Bytes, FramingError>> {
         self.0.finish()
     }
 

@@ -1,7 +1,8 @@
-//! Catalog of a server: the offer that all its connections share, and the services to tell of changes.
+//! Catalog of a server: the registry that all its connections share,
+//! and the services to notify of changes.
 //!
 //! Services of streams join, and are told of each change. Connections over HTTP do not: their server
-//! joins once for all of them, and each asks for the offer when it has something to do.
+//! joins once for all of them, and each asks for the snapshot when it has something to do.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
@@ -17,7 +18,7 @@ use super::trace::Hook;
 use mcp_proto::UsageError;
 use mcp_proto::server::{Change, Declaration};
 
-/// The offer of a server, to be changed while it runs. Cheap to clone; all clones are the same
+/// The registry of a server, to be changed while it runs. Cheap to clone; all clones are the same
 /// catalog.
 ///
 /// ```
@@ -45,7 +46,7 @@ pub struct Catalog {
 
 struct CatalogShared {
     state: Lock<CatalogState>,
-    /// That of the offer, to be seen without the lock.
+    /// Generation of the snapshot, to be read without the lock.
     generation: AtomicU64,
     /// Held for as long as somebody changes the registry.
     updating: Lock<()>,
@@ -53,7 +54,7 @@ struct CatalogShared {
 }
 
 struct CatalogState {
-    offer: CatalogSnapshot,
+    snapshot: CatalogSnapshot,
     /// Those of the services that have joined, by their addresses.
     mailboxes: BTreeMap<usize, Weak<ServiceMailbox>>,
 }
@@ -76,8 +77,10 @@ impl CatalogSnapshot {
 
 impl From<Registry> for Catalog {
     fn from(registry: Registry) -> Self {
-        let state =
-            CatalogState { offer: CatalogSnapshot::new(registry, 0), mailboxes: BTreeMap::new() };
+        let state = CatalogState {
+            snapshot: CatalogSnapshot::new(registry, 0),
+            mailboxes: BTreeMap::new(),
+        };
         let shared = CatalogShared {
             state: Lock::new(state),
             generation: AtomicU64::new(0),
@@ -100,22 +103,22 @@ impl Catalog {
         &self,
         change: impl FnOnce(&mut Registry) -> Result<T, UsageError>,
     ) -> Result<T, UsageError> {
-        let (result, offer, _before, mailboxes) = {
+        let (result, snapshot, _before, mailboxes) = {
             let _alone = self.shared.updating.lock();
-            let before = self.with(|state| state.offer.clone());
+            let before = self.with(|state| state.snapshot.clone());
             let mut registry = Registry::clone(&before.registry);
             let result = change(&mut registry)?;
-            let offer = CatalogSnapshot::new(registry, before.generation + 1);
+            let snapshot = CatalogSnapshot::new(registry, before.generation + 1);
             let mailboxes = self.with(|state| {
-                state.offer = offer.clone();
-                self.shared.generation.store(offer.generation, Ordering::Release);
+                state.snapshot = snapshot.clone();
+                self.shared.generation.store(snapshot.generation, Ordering::Release);
                 state.mailboxes()
             });
-            (result, offer, before, mailboxes)
+            (result, snapshot, before, mailboxes)
         };
         // Waking a driver or dropping a handler may run anything, an update too.
         for mailbox in mailboxes {
-            mailbox.offer(offer.clone());
+            mailbox.snapshot(snapshot.clone());
         }
         Ok(result)
     }
@@ -148,8 +151,8 @@ impl Catalog {
     /// Fails with [`UsageError::Undeclared`] without [`Registry::list_changed`] or
     /// [`Registry::subscribe`].
     pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
-        let (offer, mailboxes) = self.with(|state| (state.offer.clone(), state.mailboxes()));
-        offer.declaration.check(change)?;
+        let (snapshot, mailboxes) = self.with(|state| (state.snapshot.clone(), state.mailboxes()));
+        snapshot.declaration.check(change)?;
         let change = Arc::new(change.clone());
         for mailbox in mailboxes {
             mailbox.publish(&change);
@@ -159,7 +162,7 @@ impl Catalog {
 
     /// The tasks of calls that [`Registry::tasks`] names, for jobs that run elsewhere.
     pub fn tasks(&self) -> TaskManager {
-        self.with(|state| state.offer.registry.task_manager.clone())
+        self.with(|state| state.snapshot.registry.task_manager.clone())
     }
 
     /// The catalog, for as long as somebody else has it.
@@ -176,13 +179,13 @@ impl Catalog {
     pub(super) fn join(&self, mailbox: &Arc<ServiceMailbox>) -> CatalogSnapshot {
         self.with(|state| {
             state.mailboxes.insert(address(mailbox), Arc::downgrade(mailbox));
-            state.offer.clone()
+            state.snapshot.clone()
         })
     }
 
-    /// The offer.
-    pub(super) fn offer(&self) -> CatalogSnapshot {
-        self.with(|state| state.offer.clone())
+    /// The current snapshot.
+    pub(super) fn snapshot(&self) -> CatalogSnapshot {
+        self.with(|state| state.snapshot.clone())
     }
 
     /// The number of offers before this one.

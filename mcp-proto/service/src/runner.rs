@@ -58,7 +58,7 @@ pub trait Scope: SessionScope {
 }
 
 pub(super) struct Runner {
-    pub(super) offer: CatalogSnapshot,
+    pub(super) snapshot: CatalogSnapshot,
     pub(super) jobs: Jobs,
     pub(super) mailbox: Arc<ServiceMailbox>,
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
@@ -70,23 +70,23 @@ pub(super) struct Runner {
 impl Runner {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
-        let offer = catalog.join(&mailbox);
-        Self::with(offer, mailbox)
+        let snapshot = catalog.join(&mailbox);
+        Self::with(snapshot, mailbox)
     }
 
     /// A runner that gets no updates of the catalog: it checks the generation itself, or ends
     /// before an update matters.
     pub(super) fn without_updates(catalog: &Catalog) -> Self {
         let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
-        let offer = catalog.offer();
-        Self::with(offer, mailbox)
+        let snapshot = catalog.snapshot();
+        Self::with(snapshot, mailbox)
     }
 
-    fn with(offer: CatalogSnapshot, mailbox: Arc<ServiceMailbox>) -> Self {
+    fn with(snapshot: CatalogSnapshot, mailbox: Arc<ServiceMailbox>) -> Self {
         let jobs = Jobs::new(mailbox.clone());
         let lost = Lost::default();
         let input_requests = OpenInputRequests::default();
-        Self { offer, jobs, mailbox, spawn: None, lost, input_requests }
+        Self { snapshot, jobs, mailbox, spawn: None, lost, input_requests }
     }
 
     /// Handles an event of the machine.
@@ -97,10 +97,10 @@ impl Runner {
                 self.jobs.cancel(about);
             }
             ServerEvent::Notification { session, handler, method, params } => {
-                self.offer.notify(&self.mailbox, (session, handler), method, params);
+                self.snapshot.notify(&self.mailbox, (session, handler), method, params);
             }
             ServerEvent::SessionEnded { session, handler } => {
-                self.offer.end_session(session, handler);
+                self.snapshot.end_session(session, handler);
             }
             ServerEvent::InputAnswered { input, answer } => {
                 wake(self.input_requests.answer(input, answer));
@@ -116,15 +116,15 @@ impl Runner {
         &mut self,
         now: Instant,
         scope: &mut impl Scope,
-        news: CatalogUpdate,
+        update: CatalogUpdate,
     ) {
-        if let Some(offer) = news.offer
-            && offer.generation > self.offer.generation
+        if let Some(snapshot) = update.snapshot
+            && snapshot.generation > self.snapshot.generation
         {
-            scope.declare(now, offer.declaration.clone());
-            self.offer = offer;
+            scope.declare(now, snapshot.declaration.clone());
+            self.snapshot = snapshot;
         }
-        news.changes.publish(|change| match change {
+        update.changes.publish(|change| match change {
             Some(change) => scope.publish(now, change),
             None => scope.publish_all(now),
         });
@@ -133,10 +133,10 @@ impl Runner {
     /// Takes the current snapshot of the catalog, if it has changed.
     pub(super) fn refresh(&mut self, now: Instant, scope: &mut impl Scope) {
         let catalog = self.mailbox.catalog();
-        if catalog.generation() != self.offer.generation {
-            let offer = catalog.offer();
-            scope.declare(now, offer.declaration.clone());
-            self.offer = offer;
+        if catalog.generation() != self.snapshot.generation {
+            let snapshot = catalog.snapshot();
+            scope.declare(now, snapshot.declaration.clone());
+            self.snapshot = snapshot;
         }
     }
 
@@ -179,7 +179,7 @@ impl Runner {
     ) {
         let about = request.reply.id();
         let id = &|| scope.request_id(about);
-        match self.offer.call(&self.mailbox, request, Arc::new(Cancel::new()), now, id) {
+        match self.snapshot.call(&self.mailbox, request, Arc::new(Cancel::new()), now, id) {
             Err(reply) => scope.respond(now, reply, gone()),
             Ok(PreparedCall { reply, cancel, call }) => {
                 let spawn = self.spawn.as_deref_mut();
@@ -210,9 +210,9 @@ impl Runner {
         is_full: bool,
     ) {
         let Progressed::Done(reply, outcome) = progressed else { return };
-        if let Some((commands, news)) = self.mailbox.take_commands() {
-            if !news.is_empty() {
-                self.apply_update(now, scope, news);
+        if let Some((commands, update)) = self.mailbox.take_commands() {
+            if !update.is_empty() {
+                self.apply_update(now, scope, update);
             }
             for command in commands {
                 self.apply_command(now, scope, command, is_full);

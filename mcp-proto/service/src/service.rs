@@ -87,7 +87,7 @@ impl<L: Link> Service<L> {
         let runner =
             if L::USES_ENDPOINT { Runner::without_updates(catalog) } else { Runner::new(catalog) };
         Self {
-            link: connect(runner.offer.declaration.clone(), &runner.mailbox),
+            link: connect(runner.snapshot.declaration.clone(), &runner.mailbox),
             visitor: EndpointWaker(runner.mailbox.clone()),
             runner,
             wire: None,
@@ -315,8 +315,8 @@ impl<L: Link> Drive for Service<L> {
             let Some(work) = work else { break };
             rounds += 1;
             self.visit_requested |= work.visit;
-            if !work.news.is_empty() {
-                self.runner.apply_update(now, &mut self.link, work.news);
+            if !work.update.is_empty() {
+                self.runner.apply_update(now, &mut self.link, work.update);
             }
             let is_full = self.is_full();
             for command in work.commands {

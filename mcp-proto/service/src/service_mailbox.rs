@@ -29,7 +29,7 @@ pub(super) struct Work {
     /// The slots of handlers that were woken.
     pub(super) ready: Vec<usize>,
     /// The update of the catalog.
-    pub(super) news: CatalogUpdate,
+    pub(super) update: CatalogUpdate,
     /// True if the endpoint has requested a visit.
     pub(super) visit: bool,
 }
@@ -37,19 +37,19 @@ pub(super) struct Work {
 /// Update of the catalog.
 #[derive(Debug, Default)]
 pub(super) struct CatalogUpdate {
-    pub(super) offer: Option<CatalogSnapshot>,
+    pub(super) snapshot: Option<CatalogSnapshot>,
     pub(super) changes: Changes,
 }
 
 impl Work {
     fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.ready.is_empty() && self.news.is_empty() && !self.visit
+        self.commands.is_empty() && self.ready.is_empty() && self.update.is_empty() && !self.visit
     }
 }
 
 impl CatalogUpdate {
     pub(super) fn is_empty(&self) -> bool {
-        self.offer.is_none() && self.changes.is_empty()
+        self.snapshot.is_none() && self.changes.is_empty()
     }
 }
 
@@ -132,10 +132,10 @@ impl ServiceMailbox {
     /// Takes the queued commands and updates, without wakes; `None` if there are none.
     pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
         self.state.with(|MailboxState { work, .. }| {
-            if work.commands.is_empty() && work.news.is_empty() {
+            if work.commands.is_empty() && work.update.is_empty() {
                 return None;
             }
-            Some((mem::take(&mut work.commands), mem::take(&mut work.news)))
+            Some((mem::take(&mut work.commands), mem::take(&mut work.update)))
         })
     }
 
@@ -180,15 +180,15 @@ impl ServiceMailbox {
     }
 
     /// Queues a new snapshot of the catalog.
-    pub(super) fn offer(&self, offer: CatalogSnapshot) {
+    pub(super) fn snapshot(&self, snapshot: CatalogSnapshot) {
         let mut before = None;
         self.add(|work| {
             // Concurrent updates may arrive in the wrong order.
-            let waiting = work.news.offer.as_ref().map_or(0, |offer| offer.generation);
-            before = if waiting < offer.generation {
-                work.news.offer.replace(offer)
+            let waiting = work.update.snapshot.as_ref().map_or(0, |snapshot| snapshot.generation);
+            before = if waiting < snapshot.generation {
+                work.update.snapshot.replace(snapshot)
             } else {
-                Some(offer)
+                Some(snapshot)
             };
         });
         // The drop of a handler may run any code: drop it without the lock.
@@ -197,7 +197,7 @@ impl ServiceMailbox {
 
     /// Queues a change to publish.
     pub(super) fn publish(&self, change: &Arc<Change>) {
-        self.add(|work| work.news.changes.insert(change));
+        self.add(|work| work.update.changes.insert(change));
     }
 
     pub(super) fn ready(&self, slot: usize) {

@@ -79,8 +79,8 @@ impl Registry {
 }
 
 async fn list(params: PaginatedRequestParams, context: Context) -> Result<Json, ErrorData> {
-    let offer = context.catalog().offer();
-    let page = catalog(&offer).and_then(|skills| skills.list(params.cursor.as_deref()));
+    let snapshot = context.catalog().snapshot();
+    let page = catalog(&snapshot).and_then(|skills| skills.list(params.cursor.as_deref()));
     let mut page = page.ok_or_else(|| ErrorData::invalid_params("no page has this cursor"))?;
     let hint = hint(&context);
     (page.ttl_ms, page.cache_scope) = (hint.map(|it| it.ttl_ms), hint.map(|it| it.scope));
@@ -88,9 +88,9 @@ async fn list(params: PaginatedRequestParams, context: Context) -> Result<Json, 
 }
 
 async fn get(params: ReadResourceRequestParams, context: Context) -> Result<Json, ErrorData> {
-    let offer = context.catalog().offer();
+    let snapshot = context.catalog().snapshot();
     let uri = params.uri;
-    let skill = catalog(&offer).and_then(|skills| skills.get(&uri)).cloned();
+    let skill = catalog(&snapshot).and_then(|skills| skills.get(&uri)).cloned();
     let skill =
         skill.ok_or_else(|| ErrorData::invalid_params(format!("there is no skill at {uri:?}")))?;
     let hint = hint(&context);
@@ -107,9 +107,9 @@ struct DirectoryParams {
 }
 
 async fn read_directory(params: DirectoryParams, context: Context) -> Result<Json, ErrorData> {
-    let offer = context.catalog().offer();
+    let snapshot = context.catalog().snapshot();
     let DirectoryParams { uri, cursor } = params;
-    let page = catalog(&offer).and_then(|skills| skills.directory(&uri, cursor.as_deref()));
+    let page = catalog(&snapshot).and_then(|skills| skills.directory(&uri, cursor.as_deref()));
     let page = page.ok_or_else(|| {
         ErrorData::invalid_params(format!("{uri:?} is no directory, or has no page at this cursor"))
     })?;
@@ -117,8 +117,8 @@ async fn read_directory(params: DirectoryParams, context: Context) -> Result<Jso
 }
 
 /// The skills of a snapshot; `None` if none was ever added.
-fn catalog(offer: &CatalogSnapshot) -> Option<&SkillCatalog> {
-    offer.registry.skills.as_ref()
+fn catalog(snapshot: &CatalogSnapshot) -> Option<&SkillCatalog> {
+    snapshot.registry.skills.as_ref()
 }
 
 /// Modern results have a cache hint. Without notifications of changes, they must not be cached.

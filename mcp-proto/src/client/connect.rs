@@ -15,11 +15,11 @@ use super::connect_error::ConnectError;
 use super::event::SubscriptionId;
 use super::legacy;
 use super::life::{Life, Modern};
-use super::negotiation::probe::{self, Move, Outcome, Step};
+use super::negotiation::probe::{self, Move, ProbeOutcome, Step};
 use super::negotiation::{
     Before, Decision, Negotiating, Negotiation, ProbeResult, ServerInfo, Verdict,
 };
-use super::recovery::{self, Known, Recovery, Refusal, Repeats, Then};
+use super::recovery::{self, Known, Reaction, Recovery, Refusal, Repeats};
 use super::unconnected::{Restart, Unconnected};
 use super::{CallError, Client, ClientEvent, ClientTimer};
 use crate::json::Json;
@@ -58,12 +58,12 @@ impl Client {
             }
             Some(_) | None => return,
         };
-        self.decide_with(now, Outcome::Modern, found);
+        self.decide_with(now, ProbeOutcome::Modern, found);
     }
 
     /// Handles the answer to a call that does not show a modern server.
     pub(super) fn served_untyped(&mut self, now: Instant) {
-        self.decide(now, Outcome::Untyped);
+        self.decide(now, ProbeOutcome::Untyped);
         if let Some(negotiating) = self.life.negotiating_mut() {
             negotiating.set_serves();
         }
@@ -84,17 +84,17 @@ impl Client {
     /// Handles the timeout of the request in flight.
     pub(super) fn judge_silence(&mut self, now: Instant) {
         match self.work.binding {
-            TransportKind::Http => self.decide(now, Outcome::NoAnswer),
-            TransportKind::Stream => self.decide(now, Outcome::Silence),
+            TransportKind::Http => self.decide(now, ProbeOutcome::NoAnswer),
+            TransportKind::Stream => self.decide(now, ProbeOutcome::Silence),
         }
     }
 
     /// Decides about the outcome of the request in flight.
-    pub(super) fn decide(&mut self, now: Instant, outcome: Outcome) {
+    pub(super) fn decide(&mut self, now: Instant, outcome: ProbeOutcome) {
         self.decide_with(now, outcome, ProbeResult::default());
     }
 
-    pub(super) fn decide_with(&mut self, now: Instant, outcome: Outcome, found: ProbeResult) {
+    pub(super) fn decide_with(&mut self, now: Instant, outcome: ProbeOutcome, found: ProbeResult) {
         let Some(step) = self.life.step() else { return };
         let falls_back = self.work.config.negotiation == Negotiation::Auto;
         let Some(row) = probe::TABLE.find((step, falls_back, outcome)) else { return };
@@ -269,7 +269,7 @@ impl Client {
         let Some(row) = recovery::TABLE.find((known, refusal)) else { return };
         let Recovery { then, repeats } = row.then;
         let is_recovered =
-            then != Then::Deliver && (known == Known::Unconfirmed || self.may_recover(now));
+            then != Reaction::Deliver && (known == Known::Unconfirmed || self.may_recover(now));
         let is_of_session = matches!(call.goal, Goal::Subscribe { .. } | Goal::Nobody);
         // Requests of the session end with it; the next session gets requests of its own.
         if !(is_recovered && known == Known::Legacy && is_of_session) {
@@ -281,9 +281,9 @@ impl Client {
         }
         let reason = error.into_connect_error().unwrap_or(ConnectError::Malformed);
         match (known, then) {
-            (Known::Unconfirmed, _) => self.decide(now, Outcome::Error),
-            (_, Then::NewSession) => self.recover(now, Era::Legacy, reason),
-            (_, Then::Negotiate | Then::Deliver) => self.recover(now, Era::Modern, reason),
+            (Known::Unconfirmed, _) => self.decide(now, ProbeOutcome::Error),
+            (_, Reaction::NewSession) => self.recover(now, Era::Legacy, reason),
+            (_, Reaction::Negotiate | Reaction::Deliver) => self.recover(now, Era::Modern, reason),
         }
     }
 

@@ -159,9 +159,9 @@ impl Client {
                 // This connection had a server of this era, which may already execute the earlier
                 // requests.
                 Before::Here(era) => self.end_of_stream(now, era),
-                Before::Nothing | Before::Earlier(_) => self.decide(now, probe::Outcome::Eof),
+                Before::Nothing | Before::Earlier(_) => self.decide(now, probe::ProbeOutcome::Eof),
             },
-            Life::Modern(_) if self.is_in_doubt() => self.decide(now, probe::Outcome::Eof),
+            Life::Modern(_) if self.is_in_doubt() => self.decide(now, probe::ProbeOutcome::Eof),
             Life::Modern(_) => self.end_of_stream(now, Era::Modern),
             Life::Legacy(_) => self.end_of_stream(now, Era::Legacy),
             Life::Unconnected(_) | Life::Closed => {}

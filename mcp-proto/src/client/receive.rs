@@ -16,7 +16,7 @@ use super::calls;
 use super::event::{InputId, SubscriptionId};
 use super::forward;
 use super::life::Life;
-use super::negotiation::probe::Outcome;
+use super::negotiation::probe::ProbeOutcome;
 use super::negotiation::{self, ProbeResult, ResponseMeaning};
 use super::recovery::Refusal;
 use super::result::ResultType;
@@ -157,7 +157,7 @@ impl Client {
     fn refused(&mut self, now: Instant, number: u64, error: ErrorData, origin: MessageSource) {
         let MessageSource { status, is_resumed, .. } = origin;
         if negotiation::is_modern(error.code) && self.life.is_unconfirmed() {
-            self.decide(now, Outcome::Modern);
+            self.decide(now, ProbeOutcome::Modern);
         }
         let refusal = if is_resumed {
             Refusal::Unavailable
@@ -278,7 +278,7 @@ impl Client {
     pub(crate) fn handle_no_stream(&mut self, now: Instant, cause: CallError) {
         if self.life.is_legacy() {
             self.work.subscriptions.end_without_stream(cause, &mut self.work.outbox);
-            self.work.send_asks(now, &mut self.life);
+            self.work.send_resource_requests(now, &mut self.life);
         }
     }
 

@@ -73,7 +73,7 @@ pub enum Refusal {
 
 /// Reaction to a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Then {
+pub enum Reaction {
     /// The call fails with the refusal.
     Deliver,
     /// `initialize` opens another session.
@@ -97,7 +97,7 @@ pub enum Repeats {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {
     /// Reaction of the client.
-    pub then: Then,
+    pub then: Reaction,
     /// The calls that are repeated.
     pub repeats: Repeats,
 }
@@ -129,7 +129,7 @@ impl Cells for Recovery {
     }
 }
 
-const fn recovery(then: Then, repeats: Repeats) -> Recovery {
+const fn recovery(then: Reaction, repeats: Repeats) -> Recovery {
     Recovery { then, repeats }
 }
 
@@ -139,15 +139,15 @@ const TAKEN_FOR_MODERN: &[Known] = &[Known::Unconfirmed, Known::Modern];
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
 pub const TABLE: Table<Sets, Recovery> = Table::new(&["known", "refusal", "then", "repeats"], &[
-    row("unavailable",         (ANY, &[Refusal::Unavailable]), recovery(Then::Deliver, Repeats::Nothing)),
-    row("unsupported-version", (ANY, &[Refusal::UnsupportedVersion]), recovery(Then::Negotiate, Repeats::Refused)),
-    row("unknown-session",     (&[Known::Legacy], &[Refusal::UnknownSession, Refusal::NoSession]), recovery(Then::NewSession, Repeats::Refused)),
-    row("wants-a-session",     (TAKEN_FOR_MODERN, &[Refusal::NoSession]), recovery(Then::Negotiate, Repeats::Refused)),
-    row("wants-an-envelope",   (&[Known::Legacy], &[Refusal::MissingMeta]), recovery(Then::Negotiate, Repeats::Refused)),
-    row("bad-request",         (TAKEN_FOR_MODERN, &[Refusal::BadRequest]), recovery(Then::Negotiate, Repeats::Refused)),
-    row("unconfirmed",         (&[Known::Unconfirmed], &[Refusal::UnknownSession, Refusal::MissingMeta, Refusal::UnknownMethod, Refusal::NoEndpoint]), recovery(Then::Negotiate, Repeats::Refused)),
-    row("unconfirmed-error",   (&[Known::Unconfirmed], &[Refusal::Other]), recovery(Then::Negotiate, Repeats::Idempotent)),
-    row("delivered",           (ANY, ANY_REFUSAL), recovery(Then::Deliver, Repeats::Nothing)),
+    row("unavailable",         (ANY, &[Refusal::Unavailable]), recovery(Reaction::Deliver, Repeats::Nothing)),
+    row("unsupported-version", (ANY, &[Refusal::UnsupportedVersion]), recovery(Reaction::Negotiate, Repeats::Refused)),
+    row("unknown-session",     (&[Known::Legacy], &[Refusal::UnknownSession, Refusal::NoSession]), recovery(Reaction::NewSession, Repeats::Refused)),
+    row("wants-a-session",     (TAKEN_FOR_MODERN, &[Refusal::NoSession]), recovery(Reaction::Negotiate, Repeats::Refused)),
+    row("wants-an-envelope",   (&[Known::Legacy], &[Refusal::MissingMeta]), recovery(Reaction::Negotiate, Repeats::Refused)),
+    row("bad-request",         (TAKEN_FOR_MODERN, &[Refusal::BadRequest]), recovery(Reaction::Negotiate, Repeats::Refused)),
+    row("unconfirmed",         (&[Known::Unconfirmed], &[Refusal::UnknownSession, Refusal::MissingMeta, Refusal::UnknownMethod, Refusal::NoEndpoint]), recovery(Reaction::Negotiate, Repeats::Refused)),
+    row("unconfirmed-error",   (&[Known::Unconfirmed], &[Refusal::Other]), recovery(Reaction::Negotiate, Repeats::Idempotent)),
+    row("delivered",           (ANY, ANY_REFUSAL), recovery(Reaction::Deliver, Repeats::Nothing)),
 ]);
 
 impl Refusal {

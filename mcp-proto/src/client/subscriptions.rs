@@ -36,20 +36,20 @@ pub(super) struct Subscriptions {
     /// The tasks that may have another state, and nobody has looked yet.
     told_tasks: BTreeSet<String>,
     /// Requests that a legacy server is to be sent.
-    asks: VecDeque<Ask>,
+    resource_requests: VecDeque<ResourceRequest>,
     /// Reason why the legacy server cannot send messages outside of calls, if it cannot.
     no_stream: Option<CallError>,
 }
 
 /// Request to a legacy server about one resource.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct ResourceRequest {
     /// The subscription that needs the resource; `None` for a request to unsubscribe.
     pub(super) subscription: Option<SubscriptionId>,
     pub(super) uri: String,
 }
 
-impl Ask {
+impl ResourceRequest {
     /// The parameters of the request.
     pub(super) fn params(&self) -> Json {
         let mut params = Vec::new();
@@ -268,7 +268,8 @@ impl Subscriptions {
             }
             for uri in asked {
                 if subscription.asked.insert(uri.clone()) {
-                    self.asks.push_back(Ask { subscription: Some(id), uri });
+                    self.resource_requests
+                        .push_back(ResourceRequest { subscription: Some(id), uri });
                 }
             }
         }
@@ -276,8 +277,8 @@ impl Subscriptions {
     }
 
     /// The next request for a legacy server.
-    pub(super) fn next_ask(&mut self) -> Option<Ask> {
-        self.asks.pop_front()
+    pub(super) fn next_resource_request(&mut self) -> Option<ResourceRequest> {
+        self.resource_requests.pop_front()
     }
 
     /// Handles the answer of a legacy server to a subscription to `uri`.
@@ -324,7 +325,8 @@ impl Subscriptions {
     pub(super) fn unsubscribe(&mut self, uri: &str) {
         let is_asked = self.open.values().any(|open| open.asked.contains(uri));
         if !is_asked && !self.is_told(uri) {
-            self.asks.push_back(Ask { subscription: None, uri: uri.into() });
+            self.resource_requests
+                .push_back(ResourceRequest { subscription: None, uri: uri.into() });
         }
     }
 

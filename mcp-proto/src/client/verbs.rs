@@ -14,7 +14,7 @@ use super::event::{InputReply, Listing, SubscriptionId};
 use super::inputs::Requester;
 use super::legacy::{self, Session};
 use super::life::Life;
-use super::negotiation::probe::Outcome;
+use super::negotiation::probe::ProbeOutcome;
 use super::pages::Pages;
 use super::{CallError, CallId, CallOptions, Client, ClientEvent};
 use crate::error::UsageError;
@@ -196,7 +196,7 @@ impl Client {
             for uri in told {
                 work.subscriptions.unsubscribe(&uri);
             }
-            work.send_asks(now, &mut self.life);
+            work.send_resource_requests(now, &mut self.life);
         }
         let cause = Err(CallError::Cancelled);
         work.outbox.event(ClientEvent::SubscriptionEnded { subscription, cause });
@@ -345,7 +345,7 @@ impl Client {
             Sending::Settled => {}
             // A waiting call needs a connection; begins an attempt if there is none.
             Sending::Unconnected => self.call_unconnected(now),
-            Sending::Unproven => self.decide(now, Outcome::NotIdempotent),
+            Sending::Unproven => self.decide(now, ProbeOutcome::NotIdempotent),
         }
     }
 

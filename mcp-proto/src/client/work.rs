@@ -26,7 +26,7 @@ use super::life::Life;
 use super::notification::Notice;
 use super::outbox::Outbox;
 use super::result::ResultType;
-use super::subscriptions::{Ask, Subscriptions};
+use super::subscriptions::{ResourceRequest, Subscriptions};
 use crate::change::Change;
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
@@ -74,11 +74,11 @@ impl Work {
     }
 
     /// Sends the requests that subscriptions need to a legacy server.
-    pub(super) fn send_asks(&mut self, now: Instant, life: &mut Life) {
-        while let Some(ask) = self.subscriptions.next_ask() {
-            let params = ask.params();
+    pub(super) fn send_resource_requests(&mut self, now: Instant, life: &mut Life) {
+        while let Some(request) = self.subscriptions.next_resource_request() {
+            let params = request.params();
             let has_room = self.admit(life, &params).is_ok();
-            let Ask { subscription, uri } = ask;
+            let ResourceRequest { subscription, uri } = request;
             let mut options = CallOptions::default();
             let (method, goal) = match subscription {
                 Some(id) if !has_room => {
@@ -141,7 +141,7 @@ impl Work {
             if let Some(session) = life.legacy() {
                 let has = &session.server().capabilities;
                 self.subscriptions.begin_legacy(subscription, has, &mut self.outbox);
-                self.send_asks(now, life);
+                self.send_resource_requests(now, life);
                 return Sending::Settled;
             }
         }
@@ -224,7 +224,7 @@ impl Work {
             Goal::Subscribe { subscription, uri } => {
                 let is_told = result.is_ok();
                 self.subscriptions.answered(subscription, &uri, is_told, &mut self.outbox);
-                self.send_asks(now, life);
+                self.send_resource_requests(now, life);
             }
             Goal::Nobody | Goal::Notification => {}
         }

@@ -32,16 +32,16 @@ pub(super) fn stop(bytes: &[u8], start: usize) -> usize {
         }
     }
     let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().take_while(|byte| !is_stop(**byte)).count()
+    at + rest.iter().take_while(|byte| stop_flag(**byte) == 0).count()
 }
 
 /// The result of `count` for the `N` bytes from `at` on; `None` if there are less.
-fn next<const N: usize>(bytes: &[u8], at: usize, count: fn(&[u8; N]) -> usize) -> Option<usize> {
-    bytes.get(at..)?.first_chunk().map(count)
+fn next<const N: usize>(bytes: &[u8], at: usize, count: fn([u8; N]) -> usize) -> Option<usize> {
+    bytes.get(at..)?.first_chunk().copied().map(count)
 }
 
 /// Number of plain bytes at the start of a word.
-fn in_word(word: &[u8; WORD]) -> usize {
+fn in_word(word: [u8; WORD]) -> usize {
     const HIGH: u64 = u64::from_le_bytes([0x80; WORD]);
     const QUOTES: u64 = u64::from_le_bytes([b'"'; WORD]);
     const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; WORD]);
@@ -49,17 +49,17 @@ fn in_word(word: &[u8; WORD]) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; WORD]);
     // The high bit of each byte of `word` that is zero; false positives only above a true one.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
-    let word = u64::from_le_bytes(*word);
+    let word = u64::from_le_bytes(word);
     let controls = word.wrapping_sub(BLANKS) & !word;
     first((zeros(word ^ QUOTES) | zeros(word ^ BACKSLASHES) | controls) & HIGH)
 }
 
 /// Number of plain bytes at the start of a block. The compiler makes vector instructions of the
 /// loop over its bytes.
-fn in_block(block: &[u8; BLOCK]) -> usize {
+fn in_block(block: [u8; BLOCK]) -> usize {
     let mut stops = [0; BLOCK];
     for (stop, byte) in stops.iter_mut().zip(block) {
-        *stop = u8::from(is_stop(*byte));
+        *stop = stop_flag(byte);
     }
     let (words, _) = stops.as_chunks::<WORD>();
     let mut at = 0;
@@ -78,9 +78,10 @@ fn first(word: u64) -> usize {
     (word.trailing_zeros() / 8) as usize
 }
 
-/// Returns whether a string cannot contain the byte as it is.
-fn is_stop(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < b' ')
+/// 1 for a byte that a string cannot contain as it is, 0 for all others. Without branches, so that
+/// a loop over bytes can be made of vector instructions.
+fn stop_flag(byte: u8) -> u8 {
+    u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < b' ')
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use mcp_proto::client::{self, CallOptions, Client, ClientEvent};
 use mcp_proto::server::{self, Outcome, Registry, Server, ServerEvent};
-use mcp_proto::stream::{Connection, Framing, Unframed};
+use mcp_proto::stream::{Connection, Framing, FramingError};
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
 use mcp_proto::{
     Action, Binding, Bytes, BytesMut, EraPolicy, Instant, Json, Limits, Machine, ProtocolError,
@@ -29,7 +29,7 @@ impl Framing for Lengths {
         self.input.extend_from_slice(&data[skipped..]);
     }
 
-    fn next_message(&mut self) -> Option<Result<Bytes, Unframed>> {
+    fn next_message(&mut self) -> Option<Result<Bytes, FramingError>> {
         let length = u32::from_be_bytes(*self.input.first_chunk()?) as usize;
         if length > self.max {
             let max = self.max;
@@ -46,7 +46,7 @@ impl Framing for Lengths {
         Some(Ok(message.slice(PREFIX..)))
     }
 
-    fn finish(&mut self) -> Option<Result<Bytes, Unframed>> {
+    fn finish(&mut self) -> Option<Result<Bytes, FramingError>> {
         if self.input.is_empty() {
             return None;
         }
@@ -63,9 +63,9 @@ impl Framing for Lengths {
     }
 }
 
-fn unframed(beginning: BytesMut, reason: String) -> Unframed {
+fn unframed(beginning: BytesMut, reason: String) -> FramingError {
     let error = ProtocolError::InvalidFrame { reason: reason.into() };
-    Unframed { beginning: beginning.freeze(), error }
+    FramingError { beginning: beginning.freeze(), error }
 }
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;

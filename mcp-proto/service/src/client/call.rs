@@ -9,9 +9,9 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
 use super::super::trace::Span;
-use super::ask::Ask;
 use super::client_mailbox::{CallHooks, ClientCommand, ClientMailbox};
 use super::response_slot::ResponseSlot;
+use super::unsent_call::UnsentCall;
 use mcp_proto::Duration;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
@@ -28,7 +28,11 @@ pub struct Call<R> {
 }
 
 enum CallState {
-    New { ask: Result<Ask, CallError>, options: CallOptions, hooks: Option<Box<CallHooks>> },
+    New {
+        unsent: Result<UnsentCall, CallError>,
+        options: CallOptions,
+        hooks: Option<Box<CallHooks>>,
+    },
     InFlight(Arc<ResponseSlot>, Span),
     Done,
 }
@@ -36,10 +40,10 @@ enum CallState {
 impl<R> Call<R> {
     pub(super) fn new(
         mailbox: &Arc<ClientMailbox>,
-        ask: Result<Ask, CallError>,
+        unsent: Result<UnsentCall, CallError>,
         decode: fn(&Arc<ClientMailbox>, &Json) -> Result<R, CallError>,
     ) -> Self {
-        let state = CallState::New { ask, options: CallOptions::default(), hooks: None };
+        let state = CallState::New { unsent, options: CallOptions::default(), hooks: None };
         Self { mailbox: mailbox.clone(), state, decode }
     }
 
@@ -143,19 +147,19 @@ impl<R> Call<R> {
     }
 
     fn start(&mut self) -> Result<(), CallError> {
-        let CallState::New { ask, mut options, hooks } =
+        let CallState::New { unsent, mut options, hooks } =
             core::mem::replace(&mut self.state, CallState::Done)
         else {
             return Ok(());
         };
-        let ask = ask?;
+        let unsent = unsent?;
         let slot = Arc::new(ResponseSlot::default());
-        let span = Span::of_call(|| ask.about());
+        let span = Span::of_call(|| unsent.about());
         options.progress |= hooks.as_ref().is_some_and(|hooks| hooks.progress.is_some());
         if options.trace.is_none() {
             options.trace = span.within(|| self.mailbox.trace());
         }
-        self.mailbox.command(ClientCommand::Start { slot: slot.clone(), ask, options, hooks });
+        self.mailbox.command(ClientCommand::Start { slot: slot.clone(), unsent, options, hooks });
         self.state = CallState::InFlight(slot, span);
         Ok(())
     }

@@ -16,13 +16,13 @@ use std::sync::OnceLock;
 use super::super::bridge::EventSink;
 use super::super::lock::Lock;
 use super::super::mailbox::Mailbox;
-use super::ask::Ask;
 #[cfg(feature = "auth")]
 use super::auth_slot::{AuthSlot, AuthorizerCall};
 use super::callback_set::Callbacks;
 use super::closed::Closed;
 use super::feed::Feed;
 use super::response_slot::ResponseSlot;
+use super::unsent_call::UnsentCall;
 use mcp_proto::Instant;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::TraceContext;
@@ -37,7 +37,7 @@ use mcp_proto::types::{ClientCapabilities, SubscriptionFilter, Task};
 pub(super) enum ClientCommand {
     Start {
         slot: Arc<ResponseSlot>,
-        ask: Ask,
+        unsent: UnsentCall,
         options: CallOptions,
         hooks: Option<Box<CallHooks>>,
     },

@@ -13,13 +13,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::super::bridge::EventSink;
-use super::ask::Ask;
 use super::call::Call;
 use super::callback_set::{self, IntoAnswer};
 use super::client_mailbox::{ClientCommand, ClientMailbox, Stage};
 use super::closed::Closed;
 use super::lists::{TypedList, decode, decode_list};
 use super::subscription::Subscription;
+use super::unsent_call::UnsentCall;
 use mcp_proto::Instant;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
@@ -110,14 +110,14 @@ impl Client {
         name: &str,
         arguments: &A,
     ) -> Call<CallToolResult> {
-        self.start(Ask::with_arguments("tools/call", name, arguments))
+        self.start(UnsentCall::with_arguments("tools/call", name, arguments))
     }
 
     /// Reads a resource.
     ///
     /// [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#reading-resources)
     pub fn read_resource(&self, uri: &str) -> Call<ReadResourceResult> {
-        self.start(Ask::of_resource("resources/read", uri))
+        self.start(UnsentCall::of_resource("resources/read", uri))
     }
 
     /// Gets a prompt. The arguments are an object of strings; `&()` is none.
@@ -128,19 +128,23 @@ impl Client {
         name: &str,
         arguments: &A,
     ) -> Call<GetPromptResult> {
-        self.start(Ask::with_arguments("prompts/get", name, arguments))
+        self.start(UnsentCall::with_arguments("prompts/get", name, arguments))
     }
 
     /// Gets completions of an argument.
     ///
     /// [Specification: Completion](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion)
     pub fn complete(&self, params: &CompleteRequestParams) -> Call<CompleteResult> {
-        self.start(Ask::call("completion/complete", Json::encode(params).ok()))
+        self.start(UnsentCall::call("completion/complete", Json::encode(params).ok()))
     }
 
     /// Sends a `ping`.
     pub fn ping(&self) -> Call<()> {
-        Call::new(&self.mailbox, Ok(Ask::verb("ping", client::Client::ping)), |_, _| Ok(()))
+        Call::new(
+            &self.mailbox,
+            Ok(UnsentCall::on_machine("ping", client::Client::ping)),
+            |_, _| Ok(()),
+        )
     }
 
     /// Sets the lowest level of log messages that the server sends to [`Client::on_log`]. A modern
@@ -149,7 +153,7 @@ impl Client {
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<EmptyResult> {
-        self.start(Ok(Ask::verb("logging/setLevel", move |client, now, options| {
+        self.start(Ok(UnsentCall::on_machine("logging/setLevel", move |client, now, options| {
             client.set_log_level(now, level, options)
         })))
     }
@@ -161,7 +165,7 @@ impl Client {
         method: impl Into<Cow<'static, str>>,
         params: &(impl Serialize + ?Sized),
     ) -> Call<R> {
-        self.start(Ask::call(method, Json::encode(params).ok()))
+        self.start(UnsentCall::call(method, Json::encode(params).ok()))
     }
 
     /// Sends a notification, such as one of an extension. The parameters must serialize to a JSON
@@ -380,14 +384,14 @@ impl Client {
     }
 
     pub(super) fn list<L: TypedList>(&self) -> Call<L> {
-        let list = Ask::verb(L::LISTING.method(), |client, now, options| {
+        let list = UnsentCall::on_machine(L::LISTING.method(), |client, now, options| {
             client.list(now, L::LISTING, options)
         });
         Call::new(&self.mailbox, Ok(list), decode_list)
     }
 
-    fn start<R: DeserializeOwned>(&self, ask: Result<Ask, CallError>) -> Call<R> {
-        Call::new(&self.mailbox, ask, decode)
+    fn start<R: DeserializeOwned>(&self, unsent: Result<UnsentCall, CallError>) -> Call<R> {
+        Call::new(&self.mailbox, unsent, decode)
     }
 }
 

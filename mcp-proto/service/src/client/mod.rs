@@ -1,6 +1,5 @@
 //! Async client: a handle for the application, and the service that an adapter drives.
 
-mod ask;
 #[cfg(feature = "auth")]
 mod auth_slot;
 #[cfg(feature = "auth")]
@@ -24,6 +23,7 @@ mod runner;
 #[cfg(feature = "skills")]
 mod skills;
 mod subscription;
+mod unsent_call;
 
 use alloc::boxed::Box;
 use core::task::Waker;

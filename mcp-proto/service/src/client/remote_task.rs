@@ -9,11 +9,11 @@ use core::fmt;
 
 use serde::Serialize;
 
-use super::ask::Ask;
 use super::call::Call;
 use super::client_mailbox::ClientMailbox;
 use super::handle::Client;
 use super::lists::decode;
+use super::unsent_call::UnsentCall;
 use mcp_proto::Json;
 use mcp_proto::client::CallError;
 use mcp_proto::internals::{Raw, raw};
@@ -46,8 +46,9 @@ impl Client {
     ///
     /// Fails as [`Client::call_tool`] does.
     pub fn start_tool<A: Serialize + ?Sized>(&self, name: &str, arguments: &A) -> Call<Started> {
-        let ask = Ask::with_arguments("tools/call", name, arguments).map(Ask::taking_task);
-        Call::new(&self.mailbox, ask, decode_started)
+        let unsent =
+            UnsentCall::with_arguments("tools/call", name, arguments).map(UnsentCall::taking_task);
+        Call::new(&self.mailbox, unsent, decode_started)
     }
 
     /// The task with this id, of this client or of an earlier one of the same server. Its calls
@@ -66,13 +67,13 @@ impl RemoteTask {
 
     /// Gets the current state of the task, with `tasks/get`.
     pub fn status(&self) -> Call<DetailedTask> {
-        Call::new(&self.mailbox, self.ask("tasks/get"), decode)
+        Call::new(&self.mailbox, self.unsent("tasks/get"), decode)
     }
 
     /// Requests the cancellation of the task, with `tasks/cancel`. The task may still complete or
     /// fail.
     pub fn cancel(&self) -> Call<EmptyResult> {
-        Call::new(&self.mailbox, self.ask("tasks/cancel"), decode)
+        Call::new(&self.mailbox, self.unsent("tasks/cancel"), decode)
     }
 
     /// Follows the task until it has ended, as [`Client::call_tool`] does, and answers its requests
@@ -81,14 +82,14 @@ impl RemoteTask {
     /// Fails with [`CallError::TaskGone`] if the server does not know the task.
     pub fn result(&self) -> Call<CallToolResult> {
         let id = self.id.clone();
-        let ask = Ask::verb("tasks/get", move |client, now, options| {
+        let unsent = UnsentCall::on_machine("tasks/get", move |client, now, options| {
             client.follow_task(now, id, options)
         });
-        Call::new(&self.mailbox, Ok(ask), decode)
+        Call::new(&self.mailbox, Ok(unsent), decode)
     }
 
-    fn ask(&self, method: &'static str) -> Result<Ask, CallError> {
-        Ask::call(method, Json::encode(&TaskRequestParams::new(&*self.id)).ok())
+    fn unsent(&self, method: &'static str) -> Result<UnsentCall, CallError> {
+        UnsentCall::call(method, Json::encode(&TaskRequestParams::new(&*self.id)).ok())
     }
 }
 

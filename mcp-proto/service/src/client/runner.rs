@@ -323,8 +323,8 @@ impl ClientRunner {
         command: ClientCommand,
     ) {
         match command {
-            ClientCommand::Start { slot, ask, options, hooks } => {
-                match binding.with(now, |client| ask.start(client, now, options)) {
+            ClientCommand::Start { slot, unsent, options, hooks } => {
+                match binding.with(now, |client| unsent.start(client, now, options)) {
                     Ok(call) => {
                         slot.begin(call);
                         self.calls.insert(call.number(), PendingCall { slot, hooks });

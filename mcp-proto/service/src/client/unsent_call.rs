@@ -17,7 +17,7 @@ use mcp_proto::internals::write::List as Writer;
 use mcp_proto::internals::{raw, trusted};
 
 /// Request of a call.
-pub(super) enum Ask {
+pub(super) enum UnsentCall {
     Call {
         method: Cow<'static, str>,
         params: Json,
@@ -36,7 +36,7 @@ pub(super) enum Ask {
 /// A method of the machine that begins a call.
 type Start = dyn FnOnce(&mut Client, Instant, CallOptions) -> Result<CallId, UsageError> + Send;
 
-impl Ask {
+impl UnsentCall {
     /// A call with `params`; `None` if they could not be encoded.
     pub(super) fn call(
         method: impl Into<Cow<'static, str>>,
@@ -50,7 +50,7 @@ impl Ask {
     }
 
     /// A request that `start` begins on the machine.
-    pub(super) fn verb(
+    pub(super) fn on_machine(
         method: &'static str,
         start: impl FnOnce(&mut Client, Instant, CallOptions) -> Result<CallId, UsageError>
         + Send

@@ -67,7 +67,7 @@ impl Admission {
     pub fn answer(self, now: Instant) -> Answering {
         let Self { hub, admission } = self;
         let runner = Runner::without_updates(&hub.catalog);
-        let exchange = admission.answer(now, &runner.offer.declaration);
+        let exchange = admission.answer(now, &runner.snapshot.declaration);
         Answering::new(now, hub, runner, exchange)
     }
 
@@ -75,7 +75,7 @@ impl Admission {
     pub(super) fn answer_with(self, now: Instant, body: &Bytes) -> Answering {
         let Self { hub, admission } = self;
         let runner = Runner::without_updates(&hub.catalog);
-        let exchange = admission.answer_with(now, &runner.offer.declaration, body);
+        let exchange = admission.answer_with(now, &runner.snapshot.declaration, body);
         Answering::new(now, hub, runner, exchange)
     }
 }
@@ -171,8 +171,8 @@ impl Answering {
             if work.visit {
                 self.visit(now);
             }
-            if !work.news.is_empty() {
-                self.runner.apply_update(now, &mut self.exchange, work.news);
+            if !work.update.is_empty() {
+                self.runner.apply_update(now, &mut self.exchange, work.update);
             }
             for command in work.commands {
                 self.runner.apply_command(now, &mut self.exchange, command, false);

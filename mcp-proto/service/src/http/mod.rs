@@ -90,9 +90,9 @@ impl HttpServer {
         let catalog = catalog.into();
         let config = Arc::new(config);
         let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
-        let offer = catalog.join(&mailbox);
-        let endpoint = Endpoint::new(offer.declaration.clone(), config.clone(), Box::new(ids));
-        let shared = Shared::new(endpoint, offer);
+        let snapshot = catalog.join(&mailbox);
+        let endpoint = Endpoint::new(snapshot.declaration.clone(), config.clone(), Box::new(ids));
+        let shared = Shared::new(endpoint, snapshot);
         let hub = ServerShared {
             account: config.server.account(),
             config,
@@ -204,7 +204,7 @@ struct DeferredActions {
     first: Option<EndpointAction<EndpointWaker>>,
     others: VecDeque<EndpointAction<EndpointWaker>>,
     /// The snapshot of the catalog, if the first action is a request that is still to be answered.
-    offer: Option<CatalogSnapshot>,
+    snapshot: Option<CatalogSnapshot>,
     /// True if the background task must be woken for an earlier deadline.
     wakes_background: bool,
 }
@@ -221,14 +221,14 @@ impl ServerShared {
     fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, DeferredActions) {
         let mut shared = self.shared.lock();
         let result = f(&mut shared);
-        let Shared { endpoint, offer, background_due, .. } = &mut *shared;
+        let Shared { endpoint, snapshot, background_due, .. } = &mut *shared;
         let first = endpoint.poll_action();
         let others = endpoint.take_actions();
-        let offer = match &first {
+        let snapshot = match &first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
                 // A later action may have cancelled the request.
                 let is_owed = others.is_empty() || endpoint.is_owed(request.reply.id());
-                is_owed.then(|| offer.clone())
+                is_owed.then(|| snapshot.clone())
             }
             _ => None,
         };
@@ -237,7 +237,7 @@ impl ServerShared {
         if wakes_background {
             *background_due = due;
         }
-        (result, DeferredActions { first, others, offer, wakes_background })
+        (result, DeferredActions { first, others, snapshot, wakes_background })
     }
 
     /// Executes actions; `visit` is the visit that caused them.
@@ -252,8 +252,8 @@ impl ServerShared {
         }
         match deferred.first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
-                if let Some(offer) = deferred.offer {
-                    self.start(now, &offer, request, visit.as_deref_mut());
+                if let Some(snapshot) = deferred.snapshot {
+                    self.start(now, &snapshot, request, visit.as_deref_mut());
                 }
             }
             Some(action) => self.act_on(now, action, visit.as_deref_mut()),
@@ -277,13 +277,13 @@ impl ServerShared {
             EndpointAction::Wake(EndpointWaker(mailbox)) => mailbox.request_visit(),
             EndpointAction::Event(ServerEvent::Request(request)) => {
                 // Another connection may have cancelled the request by now.
-                let offer = {
+                let snapshot = {
                     let shared = self.shared.lock();
                     let is_owed = shared.endpoint.is_owed(request.reply.id());
-                    is_owed.then(|| shared.offer.clone())
+                    is_owed.then(|| shared.snapshot.clone())
                 };
-                if let Some(offer) = offer {
-                    self.start(now, &offer, request, visit);
+                if let Some(snapshot) = snapshot {
+                    self.start(now, &snapshot, request, visit);
                 }
             }
             EndpointAction::Event(event) => self.handle_event(event),
@@ -300,12 +300,12 @@ impl ServerShared {
                 }
             }
             ServerEvent::Notification { session, handler, method, params } => {
-                let offer = self.shared.lock().offer.clone();
-                offer.notify(&self.mailbox, (session, handler), method, params);
+                let snapshot = self.shared.lock().snapshot.clone();
+                snapshot.notify(&self.mailbox, (session, handler), method, params);
             }
             ServerEvent::SessionEnded { session, handler } => {
-                let offer = self.shared.lock().offer.clone();
-                offer.end_session(session, handler);
+                let snapshot = self.shared.lock().snapshot.clone();
+                snapshot.end_session(session, handler);
             }
             ServerEvent::InputAnswered { input, answer } => {
                 let waker = self.shared.lock().input_requests.answer(input, answer);
@@ -331,13 +331,13 @@ impl ServerShared {
     fn start(
         self: &Arc<Self>,
         now: Instant,
-        offer: &CatalogSnapshot,
+        snapshot: &CatalogSnapshot,
         request: Request,
         visit: Option<&mut EndpointVisit<'_>>,
     ) {
         let about = request.reply.id();
         let id = &|| self.shared.lock().endpoint.request_id(about).cloned();
-        let called = offer.call(&self.mailbox, request, Arc::new(Cancel::new()), now, id);
+        let called = snapshot.call(&self.mailbox, request, Arc::new(Cancel::new()), now, id);
         let PreparedCall { reply, cancel, call } = match called {
             Err(reply) => return self.respond(now, reply, gone(), visit),
             Ok(called) => called,
@@ -382,7 +382,7 @@ impl ServerShared {
     /// could overtake earlier reports of its handler, which would be lost.
     fn apply_queued(&self, now: Instant, shared: &mut Shared) -> Leftover {
         match self.mailbox.take_commands() {
-            Some((commands, news)) => shared.apply_queued(now, commands, news, &self.running),
+            Some((commands, update)) => shared.apply_queued(now, commands, update, &self.running),
             None => Leftover::default(),
         }
     }

@@ -21,7 +21,7 @@ use mcp_proto::server::ReplyId;
 
 pub(super) struct Shared {
     pub(super) endpoint: Endpoint<EndpointWaker>,
-    pub(super) offer: CatalogSnapshot,
+    pub(super) snapshot: CatalogSnapshot,
     pub(super) input_requests: OpenInputRequests,
     /// Time at which the background task runs next.
     pub(super) background_due: Instant,
@@ -30,23 +30,23 @@ pub(super) struct Shared {
 /// Values to drop and tasks to wake without the lock. Both may run any code.
 #[derive(Default)]
 pub(super) struct Leftover {
-    offer: Option<CatalogSnapshot>,
+    snapshot: Option<CatalogSnapshot>,
     wakers: Vec<Waker>,
 }
 
 impl Leftover {
     pub(super) fn finish(self) {
-        let Self { offer, wakers } = self;
-        drop(offer);
+        let Self { snapshot, wakers } = self;
+        drop(snapshot);
         wakers.into_iter().for_each(Waker::wake);
     }
 }
 
 impl Shared {
-    pub(super) fn new(endpoint: Endpoint<EndpointWaker>, offer: CatalogSnapshot) -> Self {
+    pub(super) fn new(endpoint: Endpoint<EndpointWaker>, snapshot: CatalogSnapshot) -> Self {
         Self {
             endpoint,
-            offer,
+            snapshot,
             input_requests: OpenInputRequests::default(),
             background_due: Instant::NEVER,
         }
@@ -57,18 +57,18 @@ impl Shared {
         &mut self,
         now: Instant,
         commands: Commands,
-        news: CatalogUpdate,
+        update: CatalogUpdate,
         running: &Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
     ) -> Leftover {
-        let offer = news.offer.map(|offer| self.take(now, offer));
-        news.changes.publish(|change| match change {
+        let snapshot = update.snapshot.map(|snapshot| self.take(now, snapshot));
+        update.changes.publish(|change| match change {
             // The change was checked when it was queued.
             Some(change) => drop(self.endpoint.publish(now, change)),
             None => self.endpoint.publish_all(now),
         });
         let wakers =
             commands.into_iter().filter_map(|command| self.apply_command(now, command, running));
-        Leftover { offer, wakers: wakers.collect() }
+        Leftover { snapshot, wakers: wakers.collect() }
     }
 
     fn apply_command(
@@ -97,13 +97,13 @@ impl Shared {
         None
     }
 
-    /// Replaces the snapshot of the catalog if `offer` is newer. Returns the older one, to be
+    /// Replaces the snapshot of the catalog if `snapshot` is newer. Returns the older one, to be
     /// dropped.
-    fn take(&mut self, now: Instant, offer: CatalogSnapshot) -> CatalogSnapshot {
-        if offer.generation <= self.offer.generation {
-            return offer;
+    fn take(&mut self, now: Instant, snapshot: CatalogSnapshot) -> CatalogSnapshot {
+        if snapshot.generation <= self.snapshot.generation {
+            return snapshot;
         }
-        self.endpoint.declare(now, offer.declaration.clone());
-        core::mem::replace(&mut self.offer, offer)
+        self.endpoint.declare(now, snapshot.declaration.clone());
+        core::mem::replace(&mut self.snapshot, snapshot)
     }
 }

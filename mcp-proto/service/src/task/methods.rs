@@ -288,14 +288,14 @@ async fn give_and_resume(
 fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> bool {
     let catalog = context.catalog();
     let manager = catalog.tasks();
-    let offer = catalog.offer();
-    let handler = offer.registry.handler_of_tool(&call.tool);
+    let snapshot = catalog.snapshot();
+    let handler = snapshot.registry.handler_of_tool(&call.tool);
     let (Some(host), Some(handler)) = (manager.current_host(), handler) else { return false };
     let clock = host.clock();
     let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
     let cancel = Arc::new(Cancel::new());
     let running = call_again(
-        &offer.registry,
+        &snapshot.registry,
         (handler, call, record),
         clock.now(),
         |call_context| Context::new(mailbox.clone(), cancel.clone(), context.about(), call_context),

@@ -3,7 +3,7 @@
 //! In: each row that decided. Out: [`Decision`]s, which explain to people why a server counts as
 //! legacy or modern. The protocol does not depend on them.
 
-use super::probe::{Move, Outcome, Sets, Step};
+use super::probe::{Move, ProbeOutcome, Sets, Step};
 use crate::decision_table::Row;
 use crate::time::Instant;
 
@@ -20,7 +20,7 @@ pub struct Decision {
     /// Step at which the negotiation was.
     pub step: Step,
     /// Result of the message that was sent.
-    pub outcome: Outcome,
+    pub outcome: ProbeOutcome,
     /// The name of the row of [`probe::TABLE`](super::probe::TABLE) that decided; of
     /// [`answer::TABLE`](crate::http::client::answer::TABLE) if `then` is [`Move::HttpSseTransport`].
     pub row: &'static str,
@@ -34,7 +34,7 @@ impl Decision {
     pub(in crate::client) fn new(
         at: Instant,
         step: Step,
-        outcome: Outcome,
+        outcome: ProbeOutcome,
         row: &Row<Sets, Move>,
     ) -> Option<Self> {
         let decides = row.then != Move::Stay;
@@ -43,7 +43,7 @@ impl Decision {
 
     /// Records that the binding tries HTTP+SSE, because of this row of its own table.
     pub(in crate::client) fn old_transport(at: Instant, step: Step, row: &'static str) -> Self {
-        Self { at, step, outcome: Outcome::Refused, row, then: Move::HttpSseTransport }
+        Self { at, step, outcome: ProbeOutcome::Refused, row, then: Move::HttpSseTransport }
     }
 }
 
@@ -64,27 +64,29 @@ impl core::fmt::Display for Decision {
     }
 }
 
-fn came(outcome: Outcome) -> &'static str {
+fn came(outcome: ProbeOutcome) -> &'static str {
     match outcome {
-        Outcome::Modern => "an answer as of a modern server",
-        Outcome::ListsLegacy => "a list of legacy versions alone",
-        Outcome::Disjoint => "a list of versions that are unknown here, or not wanted",
-        Outcome::Unsupported => "an error that lists another modern version",
-        Outcome::UnsupportedLegacy => "an error that lists legacy versions, or none",
-        Outcome::Error | Outcome::Refused => "an error",
-        Outcome::Untyped => "a result, as of a legacy server",
-        Outcome::NotIdempotent => "a call that must not be sent twice",
-        Outcome::Malformed | Outcome::InitializeMalformed => "an answer that cannot be read",
-        Outcome::Silence | Outcome::NoAnswer => "nothing in time",
-        Outcome::Eof => "the end of the stream",
-        Outcome::Late => "the first answer, after all",
-        Outcome::Initialized => "an answer with a legacy version",
-        Outcome::InitializedModern => "an answer with a modern version",
-        Outcome::InitializedUnknown => {
+        ProbeOutcome::Modern => "an answer as of a modern server",
+        ProbeOutcome::ListsLegacy => "a list of legacy versions alone",
+        ProbeOutcome::Disjoint => "a list of versions that are unknown here, or not wanted",
+        ProbeOutcome::Unsupported => "an error that lists another modern version",
+        ProbeOutcome::UnsupportedLegacy => "an error that lists legacy versions, or none",
+        ProbeOutcome::Error | ProbeOutcome::Refused => "an error",
+        ProbeOutcome::Untyped => "a result, as of a legacy server",
+        ProbeOutcome::NotIdempotent => "a call that must not be sent twice",
+        ProbeOutcome::Malformed | ProbeOutcome::InitializeMalformed => {
+            "an answer that cannot be read"
+        }
+        ProbeOutcome::Silence | ProbeOutcome::NoAnswer => "nothing in time",
+        ProbeOutcome::Eof => "the end of the stream",
+        ProbeOutcome::Late => "the first answer, after all",
+        ProbeOutcome::Initialized => "an answer with a legacy version",
+        ProbeOutcome::InitializedModern => "an answer with a modern version",
+        ProbeOutcome::InitializedUnknown => {
             "an answer with a version that is unknown here, or not wanted"
         }
-        Outcome::Unauthorized => "a refusal for want of credentials",
-        Outcome::Unavailable => "no connection, or a server that cannot answer",
+        ProbeOutcome::Unauthorized => "a refusal for want of credentials",
+        ProbeOutcome::Unavailable => "no connection, or a server that cannot answer",
     }
 }
 

@@ -23,7 +23,7 @@ use super::super::config::Config;
 use super::super::outbox::Outbox;
 use super::early_messages::EarlyMessages;
 use super::overdue::Overdue;
-use super::probe::{Outcome, Step};
+use super::probe::{ProbeOutcome, Step};
 use super::probe_result::ProbeResult;
 use super::verdict::Negotiation;
 use crate::error::ProtocolError;
@@ -61,7 +61,7 @@ enum Flight {
 pub(in crate::client) enum ResponseMeaning {
     /// The response to a call.
     OfCall(Response),
-    Outcome(Outcome, Box<ProbeResult>),
+    Outcome(ProbeOutcome, Box<ProbeResult>),
     /// No meaning: no request waits for the response.
     Nothing,
 }
@@ -250,7 +250,7 @@ impl Negotiating {
             Some(ProbeAnswer::Discover) => chosen.discovered(response.body),
             Some(ProbeAnswer::Initialize) => chosen.initialized(response.body),
             Some(ProbeAnswer::Overdue) => match chosen.discovered(response.body) {
-                (Outcome::Modern, found) => (Outcome::Late, self.late(found)),
+                (ProbeOutcome::Modern, found) => (ProbeOutcome::Late, self.late(found)),
                 _ => return ResponseMeaning::Nothing,
             },
             None => return ResponseMeaning::OfCall(response),
@@ -279,10 +279,10 @@ impl Negotiating {
     }
 
     /// The outcome of an unreadable response with this id.
-    pub(in crate::client) fn unreadable(&self, id: &RequestId) -> Option<Outcome> {
+    pub(in crate::client) fn unreadable(&self, id: &RequestId) -> Option<ProbeOutcome> {
         match self.flight.find(id)? {
-            ProbeAnswer::Discover | ProbeAnswer::Overdue => Some(Outcome::Malformed),
-            ProbeAnswer::Initialize => Some(Outcome::InitializeMalformed),
+            ProbeAnswer::Discover | ProbeAnswer::Overdue => Some(ProbeOutcome::Malformed),
+            ProbeAnswer::Initialize => Some(ProbeOutcome::InitializeMalformed),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Decision table for the era of a server.
 //!
 //! In: the [`Step`] of the negotiation, whether the client may fall back to the legacy era, and the
-//! [`Outcome`] of the request. Out: the next [`Move`]. `docs/tables.md` shows [`TABLE`]; a test
+//! [`ProbeOutcome`] of the request. Out: the next [`Move`]. `docs/tables.md` shows [`TABLE`]; a test
 //! walks every combination.
 //!
 //! Its enums are exhaustive on purpose, so that a new value breaks code that matches on them.
@@ -44,7 +44,7 @@ pub enum Step {
 
 /// Result of the request that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum ProbeOutcome {
     /// A `DiscoverResult` with a common modern version, or another answer that only a modern server
     /// gives.
     Modern,
@@ -134,7 +134,7 @@ pub enum Failure {
 }
 
 /// The inputs of a row.
-pub(in crate::client) type Sets = (Set<Step>, Set<bool>, Set<Outcome>);
+pub(in crate::client) type Sets = (Set<Step>, Set<bool>, Set<ProbeOutcome>);
 
 impl Column for Step {
     const ALL: Set<Self> = &[
@@ -152,7 +152,7 @@ impl Column for Step {
     ];
 }
 
-impl Column for Outcome {
+impl Column for ProbeOutcome {
     const ALL: Set<Self> = &[
         Self::Modern,
         Self::ListsLegacy,
@@ -190,13 +190,13 @@ const INITIALIZES: &[Step] = &[
     Step::Reopened,
     Step::Both,
 ];
-const NOT_MODERN: &[Outcome] = &[
-    Outcome::ListsLegacy,
-    Outcome::UnsupportedLegacy,
-    Outcome::Error,
-    Outcome::Malformed,
-    Outcome::Disjoint,
-    Outcome::Unsupported,
+const NOT_MODERN: &[ProbeOutcome] = &[
+    ProbeOutcome::ListsLegacy,
+    ProbeOutcome::UnsupportedLegacy,
+    ProbeOutcome::Error,
+    ProbeOutcome::Malformed,
+    ProbeOutcome::Disjoint,
+    ProbeOutcome::Unsupported,
 ];
 /// The steps at which all requests in flight are for the negotiation.
 const ASKS: &[Step] = &[
@@ -213,47 +213,47 @@ const ASKS: &[Step] = &[
 ];
 const EITHER: &[bool] = bool::ALL;
 const ALL: &[Step] = Step::ALL;
-const ANY_OUTCOME: &[Outcome] = Outcome::ALL;
+const ANY_OUTCOME: &[ProbeOutcome] = ProbeOutcome::ALL;
 const AUTO: &[bool] = &[true];
 
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
 pub const TABLE: Table<Sets, Move> = Table::new(&["step", "falls back", "outcome", "then"], &[
-    row("modern",                 (&[Step::Probe, Step::Correct, Step::Reprobe, Step::Both, Step::Silent, Step::Unconfirmed], EITHER, &[Outcome::Modern]), Move::Modern),
-    row("corrected",              (&[Step::Probe], EITHER, &[Outcome::Unsupported]), Move::Send(Step::Correct)),
-    row("still-unsupported",      (&[Step::Correct, Step::Reprobe], EITHER, &[Outcome::Unsupported]), Move::Fail(Failure::NoCommonVersion)),
-    row("disjoint",               (DISCOVERS, EITHER, &[Outcome::Disjoint]), Move::Fail(Failure::NoCommonVersion)),
-    row("legacy-is-listed",       (PROBES, AUTO, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy]), Move::Send(Step::Fallback)),
-    row("legacy-by-error",        (PROBES, AUTO, &[Outcome::Error, Outcome::Malformed]), Move::Send(Step::Fallback)),
-    row("legacy-by-silence",      (PROBES, AUTO, &[Outcome::Silence]), Move::Send(Step::Silent)),
-    row("legacy-by-eof",          (PROBES, AUTO, &[Outcome::Eof]), Move::Reopen(Step::Reopened)),
-    row("no-modern-version",      (DISCOVERS, EITHER, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy]), Move::Fail(Failure::NoCommonVersion)),
-    row("probe-refused",          (DISCOVERS, EITHER, &[Outcome::Error]), Move::Fail(Failure::Refused)),
-    row("probe-malformed",        (DISCOVERS, EITHER, &[Outcome::Malformed]), Move::Fail(Failure::Malformed)),
-    row("stored-modern-is-wrong", (&[Step::Unconfirmed], EITHER, &[Outcome::Error, Outcome::Untyped, Outcome::Silence]), Move::Send(Step::Probe)),
-    row("stored-modern-unproven", (&[Step::Unconfirmed], EITHER, &[Outcome::NotIdempotent]), Move::Send(Step::Probe)),
-    row("stored-modern-eof",      (&[Step::Unconfirmed], AUTO, &[Outcome::Eof]), Move::Reopen(Step::Reopened)),
-    row("legacy",                 (INITIALIZES, EITHER, &[Outcome::Initialized]), Move::Legacy),
-    row("initialized-as-modern",  (INITIALIZES, AUTO, &[Outcome::InitializedModern]), Move::Modern),
-    row("initialized-as-unknown", (INITIALIZES, EITHER, &[Outcome::InitializedModern, Outcome::InitializedUnknown]), Move::Fail(Failure::NoCommonVersion)),
-    row("late-discovery",         (&[Step::Silent], EITHER, &[Outcome::Late]), Move::Await(Step::Held)),
-    row("late-beside-reprobe",    (&[Step::Reprobe], EITHER, &[Outcome::Late]), Move::Modern),
-    row("held",                   (&[Step::Held], EITHER, &[Outcome::Modern, Outcome::Refused, Outcome::InitializeMalformed, Outcome::Silence]), Move::UseHeld),
-    row("held-eof",               (&[Step::Held], AUTO, &[Outcome::Eof]), Move::Reopen(Step::Reprobe)),
+    row("modern",                 (&[Step::Probe, Step::Correct, Step::Reprobe, Step::Both, Step::Silent, Step::Unconfirmed], EITHER, &[ProbeOutcome::Modern]), Move::Modern),
+    row("corrected",              (&[Step::Probe], EITHER, &[ProbeOutcome::Unsupported]), Move::Send(Step::Correct)),
+    row("still-unsupported",      (&[Step::Correct, Step::Reprobe], EITHER, &[ProbeOutcome::Unsupported]), Move::Fail(Failure::NoCommonVersion)),
+    row("disjoint",               (DISCOVERS, EITHER, &[ProbeOutcome::Disjoint]), Move::Fail(Failure::NoCommonVersion)),
+    row("legacy-is-listed",       (PROBES, AUTO, &[ProbeOutcome::ListsLegacy, ProbeOutcome::UnsupportedLegacy]), Move::Send(Step::Fallback)),
+    row("legacy-by-error",        (PROBES, AUTO, &[ProbeOutcome::Error, ProbeOutcome::Malformed]), Move::Send(Step::Fallback)),
+    row("legacy-by-silence",      (PROBES, AUTO, &[ProbeOutcome::Silence]), Move::Send(Step::Silent)),
+    row("legacy-by-eof",          (PROBES, AUTO, &[ProbeOutcome::Eof]), Move::Reopen(Step::Reopened)),
+    row("no-modern-version",      (DISCOVERS, EITHER, &[ProbeOutcome::ListsLegacy, ProbeOutcome::UnsupportedLegacy]), Move::Fail(Failure::NoCommonVersion)),
+    row("probe-refused",          (DISCOVERS, EITHER, &[ProbeOutcome::Error]), Move::Fail(Failure::Refused)),
+    row("probe-malformed",        (DISCOVERS, EITHER, &[ProbeOutcome::Malformed]), Move::Fail(Failure::Malformed)),
+    row("stored-modern-is-wrong", (&[Step::Unconfirmed], EITHER, &[ProbeOutcome::Error, ProbeOutcome::Untyped, ProbeOutcome::Silence]), Move::Send(Step::Probe)),
+    row("stored-modern-unproven", (&[Step::Unconfirmed], EITHER, &[ProbeOutcome::NotIdempotent]), Move::Send(Step::Probe)),
+    row("stored-modern-eof",      (&[Step::Unconfirmed], AUTO, &[ProbeOutcome::Eof]), Move::Reopen(Step::Reopened)),
+    row("legacy",                 (INITIALIZES, EITHER, &[ProbeOutcome::Initialized]), Move::Legacy),
+    row("initialized-as-modern",  (INITIALIZES, AUTO, &[ProbeOutcome::InitializedModern]), Move::Modern),
+    row("initialized-as-unknown", (INITIALIZES, EITHER, &[ProbeOutcome::InitializedModern, ProbeOutcome::InitializedUnknown]), Move::Fail(Failure::NoCommonVersion)),
+    row("late-discovery",         (&[Step::Silent], EITHER, &[ProbeOutcome::Late]), Move::Await(Step::Held)),
+    row("late-beside-reprobe",    (&[Step::Reprobe], EITHER, &[ProbeOutcome::Late]), Move::Modern),
+    row("held",                   (&[Step::Held], EITHER, &[ProbeOutcome::Modern, ProbeOutcome::Refused, ProbeOutcome::InitializeMalformed, ProbeOutcome::Silence]), Move::UseHeld),
+    row("held-eof",               (&[Step::Held], AUTO, &[ProbeOutcome::Eof]), Move::Reopen(Step::Reprobe)),
     row("probe-beside-fails",     (&[Step::Both], EITHER, NOT_MODERN), Move::Await(Step::Fallback)),
-    row("initialize-beside-fails", (&[Step::Both], EITHER, &[Outcome::Refused, Outcome::InitializeMalformed]), Move::Await(Step::Reprobe)),
-    row("refused-unheard",        (&[Step::Stored, Step::Silent, Step::Reopened], AUTO, &[Outcome::Refused]), Move::Send(Step::Reprobe)),
-    row("refused",                (INITIALIZES, EITHER, &[Outcome::Refused]), Move::Fail(Failure::Refused)),
-    row("stored-legacy-eof",      (&[Step::Stored], AUTO, &[Outcome::Eof]), Move::Reopen(Step::Probe)),
-    row("stored-legacy-silence",  (&[Step::Stored], AUTO, &[Outcome::Silence]), Move::Send(Step::Both)),
-    row("stored-legacy-malformed", (&[Step::Stored], AUTO, &[Outcome::InitializeMalformed]), Move::Send(Step::Reprobe)),
-    row("initialize-malformed",   (INITIALIZES, EITHER, &[Outcome::InitializeMalformed]), Move::Fail(Failure::Malformed)),
-    row("silent-eof",             (&[Step::Silent], AUTO, &[Outcome::Eof]), Move::Reopen(Step::Reopened)),
-    row("silence",                (ALL, EITHER, &[Outcome::Silence]), Move::Fail(Failure::TimedOut)),
-    row("eof",                    (ALL, EITHER, &[Outcome::Eof]), Move::Fail(Failure::Closed)),
-    row("unauthorized",           (ASKS, EITHER, &[Outcome::Unauthorized]), Move::Fail(Failure::Unauthorized)),
-    row("unavailable",            (ASKS, EITHER, &[Outcome::Unavailable]), Move::Fail(Failure::Unavailable)),
-    row("no-answer",              (ASKS, EITHER, &[Outcome::NoAnswer]), Move::Fail(Failure::TimedOut)),
+    row("initialize-beside-fails", (&[Step::Both], EITHER, &[ProbeOutcome::Refused, ProbeOutcome::InitializeMalformed]), Move::Await(Step::Reprobe)),
+    row("refused-unheard",        (&[Step::Stored, Step::Silent, Step::Reopened], AUTO, &[ProbeOutcome::Refused]), Move::Send(Step::Reprobe)),
+    row("refused",                (INITIALIZES, EITHER, &[ProbeOutcome::Refused]), Move::Fail(Failure::Refused)),
+    row("stored-legacy-eof",      (&[Step::Stored], AUTO, &[ProbeOutcome::Eof]), Move::Reopen(Step::Probe)),
+    row("stored-legacy-silence",  (&[Step::Stored], AUTO, &[ProbeOutcome::Silence]), Move::Send(Step::Both)),
+    row("stored-legacy-malformed", (&[Step::Stored], AUTO, &[ProbeOutcome::InitializeMalformed]), Move::Send(Step::Reprobe)),
+    row("initialize-malformed",   (INITIALIZES, EITHER, &[ProbeOutcome::InitializeMalformed]), Move::Fail(Failure::Malformed)),
+    row("silent-eof",             (&[Step::Silent], AUTO, &[ProbeOutcome::Eof]), Move::Reopen(Step::Reopened)),
+    row("silence",                (ALL, EITHER, &[ProbeOutcome::Silence]), Move::Fail(Failure::TimedOut)),
+    row("eof",                    (ALL, EITHER, &[ProbeOutcome::Eof]), Move::Fail(Failure::Closed)),
+    row("unauthorized",           (ASKS, EITHER, &[ProbeOutcome::Unauthorized]), Move::Fail(Failure::Unauthorized)),
+    row("unavailable",            (ASKS, EITHER, &[ProbeOutcome::Unavailable]), Move::Fail(Failure::Unavailable)),
+    row("no-answer",              (ASKS, EITHER, &[ProbeOutcome::NoAnswer]), Move::Fail(Failure::TimedOut)),
     row("of-no-interest",         (ALL, EITHER, ANY_OUTCOME), Move::Stay),
 ]);
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::super::call_error::CallError;
 use super::super::connect_error::ConnectError;
-use super::probe::{Failure, Outcome};
+use super::probe::{Failure, ProbeOutcome};
 use super::verdict::{Negotiation, ServerInfo};
 use crate::error::ErrorCode;
 use crate::json::Json;
@@ -53,13 +53,13 @@ impl ProbeResult {
     }
 
     /// The meaning of a request without a response; `discovers` is true for `server/discover`.
-    pub(in crate::client) fn lost(error: CallError, discovers: bool) -> (Outcome, Self) {
+    pub(in crate::client) fn lost(error: CallError, discovers: bool) -> (ProbeOutcome, Self) {
         let outcome = match &error {
-            CallError::Unauthorized(_) => Outcome::Unauthorized,
-            CallError::Protocol(_) if discovers => Outcome::Malformed,
-            CallError::Protocol(_) => Outcome::InitializeMalformed,
-            CallError::Http { status: 200..=299 | 400..=499 } if discovers => Outcome::Error,
-            CallError::Http { status: 200..=299 | 400..=499 } => Outcome::Refused,
+            CallError::Unauthorized(_) => ProbeOutcome::Unauthorized,
+            CallError::Protocol(_) if discovers => ProbeOutcome::Malformed,
+            CallError::Protocol(_) => ProbeOutcome::InitializeMalformed,
+            CallError::Http { status: 200..=299 | 400..=499 } if discovers => ProbeOutcome::Error,
+            CallError::Http { status: 200..=299 | 400..=499 } => ProbeOutcome::Refused,
             CallError::Http { .. }
             | CallError::Connection(_)
             | CallError::Error { .. }
@@ -73,7 +73,7 @@ impl ProbeResult {
             | CallError::Header(_)
             | CallError::TaskGone { .. }
             | CallError::TaskLeft { .. }
-            | CallError::Usage(_) => Outcome::Unavailable,
+            | CallError::Usage(_) => ProbeOutcome::Unavailable,
         };
         (outcome, Self { lost: Some(error), ..Self::default() })
     }
@@ -84,11 +84,11 @@ impl Negotiation {
     pub(in crate::client) fn discovered(
         self,
         answer: Result<Json, ErrorData>,
-    ) -> (Outcome, ProbeResult) {
+    ) -> (ProbeOutcome, ProbeResult) {
         let (supported, discover, error) = match answer {
             Ok(result) => match versions(&result) {
                 Some(supported) => (supported, result.decode().ok(), None),
-                None => return (Outcome::Malformed, ProbeResult::default()),
+                None => return (ProbeOutcome::Malformed, ProbeResult::default()),
             },
             Err(error) => (listed(&error), None, Some(error)),
         };
@@ -96,16 +96,16 @@ impl Negotiation {
         let has_legacy = self.common(&supported, Era::Legacy).is_some();
         let code = error.as_ref().map(|error| error.code);
         let outcome = match (code, version) {
-            (None, Some(_)) => Outcome::Modern,
-            (None, None) if has_legacy => Outcome::ListsLegacy,
-            (None, None) => Outcome::Disjoint,
-            (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), Some(_)) => Outcome::Unsupported,
+            (None, Some(_)) => ProbeOutcome::Modern,
+            (None, None) if has_legacy => ProbeOutcome::ListsLegacy,
+            (None, None) => ProbeOutcome::Disjoint,
+            (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), Some(_)) => ProbeOutcome::Unsupported,
             (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), None) => {
                 let is_legacy = has_legacy || supported.is_empty();
-                if is_legacy { Outcome::UnsupportedLegacy } else { Outcome::Disjoint }
+                if is_legacy { ProbeOutcome::UnsupportedLegacy } else { ProbeOutcome::Disjoint }
             }
-            (Some(code), _) if is_modern(code) => Outcome::Modern,
-            (Some(_), _) => Outcome::Error,
+            (Some(code), _) if is_modern(code) => ProbeOutcome::Modern,
+            (Some(_), _) => ProbeOutcome::Error,
         };
         (outcome, ProbeResult { version, discover, supported, error, ..ProbeResult::default() })
     }
@@ -114,24 +114,24 @@ impl Negotiation {
     pub(in crate::client) fn initialized(
         self,
         answer: Result<Json, ErrorData>,
-    ) -> (Outcome, ProbeResult) {
+    ) -> (ProbeOutcome, ProbeResult) {
         let result = match answer {
             Ok(result) => result,
             Err(error) => {
                 let found = ProbeResult { error: Some(error), ..ProbeResult::default() };
-                return (Outcome::Refused, found);
+                return (ProbeOutcome::Refused, found);
             }
         };
         let Some((name, server)) = ServerInfo::initialized(&result) else {
-            return (Outcome::InitializeMalformed, ProbeResult::default());
+            return (ProbeOutcome::InitializeMalformed, ProbeResult::default());
         };
         let supported = alloc::vec![name];
         let version = self.common(&supported, Era::Legacy);
         let modern = self.common(&supported, Era::Modern);
         let outcome = match (version, modern) {
-            (Some(_), _) => Outcome::Initialized,
-            (None, Some(_)) => Outcome::InitializedModern,
-            (None, None) => Outcome::InitializedUnknown,
+            (Some(_), _) => ProbeOutcome::Initialized,
+            (None, Some(_)) => ProbeOutcome::InitializedModern,
+            (None, None) => ProbeOutcome::InitializedUnknown,
         };
         let version = version.or(modern);
         let server = version.map(|version| ServerInfo { version, ..server });

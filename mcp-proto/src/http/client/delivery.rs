@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::backoff::Backoff;
-use super::resume::{self, Break, Kind, Then};
+use super::resume::{self, Break, Kind, Resumption};
 use crate::client::{InputId, Undelivered};
 use crate::message::{Outgoing, RequestId};
 use crate::time::{Duration, Instant};
@@ -88,8 +88,8 @@ impl Delivery {
     pub(super) fn fail(&mut self, now: Instant, broke: Break, random: u8) -> Broken {
         let row = resume::TABLE.find((self.kind(), broke, self.backoff.may_try()));
         match row.map(|row| row.then) {
-            Some(Then::Resend) => Broken::Again(self.backoff.fail(now, random)),
-            Some(Then::Authorize) => Broken::Unauthorized(self.backoff.fail_for_long(random)),
+            Some(Resumption::Resend) => Broken::Again(self.backoff.fail(now, random)),
+            Some(Resumption::Authorize) => Broken::Unauthorized(self.backoff.fail_for_long(random)),
             _ => Broken::Undelivered,
         }
     }

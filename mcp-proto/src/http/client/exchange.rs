@@ -33,7 +33,7 @@ pub(super) enum Purpose {
     Refresh(Box<Refresh>),
     /// A JSON-RPC notification or response.
     Message(Box<Delivery>),
-    /// The GET of a legacy session; the listener owns its state.
+    /// The GET of a legacy session; [`SessionStream`](super::session_stream::SessionStream) owns its state.
     Listen,
     /// The GET of HTTP+SSE; `sse2024` owns its state.
     HttpSseStream(RequestId),
@@ -147,7 +147,7 @@ impl Purpose {
                 Some(call.serial)
             }
             Self::Message(delivery) => Some(delivery.serial),
-            // The listener decides what a 404 to its GET means, and HTTP+SSE has no ids of sessions.
+            // The `SessionStream` decides what a 404 to its GET means, and HTTP+SSE has no ids of sessions.
             Self::Call(_)
             | Self::Refresh(_)
             | Self::Listen

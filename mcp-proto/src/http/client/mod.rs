@@ -21,7 +21,7 @@
 //! | an exchange | what it is for, what has come of its answer | the end or failure of its answer; `Abort`: 1 s after the response, 60 s after a notification, 2 s after a DELETE |
 //! | a call that sleeps | its id, its last event id | its time, or another credential; both open its stream again |
 //! | `delivery`, a message without a response | see there | see there |
-//! | `listener`, the GET of a session | see there | see there |
+//! | `session_stream`, the GET of a session | see there | see there |
 //! | `sse2024`, the stream of a server of 2024-11-05 | see there | see there |
 //! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
 //!
@@ -35,7 +35,7 @@
 //! that the server refuses with 401 or 403 are then held until there is a token, and sent again.
 //!
 //! [`Client`] coordinates structs that own their data: `Requests`, `Session`, `Exchanges`,
-//! `Listener`, `Tools`, and the machine of messages. Its methods are spread over several files,
+//! `SessionStream`, `Tools`, and the machine of messages. Its methods are spread over several files,
 //! because each step needs several of these owners. This file has the public verbs and the end of a
 //! session. `send` sends messages, and `receive` handles answers. `sse2024` does both for HTTP+SSE.
 //!
@@ -54,7 +54,6 @@ mod connections;
 mod delivery;
 mod exchange;
 mod exchanges;
-mod listener;
 mod meaning;
 mod reading;
 mod receive;
@@ -63,6 +62,7 @@ mod requests;
 pub mod resume;
 mod send;
 mod session;
+mod session_stream;
 mod sse2024;
 mod tools;
 
@@ -87,9 +87,9 @@ use call::Streaming;
 use delivery::Delivery;
 use exchange::Purpose;
 use exchanges::{Due, Exchanges};
-use listener::Listener;
 use requests::Requests;
 use session::{EndedSession, Session};
+use session_stream::SessionStream;
 use sse2024::SseTransport;
 use tools::Tools;
 
@@ -125,7 +125,7 @@ pub struct Client {
     requests: Requests,
     listens: bool,
     exchanges: Exchanges,
-    listener: Listener,
+    session_stream: SessionStream,
     session: Session,
     sse: SseTransport,
     tools: Tools,
@@ -155,7 +155,7 @@ impl Client {
             requests,
             listens,
             exchanges,
-            listener: Listener::default(),
+            session_stream: SessionStream::default(),
             session: Session::default(),
             sse,
             tools: Tools::default(),
@@ -197,11 +197,11 @@ impl Client {
         }
         loop {
             // Handle deadlines in the order of their times.
-            let until = self.listener.due().unwrap_or(now).min(now);
+            let until = self.session_stream.due().unwrap_or(now).min(now);
             match self.exchanges.expire(until) {
                 Some(Due::Over(id)) => self.exchange_is_over(now, id),
                 Some(Due::Awake(purpose)) => self.attempt_again(now, purpose),
-                None if self.listener.due().is_some_and(|due| due <= now) => self.listen(now),
+                None if self.session_stream.due().is_some_and(|due| due <= now) => self.listen(now),
                 None => break,
             }
         }
@@ -215,7 +215,7 @@ impl Client {
 
     /// Time by which [`Client::handle_timeout`] must be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let own = self.exchanges.next_due().into_iter().chain(self.listener.due());
+        let own = self.exchanges.next_due().into_iter().chain(self.session_stream.due());
         #[cfg(feature = "auth")]
         let own = own.chain(self.authorization.as_ref().and_then(OwnAuthorizer::due));
         own.chain(self.side.poll_timeout()).min()
@@ -288,7 +288,7 @@ impl Client {
         };
         let aborted = self.exchanges.abort_where(&mut self.queue, belongs).into_iter();
         let undelivered: Vec<_> = aborted.filter_map(Purpose::into_delivery).collect();
-        self.listener = Listener::default();
+        self.session_stream = SessionStream::default();
         for delivery in undelivered {
             self.lose_delivery(*delivery);
         }
@@ -338,7 +338,7 @@ impl Client {
     /// Begins to close: ends the session at the server, if there is one.
     fn begin_close(&mut self, now: Instant) {
         self.exchanges.abort_where(&mut self.queue, |_| true);
-        self.listener = Listener::default();
+        self.session_stream = SessionStream::default();
         self.session.open();
         self.is_closing = true;
         if !self.session.has_id() {

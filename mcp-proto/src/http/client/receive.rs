@@ -86,13 +86,13 @@ impl Client {
             }
             Purpose::Listen if has_events => {
                 open.answer = Some(answer);
-                if self.listener.open(now) {
+                if self.session_stream.open(now) {
                     self.side.changes_missed();
                 }
             }
             Purpose::Listen => {
                 self.exchanges.abort(&mut self.queue, id);
-                self.listener_broke(now, Break::of(status), answer.into_error());
+                self.session_stream_broke(now, Break::of(status), answer.into_error());
             }
             Purpose::HttpSseStream(_) if !has_events => self.refuse_old_stream(now, id, answer),
             Purpose::HttpSsePost(_) => self.old_posted(now, id, answer),
@@ -161,7 +161,7 @@ impl Client {
             let Some(incoming) = open.answer.as_mut().and_then(Answer::poll_event) else { return };
             let stream = match &mut open.purpose {
                 Purpose::Call(call) => Some(&mut call.stream),
-                Purpose::Listen => Some(self.listener.stream()),
+                Purpose::Listen => Some(self.session_stream.stream()),
                 Purpose::Refresh(_)
                 | Purpose::HttpSseStream(_)
                 | Purpose::HttpSsePost(_)
@@ -439,7 +439,7 @@ impl Client {
             Purpose::Call(call) if !self.side.awaits(&call.id) => {}
             Purpose::Call(call) => self.call_broke(now, call, broke, refusal, error),
             Purpose::Refresh(refresh) => self.refreshed(now, *refresh),
-            Purpose::Listen => self.listener_broke(now, broke, error),
+            Purpose::Listen => self.session_stream_broke(now, broke, error),
             Purpose::Message(delivery) => self.delivery_broke(now, delivery, broke, error),
             Purpose::HttpSseStream(initialize) => self.old_stream_broke(now, &initialize, error),
             Purpose::HttpSsePost(id) => self.old_post_broke(now, &id, error),

@@ -94,9 +94,9 @@ impl Break {
     }
 }
 
-/// Next step.
+/// Reaction of a client to a stream or a delivery that broke.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Then {
+pub enum Resumption {
     /// Send a GET with the last id, after the delay.
     Resume,
     /// Send a GET without the last id, after the delay.
@@ -150,7 +150,7 @@ impl Column for Break {
     ];
 }
 
-impl Cells for Then {}
+impl Cells for Resumption {}
 
 const BREAKS: &[Break] = Break::ALL;
 const GET: &[Kind] = &[Kind::Opening, Kind::Listening];
@@ -159,27 +159,27 @@ const EITHER: &[bool] = bool::ALL;
 
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
-pub const TABLE: Table<Sets, Then> = Table::new(&["exchange", "broke", "may try", "then"], &[
-    row("broken-call",          (&[Kind::Call], BREAKS, EITHER), Then::Fail),
-    row("resumed",              (&[Kind::Resumable], PASSING, EITHER), Then::Resume),
-    row("refused-resumption",   (&[Kind::Resumable], BREAKS, EITHER), Then::Fail),
-    row("subscribes-again",     (&[Kind::Subscribing], PASSING, EITHER), Then::Reopen),
-    row("refused-subscription", (&[Kind::Subscribing], BREAKS, EITHER), Then::Fail),
-    row("ended-subscription",   (&[Kind::Subscription], &[Break::Unsupported], EITHER), Then::Fail),
-    row("no-stream",            (GET, &[Break::Unsupported], EITHER), Then::Stop),
-    row("token-of-a-stream",    (&[Kind::Subscription, Kind::Opening, Kind::Listening], &[Break::Unauthorized], EITHER), Then::Authorize),
-    row("reopened",             (&[Kind::Subscription], BREAKS, EITHER), Then::Reopen),
-    row("lost-session",         (&[Kind::Listening], &[Break::NotFound], EITHER), Then::Lose),
-    row("without-id",           (GET, &[Break::UnknownEvent], EITHER), Then::Restart),
-    row("is-there-a-session",   (GET, &[Break::NotFound, Break::Refused], EITHER), Then::Check),
-    row("listens-again",        (GET, BREAKS, EITHER), Then::Resume),
-    row("answers-again",        (&[Kind::Answer], PASSING, &[true]), Then::Resend),
-    row("token-of-an-answer",   (&[Kind::Answer], &[Break::Unauthorized], &[true]), Then::Authorize),
-    row("lost-answer",          (&[Kind::Answer], BREAKS, EITHER), Then::Fail),
-    row("begins-again",         (&[Kind::Beginning], PASSING, &[true]), Then::Resend),
-    row("token-of-a-session",   (&[Kind::Beginning], &[Break::Unauthorized], &[true]), Then::Authorize),
-    row("lost-beginning",       (&[Kind::Beginning], BREAKS, EITHER), Then::Fail),
-    row("lost-notification",    (&[Kind::Notification], BREAKS, EITHER), Then::Fail),
+pub const TABLE: Table<Sets, Resumption> = Table::new(&["exchange", "broke", "may try", "then"], &[
+    row("broken-call",          (&[Kind::Call], BREAKS, EITHER), Resumption::Fail),
+    row("resumed",              (&[Kind::Resumable], PASSING, EITHER), Resumption::Resume),
+    row("refused-resumption",   (&[Kind::Resumable], BREAKS, EITHER), Resumption::Fail),
+    row("subscribes-again",     (&[Kind::Subscribing], PASSING, EITHER), Resumption::Reopen),
+    row("refused-subscription", (&[Kind::Subscribing], BREAKS, EITHER), Resumption::Fail),
+    row("ended-subscription",   (&[Kind::Subscription], &[Break::Unsupported], EITHER), Resumption::Fail),
+    row("no-stream",            (GET, &[Break::Unsupported], EITHER), Resumption::Stop),
+    row("token-of-a-stream",    (&[Kind::Subscription, Kind::Opening, Kind::Listening], &[Break::Unauthorized], EITHER), Resumption::Authorize),
+    row("reopened",             (&[Kind::Subscription], BREAKS, EITHER), Resumption::Reopen),
+    row("lost-session",         (&[Kind::Listening], &[Break::NotFound], EITHER), Resumption::Lose),
+    row("without-id",           (GET, &[Break::UnknownEvent], EITHER), Resumption::Restart),
+    row("is-there-a-session",   (GET, &[Break::NotFound, Break::Refused], EITHER), Resumption::Check),
+    row("listens-again",        (GET, BREAKS, EITHER), Resumption::Resume),
+    row("answers-again",        (&[Kind::Answer], PASSING, &[true]), Resumption::Resend),
+    row("token-of-an-answer",   (&[Kind::Answer], &[Break::Unauthorized], &[true]), Resumption::Authorize),
+    row("lost-answer",          (&[Kind::Answer], BREAKS, EITHER), Resumption::Fail),
+    row("begins-again",         (&[Kind::Beginning], PASSING, &[true]), Resumption::Resend),
+    row("token-of-a-session",   (&[Kind::Beginning], &[Break::Unauthorized], &[true]), Resumption::Authorize),
+    row("lost-beginning",       (&[Kind::Beginning], BREAKS, EITHER), Resumption::Fail),
+    row("lost-notification",    (&[Kind::Notification], BREAKS, EITHER), Resumption::Fail),
 ]);
 
 /// Delay before the next attempt, after `tries` failed ones. `retry` is the server's request, and

@@ -11,10 +11,10 @@ use super::attempt::Attempt;
 use super::call::{Call, Sent};
 use super::delivery::{Broken, Delivery};
 use super::exchange::Purpose;
-use super::listener::Listener;
 use super::refresh::{Refresh, Refreshed};
 use super::requests::{name_notification, name_request};
-use super::resume::{self, Break, Kind, Then};
+use super::resume::{self, Break, Kind, Resumption};
+use super::session_stream::SessionStream;
 use super::sse2024::PendingInitialize;
 use super::{Client, ExchangeId, Fields, Request};
 use crate::client::recovery::Refusal;
@@ -68,7 +68,7 @@ impl Client {
         // The GET goes first: some servers send requests there that a call depends on, even if
         // nobody listens yet.
         if self.listens && !self.sse.is_open() {
-            self.listener = Listener::default();
+            self.session_stream = SessionStream::default();
             self.listen(now);
         }
         for message in held {
@@ -145,7 +145,7 @@ impl Client {
 
     /// Sends the GET of the session.
     pub(super) fn listen(&mut self, now: Instant) {
-        let request = self.requests.get(&self.session, None, self.listener.begin());
+        let request = self.requests.get(&self.session, None, self.session_stream.begin());
         self.open(now, request, Purpose::Listen);
     }
 
@@ -245,7 +245,7 @@ impl Client {
                 self.attempt_again(now, purpose);
             }
         }
-        if self.listener.is_unauthorized() {
+        if self.session_stream.is_unauthorized() {
             self.listen(now);
         }
     }
@@ -268,14 +268,14 @@ impl Client {
             _ => Kind::Call,
         };
         match resume::TABLE.find((kind, broke, true)).map(|row| row.then) {
-            Some(Then::Resume | Then::Reopen) => {
+            Some(Resumption::Resume | Resumption::Reopen) => {
                 let delay = call.stream.backoff.fail(now, self.jitter());
                 if kind != Kind::Resumable {
                     self.side.rest_request(&call.id);
                 }
                 self.exchanges.sleep(now + delay, Purpose::Call(call), false);
             }
-            Some(Then::Authorize) => {
+            Some(Resumption::Authorize) => {
                 let delay = call.stream.backoff.fail_for_long(self.jitter());
                 self.report_unauthorized(self.side.subscription_of(&call.id), error);
                 self.exchanges.sleep(now + delay, Purpose::Call(call), true);
@@ -316,26 +316,26 @@ impl Client {
     }
 
     /// Handles the end of the session's GET.
-    pub(super) fn listener_broke(&mut self, now: Instant, broke: Break, error: CallError) {
+    pub(super) fn session_stream_broke(&mut self, now: Instant, broke: Break, error: CallError) {
         let random = self.jitter();
         let has_session = self.session.has_id();
-        match self.listener.fail(now, broke, &error, has_session, random) {
-            Then::Check => self.side.check_session(now),
-            Then::Lose if !self.is_closing => {
+        match self.session_stream.fail(now, broke, &error, has_session, random) {
+            Resumption::Check => self.side.check_session(now),
+            Resumption::Lose if !self.is_closing => {
                 self.leave_session();
                 self.side.handle_session_lost(now);
             }
-            Then::Authorize => self.report_unauthorized(None, error),
-            Then::Stop => {
+            Resumption::Authorize => self.report_unauthorized(None, error),
+            Resumption::Stop => {
                 self.side.event(ClientEvent::NoStream { error: error.clone() });
                 self.side.handle_no_stream(now, error);
             }
-            Then::Resume
-            | Then::Restart
-            | Then::Reopen
-            | Then::Resend
-            | Then::Lose
-            | Then::Fail => {}
+            Resumption::Resume
+            | Resumption::Restart
+            | Resumption::Reopen
+            | Resumption::Resend
+            | Resumption::Lose
+            | Resumption::Fail => {}
         }
     }
 

@@ -16,14 +16,14 @@
 //! Server](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server)
 
 use super::call::Streaming;
-use super::resume::{self, Break, Kind, Then};
+use super::resume::{self, Break, Kind, Resumption};
 use crate::client::CallError;
 use crate::time::Instant;
 
 /// GET stream of one legacy session.
 #[derive(Debug, Default)]
-pub(super) struct Listener {
-    state: ListenerState,
+pub(super) struct SessionStream {
+    state: SessionStreamState,
     stream: Streaming,
     /// True if the server may have sent messages on a GET that failed. They are lost unless the
     /// next GET resumes that stream.
@@ -31,7 +31,7 @@ pub(super) struct Listener {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum ListenerState {
+enum SessionStreamState {
     #[default]
     Off,
     Opening,
@@ -42,26 +42,26 @@ enum ListenerState {
     GivenUp,
 }
 
-impl Listener {
+impl SessionStream {
     /// The time of the next GET.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.state {
-            ListenerState::Sleeping(due) | ListenerState::Unauthorized(due) => Some(due),
-            ListenerState::Off
-            | ListenerState::Opening
-            | ListenerState::Open
-            | ListenerState::GivenUp => None,
+            SessionStreamState::Sleeping(due) | SessionStreamState::Unauthorized(due) => Some(due),
+            SessionStreamState::Off
+            | SessionStreamState::Opening
+            | SessionStreamState::Open
+            | SessionStreamState::GivenUp => None,
         }
     }
 
     /// Returns whether the next GET waits for other credentials.
     pub(super) fn is_unauthorized(&self) -> bool {
-        matches!(self.state, ListenerState::Unauthorized(_))
+        matches!(self.state, SessionStreamState::Unauthorized(_))
     }
 
     /// Records that a GET is sent; returns the event to resume from.
     pub(super) fn begin(&mut self) -> Option<&str> {
-        self.state = ListenerState::Opening;
+        self.state = SessionStreamState::Opening;
         self.stream.last_id()
     }
 
@@ -75,7 +75,7 @@ impl Listener {
     pub(super) fn open(&mut self, now: Instant) -> bool {
         let may_have_missed = core::mem::take(&mut self.may_have_missed);
         let is_gap = may_have_missed && self.stream.last_id().is_none();
-        self.state = ListenerState::Open;
+        self.state = SessionStreamState::Open;
         self.stream.open(now);
         is_gap
     }
@@ -88,7 +88,7 @@ impl Listener {
         error: &CallError,
         has_session: bool,
         random: u8,
-    ) -> Then {
+    ) -> Resumption {
         let is_resumed = self.stream.last_id().is_some();
         let broke = match (broke, error) {
             (_, CallError::Http { status: 400 }) if is_resumed => Break::UnknownEvent,
@@ -107,17 +107,21 @@ impl Listener {
             | Break::Unsupported
             | Break::Refused => false,
         };
-        let then = resume::TABLE.find((kind, broke, true)).map_or(Then::Stop, |row| row.then);
+        let then = resume::TABLE.find((kind, broke, true)).map_or(Resumption::Stop, |row| row.then);
         let backoff = &mut self.stream.backoff;
         self.state = match then {
-            Then::Resume | Then::Check | Then::Restart => {
-                ListenerState::Sleeping(now + backoff.fail(now, random))
+            Resumption::Resume | Resumption::Check | Resumption::Restart => {
+                SessionStreamState::Sleeping(now + backoff.fail(now, random))
             }
-            Then::Authorize => ListenerState::Unauthorized(now + backoff.fail_for_long(random)),
-            Then::Stop => ListenerState::GivenUp,
-            Then::Lose | Then::Reopen | Then::Resend | Then::Fail => ListenerState::Off,
+            Resumption::Authorize => {
+                SessionStreamState::Unauthorized(now + backoff.fail_for_long(random))
+            }
+            Resumption::Stop => SessionStreamState::GivenUp,
+            Resumption::Lose | Resumption::Reopen | Resumption::Resend | Resumption::Fail => {
+                SessionStreamState::Off
+            }
         };
-        if then == Then::Restart {
+        if then == Resumption::Restart {
             self.stream.forget_id();
         }
         then
