@@ -78,6 +78,7 @@ impl Bridge {
     ) {
         // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };
+        self.end_questions(now, id, "the request has been answered", client);
         let up = self.upstream.era(client).unwrap_or(call.caller.era);
         let response = result.map_err(|error| {
             if let CallError::Error { error, .. } = error {
@@ -203,7 +204,8 @@ impl Bridge {
             (Some(call), Some(caller)) => {
                 let session = caller.session;
                 let about = self.calls.get(call).and_then(|call| call.goal.about());
-                let ticket = self.inputs.ask(reply);
+                let ends_with = Some(call).filter(|_| ends_with_call(&request));
+                let ticket = self.inputs.ask(reply, ends_with);
                 let asks = BridgeAction::RequestInput { session, about, request, ticket };
                 self.actions.push_back(asks);
             }
@@ -212,11 +214,26 @@ impl Bridge {
                     let why = "the bridge cannot tell which client this is for";
                     return client.answer(now, reply, Err(ErrorData::internal(why)));
                 };
-                let ticket = self.inputs.ask(reply);
+                let ticket = self.inputs.ask(reply, None);
                 let about = None;
                 let asks = BridgeAction::RequestInput { session, about, request, ticket };
                 self.actions.push_back(asks);
             }
+        }
+    }
+
+    /// Ends the questions to a legacy client that belong to a call: cancels them at the client, and
+    /// answers the server.
+    pub(super) fn end_questions(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        why: &'static str,
+        client: &mut Client,
+    ) {
+        for (ticket, reply) in self.inputs.end_call(call) {
+            self.actions.push_back(BridgeAction::CancelInput { ticket });
+            client.answer(now, reply, Err(ErrorData::internal(why)));
         }
     }
 
@@ -301,6 +318,12 @@ impl Bridge {
         let notification = Notification::Forwarded { method, params };
         self.actions.push_back(BridgeAction::NotifySession { session, notification });
     }
+}
+
+/// Returns whether a request for input is over when its call is. A server may list roots at any
+/// time, for example after `notifications/roots/list_changed`.
+fn ends_with_call(request: &InputRequest) -> bool {
+    request.method_name() != "roots/list"
 }
 
 /// Returns whether a modern result asks for input.

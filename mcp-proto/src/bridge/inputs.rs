@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use super::action::Ticket;
 use super::calls::Forwarded;
-use crate::client::{InputId, InputReply};
+use crate::client::{CallId, InputId, InputReply};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::server::ReplyId;
@@ -29,8 +29,8 @@ pub(super) struct ClientQuestions {
 /// The recipient of an answer.
 #[derive(Debug)]
 pub(super) enum PendingQuestion {
-    /// A request of a legacy server.
-    Server(InputReply),
+    /// A request of a legacy server, and the call that it ends with.
+    Server { reply: InputReply, call: Option<CallId> },
     /// A round of a request; the answer has this key.
     Round { about: ReplyId, key: String },
 }
@@ -53,8 +53,8 @@ pub(super) struct ServerQuestion {
 
 impl ClientQuestions {
     /// Registers a request of a legacy server to a client.
-    pub(super) fn ask(&mut self, reply: InputReply) -> Ticket {
-        self.insert(PendingQuestion::Server(reply))
+    pub(super) fn ask(&mut self, reply: InputReply, call: Option<CallId>) -> Ticket {
+        self.insert(PendingQuestion::Server { reply, call })
     }
 
     /// Begins a round of input for a request to a modern server; returns the requests for the
@@ -142,10 +142,22 @@ impl ClientQuestions {
 
     /// A legacy server wants no answer any more; returns the question to withdraw.
     pub(super) fn withdraw(&mut self, input: InputId) -> Option<Ticket> {
-        let is_it = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server(reply) if reply.id() == input);
+        let is_it = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server { reply, .. } if reply.id() == input);
         let ticket = *self.asked.iter().find(|(_, asked)| is_it(asked))?.0;
         self.asked.remove(&ticket);
         Some(ticket)
+    }
+
+    /// Ends the requests of a legacy server that belong to a call; returns them.
+    pub(super) fn end_call(&mut self, ended: CallId) -> Vec<(Ticket, InputReply)> {
+        let is_of_call = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server { call, .. } if *call == Some(ended));
+        let tickets = self.asked.iter().filter(|(_, asked)| is_of_call(asked));
+        let tickets: Vec<Ticket> = tickets.map(|(ticket, _)| *ticket).collect();
+        let end = |ticket| match self.asked.remove(&ticket)? {
+            PendingQuestion::Server { reply, .. } => Some((ticket, reply)),
+            PendingQuestion::Round { .. } => None,
+        };
+        tickets.into_iter().filter_map(end).collect()
     }
 
     fn insert(&mut self, asked: PendingQuestion) -> Ticket {

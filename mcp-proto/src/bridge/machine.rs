@@ -147,7 +147,7 @@ impl Bridge {
             ErrorData::internal(alloc::format!("{failure}"))
         });
         match self.inputs.take(ticket) {
-            Some(PendingQuestion::Server(reply)) => client.answer(now, reply, answer),
+            Some(PendingQuestion::Server { reply, .. }) => client.answer(now, reply, answer),
             Some(PendingQuestion::Round { about, key }) => match answer {
                 Ok(answer) => {
                     self.inputs.give(about, key, answer);
@@ -394,6 +394,7 @@ impl Bridge {
             let error = ErrorData::internal("the request was cancelled");
             client.answer(now, reply, Err(error));
         }
+        self.end_questions(now, call, "the request was cancelled", client);
         // It is over as far as anybody here is concerned, before the client says so.
         if let Some(Forwarded { caller, goal, .. }) = self.calls.remove(call) {
             self.forget(&caller, &goal);

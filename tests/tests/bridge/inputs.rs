@@ -69,6 +69,47 @@ fn server_that_withdraws_its_request_withdraws_it_from_the_client() {
     assert_eq!(cancelled["params"]["requestId"], got["id"]);
 }
 
+#[test]
+fn question_to_a_legacy_client_ends_with_its_call() {
+    let mut bridged = quiet(Era::Legacy, Era::Legacy);
+    let asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    bridged.server(&question());
+    let got = only(bridged.to_client());
+    let line = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": []}});
+    bridged.server(&line.to_string());
+    let lines = bridged.to_client();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let cancelled = lines.iter().find(|line| line["method"] == "notifications/cancelled").unwrap();
+    assert_eq!(cancelled["params"]["requestId"], got["id"]);
+    let told = only(bridged.to_server());
+    assert_eq!((&told["id"], &told["error"]["code"]), (&json!("q1"), &json!(-32603)));
+}
+
+#[test]
+fn question_to_a_legacy_client_ends_when_its_call_is_cancelled() {
+    let mut bridged = quiet(Era::Legacy, Era::Legacy);
+    call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    bridged.server(&question());
+    only(bridged.to_client());
+    let line = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    bridged.client(line);
+    let told = bridged.to_server();
+    let answer = told.iter().find(|line| line["id"] == "q1").unwrap();
+    assert_eq!(answer["error"]["code"], -32603);
+}
+
+#[test]
+fn roots_question_to_a_legacy_client_outlives_a_call() {
+    let mut bridged = quiet(Era::Legacy, Era::Legacy);
+    let asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    bridged.server(r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#);
+    let got = only(bridged.to_client());
+    answered(&mut bridged, &asked, &json!({"content": []}));
+    let line = json!({"jsonrpc": "2.0", "id": got["id"], "result": {"roots": []}});
+    bridged.client(&line.to_string());
+    assert_eq!(only(bridged.to_server())["result"], json!({"roots": []}));
+}
+
 /// Calls a tool as a modern client whose legacy server asks at once; returns the result, and the
 /// request that the server has got.
 fn parked(bridged: &mut Bridged) -> (Value, Value) {
