@@ -100,8 +100,9 @@ fn calls() -> Outcome {
     let client = pair.client();
     let oslo = json!({ "city": "Oslo" });
     let seen = pair.run(look(&client))?;
-    assert_eq!(seen.len(), 7);
-    assert_eq!(seen.get(5..).unwrap_or_default(), ["Rain everywhere", "Oslo"]);
+    assert_eq!(seen.len(), 8);
+    let read = ["Rain everywhere", "What do I take along?", "Oslo"];
+    assert_eq!(seen.get(5..).unwrap_or_default(), read);
     let result = pair.run(client.call_tool("forecast", &json!({ "city": "Atlantis" })))?;
     assert_eq!(told(&result), "the tool failed: There is no such city.");
     let result = pair.run(client.call_tool("measure", &oslo))?;
@@ -111,7 +112,7 @@ fn calls() -> Outcome {
     Ok(())
 }
 
-/// Names of the tools, text of the map, and completions of a city.
+/// Names of the tools, texts of the map and of a prompt, and completions of a city.
 async fn look(client: &Client) -> Result<Vec<String>, CallError> {
     let mut seen = Vec::new();
     for tool in client.list_tools().await?.tools {
@@ -119,6 +120,9 @@ async fn look(client: &Client) -> Result<Vec<String>, CallError> {
     }
     for contents in client.read_resource("weather://map").await?.contents {
         seen.extend(contents.as_text().map(String::from));
+    }
+    for message in client.get_prompt("pack", &json!({ "city": "Oslo" })).await?.messages {
+        seen.extend(message.content.as_text().map(String::from));
     }
     let pack = CompletionReference::prompt("pack");
     let begun = CompleteRequestParams::new(pack, "city", "O");
