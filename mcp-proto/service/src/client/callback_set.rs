@@ -69,6 +69,11 @@ impl Callbacks {
 }
 
 /// Return values of a function that answers requests for input: the result or an error.
+#[diagnostic::on_unimplemented(
+    message = "a function that answers requests for input cannot return `{Self}`",
+    note = "return an ElicitResult or a CreateMessageResult, or a Result of one of these with an \
+            ErrorData; `.map_err(ErrorData::from)` converts a ContentError"
+)]
 pub trait IntoAnswer<T> {
     /// The result, or the error to send to the server.
     fn into_answer(self) -> Result<T, ErrorData>;
