@@ -1,5 +1,5 @@
-//! Catalog of a server: the registry that all its connections share,
-//! and the services to notify of changes.
+//! Catalog of a server: the registry that all its connections share, and the services to notify of
+//! changes.
 //!
 //! Services of streams join, and are told of each change. Connections over HTTP do not: their server
 //! joins once for all of them, and each asks for the snapshot when it has something to do.
@@ -118,7 +118,7 @@ impl Catalog {
         };
         // Waking a driver or dropping a handler may run anything, an update too.
         for mailbox in mailboxes {
-            mailbox.snapshot(snapshot.clone());
+            mailbox.queue_snapshot(snapshot.clone());
         }
         Ok(result)
     }

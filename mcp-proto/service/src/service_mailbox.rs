@@ -180,7 +180,7 @@ impl ServiceMailbox {
     }
 
     /// Queues a new snapshot of the catalog.
-    pub(super) fn snapshot(&self, snapshot: CatalogSnapshot) {
+    pub(super) fn queue_snapshot(&self, snapshot: CatalogSnapshot) {
         let mut before = None;
         self.add(|work| {
             // Concurrent updates may arrive in the wrong order.
