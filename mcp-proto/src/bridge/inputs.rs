@@ -124,11 +124,7 @@ impl ClientQuestions {
     pub(super) fn end_round(&mut self, about: ReplyId) -> Option<(Forwarded, Vec<Ticket>)> {
         let round = self.rounds.remove(&about)?;
         let of_round = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Round { about: it, .. } if *it == about);
-        let tickets = self.asked.iter().filter(|(_, asked)| of_round(asked));
-        let tickets: Vec<Ticket> = tickets.map(|(ticket, _)| *ticket).collect();
-        for ticket in &tickets {
-            self.asked.remove(ticket);
-        }
+        let tickets = self.take_all(of_round).into_iter().map(|(ticket, _)| ticket).collect();
         Some((round.call, tickets))
     }
 
@@ -143,21 +139,28 @@ impl ClientQuestions {
     /// A legacy server wants no answer any more; returns the question to withdraw.
     pub(super) fn withdraw(&mut self, input: InputId) -> Option<Ticket> {
         let is_it = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server { reply, .. } if reply.id() == input);
-        let ticket = *self.asked.iter().find(|(_, asked)| is_it(asked))?.0;
-        self.asked.remove(&ticket);
-        Some(ticket)
+        self.take_all(is_it).pop().map(|(ticket, _)| ticket)
     }
 
     /// Ends the requests of a legacy server that belong to a call; returns them.
     pub(super) fn end_call(&mut self, ended: CallId) -> Vec<(Ticket, InputReply)> {
         let is_of_call = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server { call, .. } if *call == Some(ended));
-        let tickets = self.asked.iter().filter(|(_, asked)| is_of_call(asked));
-        let tickets: Vec<Ticket> = tickets.map(|(ticket, _)| *ticket).collect();
-        let end = |ticket| match self.asked.remove(&ticket)? {
+        let server = |(ticket, asked)| match asked {
             PendingQuestion::Server { reply, .. } => Some((ticket, reply)),
             PendingQuestion::Round { .. } => None,
         };
-        tickets.into_iter().filter_map(end).collect()
+        self.take_all(is_of_call).into_iter().filter_map(server).collect()
+    }
+
+    /// Takes the questions for which `ends` is true, oldest first.
+    fn take_all(
+        &mut self,
+        ends: impl Fn(&PendingQuestion) -> bool,
+    ) -> Vec<(Ticket, PendingQuestion)> {
+        let tickets = self.asked.iter().filter(|(_, asked)| ends(asked));
+        let tickets: Vec<Ticket> = tickets.map(|(ticket, _)| *ticket).collect();
+        let take = |ticket| self.asked.remove(&ticket).map(|asked| (ticket, asked));
+        tickets.into_iter().filter_map(take).collect()
     }
 
     fn insert(&mut self, asked: PendingQuestion) -> Ticket {
