@@ -22,7 +22,7 @@ use crate::client::{self, Client, ClientEvent};
 use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::machine::{Action, Binding, Machine};
-use crate::message::{self, Incoming, Malformed, Outgoing};
+use crate::message::{self, Incoming, Malformed, MessageReader, Outgoing};
 use crate::server::{self, Declaration, Server, ServerEvent};
 use crate::time::Instant;
 
@@ -156,6 +156,7 @@ side!(Server, ServerEvent);
 pub struct Connection<S, F> {
     side: S,
     framing: F,
+    reader: MessageReader,
     out: BytesMut,
     /// A part of the last message that is transmitted by itself, and its place in `out`.
     long: Option<(usize, Bytes)>,
@@ -199,13 +200,14 @@ impl<F: Framing> Connection<Server, F> {
 impl<S: Side, F: Framing> Connection<S, F> {
     fn new(side: S) -> Self {
         let framing = F::new(side.limits());
-        Self { side, framing, out: BytesMut::new(), long: None, answered: 0 }
+        let reader = MessageReader::default();
+        Self { side, framing, reader, out: BytesMut::new(), long: None, answered: 0 }
     }
 
     fn handle_message(&mut self, now: Instant, message: Result<Bytes, FramingError>) {
         let limits = self.side.limits();
         let parsed = match message {
-            Ok(text) => message::parse(&text, limits),
+            Ok(text) => self.reader.read(&text, limits),
             Err(FramingError { beginning, error }) => {
                 Err(message::unreadable(&beginning, limits, error))
             }

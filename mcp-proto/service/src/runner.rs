@@ -275,7 +275,7 @@ impl CatalogSnapshot {
         let Request { reply, method, params, arguments, peer, .. } = request;
         let call_context = CallContext {
             checks: checks.clone(),
-            peer: peer.detach(),
+            peer,
             wants_progress: request.wants_progress || task_candidate.is_some(),
             may_be_task: request.may_be_task,
             log_level: request.log_level,

@@ -38,6 +38,28 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
+    pub(crate) fn start(self) -> usize {
+        self.start as usize
+    }
+
+    pub(crate) fn end(self) -> usize {
+        self.end as usize
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.size() as usize
+    }
+
+    /// The same as a number of 32 bits.
+    pub(crate) fn size(self) -> u32 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// The bytes between two positions.
+    pub(crate) fn between(start: u32, end: u32) -> Self {
+        Self { start, end }
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -48,6 +70,14 @@ impl Span {
 
     pub(crate) fn slice(self, text: &Bytes) -> Bytes {
         if self.end as usize > text.len() { Bytes::new() } else { text.slice(self.range()) }
+    }
+
+    /// The same position, counted from the start of the text instead of from `base`.
+    pub(crate) fn after(self, base: Self) -> Self {
+        Self {
+            start: self.start.saturating_add(base.start),
+            end: self.end.saturating_add(base.start),
+        }
     }
 
     /// The same position, counted from `base` instead of from the start of the text.
@@ -95,6 +125,18 @@ impl<'a> Scanner<'a> {
     /// The text behind the values so far.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// Consumes `before` and the value next to it, which is inside of `depth` containers. `None` if
+    /// another text follows, or no such value.
+    pub(crate) fn value_after(&mut self, before: &[u8], depth: usize) -> Option<Span> {
+        if !self.rest().starts_with(before) {
+            return None;
+        }
+        self.at += before.len();
+        self.depth = depth;
+        let start = self.at;
+        self.value().ok().filter(|value| value.start() == start)
     }
 
     /// Checks that only whitespace follows.

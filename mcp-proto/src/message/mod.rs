@@ -12,6 +12,7 @@ mod method;
 mod outgoing;
 mod params;
 mod parse;
+mod reader;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -35,6 +36,7 @@ pub(crate) use params::Member;
 pub use params::Params;
 pub use parse::parse;
 pub(crate) use parse::unreadable;
+pub use reader::MessageReader;
 
 /// Content of one JSON text.
 #[derive(Clone, Debug)]

@@ -149,7 +149,19 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    fn get(&self, member: Member) -> Option<Span> {
+    pub(super) fn new(
+        places: impl Iterator<Item = (Member, Span)>,
+        duplicate: Option<Member>,
+    ) -> Self {
+        Self { places: places.collect(), duplicate }
+    }
+
+    /// The members and their positions.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Member, Span)> {
+        self.places.iter().copied()
+    }
+
+    pub(super) fn get(&self, member: Member) -> Option<Span> {
         self.places.iter().find(|(at, _)| *at == member).map(|(_, span)| *span)
     }
 

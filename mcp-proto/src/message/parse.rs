@@ -30,31 +30,20 @@ use crate::limits::Limits;
 ///
 /// Fails with a [`Malformed`], which has the error to answer with, and the id if it could be read.
 pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
+    check_encoding(text, limits)?;
+    match Envelope::read(text, limits)? {
+        Ok(envelope) => envelope.message(text, limits).map(Incoming::Message),
+        Err(batch) => Ok(Incoming::Batch(batch)),
+    }
+}
+
+/// Checks that a text is UTF-8.
+pub(super) fn check_encoding(text: &[u8], limits: &Limits) -> Result<(), Malformed> {
     // Most texts are ASCII, which is much cheaper to check.
     if !text.is_ascii() && core::str::from_utf8(text).is_err() {
         return Err(unreadable(text, limits, ProtocolError::InvalidUtf8));
     }
-    let mut scanner = Scanner::new(text, limits.max_depth);
-    let envelope = match scanner.peek() {
-        Some(b'{') => Envelope::scan(&mut scanner, text).map(Some),
-        _ => scanner.value().map(|_| None),
-    };
-    match envelope.and_then(|envelope| scanner.end().map(|()| envelope)) {
-        Ok(Some(envelope)) => envelope.message(text, limits).map(Incoming::Message),
-        Ok(None) if text.trim_ascii_start().first() == Some(&b'[') => {
-            Ok(Incoming::Batch(Batch(text.clone())))
-        }
-        Ok(None) => Err(Malformed::answerable(ProtocolError::NotAMessage, None)),
-        Err(error) => {
-            let error = match error {
-                ScanError::Syntax(at) => ProtocolError::Syntax { at },
-                ScanError::Depth => {
-                    ProtocolError::TooDeep { max_depth: limits.max_depth.min(MAX_DEPTH) }
-                }
-            };
-            Err(unreadable(text, limits, error))
-        }
-    }
+    Ok(())
 }
 
 /// Reads an invalid, too deep or incomplete text as far as possible. The text has an id if its
@@ -113,7 +102,7 @@ impl Malformed {
 
 /// A top-level member that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum EnvelopeKey {
+pub(super) enum EnvelopeKey {
     JsonRpc,
     Id,
     Method,
@@ -123,7 +112,7 @@ enum EnvelopeKey {
 }
 
 impl EnvelopeKey {
-    const COUNT: usize = Self::Error as usize + 1;
+    pub(super) const COUNT: usize = Self::Error as usize + 1;
 
     /// The member with this key, quotes included.
     fn of(key: &[u8]) -> Option<Self> {
@@ -152,13 +141,38 @@ impl EnvelopeKey {
 
 /// The top level of an object.
 #[derive(Default)]
-struct Envelope {
-    places: [Span; EnvelopeKey::COUNT],
-    members: Members,
-    duplicate: Option<EnvelopeKey>,
+pub(super) struct Envelope {
+    pub(super) places: [Span; EnvelopeKey::COUNT],
+    pub(super) members: Members,
+    pub(super) duplicate: Option<EnvelopeKey>,
 }
 
 impl Envelope {
+    /// Scans a text that is UTF-8; the error of the result is an array of messages.
+    pub(super) fn read(text: &Bytes, limits: &Limits) -> Result<Result<Self, Batch>, Malformed> {
+        let mut scanner = Scanner::new(text, limits.max_depth);
+        let envelope = match scanner.peek() {
+            Some(b'{') => Self::scan(&mut scanner, text).map(Some),
+            _ => scanner.value().map(|_| None),
+        };
+        match envelope.and_then(|envelope| scanner.end().map(|()| envelope)) {
+            Ok(Some(envelope)) => Ok(Ok(envelope)),
+            Ok(None) if text.trim_ascii_start().first() == Some(&b'[') => {
+                Ok(Err(Batch(text.clone())))
+            }
+            Ok(None) => Err(Malformed::answerable(ProtocolError::NotAMessage, None)),
+            Err(error) => {
+                let error = match error {
+                    ScanError::Syntax(at) => ProtocolError::Syntax { at },
+                    ScanError::Depth => {
+                        ProtocolError::TooDeep { max_depth: limits.max_depth.min(MAX_DEPTH) }
+                    }
+                };
+                Err(unreadable(text, limits, error))
+            }
+        }
+    }
+
     fn scan(scanner: &mut Scanner<'_>, text: &[u8]) -> Result<Self, ScanError> {
         let mut envelope = Self::default();
         scanner.members(|scanner, key| {
@@ -187,7 +201,7 @@ impl Envelope {
     }
 
     /// Span of a member; `None` if the member is absent.
-    fn place(&self, key: EnvelopeKey) -> Option<Span> {
+    pub(super) fn place(&self, key: EnvelopeKey) -> Option<Span> {
         self.places.get(key as usize).copied().filter(|span| !span.is_empty())
     }
 
@@ -205,7 +219,7 @@ impl Envelope {
         self.place(key).map(|span| Json::slice(text, span))
     }
 
-    fn message(mut self, text: &Bytes, limits: &Limits) -> Result<Message, Malformed> {
+    pub(super) fn message(mut self, text: &Bytes, limits: &Limits) -> Result<Message, Malformed> {
         let answers = self.has(EnvelopeKey::Result) || self.has(EnvelopeKey::Error);
         let kind = match (self.has(EnvelopeKey::Method), answers) {
             (true, false) => self.call(text, limits),

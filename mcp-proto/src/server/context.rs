@@ -17,11 +17,12 @@ use super::event::{Peer, ReplyId, ServerAction, ServerEvent, SessionRef, StreamI
 use super::extensions::Extensions;
 use super::outbox::Outbox;
 use crate::budget::Charge;
-use crate::error::ValidationStep;
+use crate::error::{ProtocolError, ValidationStep};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::batches::Batches;
-use crate::message::{ErrorData, Outgoing};
+use crate::message::{ErrorData, Outgoing, Params};
+use crate::meta::{LastMeta, RequestMeta};
 use crate::version::ProtocolVersion;
 
 /// Channel of a server's messages.
@@ -52,6 +53,8 @@ pub(super) struct Context {
     /// The batches with missing answers. Usually none, so an idle session has no allocation for
     /// them.
     batches: Option<Box<Batches>>,
+    /// The client of the last modern requests of a byte stream.
+    last_meta: Option<Box<LastMeta>>,
 }
 
 /// The error in place of a result that would make a batch too long.
@@ -74,7 +77,17 @@ impl Context {
         };
         let extensions = Extensions::default();
         let scope = SCOPES.fetch_add(1, Ordering::Relaxed);
-        Self { declaration, config, scope, binding, principal, extensions, outbox, batches: None }
+        Self {
+            declaration,
+            config,
+            scope,
+            binding,
+            principal,
+            extensions,
+            outbox,
+            batches: None,
+            last_meta: None,
+        }
     }
 
     pub(super) fn declaration(&self) -> &Declaration {
@@ -123,6 +136,18 @@ impl Context {
     /// Sets the values of the HTTP request that is handled next.
     pub(super) fn set_extensions(&mut self, extensions: Extensions) {
         self.extensions = extensions;
+    }
+
+    /// Reads the `_meta` of a modern request. `last` is of the requests before it, if they did not
+    /// come to this machine.
+    pub(super) fn read_meta(
+        &mut self,
+        params: &Params,
+        last: Option<&mut LastMeta>,
+    ) -> Result<RequestMeta, ProtocolError> {
+        let Self { last_meta, config, .. } = self;
+        let last = last.unwrap_or_else(|| last_meta.get_or_insert_default());
+        last.read(params, &config.limits)
     }
 
     /// Common part of the reply ids of this machine.

@@ -9,12 +9,12 @@ use crate::error::ProtocolError;
 use crate::headers::MirroredHeaders;
 use crate::json::Raw;
 use crate::message::{Incoming, Member, Message, Method, Params, RequestId};
-use crate::meta;
+use crate::meta::{self, LastMeta};
 use crate::negotiate::{self, Claim, Kind, Refusal, Route};
 use crate::version::EraPolicy;
 
 /// Source of a message.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(crate) struct MessageSource<'a, 'h> {
     pub(super) path: ReplyPath,
     /// Headers of its HTTP request that mirror members of the message.
@@ -24,19 +24,26 @@ pub(crate) struct MessageSource<'a, 'h> {
     /// The route that the HTTP exchange has found. The machine classifies all other messages, and
     /// batches, which only some sessions have.
     pub(super) route: Option<Route>,
+    /// The client of the last requests of its HTTP connection.
+    pub(super) last_meta: Option<&'a mut LastMeta>,
 }
 
 impl<'a, 'h> MessageSource<'a, 'h> {
     /// The HTTP request of a legacy client; its answers, if any, go out on `stream`.
     pub(crate) fn legacy(stream: Option<StreamId>) -> Self {
         let path = ReplyPath { stream, batch: None };
-        Self { path, head: None, policy: None, route: Some(Route::Legacy) }
+        Self { path, route: Some(Route::Legacy), ..Self::default() }
     }
 
     /// The HTTP request of a modern client, with its head, at an endpoint with this policy.
-    pub(crate) fn modern(head: &'a MirroredHeaders<'h>, policy: EraPolicy) -> Self {
-        let route = Some(Route::Modern);
-        Self { path: ReplyPath::default(), head: Some(head), policy: Some(policy), route }
+    /// `last_meta` is of the requests before it.
+    pub(crate) fn modern(
+        head: &'a MirroredHeaders<'h>,
+        policy: EraPolicy,
+        last_meta: Option<&'a mut LastMeta>,
+    ) -> Self {
+        let (head, policy, route) = (Some(head), Some(policy), Some(Route::Modern));
+        Self { path: ReplyPath::default(), head, policy, route, last_meta }
     }
 }
 

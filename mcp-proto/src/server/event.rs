@@ -17,7 +17,7 @@ use crate::message::{ErrorData, Method, Outgoing};
 use crate::resource_server::{Claims, Scopes};
 use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
-use crate::version::{Era, ProtocolVersion};
+use crate::version::ProtocolVersion;
 
 /// An action of a [`Server`](super::Server).
 #[derive(Debug)]
@@ -219,19 +219,6 @@ impl Peer {
     /// Over HTTP, with `Config::keep_head`: the head of the request, without credentials.
     pub fn head(&self) -> Option<&Head> {
         self.get()
-    }
-
-    /// Copies the data, so that keeping it does not keep the memory of its message.
-    pub fn detach(self) -> Self {
-        match self.version.era() {
-            // A session already has copies of its own.
-            Era::Legacy => self,
-            Era::Modern => Self {
-                client_info: self.client_info.map(|info| info.detach()),
-                capabilities: self.capabilities.detach(),
-                ..self
-            },
-        }
     }
 
     /// The settings of an extension, an object, if the client declares the extension.

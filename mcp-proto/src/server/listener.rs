@@ -101,7 +101,7 @@ pub(super) fn bounded(peer: Peer, limits: &Limits) -> Peer {
     if info + peer.capabilities.as_bytes().len() > limits.max_client_bytes {
         return Peer { client_info: None, capabilities: Json::EMPTY_OBJECT, ..peer };
     }
-    peer.detach()
+    peer
 }
 
 /// The sender of a subscription from before there were filters.

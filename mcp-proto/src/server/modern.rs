@@ -27,18 +27,18 @@ use crate::version::{Era, EraPolicy, ProtocolVersion};
 
 /// Serves a modern request.
 pub(super) fn serve(
-    context: &Context,
+    context: &mut Context,
     request: &Request,
     source: MessageSource<'_, '_>,
 ) -> Result<Answer, ProtocolError> {
-    let declaration = context.declaration();
     let served = context.config().era_policy;
     // An endpoint without sessions counts as modern, whichever eras its machines serve.
     if served == EraPolicy::LegacyOnly {
         return Err(ProtocolError::ModernNotServed);
     }
     let Request { method, params, .. } = request;
-    let meta = RequestMeta::read(params)?;
+    let meta = context.read_meta(params, source.last_meta)?;
+    let (context, declaration) = (&*context, context.declaration());
     let claim = params.raw(Member::MetaProtocolVersion);
     let claim = claim.and_then(Raw::string).unwrap_or_default();
     if let Some(head) = source.head {

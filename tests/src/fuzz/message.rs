@@ -1,6 +1,7 @@
-//! `message::parse` and `Json::parse` against `serde_json`.
+//! `message::parse` and `Json::parse` against `serde_json`, and `MessageReader` against
+//! `message::parse`.
 
-use mcp_proto::message::{self, Incoming, Message, RequestId};
+use mcp_proto::message::{self, Incoming, Message, MessageReader, RequestId};
 use mcp_proto::{Bytes, Json, Limits};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -16,9 +17,46 @@ pub fn message(data: &[u8]) {
     json(data);
     let mut limits = Limits::default();
     parse(data, &limits);
+    alike(data, &limits);
     limits.max_depth = 3;
     limits.max_id_bytes = 8;
     parse(data, &limits);
+    alike(data, &limits);
+}
+
+/// The most places at which a text is changed.
+const PLACES: usize = 12;
+
+/// A reader that has read a text twice returns for this text, and for texts that differ from it in
+/// one place, what `parse` returns.
+fn alike(data: &[u8], limits: &Limits) {
+    let mut reader = MessageReader::new();
+    read(&mut reader, data, limits);
+    read(&mut reader, data, limits);
+    read(&mut reader, data, limits);
+    for at in (0..data.len()).step_by(data.len() / PLACES + 1) {
+        let (before, after) = data.split_at(at);
+        let rest = after.get(1..).unwrap_or_default();
+        for part in [&b"\""[..], b"}", b"]", b",", b"7", b" ", b"\\", b"{}", b"\xff", b""] {
+            // The original text comes in between, so that the reader does not adapt.
+            read(&mut reader, &[before, part, rest].concat(), limits);
+            read(&mut reader, data, limits);
+            read(&mut reader, &[before, part, after].concat(), limits);
+            read(&mut reader, data, limits);
+        }
+    }
+}
+
+/// Reads a text with a reader and without.
+///
+/// # Panics
+///
+/// If the results differ.
+pub fn read(reader: &mut MessageReader, text: &[u8], limits: &Limits) {
+    let text = Bytes::copy_from_slice(text);
+    let expected = format!("{:?}", message::parse(&text, limits));
+    let read = format!("{:?}", reader.read(&text, limits));
+    assert_eq!(read, expected, "{}", text.escape_ascii());
 }
 
 /// Both readers accept the same texts.

@@ -36,7 +36,7 @@ pub use http1_client::{http1_client, http1_client_pieces};
 #[cfg(feature = "jwt")]
 pub use jwt::{jwt, jwt_accepted};
 pub use line::line;
-pub use message::message;
+pub use message::{message, read};
 pub use pair::{pair, pair_http};
 pub use request_state::request_state;
 pub use sse::{sse, sse_pieces};

@@ -15,11 +15,12 @@ mod http_client;
 
 use std::collections::VecDeque;
 
+use mcp_proto::message::MessageReader;
 use mcp_proto::server::{
     Config, Notification, Outcome, Progress, Reply, ReplyId, Server, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
-use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine};
+use mcp_proto::{Action, Binding, Bytes, Instant, Json, Limits, Machine};
 use mcp_tests::fuzz::{self, Op, Script};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -52,6 +53,21 @@ proptest! {
     #[test]
     fn almost_valid_messages_are_read_as_others_read_them(text in text()) {
         fuzz::message(text.as_bytes());
+    }
+
+    #[test]
+    fn a_reader_reads_each_text_as_if_it_were_the_first(
+        texts in prop::collection::vec((text(), text(), 1_usize..4), 1..12),
+    ) {
+        let limits = Limits::default();
+        let mut reader = MessageReader::new();
+        for (text, other, times) in texts {
+            for _ in 0..times {
+                fuzz::read(&mut reader, text.as_bytes(), &limits);
+            }
+            fuzz::read(&mut reader, other.as_bytes(), &limits);
+            fuzz::read(&mut reader, text.as_bytes(), &limits);
+        }
     }
 
     #[test]

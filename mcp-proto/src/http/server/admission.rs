@@ -20,7 +20,7 @@ use bytes::{Buf, Bytes};
 use super::admit::{Admitted, admit_with};
 use super::proxies::client_address;
 use super::request::Body;
-use super::{Config, Exchange};
+use super::{Config, Exchange, RequestCache};
 use crate::budget::{Account, Full, SMALL};
 use crate::frame::http1::{Head, ResponseHead};
 use crate::resource_server::VerifiedToken;
@@ -138,7 +138,9 @@ impl Admission {
         let Self { config, head, admitted, peer, account, .. } = self;
         // From here on the request is counted as one in flight.
         drop(account);
-        let mut exchange = Exchange::admitted(now, declaration, &config, admitted, &head, body);
+        let cache = &mut RequestCache::default();
+        let mut exchange =
+            Exchange::admitted(now, declaration, &config, admitted, &head, body, cache);
         if let Some(peer) = peer {
             exchange.set_peer(client_address(&config.trusted_proxies, peer, &head));
         }

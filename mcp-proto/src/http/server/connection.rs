@@ -33,7 +33,7 @@ use super::outgoing::OutgoingBytes;
 use super::refused::Refused;
 use super::request::{Activity, Body, Request, State, Untaken, Unverified};
 use super::watch::{ConnectionTimer, Watch};
-use super::{Config, Endpoint, Exchange, ExchangeAction};
+use super::{Config, Endpoint, Exchange, ExchangeAction, RequestCache};
 use crate::error::UsageError;
 use crate::frame::http1::{CONTINUE, Framing, Head, Incoming, RequestKind, ResponseHead};
 use crate::machine::{Action, Machine};
@@ -49,6 +49,7 @@ pub struct Connection {
     config: Arc<Config>,
     peer: Option<IpAddr>,
     reader: Intake,
+    cache: RequestCache,
     state: State,
     life: Phase,
     /// Time of the last input.
@@ -80,6 +81,7 @@ impl Connection {
             declaration,
             config,
             peer: None,
+            cache: RequestCache::default(),
             state: State::Between,
             life: Phase::Open,
             now,
@@ -289,8 +291,8 @@ impl Connection {
     /// Answers a request that was read completely.
     fn handle_request(&mut self, request: Request) {
         let _ = self.reader.count(None);
-        let answering = request.answer(self.now, &self.declaration, &self.config, self.peer);
-        self.state = State::Answering(answering);
+        let Self { now, declaration, config, peer, cache, .. } = self;
+        self.state = State::Answering(request.answer(*now, declaration, config, *peer, cache));
     }
 
     /// Refuses input that is not a valid request, and stops reading.
@@ -416,11 +418,9 @@ impl Machine for Connection {
 
     fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
         self.encode();
-        if let Some(bytes) = self.out.take() {
-            return Some(Action::Transmit(bytes));
-        }
-        if let Some(event) = self.event.take() {
-            return Some(Action::Event(event));
+        let bytes = self.out.take().map(Action::Transmit);
+        if let Some(action) = bytes.or_else(|| self.event.take().map(Action::Event)) {
+            return Some(action);
         }
         if self.life == Phase::Gone && !matches!(self.state, State::Answering(_)) {
             self.life = Phase::Closed;

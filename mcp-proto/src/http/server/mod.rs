@@ -44,6 +44,7 @@ pub use config::{Authorization, Authorize, Config, Sessions, Shared};
 pub use connection::Connection;
 pub use endpoint::Endpoint;
 pub use exchange::Exchange;
+pub(crate) use exchange::RequestCache;
 pub use proxies::{ProxyNetwork, ProxyNetworkError};
 pub use request::Activity;
 pub use route::{RouteResponse, Routes};

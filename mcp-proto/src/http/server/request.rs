@@ -12,7 +12,7 @@ use super::admit::Admitted;
 use super::proxies::client_address;
 use super::refused::{Cors, Refused};
 use super::watch::ConnectionTimer;
-use super::{Config, Exchange};
+use super::{Config, Exchange, RequestCache};
 use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
 use crate::limits::Limits;
 use crate::resource_server::Verification;
@@ -191,13 +191,14 @@ impl Request {
         declaration: &Arc<Declaration>,
         config: &Arc<Config>,
         peer: Option<IpAddr>,
+        cache: &mut RequestCache,
     ) -> Answering {
         let Self { head, kind, admitted, body } = self;
         let mut exchange = match admitted {
             Err(refused) => Exchange::refused(config, refused),
             Ok(admitted) => {
                 let body = body.into_bytes();
-                Exchange::admitted(now, declaration, config, admitted, &head, &body)
+                Exchange::admitted(now, declaration, config, admitted, &head, &body, cache)
             }
         };
         if let Some(peer) = peer {

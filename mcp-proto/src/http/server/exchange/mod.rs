@@ -18,6 +18,7 @@
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 mod answer;
+mod request_cache;
 mod scopes;
 mod visit;
 mod wanted;
@@ -39,8 +40,7 @@ use super::sessions::{RequestContext, StreamCursor};
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
 use crate::headers::MirroredHeaders;
-use crate::message::RequestId;
-use crate::message::{self, Incoming, Message};
+use crate::message::{self, Incoming, Message, RequestId};
 use crate::negotiate::{self, Opened, Route};
 use crate::server::{
     self, Declaration, MessageSource, Notification, Outcome, Reply, ReplyId, Server, ServerAction,
@@ -50,6 +50,7 @@ use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
 
 use answer::Answer;
+pub(crate) use request_cache::RequestCache;
 use wanted::Wanted;
 
 /// One HTTP request and its answer.
@@ -87,8 +88,9 @@ impl Exchange {
         head: &Head,
         body: &Bytes,
     ) -> Self {
+        let cache = &mut RequestCache::default();
         match admit(config, head) {
-            Ok(admitted) => Self::admitted(now, declaration, config, admitted, head, body),
+            Ok(admitted) => Self::admitted(now, declaration, config, admitted, head, body, cache),
             Err(refused) => Self::refused(config, refused),
         }
     }
@@ -113,14 +115,14 @@ impl Exchange {
         admitted: Admitted,
         head: &Head,
         body: &Bytes,
+        cache: &mut RequestCache,
     ) -> Self {
         let Admitted { method, caller, cors } = admitted;
         let mut exchange = Self::begin(now + config.server.limits.keep_alive, config, cors);
         match method {
-            Method::Post => exchange.post(now, declaration, head, body, caller),
+            Method::Post => exchange.post(now, declaration, head, body, caller, cache),
             Method::Get => {
-                let last_event_id = head.field("last-event-id");
-                let last_event_id = last_event_id.map(String::from_utf8_lossy);
+                let last_event_id = head.field("last-event-id").map(String::from_utf8_lossy);
                 let last_event_id = last_event_id.map(alloc::borrow::Cow::into_owned);
                 exchange.want(Wanted::Get { caller, last_event_id });
             }
@@ -159,8 +161,9 @@ impl Exchange {
         head: &Head,
         body: &Bytes,
         caller: RequestContext,
+        cache: &mut RequestCache,
     ) {
-        let incoming = match message::parse(body, &self.config.server.limits) {
+        let incoming = match cache.messages.read(body, &self.config.server.limits) {
             Ok(incoming) => incoming,
             Err(malformed) => {
                 let id = malformed.id.filter(|_| malformed.answerable);
@@ -178,7 +181,7 @@ impl Exchange {
         let row = negotiate::classify(opened, policy, kind, claim);
         match row.map_or(Route::Drop, |row| row.then) {
             Route::Drop => self.answer.accept(),
-            Route::Modern => self.modern(now, declaration, head, incoming, caller),
+            Route::Modern => self.modern(now, declaration, head, incoming, caller, cache),
             Route::Legacy if self.config.sessions == Sessions::Stateless => {
                 self.stateless(now, declaration, incoming, caller);
             }
@@ -197,6 +200,7 @@ impl Exchange {
         head: &Head,
         incoming: Incoming,
         caller: RequestContext,
+        cache: &mut RequestCache,
     ) {
         let RequestContext { principal, extensions, .. } = caller;
         let version = || ProtocolVersion::LATEST_MODERN;
@@ -217,7 +221,8 @@ impl Exchange {
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
         server.set_extensions(extensions);
         let mirrored = MirroredHeaders::of_raw(head.raw_fields());
-        let source = MessageSource::modern(&mirrored, self.config.policy());
+        let source =
+            MessageSource::modern(&mirrored, self.config.policy(), Some(&mut cache.last_meta));
         server.handle_message_from(now, incoming, source);
         self.state = State::Alone(server);
     }
@@ -247,8 +252,8 @@ impl Exchange {
             self.answer.accept();
         }
         let config = self.config.server.share();
-        let declaration = declaration.clone();
-        let server = Server::stateless(declaration, config, caller.principal, &incoming, version);
+        let (declaration, principal) = (declaration.clone(), caller.principal);
+        let server = Server::stateless(declaration, config, principal, &incoming, version);
         let mut server = Box::new(server);
         server.set_extensions(caller.extensions);
         server.handle_message_from(now, incoming, MessageSource::legacy(Some(StreamId(1))));

@@ -135,7 +135,7 @@ impl Exchange {
     ) {
         let id = request_id(&incoming);
         let mirrored = MirroredHeaders::of_raw(head.raw_fields());
-        let source = MessageSource::modern(&mirrored, self.config.policy());
+        let source = MessageSource::modern(&mirrored, self.config.policy(), None);
         server.handle_message_from(now, incoming, source);
         let Some(filter) = server.filter() else {
             self.state = State::Alone(server);
