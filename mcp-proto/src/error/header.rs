@@ -8,7 +8,7 @@ use super::ErrorCode;
 use super::quote::{Excerpt, Quoted};
 
 /// Reason why the headers of a message are rejected: they contradict its body, or are unusable. The
-/// peer's fault.
+/// fault is the peer's.
 ///
 /// `header` is the name of the header; values are shortened to 100 characters.
 ///
@@ -18,19 +18,19 @@ use super::quote::{Excerpt, Quoted};
 pub enum HeaderError {
     /// A required header is missing.
     Missing {
-        /// Its name.
+        /// The name of the header.
         header: Cow<'static, str>,
         /// The value in the body; `None` if the body was not read.
         expected: Option<String>,
     },
     /// A header that may occur only once occurs twice.
     Repeated {
-        /// Its name.
+        /// The name of the header.
         header: Cow<'static, str>,
     },
     /// A header differs from the body.
     Mismatch {
-        /// Its name.
+        /// The name of the header.
         header: Cow<'static, str>,
         /// The value of the header.
         found: String,
@@ -39,14 +39,14 @@ pub enum HeaderError {
     },
     /// A header mirrors an argument that is absent, `null`, an array or an object.
     Unexpected {
-        /// Its name.
+        /// The name of the header.
         header: Cow<'static, str>,
         /// The value of the header.
         found: String,
     },
     /// The bytes of a header are not text.
     NotDecodable {
-        /// Its name.
+        /// The name of the header.
         header: Cow<'static, str>,
         /// The reason.
         reason: ValueError,
@@ -105,7 +105,8 @@ pub enum ValueError {
     InvalidUtf8,
 }
 
-/// Reason why a client cannot write a value into a header. The caller's fault: nothing may be sent.
+/// Reason why a client cannot write a value into a header. The fault is the caller's, and nothing
+/// may be sent.
 ///
 /// [Specification: Custom Headers from Tool Parameters](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters)
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,9 +1,9 @@
 //! Errors by fault: [`ProtocolError`] is the peer's fault, [`UsageError`] the caller's.
 //!
-//! The text of a `ProtocolError` names the step at which a message failed and the fault. It links
-//! the page of the specification in the negotiated revision, and names the setting to change if
-//! there is one. The text is sent as the `message` of the JSON-RPC error, and reported to the
-//! application in a `PeerFault`.
+//! The text of a `ProtocolError` names the step at which a message failed and the fault. The text
+//! also links the page of the specification in the negotiated revision, and names the setting to
+//! change if there is one. The text is sent as the `message` of the JSON-RPC error, and reported to
+//! the application in a `PeerFault`.
 
 /// Implements the text of an error. A row has a variant, the fields that its text shows, and the
 /// text.
@@ -53,7 +53,7 @@ impl ErrorCode {
     pub const INVALID_REQUEST: Self = Self(-32600);
     /// The method does not exist, or its capability is not declared.
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
-    /// The method exists and does not take these parameters.
+    /// The method exists and does not accept these parameters.
     pub const INVALID_PARAMS: Self = Self(-32602);
     /// The handler failed.
     pub const INTERNAL_ERROR: Self = Self(-32603);

@@ -1,8 +1,8 @@
 //! The pages of the specification that errors link to, by subject and revision.
 //!
 //! In: an error, and the negotiated revision. Out: a page of that revision and its anchor. If the
-//! revision does not cover the subject, the nearest page that it has. [`TABLE`] has a row per
-//! subject; a test compares each page with `tests/spec/pages.txt`.
+//! revision does not cover the subject, the page is the nearest one of that revision. [`TABLE`] has
+//! a row per subject; a test compares each page with `tests/spec/pages.txt`.
 
 use super::ProtocolError;
 use crate::version::ProtocolVersion;
@@ -125,7 +125,7 @@ impl PageRow {
 
 impl ProtocolError {
     /// The page of the specification with the violated rule, for modern peers. If the modern
-    /// revision has none, the page belongs to the newest revision that has one.
+    /// revision has no such page, the page belongs to the newest revision that has one.
     pub fn page(&self) -> &'static str {
         self.page_in(ProtocolVersion::LATEST_MODERN)
     }
@@ -258,7 +258,7 @@ mod tests {
     fn each_subject_has_one_row() {
         let names: BTreeSet<_> = TABLE.iter().map(|row| format!("{:?}", row.subject)).collect();
         assert_eq!(names.len(), TABLE.len());
-        // `PageSubject` is sorted by name, but for the two of resources, and its last one is the last.
+        // `Versions` is the last subject, so its index gives the number of subjects.
         assert_eq!(TABLE.len(), PageSubject::Versions as usize + 1);
     }
 }

@@ -15,19 +15,19 @@ use core::fmt;
 pub enum PlanError {
     /// An annotation is not a string.
     NotAString {
-        /// Its place in the schema.
+        /// The place in the schema.
         at: String,
     },
     /// A name is empty, or not a token of RFC 9110.
     InvalidName {
-        /// Its place in the schema.
+        /// The place in the schema.
         at: String,
         /// The name.
         name: String,
     },
     /// Duplicate name. Names are compared without case.
     DuplicateName {
-        /// Its place in the schema.
+        /// The place in the schema.
         at: String,
         /// The name.
         name: String,
@@ -36,17 +36,17 @@ pub enum PlanError {
     },
     /// An annotated property is not a string, integer or boolean.
     InvalidType {
-        /// Its place in the schema.
+        /// The place in the schema.
         at: String,
-        /// Its `type`, as JSON.
+        /// The `type` of the property, as JSON.
         declared: String,
     },
     /// The path to an annotation has other keywords than `properties`.
     Misplaced {
-        /// Its place in the schema.
+        /// The place in the schema.
         at: String,
     },
-    /// A key occurs twice in a schema with annotations: parsers differ in the one they use.
+    /// A key occurs twice in a schema with annotations: parsers differ in the value that they use.
     DuplicateKey {
         /// The object with the duplicate key.
         at: String,

@@ -75,7 +75,7 @@ pub enum ProtocolError {
     UnexpectedResponse,
     /// A legacy request before `initialize`.
     BeforeInitialize {
-        /// True if the server would accept it as a modern request.
+        /// True if the server would accept the request as a modern one.
         serves_modern: bool,
     },
     /// A second `initialize`, or one inside a batch.
@@ -86,9 +86,9 @@ pub enum ProtocolError {
     ModernNotServed,
     /// `_meta` lacks keys that every modern request must have.
     MissingMeta {
-        /// `io.modelcontextprotocol/protocolVersion` is missing.
+        /// True if `io.modelcontextprotocol/protocolVersion` is missing.
         protocol_version: bool,
-        /// `io.modelcontextprotocol/clientCapabilities` is missing.
+        /// True if `io.modelcontextprotocol/clientCapabilities` is missing.
         client_capabilities: bool,
     },
     /// A key of `_meta`, or `_meta` itself, has a value of the wrong shape.
@@ -104,7 +104,8 @@ pub enum ProtocolError {
         requested: Option<String>,
         /// The versions that the client can choose from.
         supported: &'static [&'static str],
-        /// The requested version is supported, but needs an `initialize` first, not `_meta`.
+        /// True if the requested version is supported, but needs an `initialize` first, not
+        /// `_meta`.
         needs_initialize: bool,
     },
     /// A method that does not exist in this era, or whose capability is not declared.
@@ -121,32 +122,32 @@ pub enum ProtocolError {
     },
     /// A tool that does not exist.
     UnknownTool {
-        /// Its name.
+        /// The name.
         name: String,
     },
     /// A resource that does not exist.
     ResourceNotFound {
-        /// Its URI.
+        /// The URI.
         uri: String,
     },
     /// A prompt that does not exist.
     UnknownPrompt {
-        /// Its name.
+        /// The name.
         name: String,
     },
     /// A prompt's argument that is missing, or not a string.
     InvalidArgument {
-        /// Its name.
+        /// The name.
         name: String,
     },
     /// The reference is neither a prompt nor a resource template of the server.
     UnknownReference {
-        /// Its name or URI template.
+        /// The name or the URI template.
         reference: String,
     },
     /// A cursor that no list has returned.
     InvalidCursor,
-    /// As many requests in flight as `Limits::max_in_flight`.
+    /// The requests in flight have reached `Limits::max_in_flight`.
     TooManyInFlight {
         /// The limit.
         max_in_flight: usize,
@@ -156,17 +157,17 @@ pub enum ProtocolError {
         /// `Limits::max_endpoint_bytes`.
         max_endpoint_bytes: usize,
     },
-    /// As many subscriptions as `Limits::max_subscriptions`.
+    /// The subscriptions have reached `Limits::max_subscriptions`.
     TooManySubscriptions {
         /// The limit.
         max_subscriptions: usize,
     },
-    /// As many bytes of URIs as `Limits::max_subscription_bytes`.
+    /// The bytes of the subscriptions' URIs have reached `Limits::max_subscription_bytes`.
     TooManySubscriptionBytes {
         /// The limit.
         max_subscription_bytes: usize,
     },
-    /// As many bytes in flight as `Limits::max_in_flight_bytes`.
+    /// The bytes in flight have reached `Limits::max_in_flight_bytes`.
     TooManyBytesInFlight {
         /// The limit.
         max_in_flight_bytes: usize,
@@ -183,7 +184,7 @@ pub enum ProtocolError {
     },
     /// The server sent more messages than the client keeps before the era is known.
     TooMuchBeforeConnected,
-    /// A notification violates its schema, or refers to nothing that exists.
+    /// A notification violates its schema, or refers to something that does not exist.
     InvalidNotification {
         /// The notification.
         method: String,
@@ -241,7 +242,7 @@ pub enum ProtocolError {
     UnsupportedMediaType,
     /// Over HTTP: `Accept` lacks a type that the answer may have.
     NotAcceptable {
-        /// The media types that it must accept.
+        /// The media types that the client must accept.
         expected: &'static str,
     },
     /// Over HTTP: a legacy client's `MCP-Protocol-Version` names a revision that is not supported.
@@ -271,7 +272,7 @@ pub enum ProtocolError {
     ShareExceeded {
         /// The field of `Limits`.
         limit: &'static str,
-        /// Its value.
+        /// The value of the limit.
         max: usize,
     },
     /// Over HTTP: the server is about to stop.
@@ -289,7 +290,7 @@ pub enum ProtocolError {
         capability: &'static str,
     },
     /// The client does not declare extensions that a tool or a method requires. The code is -32021
-    /// in the modern era, and -32603 in the legacy era, which has no code for it.
+    /// in the modern era, and -32603 in the legacy era, which has no code for this error.
     ExtensionsRequired {
         /// The identifiers of the missing extensions.
         identifiers: Vec<String>,
@@ -307,7 +308,7 @@ impl ProtocolError {
         if let Self::HeaderMismatch { step, .. } = self { *step } else { self.row_step() }
     }
 
-    /// The code of the JSON-RPC error. For an unknown resource it is the legacy code; modern
+    /// The code of the JSON-RPC error. For an unknown resource this is the legacy code; modern
     /// clients get -32602.
     pub fn code(&self) -> ErrorCode {
         if let Self::ResourceNotFound { .. } = self {

@@ -14,7 +14,7 @@ pub enum SchemaError {
         /// The value of `$schema`, as JSON, shortened to 200 characters.
         declared: String,
     },
-    /// The schema does not compile. It is not valid in its dialect, refers to a schema outside of
+    /// The schema does not compile: it is not valid in its dialect, refers to a schema outside of
     /// itself, or has a pattern that needs look-around or back-references.
     Invalid {
         /// Place and description of the fault.

@@ -5,10 +5,10 @@ use core::fmt;
 
 use super::quote::Quoted;
 
-/// Reason why a text is not the URL of an HTTP server. It is the caller's fault, or for a
-/// `Location` the peer's.
+/// Reason why a text is not the URL of an HTTP server. The fault is the caller's, or the peer's for
+/// a `Location`.
 ///
-/// Its text shows at most 100 characters of the URL, and never a password.
+/// The text of the error shows at most 100 characters of the URL, and never a password.
 ///
 /// [RFC 9110, section 4.2](https://www.rfc-editor.org/rfc/rfc9110#section-4.2)
 #[derive(Clone, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub enum UrlError {
     Userinfo,
     /// The host is neither a name nor an address.
     Host {
-        /// The text found in its place.
+        /// The text found instead.
         found: String,
     },
     /// The port is not a number from 1 to 65535.
     Port {
-        /// The text found in its place.
+        /// The text found instead.
         found: String,
     },
     /// A character that a URL must not contain unescaped.

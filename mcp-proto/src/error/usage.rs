@@ -20,8 +20,8 @@ pub enum UsageError {
         /// The limit.
         max_in_flight: usize,
     },
-    /// Calls of `Limits::max_unsent_bytes` are queued: the era of the server is not known yet, or
-    /// the server does not read.
+    /// Calls with a total of `Limits::max_unsent_bytes` are queued: the era of the server is not
+    /// known yet, or the server does not read.
     TooManyUnsentBytes {
         /// The limit.
         max_unsent_bytes: usize,
@@ -39,7 +39,7 @@ pub enum UsageError {
     NoServerRequests,
     /// The client has not sent `notifications/initialized`.
     NotInitialized,
-    /// The client does not declare the capability for this.
+    /// The client does not declare the capability that the command needs.
     UndeclaredByClient {
         /// The capability, such as `roots` or `elicitation.url`.
         capability: &'static str,
@@ -48,20 +48,21 @@ pub enum UsageError {
     NotInRevision {
         /// The request.
         method: &'static str,
-        /// The first revision that defines it, in this form.
+        /// The first revision that defines the request, in this form.
         since: &'static str,
     },
-    /// The registry does not declare the capability for this.
+    /// The registry does not declare the capability that the command needs.
     Undeclared {
         /// The capability, such as `logging` or `tools.listChanged`.
         capability: &'static str,
     },
     /// The registry already has an item of this kind and name.
     Duplicate {
-        /// `tool`, `resource`, `resource template`, `prompt`, `completion`, `method`, `notification`,
-        /// `conflicting extension`, `conflicting experimental capability` or `skill`.
+        /// `tool`, `resource`, `resource template`, `prompt`, `completion`, `method`,
+        /// `notification`, `conflicting extension`, `conflicting experimental capability` or
+        /// `skill`.
         kind: &'static str,
-        /// Its name, URI, URI template or method.
+        /// The name, URI, URI template or method.
         name: String,
     },
     /// The identifier of an extension must have a prefix, as in `com.example/name`.
@@ -123,7 +124,7 @@ pub enum UsageError {
     UnknownEntry {
         /// `tool`, `resource`, `resource template` or `prompt`.
         kind: &'static str,
-        /// Its name, URI or URI template.
+        /// The name, URI or URI template.
         name: String,
     },
     /// No tool of this name is registered.
@@ -174,9 +175,9 @@ pub enum UsageError {
     },
     /// A sealed `requestState` would be longer than the server accepts.
     RequestStateTooLong {
-        /// The bytes of its payload.
+        /// The length of the payload, in bytes.
         payload: usize,
-        /// The maximum bytes of a payload.
+        /// The maximum length of a payload, in bytes.
         max: usize,
     },
     /// A tool's `inputSchema` has an `x-mcp-header` that clients must reject.
@@ -200,7 +201,7 @@ pub enum UsageError {
     },
     /// A field of HTTP requests cannot be set.
     InvalidField {
-        /// Its name.
+        /// The name of the field.
         name: String,
     },
     /// A value could not be written as JSON.

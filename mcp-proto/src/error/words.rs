@@ -151,7 +151,7 @@ errors! {
 
 impl core::error::Error for ProtocolError {}
 
-/// A mention of the modern way to open, if the server supports it.
+/// A hint at the modern opening, if the server serves modern clients.
 fn or_meta(serves_modern: bool) -> &'static str {
     if serves_modern {
         ", or put `io.modelcontextprotocol/protocolVersion` into `params._meta`"

@@ -1,10 +1,9 @@
 //! Newline-delimited text.
 //!
-//! In: chunks of bytes, split anywhere. Out: [`Line`]s. A `\n` ends a line. A `\r` before it and a
-//! byte order mark at the start of the stream are dropped, and blank lines are ignored. At the end
-//! of the stream the last line counts without a newline. A line over the limit is reported once,
-//! with its beginning, and the rest of it is skipped. A line from one chunk is a slice of that
-//! chunk.
+//! In: chunks of bytes, split anywhere. Out: [`Line`]s. A `\n` ends a line. A `\r` before the `\n`
+//! and a byte order mark at the start of the stream are dropped, and blank lines are ignored. The
+//! last line of the stream needs no newline. A line over the limit is reported once, with its
+//! beginning, and the rest of it is skipped. A line from one chunk is a slice of that chunk.
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 
@@ -61,7 +60,7 @@ impl LineReader {
         }
     }
 
-    /// Takes the next bytes of the stream; [`LineReader::next_line`] must have returned `None`
+    /// Adds the next bytes of the stream; [`LineReader::next_line`] must have returned `None`
     /// before.
     pub fn push(&mut self, data: Bytes) {
         if self.input.is_empty() {

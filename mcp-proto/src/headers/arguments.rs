@@ -48,7 +48,7 @@ pub(super) fn values<'p, 'a>(
     let text = arguments.as_bytes();
     let mut walk = ArgumentWalk { plan, text, found: vec![Span::default(); plan.entries().len()] };
     if !plan.is_empty() && arguments.raw().is_object() {
-        // The text is JSON: it cannot fail.
+        // The text is JSON, so the walk cannot fail.
         let _ = walk.object(&mut Scanner::new(text, MAX_DEPTH), 0, 0..plan.entries().len());
     }
     let value = move |span: Span| Value::of(Raw(span.of(text)));

@@ -29,8 +29,8 @@ impl MirroredHeaders<'_> {
     /// Checks the headers against a whole body: version, method, name, and the arguments of a tool
     /// by the plan from `plan_of`. (Only the server checks unknown tools and unsupported versions.)
     ///
-    /// Notifications pass: this revision requires no headers with them, and defines no meaning for
-    /// such headers.
+    /// Notifications pass: this revision requires no headers for notifications, and defines no
+    /// meaning for such headers.
     ///
     /// ```
     /// use mcp_proto::headers::{MirroredHeaders, HeaderPlan};

@@ -51,7 +51,7 @@ pub struct MirroredHeaders<'a> {
 
 /// The claim of a head, not compared with the body.
 ///
-/// A server behind the gateway that supports the version compares it; see
+/// A server behind the gateway that supports the version compares the claim; see
 /// [`MirroredHeaders::claim`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -71,11 +71,12 @@ impl<'a> MirroredHeaders<'a> {
         Self::of_raw(fields.into_iter().map(|(name, value)| (name.as_bytes(), value)))
     }
 
-    /// The same for names as bytes; names that are not text are ignored.
+    /// Does the same as [`MirroredHeaders::of`] for names as bytes; names that are not text are
+    /// ignored.
     pub(crate) fn of_raw(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Self {
         let mut head = Self::default();
         for (name, value) in fields {
-            // All of them begin with `mcp-`; most fields of a head do not.
+            // All relevant names begin with `mcp-`; most names in a head do not.
             if !matches!(name, [b'm' | b'M', b'c' | b'C', b'p' | b'P', b'-', ..]) {
                 continue;
             }
@@ -97,9 +98,9 @@ impl<'a> MirroredHeaders<'a> {
 
     /// The claim of the head, for gateways that route by it and do not read the body.
     ///
-    /// Fails if a header is missing, occurs twice or is not text, or if the version is a legacy
-    /// one, whose servers do not compare headers with bodies. An unknown version passes: every
-    /// server that supports it compares.
+    /// Fails if a header is missing, occurs twice or is not text. Also fails if the version is a
+    /// legacy one, because legacy servers do not compare headers with bodies. An unknown version
+    /// passes: every server that supports the version compares headers with bodies.
     pub fn claim(&self) -> Result<Claim<'_>, HeaderError> {
         let protocol_version = self.protocol_version.plain(PROTOCOL_VERSION, None)?;
         let known = ProtocolVersion::from_name(protocol_version);
@@ -150,8 +151,8 @@ impl<'a> MirroredHeaders<'a> {
     }
 
     /// Checks that `Mcp-Name` equals the subject of the request. `name` is the string in the body
-    /// at [`name_member`], or `None`. Without it the parameters are invalid, and the header is not
-    /// checked. Nor is it checked for methods that need no name.
+    /// at [`name_member`], or `None`. Without this string the parameters are invalid, and the
+    /// header is not checked. The header is not checked either for methods that need no name.
     pub fn check_name(&self, method: &str, name: Option<&str>) -> Result<(), HeaderError> {
         let (Some(_), Some(name)) = (name_member(method), name) else { return Ok(()) };
         if self.name.is_plainly(name.as_bytes()) {

@@ -19,7 +19,7 @@ use crate::error::{EmitError, excerpt};
 use crate::json::Json;
 
 /// The headers of every modern request: version and method, and for some methods the subject.
-/// `params` are those of the request, `{}` if it has none.
+/// `params` are the parameters of the request; pass `{}` if the request has none.
 ///
 /// ```
 /// use mcp_proto::{Json, headers::standard};

@@ -9,7 +9,7 @@ use crate::json::decimal::Decimal;
 /// The greatest integer that a header can have, 2<sup>53</sup>−1; the least is its negative.
 pub const MAX_SAFE: i64 = (1 << 53) - 1;
 
-/// The maximum number of digits of such an integer.
+/// The maximum number of digits of an integer that a header can have.
 const MAX_DIGITS: u64 = 16;
 
 /// Result of reading a text as an integer.
@@ -27,7 +27,7 @@ const MAX_DIGITS: u64 = 16;
 pub enum Integer {
     /// An integer within ±(2<sup>53</sup>−1). `Display` writes its canonical decimal form.
     Safe(i64),
-    /// An integer outside of that range.
+    /// An integer outside of ±(2<sup>53</sup>−1).
     OutOfRange,
     /// A number with a fraction.
     NotWhole,

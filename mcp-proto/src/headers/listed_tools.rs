@@ -10,8 +10,8 @@ use super::plan::HeaderPlan;
 use crate::error::PlanError;
 use crate::json::{Json, Raw};
 
-/// The maximum number of tools whose plans are stored. `add` takes another limit, for the bytes of
-/// their schemas.
+/// The maximum number of tools whose plans are stored. The bytes of the tools' schemas have their
+/// own limit, a parameter of `add`.
 const MAX_PLANS: usize = 4096;
 
 /// The plans of tools that have headers.
@@ -28,8 +28,8 @@ impl ListedTools {
         self.plans.is_empty()
     }
 
-    /// The plan of the tool that a call names, if it has headers, and the arguments; `{}` if the call
-    /// has none.
+    /// The plan of the tool that a call names, if it has headers, and the arguments; `{}` if the
+    /// call has none.
     pub(crate) fn of_call(&self, params: &Json) -> Option<(&HeaderPlan, Json)> {
         let tool = params.raw().member("name").and_then(Raw::string)?;
         let (plan, _) = self.plans.get(&*tool)?;
@@ -39,7 +39,7 @@ impl ListedTools {
     }
 
     /// Stores the plan of a tool in place of an earlier one. All schemas together have at most
-    /// `max_bytes`: if a further one does not fit, the others are dropped.
+    /// `max_bytes`: if a further schema does not fit, the others are dropped.
     ///
     /// Returns the name of a tool that clients must reject, and the reason.
     pub(crate) fn add(&mut self, tool: Raw<'_>, max_bytes: usize) -> Option<(String, PlanError)> {
@@ -50,7 +50,7 @@ impl ListedTools {
             Some("inputSchema") => schema = Some(Json::trusted(value.0.to_vec())),
             _ => {}
         });
-        // The reader of the list rejects what is not a tool.
+        // The reader of the list rejects elements that are not tools.
         let name = name?;
         let schema = schema?;
         if let Some((_, bytes)) = self.plans.remove(&name) {

@@ -1,6 +1,6 @@
 //! HTTP headers that mirror parts of a message (SEP-2243), so that proxies can route without
-//! reading bodies. They contain the version, the method and the subject of the request. Arguments
-//! of a tool whose schema has an `x-mcp-header` are mirrored as `Mcp-Param-<name>`.
+//! reading bodies. The headers contain the version, the method and the subject of the request.
+//! Arguments of a tool whose schema has an `x-mcp-header` are mirrored as `Mcp-Param-<name>`.
 //!
 //! In: the `inputSchema` of a tool. Out: a [`HeaderPlan`], which maps arguments to headers, or the
 //! reason why the tool must not be offered. A server compiles the plan when it registers a tool, a
@@ -8,9 +8,9 @@
 //!
 //! A client gets the headers of a request from [`standard`] and [`HeaderPlan::emit`]. A server
 //! passes the fields of a head to [`MirroredHeaders::of`], and checks them against the body. A
-//! gateway may do the same. It may also trust the head by [`MirroredHeaders::claim`], and check the
-//! body with a [`BodyCheck`] while it forwards the body. This module does no I/O, and works with
-//! any HTTP parser.
+//! gateway may do the same. Alternatively, a gateway may trust the head by
+//! [`MirroredHeaders::claim`], and check the body with a [`BodyCheck`] while it forwards the body.
+//! This module does no I/O, and works with any HTTP parser.
 //!
 //! [Specification: Request Metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata)
 

@@ -127,7 +127,7 @@ impl Entry {
 pub enum Declared {
     /// A `type` of one word.
     Exact(Kind),
-    /// A `type` that is a list with this one, usually next to `null`.
+    /// A `type` that is a list with this type, usually next to `null`.
     Union(Kind),
     /// There is no `type`.
     Absent,
@@ -197,7 +197,7 @@ enum Reach {
 
 struct SchemaWalk<'a> {
     text: &'a [u8],
-    /// Keys and indices of the current path. On a chain of `properties`, every second one is the
+    /// Keys and indices of the current path. On a chain of `properties`, every second key is the
     /// name of a property.
     at: Vec<Cow<'a, str>>,
     entries: Vec<Entry>,

@@ -1,8 +1,8 @@
 //! Check of a body against its head while the body is forwarded, for gateways.
 //!
-//! In: the [`Claim`] of a head, and the body in pieces, split anywhere. Out: the contradiction,
-//! with the first piece that shows it. Only the few mirrored strings of the body are stored, each
-//! until it is compared.
+//! In: the [`Claim`] of a head, and the body in pieces, split anywhere. Out: the contradiction, at
+//! the first piece that shows it. Only the few mirrored strings of the body are stored, each until
+//! it is compared.
 //!
 //! [Specification: Server Validation](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation)
 
@@ -50,13 +50,14 @@ const SHOWN: usize = 600;
 ///
 /// The errors are those of [`MirroredHeaders::check_body`](super::MirroredHeaders::check_body) for
 /// a whole body, with three exceptions. Errors come in the order of the body. A member that leads
-/// to a mirrored value must not be duplicate, as parsers differ in the one they use. `Mcp-Param-*`
-/// are left to the server, as their meaning depends on the tool. All other checks are left to the
-/// server, too: of texts, numbers and literals that no header mirrors, only the ends are found.
+/// to a mirrored value must not be duplicate, as parsers differ in the value that they use.
+/// `Mcp-Param-*` are left to the server, as their meaning depends on the tool. All other checks are
+/// left to the server, too: of texts, numbers and literals that no header mirrors, this check only
+/// finds the ends.
 ///
-/// One text is stored at a time, and only a text that may be a value of the claim. That takes six
-/// times the bytes of the value, if all are escaped, or 600 bytes. Messages are nested at most 128
-/// deep.
+/// One text is stored at a time, and only a text that may be a value of the claim. A stored text
+/// takes up to six times the bytes of the value, if all are escaped, or 600 bytes. Messages are
+/// nested at most 128 deep.
 #[derive(Clone, Debug)]
 pub struct BodyCheck {
     walker: Walker,
@@ -126,7 +127,7 @@ impl BodyCheck {
     }
 
     /// Checks that the next piece of the body may be forwarded. An error is final: all later calls
-    /// return the same one.
+    /// return the same error.
     pub fn pass(&mut self, piece: &[u8]) -> Result<(), BodyError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::name::{ANNOTATION, is_name};
 
-/// A field of a tool's arguments that is mirrored into the header `Mcp-Param-<name>`. It serializes
-/// as a `T` and dereferences to one.
+/// A field of a tool's arguments that is mirrored into the header `Mcp-Param-<name>`. The field
+/// serializes as a `T` and dereferences to one.
 ///
 /// ```
 /// use mcp_proto::header_name;
@@ -44,15 +44,15 @@ use super::name::{ANNOTATION, is_name};
 /// ```
 ///
 /// An optional parameter is a `Header<Option<T>, N>` with `#[serde(default)]`; without the
-/// attribute, the schema requires it. Its type is that of `T`, without `null`, which most clients
-/// reject next to an `x-mcp-header`. [`Tool::of`](crate::types::Tool::of) derives the same from an
-/// `Option<Header<T, N>>`, which needs no attribute.
+/// attribute, the schema requires the parameter. The schema has the type of `T`, without `null`,
+/// which most clients reject next to an `x-mcp-header`. [`Tool::of`](crate::types::Tool::of)
+/// derives the same schema from an `Option<Header<T, N>>`, which needs no attribute.
 ///
-/// [`Registry::add_tool`](crate::server::Registry::add_tool) checks what the compiler cannot. It
-/// rejects two fields with one name. It also rejects a header within the type of an element, of a
-/// variant, or of a nested struct that several fields use without `#[schemars(inline)]`. It checks
-/// `#[schemars(extend("x-mcp-header" = "Region"))]` on other fields, such as enums, in the same
-/// way.
+/// [`Registry::add_tool`](crate::server::Registry::add_tool) checks what the compiler cannot. The
+/// check rejects two fields with one name. It also rejects a header within the type of an element,
+/// of a variant, or of a nested struct that several fields use without `#[schemars(inline)]`. The
+/// same check covers `#[schemars(extend("x-mcp-header" = "Region"))]` on other fields, such as
+/// enums.
 ///
 /// Intermediaries can see headers: passwords, tokens and personal data do not belong there.
 ///
@@ -63,7 +63,7 @@ pub struct Header<T, N> {
 }
 
 impl<T: HeaderValue, N: HeaderName> Header<T, N> {
-    /// Also checked here, for names that the macro did not make.
+    /// Checks the name again, because `HeaderName` can be implemented without the macro.
     const NAME: &'static str = {
         assert!(is_name(N::NAME), "the name of a header must be a token of RFC 9110");
         N::NAME
@@ -120,7 +120,7 @@ impl<'de, T: Deserialize<'de>, N> Deserialize<'de> for Header<T, N> {
     }
 }
 
-// Not derived, since derives would require the same of `N`.
+// These traits are not derived, because derives would also require them of `N`.
 
 impl<T: fmt::Debug, N> fmt::Debug for Header<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -20,8 +20,8 @@ const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
 
 /// The header value for `text`: the text itself, or its wrapped form. A text is wrapped if it is
-/// empty, has bytes outside of 0x20 to 0x7E, begins or ends with a space, or begins and ends as
-/// wrapped texts do.
+/// empty, has bytes outside of 0x20 to 0x7E, or begins or ends with a space. A text that begins and
+/// ends as wrapped texts do is wrapped as well.
 ///
 /// ```
 /// use mcp_proto::headers::encode;
@@ -75,7 +75,7 @@ pub(super) fn is_plain(text: &[u8]) -> bool {
     !blank(text.first()) && !blank(text.last()) && text.iter().all(|b| matches!(b, b' '..=b'~'))
 }
 
-/// Without optional whitespace (OWS of RFC 9110) at either end.
+/// The value without optional whitespace (OWS of RFC 9110) at either end.
 fn trim(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;

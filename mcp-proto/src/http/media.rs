@@ -23,7 +23,7 @@ pub(super) fn is(value: &[u8], (first, second): Type) -> bool {
 pub(super) struct Accept {
     json: Allows,
     events: Allows,
-    /// True if there is no field at all: everything is allowed then.
+    /// True if there is no field at all, so that everything is allowed.
     absent: bool,
 }
 

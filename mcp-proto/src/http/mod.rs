@@ -10,8 +10,8 @@
 //! | a proxy that routes by headers | [`headers`](crate::headers), and [`frame::http1`](crate::frame::http1) |
 //!
 //! Exchanges share the sessions of legacy clients and the listeners of modern ones in an
-//! [`Endpoint`], which an exchange visits. A modern request other than `subscriptions/listen` never
-//! visits it, because it shares nothing with other requests.
+//! [`Endpoint`], which an exchange visits. Of the modern requests only `subscriptions/listen`
+//! visits the endpoint, because the others share nothing with each other.
 //!
 //! A [`Client`] connects to a [`Url`].
 //!

@@ -15,9 +15,9 @@ use alloc::vec::Vec;
 use super::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use super::{Json, Raw, write};
 
-/// The canonical text of `json`. Of an object, it has only the members whose keys `keep` accepts,
-/// as canonical strings with their quotes. `None` if the value is nested more than 128 deep, which
-/// no received value is.
+/// The canonical text of `json`. For an object, the text has only the members whose keys `keep`
+/// accepts; `keep` gets keys as canonical strings with their quotes. `None` if the value is nested
+/// more than 128 deep, which no received value is.
 pub(crate) fn text(json: &Json, keep: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let text = json.as_bytes();
     let mut writer = Writer { text, out: Vec::with_capacity(text.len()) };

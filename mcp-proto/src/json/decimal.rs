@@ -64,7 +64,6 @@ impl<'a> Decimal<'a> {
 }
 
 impl Whole<'_> {
-    /// Returns whether the integer is negative.
     pub(crate) fn is_negative(&self) -> bool {
         self.number.negative && self.significant > 0
     }
@@ -74,7 +73,7 @@ impl Whole<'_> {
         (self.significant as u64).saturating_add(self.zeros)
     }
 
-    /// Its digits, possibly very many; zero has none.
+    /// The digits, possibly very many; zero has none.
     pub(crate) fn digits(&self) -> impl Iterator<Item = u8> + '_ {
         let significant = self.number.digits().skip(self.leading).take(self.significant);
         significant.chain((0..self.zeros).map(|_| b'0'))

@@ -42,7 +42,8 @@ const WORDS: [(&str, &str); 20] = [
 
 /// The places where a value does not fit a type, with the reasons.
 ///
-/// Its text has one part for each place, such as `/tags/1: expected a string, found integer 3`.
+/// The text of the error has one part for each place, such as
+/// `/tags/1: expected a string, found integer 3`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DecodeError {
     misfits: Vec<Misfit>,
@@ -64,11 +65,11 @@ pub enum MisfitReason {
     Text(String),
     /// A member that the type does not define.
     Unknown {
-        /// Its name.
+        /// The name of the member.
         name: String,
         /// The members that the type defines and the object lacks.
         absent: Vec<&'static str>,
-        /// True if the type refuses it, false if the type ignores it.
+        /// True if the type refuses the member, false if the type ignores the member.
         is_refused: bool,
     },
 }
@@ -83,7 +84,7 @@ impl DecodeError {
         Self { misfits: alloc::vec![Misfit { path, reason: MisfitReason::Text(cut(reason)) }] }
     }
 
-    /// The same error, as seen from the containing value.
+    /// Moves the places of the error into the containing value, where `token` names this value.
     pub(super) fn inside(mut self, token: &str) -> Self {
         for misfit in &mut self.misfits {
             misfit.path.insert_str(0, &pointer(token));
@@ -98,7 +99,7 @@ impl DecodeError {
         absent: &[&'static str],
     ) -> Self {
         let count = self.misfits.len();
-        // serde reports only the first refused member; this reports all of them.
+        // serde reports only the first refused member; this error lists all of them.
         self.misfits.retain(|misfit| !misfit.is_refused_member());
         let is_refused = self.misfits.len() < count;
         let room = MAX_MISFITS.saturating_sub(self.misfits.len());
@@ -113,7 +114,7 @@ impl DecodeError {
         self
     }
 
-    /// The same error, if it occurred in the name of a member.
+    /// Moves an error in the name of a member to the place of the member.
     pub(super) fn at_key(self, name: &str) -> Self {
         match self.misfits.first() {
             Some(misfit) if misfit.path.is_empty() => self.inside(name),

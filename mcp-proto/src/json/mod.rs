@@ -205,7 +205,7 @@ impl<'a> Raw<'a> {
     }
 
     /// Returns whether a key or a string in the text may be one of these words; an escape may stand
-    /// for any. This is cheaper than reading the members.
+    /// for any. The search is cheaper than reading the members.
     pub(crate) fn may_contain(self, words: &[&str]) -> bool {
         words.iter().any(|word| contains(self.0, word.as_bytes()))
             || memchr::memchr(b'\\', self.0).is_some()
@@ -254,8 +254,8 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Searches for a word by its first byte that is no small letter, since such bytes are rare. On a
-/// short text the preparation of `memmem` costs more than the search.
+/// Searches for a word by its first byte that is not a lower-case letter, since such bytes are
+/// rare. On a short text the preparation of `memmem` costs more than the search.
 fn contains(text: &[u8], word: &[u8]) -> bool {
     let at = word.iter().position(|byte| !byte.is_ascii_lowercase()).unwrap_or(0);
     let Some(rare) = word.get(at) else { return true };

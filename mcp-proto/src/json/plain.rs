@@ -1,5 +1,5 @@
 //! Plain text of JSON strings: bytes that are neither a quote, a backslash nor a control, and so
-//! stand in a string as they are.
+//! need no escape in a string.
 
 /// Number of bytes that one step of arithmetic checks.
 const WORD: usize = 8;
@@ -35,7 +35,7 @@ pub(super) fn stop(bytes: &[u8], start: usize) -> usize {
     at + rest.iter().take_while(|byte| stop_flag(**byte) == 0).count()
 }
 
-/// The result of `count` for the `N` bytes from `at` on; `None` if there are less.
+/// The result of `count` for the `N` bytes from `at` on; `None` if there are fewer.
 fn next<const N: usize>(bytes: &[u8], at: usize, count: fn([u8; N]) -> usize) -> Option<usize> {
     bytes.get(at..)?.first_chunk().copied().map(count)
 }
@@ -78,7 +78,7 @@ fn first(word: u64) -> usize {
     (word.trailing_zeros() / 8) as usize
 }
 
-/// 1 for a byte that a string cannot contain as it is, 0 for all others. Without branches, so that
+/// 1 for a byte that a string cannot contain unescaped, 0 for all others. Without branches, so that
 /// a loop over bytes can be made of vector instructions.
 fn stop_flag(byte: u8) -> u8 {
     u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < b' ')

@@ -3,8 +3,8 @@
 //! `serde_json` decodes every typed value in this crate. For the envelope of a message it lacks
 //! three things. First, the position of each member that routing reads, so that `params` stays a
 //! slice and is not read twice. Second, a limit of the depth. Third, the members before a syntax
-//! error, so that an error can have the id. This cursor has them: no recursion, no allocation, no
-//! panic.
+//! error, so that an error can have the id. This cursor provides all three, without recursion,
+//! allocation or panics.
 //!
 //! The text must be checked to be valid UTF-8 before a value is used. The scanner only checks the
 //! structure, and treats all bytes above 0x7F as parts of strings.
@@ -89,7 +89,6 @@ impl Span {
     }
 }
 
-/// Reason for rejecting a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScanError {
     /// The text is not JSON, from this byte on.
@@ -122,7 +121,7 @@ impl<'a> Scanner<'a> {
         self.byte()
     }
 
-    /// The text behind the values so far.
+    /// The text after the values that were read so far.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -210,8 +209,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips one value, and only finds its end; for texts that are already rejected. Never fails
-    /// because of depth.
+    /// Skips one value, and only finds its end; for texts that are already checked or rejected.
+    /// Never fails because of depth.
     pub(crate) fn skim(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;

@@ -1,8 +1,8 @@
 //! Memory of the last large text, for the next one.
 //!
 //! An allocator returns large memory to the system as soon as it is free, and each page of fresh
-//! memory costs a fault: more time than to write the text. The memory of a text is used again as
-//! soon as nobody has the text any more.
+//! memory costs a page fault. These faults take more time than writing the text. The memory of a
+//! text is used again as soon as all copies of the text are dropped.
 
 use alloc::vec::Vec;
 
@@ -16,15 +16,16 @@ const MAX_KEPT: usize = 2 * 1024 * 1024;
 
 /// Memory for large results, see [`CallToolResult::to_json_in`].
 ///
-/// It holds at most 2 MiB, and nothing as long as each result has at most 64 KiB. A result shares
-/// the memory: it is used for the next result only after all copies of the last one are dropped.
+/// At most 2 MiB are kept, and nothing as long as each result has at most 64 KiB. A result shares
+/// the memory, so the memory is used for the next result only after all copies of the last result
+/// are dropped.
 ///
 /// [`CallToolResult::to_json_in`]: crate::types::CallToolResult::to_json_in
 #[derive(Debug, Default)]
 pub struct Spare(Bytes);
 
 impl Spare {
-    /// No memory yet.
+    /// Creates a `Spare` without memory.
     pub const fn new() -> Self {
         Self(Bytes::new())
     }
@@ -42,7 +43,7 @@ impl Spare {
         buffer
     }
 
-    /// Keeps the memory of a text that was written into such a buffer.
+    /// Keeps the memory of a text that was written into a buffer from [`Self::take`].
     pub(crate) fn keep(&mut self, buffer: Vec<u8>) -> Bytes {
         let is_kept = (LARGE..=MAX_KEPT).contains(&buffer.capacity());
         let text = Bytes::from(buffer);

@@ -59,7 +59,7 @@ enum WalkState {
         is_key: bool,
         escaped: bool,
     },
-    /// More of a number or a literal, or what may come after it.
+    /// More of a number or a literal, or the part that may follow.
     Scalar,
     /// A comma, the end of a container, or the end of the text, after a value.
     After,
@@ -76,7 +76,8 @@ impl Walker {
         }
     }
 
-    /// Continues with the next bytes, up to the first error. Do not call it again after an error.
+    /// Continues with the next bytes, up to the first error. Do not call `walk` again after an
+    /// error.
     pub(crate) fn walk<E: From<ScanError>>(
         &mut self,
         piece: &[u8],

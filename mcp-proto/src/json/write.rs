@@ -70,19 +70,19 @@ impl<'a, S: Sink> List<'a, S> {
         Self { out, close: b"]", empty: true }
     }
 
-    /// A member whose value is written unchanged.
+    /// Writes a member whose value is JSON, which is written unchanged.
     pub fn member(&mut self, key: &str, value: &[u8]) {
         self.key(key);
         self.out.push(value);
     }
 
-    /// A member whose value is a string.
+    /// Writes a member whose value is a string.
     pub fn text(&mut self, key: &str, value: &str) {
         self.key(key);
         string(self.out, value);
     }
 
-    /// A copy of a member of another object, key and value as written.
+    /// Copies a member of another object, key and value as written.
     pub fn copy(&mut self, key: Raw<'_>, value: Raw<'_>) {
         let out = self.item();
         out.push(key.0);
@@ -90,7 +90,7 @@ impl<'a, S: Sink> List<'a, S> {
         out.push(value.0);
     }
 
-    /// The key of a member; write its value to [`List::out`].
+    /// Writes the key of a member; write the value to [`List::out`].
     pub fn key(&mut self, key: &str) {
         string(self.item(), key);
         self.out.push(b":");

@@ -141,7 +141,7 @@ impl Body {
     }
 }
 
-/// Takes data, of which `left` bytes follow.
+/// Takes buffered data, at most `left` bytes, and subtracts its length from `left`.
 fn take(left: &mut u64, buffer: &mut Buffer) -> Option<Piece> {
     let data = buffer.take(usize::try_from(*left).unwrap_or(usize::MAX));
     *left = left.saturating_sub(data.len() as u64);
@@ -183,8 +183,8 @@ fn check_extensions(extensions: &[u8]) -> Result<(), Refusal> {
     if is_field_text(extensions) { Ok(()) } else { Err(Refusal::ChunkExtension) }
 }
 
-/// Skips the fields of a trailer, after `bytes` and `fields`; returns whether the trailer has
-/// ended.
+/// Skips the fields of a trailer, and counts them in `bytes` and `fields`; returns whether the
+/// trailer has ended.
 fn trailer(
     buffer: &mut Buffer,
     bytes: &mut usize,

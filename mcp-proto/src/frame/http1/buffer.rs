@@ -1,7 +1,7 @@
 //! Received bytes that are not read yet.
 //!
-//! In: chunks. Out: slices of them. Chunks are only copied together while nothing can be taken from
-//! them.
+//! In: chunks. Out: slices of the chunks. Chunks are only copied together while nothing can be
+//! taken from them.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -9,7 +9,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: BufferState,
-    /// The number of bytes at the front without a new line end.
+    /// The number of bytes at the front that were searched for a line feed.
     searched: usize,
 }
 
@@ -55,7 +55,8 @@ impl Buffer {
         self.searched == 0
     }
 
-    /// Position of the next line feed within the first `max` bytes. Each is returned only once.
+    /// Position of the next line feed within the first `max` bytes. Each line feed is returned only
+    /// once.
     pub(super) fn find_line_feed(&mut self, max: usize) -> Option<usize> {
         let end = self.len().min(max);
         let rest = self.bytes().get(self.searched..end).unwrap_or_default();

@@ -42,12 +42,11 @@ impl Fields {
         Self { text: Text::Slice(text), places }
     }
 
-    /// No fields yet, after this start line.
+    /// Creates an empty list of fields after this start line.
     pub(super) fn built(line: Vec<u8>) -> Self {
         Self { text: Text::Built(line), places: SmallVec::new() }
     }
 
-    /// Appends a field.
     pub(super) fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         if !is_token(name.as_bytes()) {
             return Err(Refusal::FieldName);
@@ -58,7 +57,7 @@ impl Fields {
         self.push_checked(name, value)
     }
 
-    /// Appends a field whose name is a token, and whose value has no controls but tabs.
+    /// Appends a field whose name is a token, and whose value has no controls except tabs.
     pub(super) fn push_checked(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         const MAX: usize = u16::MAX as usize;
         let value = trim(value);
@@ -114,7 +113,7 @@ impl Fields {
         })
     }
 
-    /// The same, with names as bytes.
+    /// Names and values, in order, with names as bytes.
     pub(super) fn raw(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let text = self.text();
         self.places.iter().map(move |place| {

@@ -65,7 +65,7 @@ impl Head {
     }
 
     /// The same as [`Head::push`] for a stack that has checked name and value, such as one with the
-    /// types of the `http` crate: only the length is checked again.
+    /// types of the `http` crate. Only the length is checked again.
     pub fn push_checked(&mut self, name: &str, value: &[u8]) {
         let _ = self.fields.push_checked(name, value);
     }
@@ -108,7 +108,7 @@ impl Head {
         self.fields.iter()
     }
 
-    /// The same, with names as bytes.
+    /// Names and values of the fields, in order, with names as bytes.
     pub(crate) fn raw_fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.fields.raw()
     }

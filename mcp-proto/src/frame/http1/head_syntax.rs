@@ -25,8 +25,8 @@ pub(super) trait HeadSyntax: Sized {
     fn check_start_line(line: &[u8]) -> Result<(), Refusal>;
 
     /// Reads the head at the beginning of `bytes`, with at most as many fields as there is space
-    /// for. Returns `None` if the head is incomplete or its lines are invalid. The check line by
-    /// line then finds the fault.
+    /// for. Returns `None` if the head is incomplete or its lines are invalid. A check of each line
+    /// then finds the fault.
     fn parse<'b>(
         bytes: &'b [u8],
         space: &mut [MaybeUninit<Header<'b>>],

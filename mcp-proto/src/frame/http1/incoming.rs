@@ -20,7 +20,7 @@ pub enum Incoming {
         /// Framing of the body.
         body: BodyKind,
         /// True if the client may wait for [`CONTINUE`](super::CONTINUE) before it sends the body.
-        /// Do not send it once part of the body has arrived.
+        /// Do not send `CONTINUE` once part of the body has arrived.
         expects_continue: bool,
         /// True if the connection may serve another request. If not, later input is dropped.
         keep_alive: bool,

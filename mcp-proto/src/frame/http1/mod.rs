@@ -4,7 +4,7 @@
 //!
 //! In: chunks of bytes, split anywhere, and their end. Out: [`Incoming`], polled from a
 //! [`RequestReader`] one by one, and the bytes of a [`ResponseHead`] and of the body in its
-//! [`Framing`]. The caller has the socket and the clock. It sets deadlines according to
+//! [`Framing`]. The caller has the socket and the clock, and sets deadlines according to
 //! [`is_idle`](RequestReader::is_idle), [`is_in_head`](RequestReader::is_in_head) and
 //! [`is_in_body`](RequestReader::is_in_body).
 //!
@@ -18,8 +18,8 @@
 //!
 //! The readers refuse all ambiguous messages, because request smuggling past a proxy exploits
 //! ambiguity. Examples are both framings at once, lengths that are not plain numbers, bare line
-//! feeds, and folded fields. [`Refusal`] lists them. The split into chunks affects neither what is
-//! accepted nor what is refused.
+//! feeds, and folded fields. [`Refusal`] lists all reasons. The split into chunks affects neither
+//! what is accepted nor what is refused.
 //!
 //! ```
 //! use mcp_proto::frame::http1::{Incoming, RequestKind, RequestReader, ResponseHead};

@@ -1,8 +1,8 @@
 //! Parser for the head of a request.
 //!
 //! In: a complete head. Out: the head and the framing of its body, or the refusal. `httparse`
-//! splits lines into names and values. It accepts bare line feeds, invalid targets, and invalid
-//! combinations of fields, which are checked here.
+//! splits lines into names and values. `httparse` accepts bare line feeds, invalid targets, and
+//! invalid combinations of fields, which are checked here.
 
 use core::mem::MaybeUninit;
 

@@ -13,9 +13,9 @@ use crate::limits::Limits;
 
 /// Splits the bytes of one connection into requests.
 ///
-/// The caller takes items with `poll`; data after a request waits until then. A caller that does
-/// not poll between `End` and its answer therefore answers requests in order. The caller must stop
-/// reading while [`buffered`](Self::buffered) is large.
+/// The caller takes items with `poll`; data after a request stays buffered until then. A caller
+/// that does not poll between `End` and its answer therefore answers requests in order. The caller
+/// must stop reading while [`buffered`](Self::buffered) is large.
 #[derive(Debug)]
 pub struct RequestReader {
     bounds: Bounds,
@@ -50,7 +50,7 @@ impl RequestReader {
         }
     }
 
-    /// Takes the next bytes of the connection.
+    /// Adds the next bytes of the connection.
     pub fn push(&mut self, data: Bytes) {
         match self.state {
             ReaderState::Last | ReaderState::Over => {}
@@ -110,7 +110,7 @@ impl RequestReader {
     }
 
     /// Number of bytes received and not yet polled. After [`poll`](Self::poll) has returned `None`,
-    /// less than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
+    /// this is less than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
     pub fn buffered(&self) -> usize {
         self.buffer.len()
     }
@@ -151,7 +151,6 @@ impl RequestReader {
         }
     }
 
-    /// Completes a request.
     fn complete(&mut self, keep_alive: bool) {
         if keep_alive {
             self.state = ReaderState::Idle;
@@ -174,7 +173,6 @@ impl RequestReader {
         Some(end)
     }
 
-    /// Stops reading.
     fn stop(&mut self, state: ReaderState) {
         self.state = state;
         self.buffer = Buffer::new();

@@ -112,7 +112,7 @@ impl RequestKind {
     pub const REFUSED: Self =
         Self { is_head: false, version: HttpVersion::Http11, keep_alive: false };
 
-    /// Reads these properties from the head of a request.
+    /// Reads the properties from the head of a request.
     pub fn new(head: &Head, keep_alive: bool) -> Self {
         Self { is_head: head.raw_line().0 == b"HEAD", version: head.version(), keep_alive }
     }
@@ -186,7 +186,6 @@ fn field(name: &str, value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends a `Content-Length`.
 pub(super) fn content_length(length: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"Content-Length: ");
     decimal(length, out);

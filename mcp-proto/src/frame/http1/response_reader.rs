@@ -69,7 +69,7 @@ enum ResponseState {
     /// Before a head or in it.
     Head {
         scan: Scan,
-        /// True if it answers a HEAD.
+        /// True if the response answers a HEAD.
         to_head: bool,
         /// Number of interim responses received.
         interim: usize,
@@ -83,7 +83,7 @@ enum ResponseState {
 }
 
 impl ResponseReader {
-    /// A reader for a connection on which nothing was sent. It uses only the limits
+    /// A reader for a connection on which nothing was sent. The reader uses only the limits
     /// [`max_head_bytes`](Limits::max_head_bytes) and [`max_fields`](Limits::max_fields).
     pub fn new(limits: &Limits) -> Self {
         let bounds = Bounds { max_body_bytes: u64::MAX, ..Bounds::new(limits) };
@@ -104,7 +104,7 @@ impl ResponseReader {
         Ok(())
     }
 
-    /// Takes the next bytes of the connection.
+    /// Adds the next bytes of the connection.
     pub fn push(&mut self, data: Bytes) {
         match self.state {
             ResponseState::Last | ResponseState::Over => {}
@@ -151,7 +151,7 @@ impl ResponseReader {
     }
 
     /// Number of bytes received and not yet polled. After [`poll`](Self::poll) has returned `None`,
-    /// less than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
+    /// this is less than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
     pub fn buffered(&self) -> usize {
         self.buffer.len()
     }
@@ -228,7 +228,6 @@ impl ResponseReader {
         Some(end)
     }
 
-    /// Stops reading.
     fn stop(&mut self, state: ResponseState) {
         self.state = state;
         self.buffer = Buffer::new();

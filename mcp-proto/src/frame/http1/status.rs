@@ -171,7 +171,7 @@ impl HeadSyntax for ParsedStatus {
         });
         Some(match framing {
             _ if status < 100 => Err(Refusal::Status),
-            // The number overflows.
+            // The length is too large for `u64`.
             Ok((BodyKind::Length(u64::MAX), _)) => Err(Refusal::InvalidLength),
             Ok((body, keep_alive)) => Ok(Self { end, status, version, places, body, keep_alive }),
             Err(refusal) => Err(refusal),

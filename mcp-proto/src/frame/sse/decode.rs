@@ -11,8 +11,8 @@ pub enum Incoming {
     Event(Event),
     /// The milliseconds to wait before reconnecting; a larger number counts as `u64::MAX`.
     Retry(u64),
-    /// An event is too long. It is reported once, before its end; the rest of it is skipped, and
-    /// the stream continues after it. If the event has an id, the id counts at its end.
+    /// An event is too long. The event is reported once, before its end; the rest of the event is
+    /// skipped, and the stream continues. If the event has an id, the id counts at its end.
     TooLong,
 }
 
@@ -50,7 +50,7 @@ pub struct EventReader {
 enum Pending {
     /// The event has this many bytes so far, and fits.
     Fits { bytes: usize, name: Bytes, data: Data, id: Option<Bytes> },
-    /// The event is too long; everything but its id is skipped.
+    /// The event is too long; everything except its id is skipped.
     TooLong { id: Option<Bytes> },
 }
 
@@ -60,7 +60,7 @@ enum Data {
     None,
     /// One line.
     Line(Bytes),
-    /// Several.
+    /// Several lines.
     Lines(BytesMut),
 }
 
@@ -76,7 +76,7 @@ impl EventReader {
         }
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub fn push(&mut self, data: Bytes) {
         self.lines.push(data);
     }
@@ -236,7 +236,7 @@ mod tests {
         (found, reader.last_event_id().map(text))
     }
 
-    /// The same for every division into chunks.
+    /// Items read from `text`, after a check that every division into chunks gives the same items.
     fn read_all_ways(max: usize, text: &[u8]) -> (Vec<String>, Option<String>) {
         let whole = read(max, &[text]);
         for size in 1..=3 {

@@ -19,8 +19,8 @@ pub fn message(id: Option<&str>, data: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Writes an event that gives its reader an id to resume from. Its data is empty, so it is not a
-/// message.
+/// Writes an event that gives its reader an id to resume from. The data of the event is empty, so
+/// the event is not a message.
 pub fn priming(id: &str, out: &mut Vec<u8>) {
     field(b"id", id.as_bytes(), out);
     field(b"data", b"", out);
@@ -39,7 +39,7 @@ pub fn comment(out: &mut Vec<u8>) {
     out.extend_from_slice(b":\n\n");
 }
 
-/// Writes a line. Characters that would end it, or make a reader ignore an id, become spaces.
+/// Writes a line. Characters that would end the line, or make a reader ignore an id, become spaces.
 fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(name);
     out.extend_from_slice(b": ");

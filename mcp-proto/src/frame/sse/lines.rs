@@ -2,8 +2,8 @@
 //!
 //! In: chunks of bytes, split anywhere. Out: lines without their ends, which are `\n`, `\r\n` or
 //! `\r`. A byte order mark at the start of the stream is dropped. Unwanted lines are dropped as
-//! they arrive. A line ends at its `\r`, even if a `\n` may follow, so an event does not wait for
-//! the next one.
+//! they arrive. A line ends at its `\r`, even if a `\n` may follow, so an event is complete without
+//! any byte after it.
 
 use alloc::collections::VecDeque;
 
@@ -48,7 +48,7 @@ impl LineBuffer {
         Self { input: VecDeque::new(), partial: BytesMut::new(), place: LinePosition::Mark(0) }
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub(super) fn push(&mut self, data: Bytes) {
         self.input.push_back(data);
     }

@@ -37,7 +37,7 @@ pub enum Action {
         exchange: ExchangeId,
     },
     /// Send a request of the authorizer to its own URL, with TLS if that URL has the scheme
-    /// `https`, and pass the response to the client in the same way. Follow no redirects. Log no
+    /// `https`. Pass the response to the client in the same way. Follow no redirects. Log no
     /// fields, queries or bodies: they are secrets.
     #[cfg(feature = "auth")]
     Fetch {
@@ -46,7 +46,7 @@ pub enum Action {
         /// The request; `Request::from(&*fetch)` is the form to send.
         fetch: Box<Fetch>,
     },
-    /// Carry out another action of the authorizer, and answer through
+    /// Carry out another action of the authorizer, and pass its result to the authorizer through
     /// [`with_authorizer`](super::Client::with_authorizer).
     #[cfg(feature = "auth")]
     Authorize(AuthAction),
@@ -85,7 +85,7 @@ pub struct Request {
     pub is_idempotent: bool,
 }
 
-/// Shows the fields, without the values of the application's fields and without the session id.
+/// Hides the session id and the values of the application's fields.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -148,7 +148,7 @@ impl Config {
     /// field of the same name. The field is sent to the origin of the URL only. Without a
     /// `User-Agent`, requests use name and version of the implementation.
     ///
-    /// Fails with [`UsageError::InvalidField`] if the name is no token, or is a field that the
+    /// Fails with [`UsageError::InvalidField`] if the name is not a token, or is a field that the
     /// machine writes itself, or if the value is invalid.
     pub fn field(mut self, name: &str, value: &str) -> Result<Self, UsageError> {
         set_field(&mut self.fields, name, value)?;
@@ -205,8 +205,8 @@ fn is_own(name: &str) -> bool {
 
 /// Sets a field for requests, in place of an earlier field of the same name.
 ///
-/// Fails with [`UsageError::InvalidField`] if the name is no token, or is a field that the machine
-/// writes itself, or if the value is invalid.
+/// Fails with [`UsageError::InvalidField`] if the name is not a token, or is a field that the
+/// machine writes itself, or if the value is invalid.
 pub fn set_field(fields: &mut Fields, name: &str, value: &str) -> Result<(), UsageError> {
     if is_own(name) || !is_name(name) || !is_value(value) {
         return Err(UsageError::InvalidField { name: name.into() });

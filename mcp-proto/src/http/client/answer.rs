@@ -1,8 +1,8 @@
 //! Decision table for the meaning of an answer over HTTP.
 //!
 //! In: the purpose of the request, the class of the status, the kind of the body, and whether the
-//! client may speak 2024-11-05. Out: the [`Meaning`]. `docs/tables.md` shows [`TABLE`]; a test walks
-//! every combination.
+//! client may speak 2024-11-05. Out: the [`Meaning`]. `docs/tables.md` shows [`TABLE`]; a test
+//! walks every combination.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
@@ -53,22 +53,22 @@ pub enum Body {
     Error,
     /// A stream whose first event is `endpoint`.
     Endpoint,
-    /// Nothing that is a response.
+    /// No response.
     Nothing,
 }
 
 /// Meaning of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning {
-    /// The message in its body.
+    /// The message in the body of the answer.
     Body,
     /// The server requires authentication.
     Unauthorized,
     /// The server does not answer; its era stays unknown.
     Unavailable,
-    /// The server may use HTTP+SSE of 2024-11-05; a GET of the same URL finds out.
+    /// The server may use HTTP+SSE of 2024-11-05; the client tries a GET of the same URL.
     HttpSseTransport,
-    /// Its status alone.
+    /// The status of the answer; its body is ignored.
     Status,
 }
 

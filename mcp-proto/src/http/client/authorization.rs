@@ -52,7 +52,7 @@ impl OwnAuthorizer {
         self.authorizer.handle_timeout(now);
     }
 
-    /// Takes the head of an answer; false if the exchange is not the authorizer's.
+    /// Handles the head of an answer; returns false if the exchange is not the authorizer's.
     pub(super) fn handle_head(&mut self, exchange: ExchangeId, head: &StatusHead) -> bool {
         let Some(fetch) = self.fetch.as_mut().filter(|fetch| fetch.exchange == exchange) else {
             return false;
@@ -65,7 +65,7 @@ impl OwnAuthorizer {
         true
     }
 
-    /// Takes a piece of a body; false if the exchange is not the authorizer's.
+    /// Handles a piece of a body; returns false if the exchange is not the authorizer's.
     pub(super) fn handle_body(&mut self, exchange: ExchangeId, data: &[u8]) -> bool {
         let Some(fetch) = self.fetch.as_mut().filter(|fetch| fetch.exchange == exchange) else {
             return false;
@@ -74,7 +74,8 @@ impl OwnAuthorizer {
         true
     }
 
-    /// Takes the end of an answer, or its failure; false if the exchange is not the authorizer's.
+    /// Handles the end of an answer, or its failure; returns false if the exchange is not the
+    /// authorizer's.
     pub(super) fn handle_end(
         &mut self,
         now: Instant,
@@ -100,7 +101,7 @@ impl OwnAuthorizer {
         self.fetch = Some(OpenFetch::new(exchange, id));
     }
 
-    /// Takes the open request if its time is over.
+    /// Removes the open request, whose time is over, if there is one.
     pub(super) fn end_fetch(&mut self) -> Option<ExchangeId> {
         Some(self.fetch.take()?.exchange)
     }
@@ -131,7 +132,8 @@ impl fmt::Debug for OpenFetch {
     }
 }
 
-/// A request for a driver to send. Its `Debug` shows the body, which may hold secrets.
+/// A request for a driver to send. The `Debug` of such a request shows the body, which may contain
+/// secrets.
 impl From<&Fetch> for Request {
     fn from(fetch: &Fetch) -> Self {
         let fields = fetch.fields.iter();

@@ -12,7 +12,7 @@
 //! The timeout of a call or a probe is paused while its request is held. Requests of a session end
 //! with the session. A DELETE is held for 2 s at most, and is not sent again after a refusal.
 //!
-//! After a failed flow only calls begin another one. A stream that the client reopens by itself
+//! After a failed flow only calls begin another flow. A stream that the client reopens by itself
 //! does not open the sign-in page for the user a second time.
 //!
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
@@ -181,7 +181,7 @@ impl Client {
         let Some(action) = authorization.authorizer.poll_action() else { return false };
         let is_report = matches!(action, AuthAction::Changed(_));
         if matches!(action, AuthAction::Fetch(_)) || is_report {
-            // The time of an earlier request is over.
+            // An earlier request that is still open has timed out.
             if let Some(exchange) = authorization.end_fetch() {
                 self.queue.push_back(Action::Abort { exchange });
             }

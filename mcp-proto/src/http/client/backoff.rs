@@ -20,7 +20,6 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Sets the delay that the server requests.
     pub(super) fn set_retry(&mut self, retry: Duration) {
         self.retry = Some(retry);
     }
@@ -47,8 +46,7 @@ impl Backoff {
         self.waited
     }
 
-    /// Ends an attempt whose repetition fails too unless something changes; returns the longest
-    /// delay.
+    /// Ends an attempt that would fail again unless something changes; returns the longest delay.
     pub(super) fn fail_for_long(&mut self, random: u8) -> Duration {
         self.open_since = None;
         self.tries = self.tries.saturating_add(1);

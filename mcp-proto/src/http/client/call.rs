@@ -50,7 +50,7 @@ pub(super) struct Sent {
 /// Position in a stream of events, over all exchanges that it was read from.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
-    /// The last id.
+    /// The id of the last event.
     last: Option<Bytes>,
     pub(super) backoff: Backoff,
     /// True if the stream was ever open.
@@ -70,8 +70,8 @@ impl Call {
             || is_accepted && matches!(broke, Break::Unavailable | Break::Conflict)
     }
 
-    /// Returns whether there is an event id to resume from. Once the first stream is over, the
-    /// request of the call is then a GET for the rest of the answer.
+    /// Returns whether there is an event id to resume from. If so, a GET requests the rest of the
+    /// answer after the first stream has ended.
     pub(super) fn is_resumed(&self) -> bool {
         self.stream.last_id().is_some()
     }

@@ -1,5 +1,5 @@
-//! Connections of a client: at most `Limits::max_client_connections`, and the exchanges that wait for
-//! one.
+//! Connections of a client: at most `Limits::max_client_connections`, and the exchanges that wait
+//! for one.
 //!
 //! In: exchanges that begin and end. Out: the exchange to open next. Each exchange has a connection
 //! of its own. Every kind of exchange has its share, so that no kind starves another:
@@ -10,8 +10,8 @@
 //! | calls, and the streams that they are resumed on | the rest, without the streams in it | second |
 //! | streams that stay open: the GET of a legacy session, subscriptions | half | third |
 //!
-//! Answers to a server's requests for input have connections that no call may take. So they go out
-//! even while many calls are in flight.
+//! Answers to a server's requests for input have connections that no call may use. So these answers
+//! are sent even while many calls are in flight.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -77,7 +77,6 @@ impl Connections {
         self.open.contains_key(&id)
     }
 
-    /// Ends an exchange.
     pub(super) fn end(&mut self, id: ExchangeId) {
         if self.open.remove(&id).is_none() {
             for queue in [&mut self.messages, &mut self.calls, &mut self.streams] {

@@ -7,8 +7,9 @@
 //! An answer names its request, so a server drops a second copy. The client therefore sends the
 //! answer again until the request ends: with the session, with `notifications/cancelled`, or after
 //! [`MAX_TRIES`](resume::MAX_TRIES). `notifications/initialized` is also sent again, since a
-//! session begins only once. Messages that wait for it go out when it is accepted, or when it fails
-//! 60 s after it was first sent. Other notifications are sent once, since a repetition may have
+//! session begins only once. Messages that wait for this notification are sent when it is accepted,
+//! or when it fails and is not repeated after a delay. These messages are also sent when an attempt
+//! fails 60 s after the first one. Other notifications are sent once, since a repetition may have
 //! another meaning.
 //!
 //! | state | holds | leaves by |
@@ -40,7 +41,7 @@ pub(super) struct Delivery {
     body: Bytes,
     /// Serial number of the session that the message belongs to.
     pub(super) serial: u64,
-    /// Time at which it was first sent.
+    /// Time at which the message was first sent.
     since: Instant,
     backoff: Backoff,
 }
@@ -48,11 +49,11 @@ pub(super) struct Delivery {
 /// Reaction to a message that the server has not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Broken {
-    /// It is sent again after this delay.
+    /// Send the message again after this delay.
     Again(Duration),
-    /// It is sent again with other credentials, or after this delay.
+    /// Send the message again with other credentials, or after this delay.
     Unauthorized(Duration),
-    /// It is not sent again.
+    /// Do not send the message again.
     Undelivered,
 }
 
@@ -79,7 +80,7 @@ impl Delivery {
         Self { kind, body, serial, since: now, backoff: Backoff::default() }
     }
 
-    /// The body of its POST.
+    /// The body of the POST.
     pub(super) fn body(&self) -> Bytes {
         self.body.clone()
     }

@@ -33,7 +33,8 @@ pub(super) enum Purpose {
     Refresh(Box<Refresh>),
     /// A JSON-RPC notification or response.
     Message(Box<Delivery>),
-    /// The GET of a legacy session; [`SessionStream`](super::session_stream::SessionStream) owns its state.
+    /// The GET of a legacy session; [`SessionStream`](super::session_stream::SessionStream) owns
+    /// the state.
     Listen,
     /// The GET of HTTP+SSE; `sse2024` owns its state.
     HttpSseStream(RequestId),
@@ -52,7 +53,7 @@ impl Exchange {
 }
 
 impl Purpose {
-    /// The call, unless its tools are listed.
+    /// The call, unless it waits for a refresh of the tools.
     pub(super) fn call(&self) -> Option<&Call> {
         match self {
             Self::Call(call) => Some(call),
@@ -100,7 +101,7 @@ impl Purpose {
         matches!(self, Self::Message(delivery) if delivery.answers(id))
     }
 
-    /// Returns whether it is a message without a response.
+    /// Returns whether the exchange sends a message without a response.
     pub(super) fn is_message(&self) -> bool {
         matches!(self, Self::Message(_))
     }
@@ -147,7 +148,7 @@ impl Purpose {
                 Some(call.serial)
             }
             Self::Message(delivery) => Some(delivery.serial),
-            // The `SessionStream` decides what a 404 to its GET means, and HTTP+SSE has no ids of sessions.
+            // The `SessionStream` handles a 404 to its GET, and HTTP+SSE has no session ids.
             Self::Call(_)
             | Self::Refresh(_)
             | Self::Listen

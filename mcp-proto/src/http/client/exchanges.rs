@@ -31,7 +31,7 @@ use crate::url::Url;
 /// Time that a server has to answer a DELETE.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time that an answer may go on after its last relevant part.
+/// Time that an answer may continue after its last relevant part.
 pub(super) const LINGER: Duration = Duration::from_secs(1);
 
 /// The most redirections of a request.
@@ -75,7 +75,7 @@ pub(super) enum Due {
 }
 
 impl Exchanges {
-    /// No exchanges, of which `max` may have a connection.
+    /// Creates an empty set of exchanges, of which at most `max` will have a connection.
     pub(super) fn new(max: usize) -> Self {
         Self {
             all: BTreeMap::new(),
@@ -210,7 +210,7 @@ impl Exchanges {
         id
     }
 
-    /// Takes all held requests, in order.
+    /// Removes and returns all held requests, in order.
     #[cfg(feature = "auth")]
     pub(super) fn take_held(&mut self) -> Vec<(Request, Purpose, Attempt)> {
         let held = self.all.iter().filter(|(_, open)| open.attempt.is_held);
@@ -279,12 +279,11 @@ impl Exchanges {
         ended.filter_map(|ended| Some(ended.purpose.request()?.clone())).collect()
     }
 
-    /// Removes the deadline of an exchange.
     pub(super) fn clear_deadline(&mut self, id: ExchangeId) {
         self.deadlines.clear(ExchangeTimer::End(id));
     }
 
-    /// Gives a request that is sent again its earlier deadline, unless it is held.
+    /// Sets the earlier deadline of a request that is sent again, unless the request is held.
     pub(super) fn restore_deadline(&mut self, id: ExchangeId, at: Instant) {
         #[cfg(feature = "auth")]
         if self.all.get(&id).is_some_and(|open| open.attempt.is_held) {
@@ -293,7 +292,6 @@ impl Exchanges {
         self.deadlines.set(ExchangeTimer::End(id), at);
     }
 
-    /// Gives an exchange its deadline.
     pub(super) fn set_deadline(&mut self, id: ExchangeId, at: Instant) {
         self.deadlines.set(ExchangeTimer::End(id), at);
     }
@@ -330,7 +328,7 @@ impl Exchanges {
         meant.map(|(key, _)| *key).collect()
     }
 
-    /// Takes the sleeper with this key.
+    /// Removes the sleeper with this key; returns its purpose.
     pub(super) fn wake(&mut self, key: u64) -> Option<Purpose> {
         self.deadlines.clear(ExchangeTimer::Wake(key));
         let Sleeper { purpose, .. } = self.sleeping.remove(&key)?;
@@ -353,7 +351,6 @@ impl Exchanges {
         None
     }
 
-    /// Time of the next deadline.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.deadlines.next()
     }

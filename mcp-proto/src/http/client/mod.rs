@@ -28,16 +28,17 @@
 //! At most `Limits::max_client_connections` exchanges are open at a time; others wait, as
 //! `connections` says.
 //!
-//! After the client was connected once, only `close` ends it. It connects again at the rate of
-//! [`recovery`](crate::client::recovery).
+//! After the client was connected once, only `close` ends it. If the connection is lost, the client
+//! connects again at the rate of [`recovery`](crate::client::recovery).
 //!
 //! With the feature `auth` a client may own an [`Authorizer`](crate::auth::Authorizer). Requests
 //! that the server refuses with 401 or 403 are then held until there is a token, and sent again.
 //!
 //! [`Client`] coordinates structs that own their data: `Requests`, `Session`, `Exchanges`,
-//! `SessionStream`, `Tools`, and the machine of messages. Its methods are spread over several files,
-//! because each step needs several of these owners. This file has the public verbs and the end of a
-//! session. `send` sends messages, and `receive` handles answers. `sse2024` does both for HTTP+SSE.
+//! `SessionStream`, `Tools`, and the machine of messages. The methods of `Client` are spread over
+//! several files, because each step needs several of these owners. This file has the public methods
+//! and the end of a session. `send` sends messages, and `receive` handles answers. `sse2024` does
+//! both for HTTP+SSE.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
@@ -140,8 +141,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that has sent nothing yet. `random` returns bytes, best unpredictable ones: they
-    /// only spread the retries of many clients over time.
+    /// Creates a client that has sent nothing yet. `random` returns bytes, preferably unpredictable
+    /// ones. The bytes serve only to spread the retries of many clients over time.
     pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
         let Config { url, mut client, listens, trusts_endpoint_origin, fields } = config;
         if let Some(cache) = &mut client.cache {
@@ -168,7 +169,7 @@ impl Client {
         }
     }
 
-    /// Starts to find out the era of the server. Calls that were made before follow.
+    /// Starts to determine the era of the server. Calls that were made before are sent afterwards.
     pub fn handle_opened(&mut self, now: Instant) {
         self.with(now, |client| client.handle_opened(now));
     }

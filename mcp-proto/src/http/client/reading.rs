@@ -104,7 +104,6 @@ impl Answer {
         }
     }
 
-    /// The next event.
     pub(super) fn poll_event(&mut self) -> Option<sse::Incoming> {
         match &mut self.reading {
             BodyReading::Events(events) => events.poll(),
@@ -172,7 +171,8 @@ impl Answer {
     }
 }
 
-/// The content coding of an answer, if it has one: a client only asks for `identity`.
+/// The content coding of an answer, if it is not `identity`, the only coding that the client
+/// accepts.
 fn encoding(head: &StatusHead) -> Option<String> {
     let coding = head.field("Content-Encoding")?.trim_ascii();
     let is_plain = coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");

@@ -2,7 +2,7 @@
 //!
 //! These methods of [`Client`] find the exchange, and let it read the answer. Messages go to the
 //! machine of messages. [`answer::TABLE`](super::answer::TABLE) defines the meaning of a response,
-//! [`resume::TABLE`](super::resume::TABLE) the next step of an exchange that ends without one.
+//! and [`resume::TABLE`](super::resume::TABLE) the next step of an exchange without a response.
 //!
 //! [Specification: Receiving Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#receiving-messages)
 
@@ -216,7 +216,7 @@ impl Client {
             Some(answer) => (answer.take_text(), answer.status()),
             None => (Bytes::new(), 0),
         };
-        // Text of a proxy or of an HTTP stack is no message.
+        // The text of a proxy or of an HTTP stack is not a message.
         let is_message = match text.trim_ascii().first() {
             Some(first) => matches!(first, b'{' | b'[') || Class::of(status) == Class::Success,
             None => false,
@@ -230,7 +230,7 @@ impl Client {
         self.pump(now);
     }
 
-    /// Handles a failed connection, or one that broke before the end of the answer.
+    /// Handles a connection that failed, or that broke before the end of the answer.
     pub fn handle_failure(&mut self, now: Instant, exchange: ExchangeId, reason: &str) {
         #[cfg(feature = "auth")]
         if self.authorization.as_mut().is_some_and(|it| it.handle_end(now, exchange, false)) {
@@ -291,7 +291,7 @@ impl Client {
                 let origin = self.side.origin(call.map(|call| &call.id), status, is_resumed);
                 self.side.handle_message_of(now, incoming, origin);
                 if let Some(id) = cancelled {
-                    // The server does not want the answer to its request any more.
+                    // The server no longer needs the answer to its request.
                     self.exchanges.abort_where(&mut self.queue, |purpose| purpose.answers(&id));
                 }
                 if may_settle {
@@ -342,14 +342,14 @@ impl Client {
                 let Some(Exchange { purpose: Purpose::Call(call), .. }) = aborted else { return };
                 return self.fall_back(now, *call, row, refusal);
             }
-            // The end of the answer reports this; the error may give the reason.
+            // The refusal is reported at the end of the answer; the error may give the reason.
             (Meaning::Unauthorized, Err(error)) => return answer.explain(&error.message),
             (Meaning::Unavailable, Err(error)) => {
                 let error = CallError::Error { error: error.clone(), status: Some(status) };
                 let id = call.id.clone();
                 return self.side.handle_lost(now, &id, Refusal::Unavailable, error);
             }
-            // The end of the answer reports this.
+            // The status is reported at the end of the answer.
             (Meaning::Unauthorized | Meaning::Unavailable | Meaning::Status, _) => return,
         }
         response.id = Some(call.id.clone());
@@ -362,7 +362,7 @@ impl Client {
                     self.side.event(ClientEvent::ToolRejected { tool, reason });
                 }
             }
-            // A tool's handler may use this code too; its answer then has a status of 2xx.
+            // A tool's handler may use this code too, but then the status of the answer is 2xx.
             ("tools/call", Err(error))
                 if error.code == ErrorCode::HEADER_MISMATCH
                     && Class::of(status) != Class::Success =>
@@ -377,7 +377,7 @@ impl Client {
         self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
     }
 
-    /// Handles refused headers of a call: lists the tools, which show the required ones.
+    /// Handles refused headers of a call: lists the tools, whose schemas show the right headers.
     fn refresh(
         &mut self,
         now: Instant,
@@ -393,7 +393,7 @@ impl Client {
         }
     }
 
-    /// Handles a page of tools for a refused call, or the error in its place.
+    /// Handles a page of tools for a refused call, or an error instead of the page.
     fn listed(&mut self, now: Instant, id: ExchangeId, response: &Response) {
         let aborted = self.exchanges.abort(&mut self.queue, id);
         let Some(Exchange { purpose: Purpose::Refresh(mut refresh), .. }) = aborted else { return };

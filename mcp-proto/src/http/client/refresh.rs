@@ -17,7 +17,7 @@ use crate::error::EmitError;
 use crate::json::Json;
 use crate::message::{Outgoing, RequestId, Response};
 
-/// A call of a tool that waits for its schema.
+/// A tool call that waits for the schema of its tool.
 #[derive(Debug)]
 pub(super) struct Refresh {
     call: Box<Call>,
@@ -51,7 +51,6 @@ impl Refresh {
         &self.call.id
     }
 
-    /// The id of the request for a page.
     pub(super) fn id(&self) -> &RequestId {
         &self.id
     }

@@ -121,8 +121,8 @@ impl Requests {
         request
     }
 
-    /// A GET of a stream of events after an event; `id` is the id of a session that has not started
-    /// yet.
+    /// A GET of a stream of events, after the event `last_event`; `id` is the id of a session that
+    /// has not started yet.
     pub(super) fn get(
         &self,
         session: &Session,
@@ -140,7 +140,6 @@ impl Requests {
         request
     }
 
-    /// A DELETE of the session.
     pub(super) fn delete(&self, session: &Session) -> Request {
         self.bare(session, "DELETE", Bytes::new())
     }

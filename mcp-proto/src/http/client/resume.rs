@@ -6,7 +6,7 @@
 //! The first attempt follows after 1 s, or after the server's `retry` (at least 100 ms, at most an
 //! hour). The delay doubles with each failed attempt up to a minute, and up to a quarter of it is
 //! added at random. The delay starts over after an event, and after a stream that lived longer than
-//! its delay or 10 s. Streams are attempted for as long as the application wants them. An answer to
+//! its delay or 10 s. Streams are attempted for as long as the application needs them. An answer to
 //! a request of the server, and `notifications/initialized`, are sent again 10 times.
 //!
 //! [Specification: Resumability and
@@ -72,7 +72,7 @@ pub enum Break {
     UnknownEvent,
     /// 405 or 501.
     Unsupported,
-    /// Another status than 2xx.
+    /// Any other status that is not 2xx.
     Refused,
     /// 2xx without a stream of events.
     NoEvents,

@@ -1,7 +1,8 @@
-//! Sending of messages: from the machine of messages to an exchange, and again if that breaks.
+//! Sending of messages: from the machine of messages to an exchange, and again if the exchange
+//! breaks.
 //!
-//! The verbs of [`Client`] in this file pass a message to the session, which may hold it, then to
-//! [`Requests`](super::requests::Requests), and to the exchanges.
+//! The methods of [`Client`] in this file pass a message to the session, which may queue the
+//! message, then to [`Requests`](super::requests::Requests), and to the exchanges.
 //!
 //! [Specification: Sending Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)
 
@@ -65,8 +66,8 @@ impl Client {
     /// after all, each of these messages fails by itself.
     pub(super) fn release(&mut self, now: Instant) {
         let Some(held) = self.session.open() else { return };
-        // The GET goes first: some servers send requests there that a call depends on, even if
-        // nobody listens yet.
+        // The GET is sent first: on its stream some servers send requests that a call depends on,
+        // even if the stream is not open yet.
         if self.listens && !self.sse.is_open() {
             self.session_stream = SessionStream::default();
             self.listen(now);
@@ -81,7 +82,6 @@ impl Client {
         self.session.unaccepted().saturating_add(self.exchanges.messages())
     }
 
-    /// Sends a request.
     pub(super) fn call(&mut self, now: Instant, mut call: Call, message: Outgoing) {
         let Outgoing::Request { id, method, stamp, params } = &message else { return };
         let version = version_of(stamp);
@@ -120,7 +120,7 @@ impl Client {
         } else if call.method == "initialize" {
             call.sent = Some(Sent { message, headers: Fields::new() });
         }
-        // A subscription that has begun waits for its turn.
+        // A subscription that has begun before waits for a connection; only a new one fails.
         let begins = call.method == "subscriptions/listen" && !self.side.has_begun(&call.id);
         if begins && let Some(max_streams) = self.exchanges.full_of_streams() {
             let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
@@ -169,7 +169,6 @@ impl Client {
         self.begin(now, request, purpose, attempt)
     }
 
-    /// Begins an exchange.
     pub(super) fn begin(
         &mut self,
         now: Instant,
@@ -182,7 +181,7 @@ impl Client {
         id
     }
 
-    /// Pauses the timeout of a call until it is sent.
+    /// Pauses the timeout of a call until the call is sent.
     pub(super) fn rest_while_waiting(&mut self, id: ExchangeId) {
         if !self.exchanges.is_open(id)
             && let Some(id) = self.exchanges.get(id).and_then(|open| open.purpose.timed())
@@ -191,7 +190,7 @@ impl Client {
         }
     }
 
-    /// Opens waiting exchanges, as far as connections are free.
+    /// Opens waiting exchanges while connections are free.
     pub(super) fn open_waiting(&mut self, now: Instant) {
         while let Some(purpose) = self.exchanges.open_waiting(now, &mut self.queue) {
             if let Some(id) = purpose.timed() {
@@ -297,7 +296,7 @@ impl Client {
         error: CallError,
     ) {
         let broken = delivery.fail(now, broke, self.jitter());
-        // The waiting messages show whether the session is usable.
+        // The waiting messages are sent even so: their outcome shows whether the session is usable.
         let is_again = matches!(broken, Broken::Again(_));
         let releases = delivery.begins() && (!is_again || delivery.is_late(now));
         match broken {

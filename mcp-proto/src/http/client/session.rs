@@ -24,7 +24,7 @@ use crate::version::ProtocolVersion;
 /// The longest session id that the client accepts.
 const MAX_ID: usize = 1024;
 
-/// A session. It has no id if the server has no sessions.
+/// A session, which has no id if the server has no sessions.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     id: Option<SessionId>,
@@ -83,7 +83,7 @@ impl Session {
         self.version = version;
     }
 
-    /// Keeps a message while the session starts; otherwise gives it back.
+    /// Queues a message while the session starts; otherwise returns the message.
     pub(super) fn hold(&mut self, message: Outgoing) -> Option<Outgoing> {
         let Some(held) = &mut self.held else { return Some(message) };
         // This session has not sent anything yet that could be cancelled.
@@ -99,14 +99,13 @@ impl Session {
         None
     }
 
-    /// Drops a waiting request.
     pub(super) fn withdraw(&mut self, wanted: &RequestId) {
         if let Some(held) = &mut self.held {
             held.retain(|message| !matches!(message, Outgoing::Request { id, .. } if id == wanted));
         }
     }
 
-    /// Returns the waiting messages, the first time. Called when `notifications/initialized` was
+    /// Returns the waiting messages on the first call. Called when `notifications/initialized` was
     /// accepted, or has failed.
     pub(super) fn open(&mut self) -> Option<VecDeque<Outgoing>> {
         self.unaccepted = 0;

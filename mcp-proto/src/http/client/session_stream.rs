@@ -1,4 +1,4 @@
-//! GET stream of a legacy session: what the server sends outside of calls.
+//! GET stream of a legacy session: the messages that the server sends outside of calls.
 //!
 //! In: the beginning and the end of a session; the outcomes of the GET. Out: the time of the next
 //! GET, and whether changes may have been missed in between. [`resume::TABLE`] decides.
@@ -20,13 +20,12 @@ use super::resume::{self, Break, Kind, Resumption};
 use crate::client::CallError;
 use crate::time::Instant;
 
-/// GET stream of one legacy session.
 #[derive(Debug, Default)]
 pub(super) struct SessionStream {
     state: SessionStreamState,
     stream: Streaming,
-    /// True if the server may have sent messages on a GET that failed. They are lost unless the
-    /// next GET resumes that stream.
+    /// True if the server may have sent messages on a GET that failed. These messages are lost
+    /// unless the next GET resumes that stream.
     may_have_missed: bool,
 }
 

@@ -15,8 +15,8 @@ use crate::headers::ListedTools;
 use crate::json::Json;
 use crate::json::write::List;
 
-/// Header plans of the tools that have such headers. If a tool is missing here, its server refuses
-/// the call, and the client sends it again after it has fetched the list.
+/// Header plans of the tools that have mirrored arguments. If a tool is missing here, its server
+/// refuses the call, and the client sends it again after it has fetched the list.
 #[derive(Debug, Default)]
 pub(super) struct Tools(ListedTools);
 

@@ -13,7 +13,7 @@ use crate::server::ServerEvent;
 pub enum ExchangeAction {
     /// Send the head of the answer.
     Head(ResponseHead),
-    /// Send some of its body.
+    /// Send a piece of the body.
     Data(Bytes),
     /// The answer is complete.
     End,

@@ -27,7 +27,7 @@ use crate::resource_server::VerifiedToken;
 use crate::server::{Declaration, Extensions};
 use crate::time::Instant;
 
-/// A request whose head passed every step, so that the server wants its body.
+/// A request whose head passed every step, so that the server reads the body next.
 ///
 /// ```
 /// use mcp_proto::frame::http1::Head;
@@ -67,8 +67,8 @@ impl Admission {
         Self::with_verdict(config, head, None)
     }
 
-    /// Does the same, with the verdict about the token of the request, if [`Config::verification`]
-    /// asks for one.
+    /// Does the same as [`Admission::new`], with the verdict about the token of the request, if
+    /// [`Config::verification`] asks for one.
     pub fn with_verdict(
         config: &Arc<Config>,
         head: Head,
@@ -96,7 +96,7 @@ impl Admission {
         self.admitted.extend(extensions);
     }
 
-    /// Takes the next bytes of the body.
+    /// Adds the next bytes of the body.
     ///
     /// Fails with the status for [`Admission::refuse`](Self::refuse): 413 if the body is longer
     /// than `Limits::max_body_bytes`, 503 if the body does not fit into
@@ -111,7 +111,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Returns the answer, head and body, to a request whose body the server cannot take. Use
+    /// Returns the answer, head and body, to a request whose body the server does not accept. Use
     /// status 400 if the body breaks off, 408 if it is too slow, 413 if it is too long, and 503 if
     /// the server has no room for it.
     pub fn refuse(&self, status: u16) -> (ResponseHead, Bytes) {
@@ -128,7 +128,7 @@ impl Admission {
         self.answer_with(now, declaration, &body)
     }
 
-    /// Does the same with a body that the caller has read itself.
+    /// Does the same as [`Admission::answer`], with a body that the caller has read itself.
     pub fn answer_with(
         self,
         now: Instant,

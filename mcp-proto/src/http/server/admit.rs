@@ -53,7 +53,7 @@ impl Admitted {
         self.caller.extensions.extend(extensions);
     }
 
-    /// The head of an answer that only the HTTP stack can give, without a body.
+    /// The head of a refusal without a body, for faults that only the HTTP stack finds.
     pub(crate) fn refuse(&self, status: u16) -> ResponseHead {
         let mut head = ResponseHead::new(status);
         self.cors.add_to(&mut head);
@@ -113,7 +113,7 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refuse
     admit_with(config, head, None)
 }
 
-/// Does the same, with the verdict about the token of the request.
+/// Does the same as [`admit`], with the verdict about the token of the request.
 pub(crate) fn admit_with(
     config: &Config,
     head: &Head,
@@ -250,7 +250,7 @@ impl<'a> HeadFields<'a> {
                 fields.version.add(value);
             }
         }
-        // A target with an authority overrules the field.
+        // The authority of an absolute target takes precedence over the field.
         if !head.raw_line().1.starts_with(b"/") {
             fields.host = head.host();
         }

@@ -53,14 +53,14 @@ pub struct Config {
     /// a token at its well-known path. The challenges of [`Authorization::Refuse`] and of the
     /// verifier name that path. See [`Config::protect`].
     pub resource: Option<Arc<ProtectedResource>>,
-    /// The asynchronous check of the tokens of all requests; default none. It replaces `authorize`.
-    /// See [`Config::protect`].
+    /// The asynchronous check of the tokens of all requests; default none. The check replaces
+    /// `authorize`. See [`Config::protect`].
     pub verifier: Option<Arc<dyn Verifier>>,
-    /// The function that answers other requests, such as health checks; default none. Its responses
-    /// skip all checks of path, host, origin and principal, so return nothing secret. See
-    /// [`Config::route`].
+    /// The function that answers other requests, such as health checks; default none. The responses
+    /// of the function skip all checks of path, host, origin and principal, so return nothing
+    /// secret. See [`Config::route`].
     pub routes: Option<Arc<Routes>>,
-    /// True if handlers see the heads of their requests, by
+    /// True if handlers can read the heads of their requests with
     /// [`Peer::head`](server::Peer::head); default false. The fields `Authorization`,
     /// `Proxy-Authorization` and `Cookie` are left out.
     pub keep_head: bool,
@@ -118,8 +118,8 @@ pub enum Sessions {
     /// Each client has a session, with an `Mcp-Session-Id`.
     #[default]
     Stateful,
-    /// Each POST is independent: it has no session, no stream but its own, and no requests to the
-    /// client.
+    /// Each POST is independent: it has no session, no stream except its own, and no requests to
+    /// the client.
     Stateless,
     /// Legacy clients are not served.
     Off,
@@ -131,8 +131,8 @@ pub type Authorize = dyn Fn(&Head) -> Authorization + Send + Sync;
 /// The decision about a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Authorization {
-    /// The request is served. If it has a principal, its session is bound to that principal, and
-    /// handlers see it.
+    /// The request is served. If there is a principal, the session is bound to the principal, and
+    /// handlers can read the principal.
     Allow(Option<Arc<str>>),
     /// The request is served, with values that handlers find by type in
     /// [`Peer::extensions`](server::Peer::extensions), such as claims and scopes. The values belong

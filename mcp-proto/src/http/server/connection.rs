@@ -120,7 +120,7 @@ impl Connection {
         exchange.notify(now, about, notification)
     }
 
-    /// Returns whether a visit to the endpoint is due, beside those that the endpoint wakes for.
+    /// Returns whether a visit is due, in addition to the visits that the endpoint wakes for.
     pub fn needs_endpoint(&self) -> bool {
         let has_exchange = self.state.exchange();
         has_exchange.is_some_and(Exchange::needs_endpoint) || self.reader.needs_room()
@@ -269,14 +269,14 @@ impl Connection {
         keep_alive: bool,
     ) {
         let mut kind = RequestKind::new(&head, keep_alive);
-        // If the client sends the body or not, and where the next request begins, is unknown.
+        // The client may or may not send the body, so it is unknown where the next request begins.
         let waits_in_vain = expects_continue && admitted.is_err();
         if waits_in_vain {
             kind.keep_alive = false;
         } else if expects_continue {
             self.out.bytes.extend_from_slice(CONTINUE);
         }
-        // Most bodies come with their heads.
+        // Most bodies arrive together with their heads.
         let whole = if waits_in_vain { None } else { self.reader.take_body() };
         let is_read = waits_in_vain || whole.is_some();
         let body = whole.map_or(Body::EMPTY, Body::One);

@@ -1,11 +1,11 @@
 //! State shared by the exchanges of a server: sessions of legacy clients, listeners of modern ones.
 //!
 //! In: visits of [`Exchange`](super::Exchange)s; changes; outcomes of requests that belong to
-//! sessions; time. Out: exchanges to wake, and events. Exchanges share nothing else: a modern
-//! request other than `subscriptions/listen` never uses the endpoint.
+//! sessions; time. Out: exchanges to wake, and events. Exchanges share nothing else: of the modern
+//! requests only `subscriptions/listen` uses the endpoint.
 //!
-//! Each server has one endpoint. It is either behind a lock, which is held for one visit and never
-//! while a task waits, or inside the single event loop.
+//! Each server has one endpoint. The endpoint is either behind a lock, which is held for one visit
+//! and never while a task waits, or inside the single event loop.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http)
 
@@ -40,8 +40,8 @@ pub struct Endpoint<W> {
 }
 
 impl<W: Clone> Endpoint<W> {
-    /// An endpoint without sessions. `ids` makes session ids: 128 random bits from a source that
-    /// nobody can guess.
+    /// Creates an endpoint without sessions. `ids` returns session ids: 128 random bits each, from
+    /// a source that nobody can predict.
     pub fn new(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
@@ -91,8 +91,8 @@ impl<W: Clone> Endpoint<W> {
         Ok(())
     }
 
-    /// Notifies all clients that everything to which they have subscribed has changed, as far as it
-    /// is declared. For an application that has lost track of its changes. Does nothing after
+    /// Notifies all clients of a change of everything that they have subscribed to and that is
+    /// declared. Use this if the application has lost track of its changes. Does nothing after
     /// [`Endpoint::shutdown`].
     pub fn publish_all(&mut self, now: Instant) {
         if !self.closing {
@@ -109,7 +109,7 @@ impl<W: Clone> Endpoint<W> {
         self.make_room(now);
     }
 
-    /// Sends a notification about such a request to its client; see
+    /// Sends a notification about a request of a session to the client; see
     /// [`Server::notify`](crate::server::Server::notify).
     pub fn notify(
         &mut self,
@@ -181,7 +181,7 @@ impl<W: Clone> Endpoint<W> {
 
     /// Closes the stream on which a client waits for the answer to this request, so that a slow
     /// answer keeps no connection open. The client reconnects after `Limits::retry`. The streams of
-    /// clients before 2025-11-25 stay open, since these clients do not know polling.
+    /// clients before 2025-11-25 stay open, since these clients do not support polling.
     ///
     /// Fails with [`UsageError::NotInFlight`].
     pub fn close_stream(&mut self, _now: Instant, about: ReplyId) -> Result<(), UsageError> {
@@ -215,7 +215,7 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.is_owed(about)
     }
 
-    /// All of the next actions.
+    /// Removes and returns all queued actions.
     pub fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
         if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }
     }

@@ -27,7 +27,6 @@ use crate::seq_map::SeqMap;
 use crate::server::Filter;
 use crate::time::Instant;
 
-/// Identifier of a listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ListenerId(u64);
 
@@ -49,7 +48,7 @@ struct Listener<W> {
     holder: Holder,
     filter: Filter,
     changed: PendingChanges,
-    /// True if it is to end.
+    /// True if the listener is to end.
     ends: bool,
 }
 
@@ -57,7 +56,7 @@ struct Listener<W> {
 #[derive(Debug, Default)]
 pub(super) struct Untold {
     pub(super) changes: PendingChanges,
-    /// True if nothing follows.
+    /// True if no more changes follow.
     pub(super) ends: bool,
 }
 
@@ -198,7 +197,6 @@ impl<W: Clone> Listeners<W> {
         woken.collect()
     }
 
-    /// Ends all listeners.
     pub(super) fn end(&mut self) -> Vec<EndpointAction<W>> {
         self.shares = Shares::default();
         let woken = self.listeners.values_mut().filter_map(|listener| {

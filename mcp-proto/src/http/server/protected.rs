@@ -1,7 +1,7 @@
 //! The metadata of a protected server, and the verdict about the token of a request.
 //!
 //! In: the head of a request, and the verdict of a verifier. Out: the response with the metadata,
-//! or the verification that must come first. After a verdict: the principal and the claims, or the
+//! or the verification that is needed first. After a verdict: the principal and the claims, or the
 //! response that refuses. Called by `admit`.
 //!
 //! | request | response |

@@ -1,14 +1,14 @@
 //! Rates of events per holder: token buckets in virtual time.
 //!
 //! In: an event of a holder. Out: false if the holder's bucket was empty. Each bucket is stored as
-//! the time at which it is full again; a holder with a full bucket is forgotten.
+//! the time at which it is full again; a holder with a full bucket is dropped.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::shares::Holder;
 use crate::time::{Duration, Instant};
 
-/// The most buckets that are kept. If there are more, the bucket that is full soonest is forgotten.
+/// The most buckets that are kept. If there are more, the bucket that is full soonest is dropped.
 const MAX_BUCKETS: usize = 16 * 1024;
 
 /// The buckets of all holders, without those that are full.

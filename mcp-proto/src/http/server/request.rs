@@ -1,4 +1,4 @@
-//! Requests of a connection: being read, verified, and answered.
+//! Requests of a connection that are being read, verified or answered.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -34,7 +34,6 @@ pub(super) struct Unverified {
     pub(super) head: Head,
     pub(super) expects_continue: bool,
     pub(super) keep_alive: bool,
-    /// The number of the verification.
     pub(super) number: u64,
     /// The verification, until the driver takes it.
     pub(super) verification: Option<Untaken>,
@@ -80,7 +79,7 @@ impl State {
         if let Self::Answering(answering) = self { Some(&answering.exchange) } else { None }
     }
 
-    /// Mutable access to the same exchange.
+    /// Mutable access to the exchange of the request that is being answered.
     pub(super) fn exchange_mut(&mut self) -> Option<&mut Exchange> {
         if let Self::Answering(answering) = self { Some(&mut answering.exchange) } else { None }
     }
@@ -117,7 +116,7 @@ impl State {
         Some((unverified.number, verification))
     }
 
-    /// Takes the request whose token was verified, if `is_meant` accepts it.
+    /// Takes the request whose token was verified, if `is_meant` accepts the request.
     pub(super) fn take_unverified(
         &mut self,
         is_meant: impl FnOnce(&Unverified) -> bool,
@@ -135,7 +134,7 @@ impl State {
         }
     }
 
-    /// The use that is made of the connection.
+    /// The current use of the connection.
     pub(super) fn activity(&self) -> Activity {
         match self {
             Self::Between | Self::Lingering => Activity::Idle,
@@ -148,13 +147,13 @@ impl State {
 /// The use of a connection, ordered by how much the client misses the connection if it ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Activity {
-    /// It waits for a request.
+    /// The connection waits for a request.
     Idle,
-    /// It reads the body of a request.
+    /// The connection verifies the token of a request, or reads the body.
     Receiving,
-    /// It has a stream that answers no request.
+    /// The connection has a stream that answers no request.
     Streaming,
-    /// It still has to answer a request.
+    /// The connection still has to answer a request.
     Answering,
 }
 
@@ -221,20 +220,19 @@ impl Answering {
         if self.exchange.only_listens() { Activity::Streaming } else { Activity::Answering }
     }
 
-    /// Sends the head; `stays` if the connection may serve another request.
+    /// Sends the head; `stays` is true if the connection may serve another request.
     pub(super) fn begin(&mut self, head: &ResponseHead, stays: bool, out: &mut Vec<u8>) {
         self.kind.keep_alive &= stays;
         self.framing = Some(head.encode(self.kind, out));
     }
 
-    /// Sends some of the body.
+    /// Sends a piece of the body.
     pub(super) fn data(&mut self, data: &[u8], out: &mut Vec<u8>) {
         if let Some(framing) = &mut self.framing {
             framing.data(data, out);
         }
     }
 
-    /// Ends the body.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         if let Some(framing) = &mut self.framing {
             framing.end(out);

@@ -1,13 +1,14 @@
 //! Shares of a limit: the amount that each holder uses of a limit of the endpoint, and the items of
 //! each holder.
 //!
-//! In: items that holders get and give back. Out: the holders above their fair share, the largest
-//! first. Sessions, listeners and connections use this. Each of them decides itself which item of
-//! such a holder ends first.
+//! In: items that holders acquire and release. Out: the holders above their fair share, the largest
+//! first. Sessions, listeners and connections use this, and each decides itself which item of such
+//! a holder ends first.
 //!
 //! The *fair share* is the limit divided by the number of holders. If the limit is full, at least
-//! one holder is above its fair share, once the requester is counted with its request. So there is
-//! always a holder to take from, and a holder within its share never loses an item.
+//! one holder is above its fair share, once the request counts as part of the requester's amount.
+//! So there is always a holder that can lose an item, and a holder within its share never loses an
+//! item.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -21,7 +22,7 @@ use super::proxies::trusts;
 /// The party that is charged for sessions, listeners and connections.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Holder {
-    /// All clients that the server cannot tell apart. They have no limit of their own.
+    /// All clients that the server cannot distinguish. They have no limit of their own.
     Unknown,
     /// An IPv4 address, or the network of an IPv6 address: its first 64 bits.
     Address(IpAddr),

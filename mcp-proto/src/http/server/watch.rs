@@ -4,7 +4,6 @@
 
 use crate::time::{Duration, Instant};
 
-/// Timer of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum ConnectionTimer {
     Idle,

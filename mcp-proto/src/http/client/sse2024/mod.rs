@@ -3,8 +3,8 @@
 //!
 //! In: an `initialize` whose refusal points to such a server by
 //! [`answer::TABLE`](super::answer::TABLE); the events of the stream; messages. Out: the GET of the
-//! stream, and POSTs to the endpoint that its first event names. Messages on the stream go to the
-//! machine of messages.
+//! stream, and POSTs to the endpoint that its first event names. The machine of messages handles
+//! the messages on the stream.
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
@@ -12,16 +12,16 @@
 //! | `Open` | the target of the POSTs, which [`Requests`](super::requests::Requests) owns | the end of the stream, 404 to the POST of a call, another negotiation |
 //! | `Over`: there is no stream, or none yet | | an `initialize` that is refused |
 //!
-//! If a [`Verdict`] of this process names this transport, the GET goes out first. If the GET fails,
-//! there is no earlier refusal to report, and `initialize` goes out as a POST to the URL.
+//! If a [`Verdict`] of this process names this transport, the GET is sent first. If the GET fails,
+//! there is no earlier refusal to report, and `initialize` is sent as a POST to the URL.
 //!
 //! Calls are answered on the stream, by id. At its end each call fails with
 //! [`CallError::Connection`](crate::client::CallError::Connection), and the next call begins with a
 //! POST of `initialize`. This transport has no session ids and no resumption. A stream may be
 //! silent for any time.
 //!
-//! The endpoint is a reference that is resolved against the URL of the GET. Its spelling is kept.
-//! An endpoint of another origin is refused, because messages carry credentials.
+//! The endpoint is a reference that is resolved against the URL of the GET. The spelling of the
+//! reference is kept. An endpoint of another origin is refused, because messages carry credentials.
 //!
 //! [Specification: HTTP with
 //! SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)
@@ -43,7 +43,6 @@ use crate::version::Era;
 /// Time that a server has to name its endpoint.
 pub(super) const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// State of the transport.
 #[derive(Debug)]
 pub(super) struct SseTransport {
     state: SseState,
@@ -112,7 +111,6 @@ impl SseTransport {
         }
     }
 
-    /// Records that the stream has ended.
     fn end(&mut self) {
         self.state = SseState::Over;
     }

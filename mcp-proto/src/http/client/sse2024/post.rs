@@ -2,7 +2,7 @@
 //!
 //! In: requests, and the outcomes of their POSTs. Out: POSTs. After a status of 2xx the response
 //! comes on the stream, and the body is ignored. Any other status fails the request. After 404 the
-//! server does not know the stream any more: the client opens another one, and sends the request
+//! server does not know the stream any more: the client opens another stream, and sends the request
 //! again, once. Messages without a response use
 //! [`Delivery`](crate::http::client::delivery::Delivery).
 

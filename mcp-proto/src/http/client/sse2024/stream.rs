@@ -50,8 +50,8 @@ impl Client {
         self.open(now, request, Purpose::HttpSseStream(id));
     }
 
-    /// Returns whether an event names the target of messages. This is the first event on the stream
-    /// of the GET, or an `endpoint` on the answer to `server/discover` or `initialize`.
+    /// Returns whether an event names the target of messages. Such an event is the first one on the
+    /// stream of the GET, or an `endpoint` on the answer to `server/discover` or `initialize`.
     pub(in crate::http::client) fn is_of_endpoint(
         &self,
         id: ExchangeId,
@@ -143,7 +143,7 @@ impl Client {
         }
     }
 
-    /// Handles an answer to the GET that is no stream of events.
+    /// Handles an answer to the GET that is not a stream of events.
     pub(in crate::http::client) fn refuse_old_stream(
         &mut self,
         now: Instant,

@@ -1,7 +1,7 @@
 //! Answer of an exchange: its form, and the actions that send it.
 //!
 //! In: messages and statuses. Out: an answer in one piece, or [`ExchangeAction`]s. The first
-//! message decides the form: an answer is sent in one piece, anything else begins a stream of
+//! message decides the form: an answer is sent in one piece, any other message begins a stream of
 //! events.
 
 use alloc::boxed::Box;
@@ -278,7 +278,7 @@ impl Answer {
             .then_some(self.silent_until)
     }
 
-    /// Sends the head of a stream, unless it was sent. Returns the bytes that go before the first
+    /// Sends the head of a stream, unless it was sent. Returns the bytes that precede the first
     /// event.
     fn open(&mut self, priming_id: Option<&str>) -> Vec<u8> {
         let mut data = Vec::with_capacity(256);

@@ -12,8 +12,8 @@
 //! | in a session | `Reading` a stream of the endpoint's | the end of the stream, a disconnect |
 //! | `subscriptions/listen` | `Listening` | its result, a disconnect |
 //!
-//! The answer is `application/json` if the response is the first message. It is a stream of events
-//! if another message precedes the response, or after `Limits::keep_alive` of silence.
+//! The answer is `application/json` if the response is the first message. The answer is a stream of
+//! events if another message precedes the response, or after `Limits::keep_alive` of silence.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
@@ -61,7 +61,6 @@ pub struct Exchange {
     answer: Answer,
     /// True if the endpoint has more messages than were taken.
     more: bool,
-    /// True if the client is gone.
     gone: bool,
 }
 
@@ -69,7 +68,7 @@ pub struct Exchange {
 enum State {
     /// The answer is complete, or is complete once the queue is sent.
     Answered,
-    /// A machine that belongs to this exchange alone answers.
+    /// A machine that belongs only to this exchange answers.
     Alone(Box<Server>),
     /// The exchange must visit the endpoint.
     Waiting(Box<Wanted>),
@@ -95,19 +94,19 @@ impl Exchange {
         }
     }
 
-    /// An exchange that is complete: it refuses a head, whatever the body is.
+    /// Creates a complete exchange, which refuses a request because of its head.
     pub(crate) fn refused(config: &Arc<Config>, refused: Box<Refused>) -> Self {
         let mut exchange = Self::begin(Instant::NEVER, config, super::refused::Cors::default());
         exchange.answer.refuse(refused);
         exchange
     }
 
-    /// An exchange that refuses a request whose body does not fit into the server's memory.
+    /// Creates an exchange that refuses a request whose body does not fit into the server's memory.
     pub(super) fn refused_full(config: &Arc<Config>, admitted: &Admitted) -> Self {
         Self::refused(config, admitted.refuse_full(config))
     }
 
-    /// An exchange whose head passed every step.
+    /// Creates the exchange of a request whose head passed every step.
     pub(crate) fn admitted(
         now: Instant,
         declaration: &Arc<Declaration>,
@@ -290,13 +289,13 @@ impl Exchange {
                 server.handle_eof(now);
             }
             State::Waiting(wanted) => self.answer.waiting = wanted.request_id().map(Box::new),
-            // The endpoint knows which request this is.
+            // The next visit gets the request from the endpoint.
             State::Reading(_) => self.more = true,
             State::Answered | State::Listening { .. } => {}
         }
     }
 
-    /// Ends the exchange at the end of the drain time: unanswered requests are given up.
+    /// Ends the exchange at the end of the drain time: unanswered requests are abandoned.
     pub(super) fn give_up(&mut self, now: Instant) {
         self.answer.give_up();
         self.gone = true;
@@ -315,7 +314,8 @@ impl Exchange {
         }
     }
 
-    /// Sends a notification about such a request to the client; see [`Server::notify`].
+    /// Sends a notification about a request that this exchange answers itself; see
+    /// [`Server::notify`].
     pub fn notify(
         &mut self,
         now: Instant,
@@ -365,8 +365,8 @@ impl Exchange {
         self.answer.pop()
     }
 
-    /// Takes the answer, head and body, if it is in one piece and no action comes before it. Its
-    /// length is known, so it needs no chunked coding.
+    /// Takes the answer, head and body, if it is in one piece and no action precedes it. The length
+    /// of such an answer is known, so no chunked coding is needed.
     #[inline]
     pub fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
         self.answer.take_whole()
@@ -398,7 +398,7 @@ impl Exchange {
             && !matches!(self.state, State::Alone(_) | State::Reading(_) | State::Listening { .. })
     }
 
-    /// Returns whether its stream answers no request.
+    /// Returns whether the exchange has a stream that answers no request.
     pub(super) fn only_listens(&self) -> bool {
         match &self.state {
             State::Listening { .. } => true,
@@ -434,7 +434,7 @@ impl Exchange {
                 Some(ServerAction::Event(event)) => happened = Some(event),
                 Some(ServerAction::Close) => {
                     self.answer.give_up();
-                    // The endpoint also knows a listener, until a visit ends it there.
+                    // A listener stays at the endpoint until a visit removes it there.
                     if let State::Alone(_) = self.state {
                         self.state = State::Answered;
                     }

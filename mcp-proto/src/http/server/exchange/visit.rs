@@ -29,8 +29,9 @@ impl Exchange {
     }
 
     /// Visits the endpoint, which wakes `me` when another visit is due. A visit is allowed at any
-    /// time. The caller takes the actions of both afterwards. Do not visit while the client does
-    /// not read and the exchange's own output is still untaken: the messages wait at the endpoint.
+    /// time. The caller takes the actions of the exchange and of the endpoint afterwards. Do not
+    /// visit while the client does not read and the exchange still has output: the messages stay
+    /// queued at the endpoint.
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         match core::mem::replace(&mut self.state, State::Answered) {
             State::Waiting(wanted) => {
@@ -50,7 +51,7 @@ impl Exchange {
                 let mut pending = endpoint.listeners.take(listener);
                 server.adopt(&endpoint.declaration);
                 while let Some(change) = pending.changes.pop_first() {
-                    // The endpoint has checked that it is declared.
+                    // The endpoint has checked that the change is declared.
                     let _ = server.publish(now, &change);
                 }
                 if pending.ends {
@@ -149,8 +150,8 @@ impl Exchange {
                 let listener = endpoint.listeners.add(me.clone(), holder, filter);
                 self.state = State::Listening { server, listener };
             }
-            // The machine has already acknowledged the request; it is dropped before the
-            // acknowledgement is sent.
+            // The machine has already acknowledged the request; dropping the machine drops the
+            // acknowledgement.
             Err(error) => self.answer.error(ProtocolVersion::LATEST_MODERN, id, &error),
         }
     }
@@ -218,7 +219,7 @@ impl Exchange {
             return self.answer.give_up();
         }
         // "If the input is a JSON-RPC request, the server MUST either return
-        // `Content-Type: text/event-stream` […] or `application/json`"; one that was cancelled has
+        // `Content-Type: text/event-stream` […] or `application/json`"; a cancelled request has
         // no answer.
         if waited && self.answer.is_undecided() {
             self.answer.stream(None);

@@ -38,7 +38,7 @@ impl Wanted {
         match self {
             Self::Post { caller, .. } => caller.peer = Some(from),
             Self::Listen { peer, .. } => *peer = Some(from),
-            // These requests open nothing.
+            // These requests open no session and no listener, so the address is not needed.
             Self::Get { .. } | Self::Delete { .. } => {}
         }
     }

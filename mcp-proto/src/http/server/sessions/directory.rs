@@ -89,7 +89,6 @@ impl<W: Clone> Directory<W> {
         self.scopes.get(&about.scope()).and_then(|key| self.get(key))
     }
 
-    /// All sessions.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u128, &mut Session<W>)> {
         self.sessions.iter_mut().map(|(key, session)| (*key, &mut **session))
     }

@@ -62,7 +62,7 @@ use streams::GET_STREAM;
 #[expect(clippy::struct_field_names, reason = "they are its sessions")]
 pub(super) struct Sessions<W> {
     config: Arc<Config>,
-    /// The settings of their machines.
+    /// The settings of the sessions' machines.
     server: Arc<server::Config>,
     sessions: Directory<W>,
     schedule: Schedule,
@@ -258,7 +258,7 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    /// The request whose answer a reader waits for, unless that is a batch.
+    /// The request whose answer a reader waits for; `None` for a batch.
     pub(super) fn request(&self, place: &StreamCursor) -> Option<RequestId> {
         let session = self.sessions.get(&place.session)?;
         session.streams.get(place.stream)?.request.clone()
@@ -350,7 +350,7 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    /// Calls `f` with the machines of all sessions, as above.
+    /// Calls `f` with the machine of each session, without recording a use by the client.
     pub(super) fn for_each(&mut self, now: Instant, f: impl Fn(&mut Server), queue: &mut Queue<W>) {
         for (key, session) in self.sessions.iter_mut() {
             f(&mut session.server);
@@ -382,7 +382,7 @@ impl<W: Clone> Sessions<W> {
             session.server.handle_timeout(now);
             session.act_quietly(now, queue);
             session.forget_streams(now);
-            // Must come after everything that uses the session. Otherwise its deadline stays due,
+            // This must follow everything that uses the session. Otherwise its deadline stays due,
             // and the session is checked for ever.
             session.rest(now);
             self.schedule.plan(key, session);

@@ -49,9 +49,10 @@ impl EventKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resumed {
     Exactly,
-    /// Notifications are lost; holds how many a reader had once taken.
+    /// Notifications are lost. Holds the number of lost events that a reader had taken before.
     Without(u64),
-    /// A request or the answer is lost, perhaps with notifications, counted as above.
+    /// A request or the answer is lost, perhaps with notifications. Holds the number of lost events
+    /// that a reader had taken before.
     Broken(u64),
     /// The stream never had such an event.
     Never,

@@ -60,7 +60,6 @@ pub(in super::super) enum VersionHeader {
 }
 
 impl VersionHeader {
-    /// Reads a version header.
     pub(in super::super) fn read(header: Field<'_>) -> Self {
         let header = match header {
             Field::Absent => return Self::Absent,
@@ -72,7 +71,8 @@ impl VersionHeader {
         known.map_or_else(unknown, |known| Self::Known(*known))
     }
 
-    /// The legacy revision that the header names. Fails if the header names another one.
+    /// The legacy revision that the header names. Fails if the header names any other revision, or
+    /// occurs several times.
     pub(in super::super) fn legacy(&self) -> Result<Option<ProtocolVersion>, ProtocolError> {
         let version = match self {
             Self::Absent => return Ok(None),
@@ -122,20 +122,19 @@ pub(in super::super) struct StreamCursor {
     pub(super) reader: u64,
     /// The last event that the reader has received.
     pub(super) after: u64,
-    /// True if the client's revision knows events without data.
+    /// True if the client's revision allows events without data.
     pub(super) priming: bool,
 }
 
-/// Result of a POST.
 #[derive(Debug)]
 pub(in super::super) enum PostOutcome {
     /// The response is 202.
     Accepted,
     /// The answer is read from this position.
     Asked(StreamCursor),
-    /// The same, but there is no event yet: the reader is woken later.
+    /// The answer is read from this position, but there is no event yet: the reader is woken later.
     Pending(StreamCursor),
-    /// The same, and the session is new.
+    /// The answer is read from this position, and the session is new.
     Opened(StreamCursor),
     /// A refusal, or an `initialize` that was answered with an error.
     Answered { status: u16, data: bytes::Bytes },
@@ -152,7 +151,6 @@ impl SessionHeader {
         }
     }
 
-    /// Reads a session header.
     pub(in super::super) fn read(header: Field<'_>) -> Self {
         let header = match header {
             Field::Absent => return Self::Absent,

@@ -16,7 +16,7 @@ use crate::time::Instant;
 #[derive(Debug)]
 pub(super) struct Schedule {
     entries: BTreeSet<(Instant, u128)>,
-    /// The memory of sessions. It is here because a change of memory may move deadlines.
+    /// The memory of sessions. The schedule owns it because a change of memory may move deadlines.
     pub(super) kept: SessionBytes,
     pub(super) tenants: Tenants,
 }

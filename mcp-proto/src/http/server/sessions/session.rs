@@ -3,9 +3,9 @@
 //! In: messages of the client, outcomes of handlers, time. Out: events on streams, readers to wake,
 //! and events for the application.
 //!
-//! Messages about a request go out on the stream of its POST. All others go out on the stream of
-//! the GET, number 0. While that has no reader, messages wait on the stream. Changes wait in the
-//! machine, which merges repeated ones.
+//! Messages about a request are sent on the stream of its POST. All other messages are sent on the
+//! stream of the GET, number 0. While the GET stream has no reader, its messages are stored there.
+//! Changes are stored in the machine, which merges repeated ones.
 
 use bytes::Bytes;
 
@@ -41,7 +41,7 @@ pub(super) struct Session<W> {
     begun: bool,
     /// True if the session has freed the memory that it does not need.
     rested: bool,
-    /// Time of its next check; see `Schedule`.
+    /// Time of the session's next check; see `Schedule`.
     pub(super) scheduled: Instant,
     /// Memory of the session after its last event; see `SessionBytes`.
     pub(super) holdings: Holdings,
@@ -105,7 +105,7 @@ impl<W: Clone> Session<W> {
         self.shrink_if_idle();
     }
 
-    /// Handles a message with the values that came with it.
+    /// Handles a message with the values for its handlers.
     fn handle(
         &mut self,
         now: Instant,
@@ -137,7 +137,7 @@ impl<W: Clone> Session<W> {
         self.used = now;
     }
 
-    /// Takes the machine's actions.
+    /// Carries out the machine's actions.
     pub(super) fn act(&mut self, now: Instant, queue: &mut Queue<W>) {
         let hears = self.streams.get(GET_STREAM).is_some_and(Stream::is_read);
         loop {
@@ -164,7 +164,7 @@ impl<W: Clone> Session<W> {
         self.forget_streams(now);
     }
 
-    /// Does the same without recording a use of the session by the client.
+    /// Does the same as [`Self::act`], without recording a use of the session by the client.
     pub(super) fn act_quietly(&mut self, now: Instant, queue: &mut Queue<W>) {
         let used = self.used;
         self.act(now, queue);
@@ -290,7 +290,7 @@ impl<W: Clone> Session<W> {
         self.streams.forget(now, self.server.limits().max_replay_bytes);
     }
 
-    /// Kind of use, and its start; `None` with a request in flight.
+    /// Kind of use, and the time of the last use; `None` with a request in flight.
     pub(super) fn last_use(&self) -> Option<(Use, Instant)> {
         let is_idle = self.server.is_idle();
         is_idle.then(|| (if self.streams.is_read() { Use::Read } else { Use::Idle }, self.used))
@@ -349,7 +349,7 @@ fn kind(message: &Outgoing, status: u16) -> EventKind {
 
 /// A message as JSON text.
 pub(in super::super) fn text(message: &Outgoing) -> Bytes {
-    // Valid UTF-8 becomes `Bytes` without a copy.
+    // The vector becomes `Bytes` without a copy.
     let mut text = alloc::vec::Vec::with_capacity(message.size_hint());
     message.write(&mut text);
     Bytes::from(text)

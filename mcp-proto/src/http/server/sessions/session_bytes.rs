@@ -60,7 +60,8 @@ impl SessionBytes {
         self.order.first().map(|(_, key)| *key)
     }
 
-    /// The same with a lower limit, so that not every new event drops another one.
+    /// Does the same as [`Self::excess`] with a lower limit, so that not every new event drops
+    /// another one.
     pub(super) fn excess_and_more(&self) -> Option<u128> {
         if !self.replay.account.is_nearly_over() {
             return None;

@@ -13,7 +13,8 @@ pub(super) enum Use {
     Read,
 }
 
-/// The holder of a session, and the place that it is listed at; see [`Tenants`](super::tenants::Tenants).
+/// The holder of a session, and the position at which the session is listed; see
+/// [`Tenants`](super::tenants::Tenants).
 #[derive(Debug)]
 pub(super) struct Tenancy {
     pub(super) holder: Holder,

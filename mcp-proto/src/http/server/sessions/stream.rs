@@ -21,7 +21,6 @@ pub(super) struct Stream<W> {
     /// The request whose response ends this stream. `None` for a batch, and for the GET stream.
     pub(super) request: Option<RequestId>,
     replay: Replay,
-    /// True if the stream is complete.
     finished: bool,
     /// True if the reader must disconnect and reconnect later.
     polls: bool,
@@ -92,7 +91,7 @@ impl<W: Clone> Stream<W> {
     }
 
     /// Drops the least important event, if there is one, but never the answer. Returns whether a
-    /// reader had taken it.
+    /// reader had taken the event.
     pub(super) fn forget_one(&mut self) -> Option<bool> {
         self.replay.forget_one()
     }

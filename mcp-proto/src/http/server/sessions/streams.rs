@@ -24,7 +24,6 @@ pub(super) struct Streams<W> {
     sums: Sums,
 }
 
-/// Sums over streams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Sums {
     /// The number of streams that have a reader.
@@ -44,7 +43,6 @@ impl<W> Default for Streams<W> {
 }
 
 impl<W: Clone> Streams<W> {
-    /// Opens a stream.
     pub(super) fn open(&mut self, number: u64, stream: Stream<W>) {
         self.sums.add(Sums::of(&stream));
         self.row.insert(number, stream);
@@ -147,7 +145,7 @@ impl<W: Clone> Streams<W> {
 
     /// Frees memory that an idle session does not need.
     pub(super) fn shrink(&mut self) {
-        // A GET stream without any event is opened afresh by the next GET.
+        // The next GET opens a GET stream without any event again.
         if self.get(GET_STREAM).is_some_and(|common| !common.is_read() && common.count() == 0) {
             self.remove(GET_STREAM);
         }

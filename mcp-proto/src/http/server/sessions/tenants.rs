@@ -10,8 +10,9 @@
 //! | `Read` | a reader of a stream | if no session is idle |
 //! | none | a request in flight | never |
 //!
-//! The list is updated late. A session is listed with the use that it had at that time, and this is
-//! corrected when its turn comes. So a request that uses a session changes nothing here.
+//! The list is updated late. A session is listed with the use that it had at the last update. The
+//! use is corrected when the session is about to end. So a request that uses a session changes
+//! nothing here.
 
 use super::super::action::{EndpointAction, Queue};
 use super::super::alarms::Alarms;
