@@ -1,8 +1,8 @@
 //! Accounting of the bytes of an endpoint against `Limits::max_endpoint_bytes`.
 //!
 //! In: the bytes of each owner. Out: whether new work is accepted, and whether events kept for
-//! resumption must be dropped. An owner has an [`Account`] or a [`Charge`]. Dropping it credits all
-//! its bytes, so nothing is charged for longer than its owner lives.
+//! resumption must be dropped. An owner has an [`Account`] or a [`Charge`]. Dropping the account or
+//! charge credits all its bytes, so nothing is charged for longer than its owner lives.
 //!
 //! | kind | what is charged | where the account is | refused |
 //! |---|---|---|---|

@@ -26,7 +26,7 @@ pub enum List {
 impl List {
     pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
 
-    /// The notification that it has changed.
+    /// The notification of a change of the list.
     pub(crate) fn notification(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
@@ -35,7 +35,7 @@ impl List {
         }
     }
 
-    /// The setting that declares it.
+    /// The capability that declares changes of the list.
     pub(crate) fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools.listChanged",
@@ -56,28 +56,29 @@ pub enum Change {
     /// The resource with this URI has changed; a client reads it again. Subscribers of exactly this
     /// URI are notified.
     ResourceUpdated(String),
-    /// A task has another state. Those are told who subscribed to its id, and are of its principal.
+    /// A task has another state. Clients with the task's principal that subscribed to its id are
+    /// notified.
     TaskUpdated(Arc<TaskUpdate>),
 }
 
-/// A state of a task, for those who subscribed to it; the extension
-/// [`ext::TASKS`](crate::ext::TASKS). Two are equal if they are the same state of the same task.
-/// [`Debug`](fmt::Debug) shows 8 characters of the id.
+/// A state of a task, for subscribers of the task; part of the extension
+/// [`ext::TASKS`](crate::ext::TASKS). Two updates are equal if they are the same state of the same
+/// task. [`Debug`](fmt::Debug) shows 8 characters of the id.
 #[derive(Clone)]
 pub struct TaskUpdate {
     task_id: String,
     /// The principal that the task belongs to.
     owner: Option<Arc<str>>,
-    /// Of two states of a task the later one has the larger number.
+    /// Of two states of a task, the later state has the larger number.
     order: u64,
     is_last: bool,
     task: Json,
 }
 
 impl TaskUpdate {
-    /// The state that this JSON of a [`DetailedTask`](crate::types::DetailedTask) shows, of a task that
-    /// belongs to this principal. Of two states of a task the later one has the larger `order`.
-    /// `None` if it is no task.
+    /// The state in the JSON of a [`DetailedTask`](crate::types::DetailedTask) that belongs to this
+    /// principal. Of two states of a task, the later state has the larger `order`. `None` if the
+    /// JSON is not a task.
     pub fn new(task: Json, order: u64, owner: Option<&str>) -> Option<Self> {
         let Task { task_id, status, .. } = task.decode().ok()?;
         let (owner, is_last) = (owner.map(Into::into), status.is_terminal());
@@ -99,7 +100,7 @@ impl TaskUpdate {
         self.is_last
     }
 
-    /// The same state, as the one with this number of those that a client is told of.
+    /// The same state, with its number in the order of the states that a client is notified of.
     pub(crate) fn numbered(&self, order: u64) -> Self {
         Self { order, ..self.clone() }
     }
@@ -154,11 +155,12 @@ impl fmt::Debug for TaskUpdate {
     }
 }
 
-/// Changes that a subscriber has not been told of: each once, and of a task its latest state.
+/// Changes that a subscriber was not notified of yet: each once, and only the latest state of a
+/// task.
 #[derive(Debug, Default)]
 pub(crate) struct PendingChanges {
     changes: BTreeSet<Change>,
-    /// By the ids of the tasks; few subscribers name any.
+    /// The states of tasks, by task id. Few subscribers name tasks.
     #[expect(clippy::box_collection, reason = "8 bytes in place of 24 where there is none")]
     tasks: Option<Box<BTreeMap<String, Arc<TaskUpdate>>>>,
 }

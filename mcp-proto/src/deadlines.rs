@@ -68,7 +68,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.entries.last().copied()
     }
 
-    /// Takes the earliest reason that is due at `now`.
+    /// Removes and returns the earliest reason that is due at `now`.
     pub fn expire(&mut self, now: Instant) -> Option<K> {
         self.entries.pop_if(|(at, _)| *at <= now).map(|(_, reason)| reason)
     }

@@ -1,7 +1,7 @@
 //! Decision tables: sets of inputs, and the decision that follows from them.
 //!
-//! In: one value for each column. Out: the first [`Row`] whose sets contain all of them. A table is
-//! data: tests walk every combination ([`Table::cases`]), and `docs/tables.md` shows every row
+//! In: one value for each column. Out: the first [`Row`] whose sets contain these values. A table
+//! is data: tests check every combination ([`Table::cases`]), and `docs/tables.md` shows every row
 //! ([`Table::draw`]).
 
 use alloc::string::String;

@@ -1,8 +1,9 @@
 //! Parts for use by the crate `mcp-service` only.
 //!
 //! Handlers and clients as futures read and write JSON, keep timers and share limits like the
-//! machines. These types are independent of the protocol and no API. They are public because crates
-//! cannot share code otherwise, hidden, and may change in any release.
+//! machines. These types are independent of the protocol, and are not an API. They are public
+//! because crates cannot share code otherwise. They are hidden from the documentation, and may
+//! change in any release.
 //!
 //! | part | `mcp-service` |
 //! |---|---|

@@ -2,9 +2,9 @@
 //!
 //! This crate is to MCP what `quinn-proto` is to QUIC. It owns no socket, no clock, no randomness
 //! and no thread. A driver passes in the bytes that it read and the time, and takes out the bytes
-//! to write and the events. One declaration serves both eras of the protocol: *legacy* clients,
-//! which open with `initialize` (2024-11-05 to 2025-11-25), and *modern* clients, which send the
-//! version in each request (2026-07-28). The client detects the era of its server.
+//! to write and the events. One declaration serves both eras of the protocol. *Legacy* clients open
+//! with `initialize` (2024-11-05 to 2025-11-25). *Modern* clients send the version in each request
+//! (2026-07-28). The client detects the era of its server.
 //!
 //! # A whole conversation
 //!
@@ -149,9 +149,9 @@
 //! # A loop on several sockets
 //!
 //! Over HTTP the sockets of a server share an [`http::Endpoint`], which owns the sessions and the
-//! listeners. A [`http::Connection`] visits the endpoint, and may wake others. The following
-//! function runs after each read from a socket; `first` is the number of the socket. The example
-//! `threads` is a whole program.
+//! listeners. An [`http::Connection`] visits the endpoint, and may wake other connections. The
+//! following function runs after each read from a socket; `first` is the number of the socket. The
+//! example `threads` is a whole program.
 //!
 //! ```
 //! # use mcp_proto::http::{Config, Connection, Endpoint, EndpointAction};

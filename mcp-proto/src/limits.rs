@@ -36,7 +36,8 @@ pub struct Limits {
     /// The maximum bytes of messages whose requests are in flight, and of the input that legacy
     /// clients have sent for them; default 64 MiB. A single request is always accepted, whatever
     /// its size. A further request that exceeds the limit is answered with -32603. So is a request
-    /// whose input exceeds the limit. If it is the only one, its own bytes do not count.
+    /// whose input exceeds the limit. If only one request is in flight, its own bytes do not
+    /// count.
     ///
     /// In a client: the maximum bytes of pending requests for input. A legacy server that exceeds
     /// the limit is answered with an error; with a modern server the call ends.
@@ -47,7 +48,7 @@ pub struct Limits {
     /// The maximum bytes that an endpoint stores for all its clients; default 256 MiB. They are
     /// bodies being read, requests in flight, unread answers, and events kept for resumption.
     ///
-    /// Above the limit, the oldest of the kept events are dropped. Everything else may take three
+    /// Above the limit, the oldest of the kept events are dropped. Everything else may use three
     /// quarters of the limit: new work beyond that is answered with -32603 (over HTTP 503) before
     /// anything is executed. An executed request whose result does not fit is answered with -32603
     /// as well.
@@ -58,25 +59,25 @@ pub struct Limits {
     pub max_endpoint_bytes: usize,
     /// The maximum bytes of parameters of calls and notifications that a client queues; default 16
     /// MiB. A client queues them while the era of the server is unknown, or while the server does
-    /// not read its input. A single one is always accepted, whatever its size. A further one that
-    /// exceeds the limit fails.
+    /// not read its input. A single call or notification is always accepted, whatever its size. A
+    /// further one that exceeds the limit fails.
     pub max_unsent_bytes: usize,
     /// The maximum length of a request id or progress token, in bytes as sent; default 1 KiB. A
-    /// request with a longer one is answered with -32600.
+    /// request with a longer id or token is answered with -32600.
     pub max_id_bytes: usize,
     /// The maximum bytes of `clientInfo` and of `capabilities`, each, that a legacy session stores;
     /// default 16 KiB. An `initialize` with more is answered with -32602.
     pub max_client_bytes: usize,
     /// The maximum number of open subscriptions of a connection on stdio, of a legacy session, and
     /// of a `subscriptions/listen` over HTTP; default 1024. Each URI counts as one, and so does a
-    /// `subscriptions/listen` without URIs. A further one is answered with -32603.
+    /// `subscriptions/listen` without URIs. A further subscription is answered with -32603.
     ///
     /// An HTTP endpoint as a whole allows 8 times `max_connections`. Above that, the holder with
     /// the most subscriptions loses its newest `subscriptions/listen`, or the new one is refused.
     pub max_subscriptions: usize,
     /// The maximum number of subscriptions of one holder in all its `subscriptions/listen` over
     /// HTTP; default 32,768. A URI counts once for each 128 bytes. For holders see
-    /// `max_sessions_per_holder`. A further one is answered with -32603 and 503.
+    /// `max_sessions_per_holder`. A further subscription is answered with -32603 and 503.
     pub max_subscriptions_per_holder: usize,
     /// The maximum bytes of the URIs of all subscriptions that count for `max_subscriptions`;
     /// default 1 MiB. A subscription that exceeds the limit is answered with -32603.
@@ -152,8 +153,8 @@ pub struct Limits {
     /// oldest requests to the client, but never an answer.
     pub max_replay_events: usize,
     /// The maximum bytes of the events that are kept on all streams of a session; default 1 MiB.
-    /// Above the limit, events are dropped in the same order. A longer answer is sent to a
-    /// connected client, but not kept: a client that reconnects gets -32603.
+    /// Above the limit, events are dropped in the same order as for `max_replay_events`. A longer
+    /// answer is sent to a connected client, but not kept: a client that reconnects gets -32603.
     pub max_replay_bytes: usize,
     /// The time for which the events of a complete stream are kept; default 60 s.
     pub replay_timeout: Duration,

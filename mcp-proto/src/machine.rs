@@ -22,7 +22,7 @@ pub enum Action<E> {
 /// A protocol machine on a byte stream.
 ///
 /// A driver passes in the bytes that it reads, the end of input, and the time at [`poll_timeout`].
-/// After each input, and after each command, it takes actions until there are none. It does not
+/// After each input, and after each command, it polls actions until there are none. It does not
 /// read while [`wants_read`] is false, but one more chunk is still accepted. The `handle_*` methods
 /// never fail: a fault of the peer is answered, or becomes an event.
 ///
@@ -73,10 +73,10 @@ pub trait Binding {
     /// Read access to the machine.
     fn machine(&self) -> &Self::Machine;
 
-    /// Runs a command on the machine, at `now`. The binding transports the resulting messages; take
+    /// Runs a command on the machine, at `now`. The binding transports the resulting messages; poll
     /// its actions afterwards, as after every input.
     ///
     /// `command` is for the methods of an application. Only the binding passes inputs of the peer
-    /// and takes actions.
+    /// and polls actions.
     fn with<T>(&mut self, now: Instant, command: impl FnOnce(&mut Self::Machine) -> T) -> T;
 }

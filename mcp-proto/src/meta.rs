@@ -28,7 +28,7 @@ pub(crate) const PER_REQUEST: &[Member] =
 pub(crate) struct RequestMeta {
     pub(crate) client_capabilities: Json,
     pub(crate) client_info: Option<Json>,
-    /// The least severe log messages that the client wants; `None` if none.
+    /// The least severe log messages that the client wants; `None` for no messages.
     pub(crate) log_level: Option<LoggingLevel>,
 }
 

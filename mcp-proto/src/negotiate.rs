@@ -1,16 +1,16 @@
 //! Decision table for the era of a message to a server.
 //!
-//! In: how the connection was opened, the server's policy, the kind of the message, and the version
+//! In: the opening of the connection, the server's policy, the kind of the message, and the version
 //! that its `_meta` claims. Out: the [`Route`] of the message. A modern request without a version
 //! is distinguished from a legacy request. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
 //! The enums are exhaustive on purpose, so that a new value breaks code that matches on them.
 //!
-//! Two messages fix the era of a connection: an `initialize` that was answered with a result makes
-//! it legacy, and a modern request that was served makes it modern. `server/discover` and refused
-//! messages do not. Over HTTP the era of every request is independent, and its header
-//! `MCP-Protocol-Version` counts too.
+//! Two messages fix the era of a connection. An `initialize` that was answered with a result makes
+//! the connection legacy, and a modern request that was served makes it modern. `server/discover`
+//! and refused messages do not fix the era. Over HTTP the era of every request is independent, and
+//! its header `MCP-Protocol-Version` counts too.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)

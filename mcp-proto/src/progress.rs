@@ -39,8 +39,8 @@ impl Progress {
         self
     }
 
-    /// The `ProgressNotificationParams`, written without growth: a notification takes half of the
-    /// instructions that a [`List`](crate::json::write::List) took.
+    /// The `ProgressNotificationParams`, written without growing the buffer: this takes half of the
+    /// instructions of a [`List`](crate::json::write::List).
     pub(crate) fn params(&self, token: &ProgressToken) -> Json {
         const NUMBERS: usize = 96;
         let message = self.message.as_deref();
@@ -68,7 +68,7 @@ impl Progress {
 /// JSON has one type of number, which most parsers read as an `f64`. Integers up to 2⁵³ are exact;
 /// greater ones become the nearest `f64`.
 pub trait ProgressValue: sealed::Sealed {
-    /// The same number, or the nearest one.
+    /// The same number, or the nearest `f64`.
     fn to_f64(self) -> f64;
 }
 

@@ -1,5 +1,5 @@
-//! A map by increasing numbers, stored as a sorted deque with binary search. A single entry needs
-//! no tree node.
+//! A map keyed by increasing numbers, stored as a sorted deque with binary search. A single entry
+//! needs no tree node.
 
 use alloc::collections::VecDeque;
 

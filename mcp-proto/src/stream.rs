@@ -1,16 +1,16 @@
 //! The binding to a byte stream, independent of its framing.
 //!
 //! In: bytes, split anywhere. Out: bytes to write, and events for the application. A [`Connection`]
-//! is a [`Framing`] around a server or a client (a [`Side`]); it has no queue of its own. The module
-//! [`stdio`](crate::stdio) has the framing of the specification, and the loop of a driver.
+//! is a [`Framing`] around a server or a client (a [`Side`]); it has no queue of its own. The
+//! module [`stdio`](crate::stdio) has the framing of the specification, and the loop of a driver.
 //!
 //! | the framing finds | the side gets |
 //! |---|---|
 //! | the text of a message | the message, or the error of the JSON in it |
 //! | [`FramingError`] | the error, and the id if the beginning of the text tells it |
 //!
-//! A transport over another byte stream is another [`Framing`]; the guide has one whose messages
-//! follow their length.
+//! A transport over another byte stream is another [`Framing`]. The guide has an example with a
+//! length before each message.
 //!
 //! [Specification: Custom Transports](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#custom-transports)
 
@@ -26,9 +26,10 @@ use crate::message::{self, Incoming, Malformed, MessageReader, Outgoing};
 use crate::server::{self, Declaration, Server, ServerEvent};
 use crate::time::Instant;
 
-/// As many bytes make a `Transmit` worth handing on; what waits behind it stays shared with the
-/// declaration until its turn. A result of that length is transmitted without a copy. The copy
-/// would stay allocated, so that messages of 64 MB in a row peaked at four times their size.
+/// A `Transmit` is emitted once this many bytes are encoded. Later messages stay unencoded, and
+/// keep sharing the buffers of the declaration. A result of at least this length is transmitted
+/// without a copy. The copy would stay allocated, so that messages of 64 MB in a row peaked at four
+/// times their size.
 const TRANSMIT: usize = 64 * 1024;
 
 /// A framing of messages in a stream of bytes.
@@ -38,21 +39,22 @@ pub trait Framing {
     /// A framing at the beginning of a stream.
     fn new(limits: &Limits) -> Self;
 
-    /// Takes the next bytes of the stream; [`Framing::next_message`] has returned `None` before.
+    /// Handles the next bytes of the stream, after [`Framing::next_message`] has returned `None`.
     fn push(&mut self, data: Bytes);
 
     /// The JSON text of the next message; `None` if more bytes are needed.
     fn next_message(&mut self) -> Option<Result<Bytes, FramingError>>;
 
-    /// Handles the end of the stream; returns the rest of its input.
+    /// Handles the end of the stream, and returns the message that the remaining bytes form, if
+    /// any.
     fn finish(&mut self) -> Option<Result<Bytes, FramingError>>;
 
     /// Appends a message to `out`; `text` appends the JSON text of the message.
     fn write(out: &mut BytesMut, text: impl FnOnce(&mut BytesMut));
 
-    /// Returns whether [`Framing::write`] leaves `part` as it is, wherever in a text it stands, and
-    /// adds to the message only what does not depend on the text. Such a part is transmitted by
-    /// itself, without a copy, if it is long. False by default.
+    /// Returns whether [`Framing::write`] leaves `part` unchanged at any position in a text, and
+    /// adds only bytes that do not depend on the text. A long part of this kind is transmitted
+    /// separately, without a copy. False by default.
     fn leaves_unchanged(part: &[u8]) -> bool {
         let _ = part;
         false
@@ -70,7 +72,7 @@ pub struct FramingError {
 
 /// A machine of messages: one side of a conversation, without bytes.
 ///
-/// The two are `server::Server` and `client::Client`.
+/// The implementations are `server::Server` and `client::Client`.
 pub trait Side {
     /// Events for the application.
     type Event;
@@ -158,7 +160,7 @@ pub struct Connection<S, F> {
     framing: F,
     reader: MessageReader,
     out: BytesMut,
-    /// A part of the last message that is transmitted by itself, and its place in `out`.
+    /// A part of the last message that is transmitted separately, and its place in `out`.
     long: Option<(usize, Bytes)>,
     /// Bytes of answers that have been encoded.
     answered: usize,
@@ -234,7 +236,7 @@ impl<S: Side, F: Framing> Connection<S, F> {
         }
     }
 
-    /// The next bytes of what is encoded: up to a part that goes by itself, then this part.
+    /// The next encoded bytes: up to a part that is transmitted separately, then this part.
     fn transmit(&mut self) -> Bytes {
         match &mut self.long {
             Some((at @ 1.., _)) => self.out.split_to(core::mem::take(at)).freeze(),
@@ -244,7 +246,7 @@ impl<S: Side, F: Framing> Connection<S, F> {
     }
 }
 
-/// The machine keeps its actions until they are taken, so there is nothing to send at once.
+/// The machine queues its actions until they are polled, so a command sends nothing at once.
 impl<S: Side, F: Framing> Binding for Connection<S, F> {
     type Machine = S;
 

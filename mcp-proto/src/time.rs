@@ -81,8 +81,9 @@ pub fn iso8601(unix: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// The year, month and day of the Gregorian calendar, `days` days after 1970-01-01. Years begin in
-/// March here, so that a leap day is the last one of its year, and 400 of them have 146,097 days.
+/// The year, month and day of the Gregorian calendar, `days` days after 1970-01-01. Internally,
+/// years begin in March, so that a leap day is the last day of its year. 400 years have 146,097
+/// days.
 fn civil(days: u64) -> (u64, u64, u64) {
     const CYCLE: u64 = 146_097;
     let days = days + 719_468;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A revision of the protocol.
 ///
-/// Versions are deliberately not ordered: code asks for a feature by name.
+/// Versions are deliberately not ordered: code calls a predicate for each feature.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
@@ -101,8 +101,8 @@ impl ProtocolVersion {
         matches!(self, Self::V2025_03_26)
     }
 
-    /// Returns whether a server over HTTP may end a stream before its answer: a first event without
-    /// data gives the client an id from which to resume.
+    /// Returns whether a server over HTTP may end a stream before its answer. A first event without
+    /// data then gives the client an id from which to resume.
     pub(crate) const fn has_polling(self) -> bool {
         matches!(self, Self::V2025_11_25)
     }

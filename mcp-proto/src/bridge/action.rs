@@ -12,7 +12,7 @@ use crate::types::{InputRequest, LoggingLevel};
 /// A request of a client, as a [forwarding](crate::server::Registry::forward) server receives it.
 #[derive(Clone, Debug)]
 pub struct ClientRequest {
-    /// The id by which the answer finds the request.
+    /// The id of the request, for its answer.
     pub about: ReplyId,
     /// The method.
     pub method: Method,
@@ -94,8 +94,8 @@ pub struct Ticket(pub(super) u64);
 pub struct Config {
     /// The limits. At most `max_in_flight` requests wait until the server is known. `input_timeout`
     /// is the longest time for a modern client to give input, and `max_input_rounds` the most
-    /// rounds of input for a legacy one. `max_subscriptions` and `max_subscription_bytes` count for
-    /// all clients of the bridge.
+    /// rounds of input for a legacy client. `max_subscriptions` and `max_subscription_bytes` apply
+    /// to all clients of the bridge together.
     pub limits: Limits,
     /// A source of random bits for the `requestState` of modern clients.
     pub random: Box<dyn FnMut() -> [u8; 16] + Send>,

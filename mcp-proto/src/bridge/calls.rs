@@ -1,7 +1,7 @@
-//! Calls of a bridge without a response so far.
+//! Unanswered calls of a bridge.
 //!
-//! In: a call, and the purpose of its response. Out: the same, by the call or by the client's
-//! request.
+//! In: a call, and the purpose of its response. Out: the call and the purpose, by the id of the
+//! call or by the client's request.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -20,14 +20,14 @@ use crate::version::Era;
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ClientRef {
     pub(super) era: Era,
-    /// The session; for a modern client, the connection's or the request's own.
+    /// The session. For a modern client, this is the session of the connection or of the request.
     pub(super) session: SessionRef,
     /// True if the request belongs to no session: nothing can be sent to its client later.
     pub(super) is_lone: bool,
     pub(super) principal: Option<Arc<str>>,
 }
 
-/// A call without a response so far.
+/// An unanswered call.
 #[derive(Debug)]
 pub(super) struct Forwarded {
     pub(super) caller: ClientRef,
@@ -43,20 +43,20 @@ pub(super) struct Forwarded {
 /// Purpose of the response to a call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum CallPurpose {
-    /// It answers the request of a client.
+    /// The response answers the request of a client.
     Answer(ReplyId),
-    /// It answers `initialize` of a legacy client; the call is `server/discover`.
+    /// The response answers `initialize` of a legacy client; the call is `server/discover`.
     Handshake(ReplyId),
-    /// It answers a later retry of a modern client, found by the reference in its `requestState`.
+    /// The response answers a later retry of a modern client, whose `requestState` names the call.
     Parked,
-    /// It answers `resources/subscribe` of a legacy client, once the subscription has begun; the
-    /// call is `subscriptions/listen`.
+    /// The response answers `resources/subscribe` of a legacy client, once the subscription has
+    /// begun; the call is `subscriptions/listen`.
     Subscription { about: Option<ReplyId>, uri: String },
     /// The changes of lists, for a legacy client; the call is `subscriptions/listen`.
     Lists,
     /// A subscription of a modern client to one resource; the call is `resources/subscribe`.
     Listener { listener: ReplyId, uri: String },
-    /// It has no recipient.
+    /// The response has no recipient.
     Nobody,
 }
 

@@ -109,7 +109,7 @@ impl Bridge {
                 self.listeners.answered(listener, &uri, response.is_ok());
                 self.acknowledge(listener);
             }
-            // What has begun is begun again on another connection.
+            // These subscriptions are renewed on the next connection.
             CallPurpose::Subscription { about: None, .. }
             | CallPurpose::Lists
             | CallPurpose::Nobody => {}
@@ -142,7 +142,8 @@ impl Bridge {
         }
     }
 
-    /// Keeps the response of a parked call, or returns it. The server waits for no input any more.
+    /// Keeps the response of a parked call; returns the response of any other call. Answers the
+    /// server's requests for input, which are no longer needed.
     fn late(
         &mut self,
         now: Instant,
@@ -158,7 +159,7 @@ impl Bridge {
         late
     }
 
-    /// A modern server wants input of a legacy client.
+    /// Handles a modern server's request for input of a legacy client.
     fn request_input(
         &mut self,
         now: Instant,
@@ -274,15 +275,14 @@ impl Bridge {
                     _ => {}
                 }
             }
-            // The call of the notification is over.
+            // The call of the notification has ended.
             (_, None) if call.is_some() => {}
             (BridgeMessage::Report, None) => self.report(method, params),
             (_, None) => self.changed(&method, &params),
         }
     }
 
-    /// Sends a log message that names no request to the only client that it may belong to, if there
-    /// is only one.
+    /// Sends a log message that names no request to its client, if only one client is possible.
     fn report(&mut self, method: String, params: Json) {
         let in_flight = self.calls.find(|call| matches!(call.goal, CallPurpose::Answer(_)));
         if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
@@ -320,8 +320,8 @@ impl Bridge {
     }
 }
 
-/// Returns whether a request for input is over when its call is. A server may list roots at any
-/// time, for example after `notifications/roots/list_changed`.
+/// Returns whether a request for input ends with its call. A server may list roots at any time, for
+/// example after `notifications/roots/list_changed`.
 fn ends_with_call(request: &InputRequest) -> bool {
     request.method_name() != "roots/list"
 }

@@ -1,6 +1,6 @@
 //! Requests for input of legacy clients, on behalf of a server of either era.
 //!
-//! In: requests of a legacy server; results of a modern one that ask for input; answers. Out:
+//! In: requests of a legacy server; results of a modern server that ask for input; answers. Out:
 //! tickets of the requests to clients; the recipient of each answer; the input of a complete round.
 //!
 //! | waits | until |
@@ -29,7 +29,7 @@ pub(super) struct ClientQuestions {
 /// The recipient of an answer.
 #[derive(Debug)]
 pub(super) enum PendingQuestion {
-    /// A request of a legacy server, and the call that it ends with.
+    /// A request of a legacy server, and the call with which the request ends.
     Server { reply: InputReply, call: Option<CallId> },
     /// A round of a request; the answer has this key.
     Round { about: ReplyId, key: String },
@@ -99,7 +99,7 @@ impl ClientQuestions {
         Some(questions)
     }
 
-    /// Takes an answered request for input; returns the recipient of the answer.
+    /// Removes an answered request for input; returns the recipient of the answer.
     pub(super) fn take(&mut self, ticket: Ticket) -> Option<PendingQuestion> {
         self.asked.remove(&ticket)
     }
@@ -112,7 +112,7 @@ impl ClientQuestions {
         }
     }
 
-    /// Takes a round that is complete.
+    /// Removes and returns a round, if it is complete.
     pub(super) fn take_complete(&mut self, about: ReplyId) -> Option<Round> {
         if self.rounds.get(&about)?.missing > 0 {
             return None;
@@ -128,15 +128,15 @@ impl ClientQuestions {
         Some((round.call, tickets))
     }
 
-    /// Ends all rounds: nobody calls the server again. Returns their requests, and the questions to
-    /// withdraw.
+    /// Ends all rounds, because the server cannot be called again. Returns their requests, and the
+    /// questions to withdraw.
     pub(super) fn end_rounds(&mut self) -> Vec<(ReplyId, Vec<Ticket>)> {
         let all: Vec<ReplyId> = self.rounds.keys().copied().collect();
         let end = |about| Some((about, self.end_round(about)?.1));
         all.into_iter().filter_map(end).collect()
     }
 
-    /// A legacy server wants no answer any more; returns the question to withdraw.
+    /// Handles a legacy server's cancellation of its request; returns the question to withdraw.
     pub(super) fn withdraw(&mut self, input: InputId) -> Option<Ticket> {
         let is_it = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server { reply, .. } if reply.id() == input);
         self.take_all(is_it).pop().map(|(ticket, _)| ticket)
@@ -152,7 +152,7 @@ impl ClientQuestions {
         self.take_all(is_of_call).into_iter().filter_map(server).collect()
     }
 
-    /// Takes the questions for which `ends` is true, oldest first.
+    /// Removes the questions for which `ends` is true, oldest first.
     fn take_all(
         &mut self,
         ends: impl Fn(&PendingQuestion) -> bool,

@@ -78,8 +78,8 @@ impl ModernListeners {
         }
     }
 
-    /// The parameters of the acknowledgement, once all resources are answered, and true if nothing
-    /// is honoured.
+    /// The parameters of the acknowledgement, once the server has answered for all resources. The
+    /// flag is true if nothing is honoured.
     pub(super) fn begun(&self, about: ReplyId) -> Option<(Json, bool)> {
         let listener = self.open.get(&about).filter(|listener| listener.missing.is_empty())?;
         let mut out = Vec::new();
@@ -126,7 +126,7 @@ impl ModernListeners {
 }
 
 impl ModernListener {
-    /// Its resources; a subscription without any counts as one.
+    /// The load of the subscription's resources. A subscription without resources counts as one.
     fn load(&self) -> SubscriptionLoad {
         let uris = self.missing.iter().chain(&self.filter.resource_subscriptions);
         let (count, bytes) =

@@ -10,7 +10,7 @@
 //! | `LegacyClients`, `ModernListeners` | who wants to be told what | |
 //!
 //! In: requests, notifications and answers of clients. Out: actions, and calls of the [`Client`],
-//! which each verb takes as an argument. `events` has the other direction.
+//! which each method takes as an argument. `events` has the other direction.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -34,7 +34,7 @@ use crate::server::{InputFailure, Outcome, ReplyId, SessionRef};
 use crate::time::Instant;
 use crate::version::Era;
 
-/// Forwards between clients and one server. See the [module](super).
+/// A bridge between clients and one server. See the [module](super).
 #[derive(Debug)]
 pub struct Bridge {
     pub(super) config: Config,
@@ -194,7 +194,7 @@ impl Bridge {
         self.parked.next_deadline()
     }
 
-    /// The next action. Take the actions after all events of the client are handled, so that a
+    /// The next action. Poll the actions after all events of the client are handled, so that a
     /// server's requests go out at once.
     pub fn poll_action(&mut self) -> Option<BridgeAction> {
         if self.actions.is_empty() {
@@ -203,7 +203,7 @@ impl Bridge {
         self.actions.pop_front()
     }
 
-    /// Handles a request as the table says.
+    /// Handles a request by the table.
     pub(super) fn request(
         &mut self,
         now: Instant,
@@ -281,8 +281,8 @@ impl Bridge {
         self.call(now, caller, (method, params), options, CallPurpose::Answer(about), client);
     }
 
-    /// Continues a parked call for a request with a reference. Returns false for a request without
-    /// one.
+    /// Continues a parked call for a request with a reference. Returns false if the request has no
+    /// reference.
     fn retry(
         &mut self,
         now: Instant,
@@ -361,7 +361,7 @@ impl Bridge {
     ) {
         let name = method.to_name();
         let may_ask = method.row().is_some_and(MethodRow::may_require_input);
-        // Within the modern era input passes as it came.
+        // Within the modern era, input passes unchanged.
         let is_modern = caller.era == Era::Modern && self.upstream.era(client) == Some(Era::Modern);
         let is_kept = may_ask && !is_modern || method == Method::Subscribe;
         let kept = if is_kept { params.detach() } else { Json::EMPTY_OBJECT };
@@ -380,7 +380,7 @@ impl Bridge {
         }
     }
 
-    /// Forgets the subscription that a call was to begin.
+    /// Removes the subscription that a failed or cancelled call should have begun.
     fn forget(&mut self, caller: &ClientRef, goal: &CallPurpose) {
         if let CallPurpose::Subscription { uri, .. } = goal {
             self.sessions.unsubscribe(caller.session, uri);
@@ -395,7 +395,7 @@ impl Bridge {
             client.answer(now, reply, Err(error));
         }
         self.end_questions(now, call, "the request was cancelled", client);
-        // It is over as far as anybody here is concerned, before the client says so.
+        // The call ends here at once, before the client reports its end.
         if let Some(Forwarded { caller, goal, .. }) = self.calls.remove(call) {
             self.forget(&caller, &goal);
         }

@@ -28,8 +28,9 @@
 //! | listening | cancellation, `Closed` |
 //!
 //! An answer goes only to the request whose call it answers. A server's request for input goes to
-//! the client of the call that it names. A legacy server on a byte stream names no call. Then the
-//! request goes to the only call that may ask, or to the only session; otherwise it is refused.
+//! the client of the call that it names. A legacy server on a byte stream names no call. In this
+//! case the request goes to the only call that may ask, or to the only session. Otherwise the
+//! request is refused.
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)
 

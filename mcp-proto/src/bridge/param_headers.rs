@@ -22,7 +22,7 @@ pub(super) struct ParamHeaders(ListedTools);
 impl ParamHeaders {
     /// Reads a page of tools. The schemas of all tools together have at most `max_bytes`.
     pub(super) fn read(&mut self, page: &Json, max_bytes: usize) {
-        // Hardly any tool has one. A tool that had some may have lost them.
+        // Hardly any tool mirrors arguments, but a known tool may have changed.
         if self.0.is_empty() && !page.raw().may_contain(&["x-mcp-header"]) {
             return;
         }
@@ -34,8 +34,8 @@ impl ParamHeaders {
         });
     }
 
-    /// The error of a call whose head contradicts it. Other requests, and those without a head,
-    /// pass.
+    /// The error of a call whose head contradicts its arguments. `None` for other requests, and for
+    /// requests without a head.
     pub(super) fn check(
         &self,
         method: &Method,

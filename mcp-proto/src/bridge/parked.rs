@@ -1,4 +1,4 @@
-//! Calls to legacy servers, waiting for input of modern clients.
+//! Calls to legacy servers that wait for input of modern clients.
 //!
 //! In: requests of a legacy server for input; retries of a modern client; time. Out:
 //! `input_required` results with a reference as their `requestState`; the call that a retry
@@ -37,7 +37,7 @@ pub(super) struct Parked {
     references: BTreeMap<String, CallId>,
 }
 
-/// A call whose server needs input, or has needed some.
+/// A call whose server needs input, or needed input before.
 #[derive(Debug, Default)]
 struct Wanting {
     wants: BTreeMap<String, Want>,
@@ -60,7 +60,7 @@ pub(super) type LateResponse = (Forwarded, Result<Json, ErrorData>);
 
 /// The call that a retry continues.
 pub(super) enum RetryMatch {
-    /// The call is in flight; holds its answered inputs.
+    /// The call is in flight. Has the answers for its inputs.
     Call(CallId, Vec<(InputReply, Json)>),
     /// The call was answered.
     LateResponse(Box<LateResponse>),
@@ -153,8 +153,8 @@ impl Parked {
         Some(RetryMatch::Call(call, answers))
     }
 
-    /// Ends a call that the server has answered. Keeps the response if the call is parked, else
-    /// returns it. Also returns the inputs that the server no longer needs.
+    /// Ends a call that the server has answered. Keeps the response if the call is parked,
+    /// otherwise returns the response. Also returns the inputs that the server no longer needs.
     pub(super) fn respond(
         &mut self,
         id: CallId,
@@ -231,7 +231,7 @@ impl Parked {
     }
 }
 
-/// The reference that a retry brings along.
+/// The reference in a retry's `requestState`.
 pub(super) fn reference(params: &Json) -> Option<Cow<'_, str>> {
     let params = Some(params.raw()).filter(|params| params.may_contain(&["requestState"]))?;
     params.member("requestState").and_then(Raw::string)

@@ -84,8 +84,8 @@ impl LegacyClients {
         self.open.iter().map(|(id, session)| (*id, &session.uris))
     }
 
-    /// The sessions that a notification is for: of several, those that have subscribed to the
-    /// resource, if it is about one.
+    /// The sessions that get a notification. If there are several sessions, only subscribers get a
+    /// notification about a resource.
     pub(super) fn of(&self, uri: Option<&str>) -> Vec<SessionRef> {
         let is_shared = self.open.len() > 1;
         let wants = |session: &LegacyClient| match uri {

@@ -1,8 +1,8 @@
 //! Subscriptions across eras, and the levels of log messages.
 //!
 //! In: `subscriptions/listen` of modern clients, `resources/subscribe` and `logging/setLevel` of
-//! legacy ones. Out: the corresponding requests to a server of the other era. For several sessions
-//! of one legacy server: the requests that all of them need together.
+//! legacy clients. Out: the corresponding requests to a server of the other era. For several
+//! sessions of one legacy server: the requests for all of them together.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ use crate::version::Era;
 pub(super) const ENDED: Json = Json::constant(r#"{"resultType":"complete"}"#);
 
 impl Bridge {
-    /// Subscribes a session to a resource, if there is room for it beside those of all clients.
+    /// Subscribes a session to a resource, if the limits for all clients allow it.
     fn add_subscription(&mut self, session: SessionRef, uri: &str) -> Result<(), ErrorData> {
         if !self.sessions.has(session, uri) {
             let added = SubscriptionLoad { count: 1, bytes: uri.len() };
@@ -78,7 +78,7 @@ impl Bridge {
     }
 
     pub(super) fn tell_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
-        // If there is no room for it, there are requests that matter more.
+        // If the client cannot queue this request, other requests matter more.
         if self.upstream.needs_level(level)
             && client.set_log_level(now, level, CallOptions::default()).is_ok()
         {
@@ -180,7 +180,7 @@ impl Bridge {
         self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
         let session = self.calls.get(call).map(|call| call.caller.session);
         if session.is_some_and(|session| self.is_subscribed(session, &uri)) {
-            // The client has asked twice, and gets each update once.
+            // The client has subscribed twice, and must get each update only once.
             self.calls.set_goal(call, CallPurpose::Nobody);
             self.cancel(now, call, client);
         } else {
@@ -188,8 +188,8 @@ impl Bridge {
         }
     }
 
-    /// Listens at a modern server to the resource of a legacy client, which waits for that if `about` is
-    /// its request.
+    /// Subscribes at a modern server to a resource for a legacy client. `about` is the client's
+    /// request, if it waits for the subscription.
     fn listen_to(
         &mut self,
         now: Instant,
@@ -214,7 +214,8 @@ impl Bridge {
         !self.calls.find(is_it).is_empty()
     }
 
-    /// A legacy client is told of changes of lists; a modern server has to be asked for that.
+    /// Subscribes at a modern server to changes of lists, which legacy clients get without a
+    /// request.
     pub(super) fn listen_to_lists(
         &mut self,
         now: Instant,
@@ -246,13 +247,13 @@ impl Bridge {
         for uri in uris {
             if !self.sessions.wants(uri) && !self.listeners.wants(uri) {
                 let params = about_resource(uri);
-                // If there is no room for it, later changes are dropped.
+                // If the call fails, later changes of the resource are dropped.
                 let _ = client.call(now, "resources/unsubscribe", params, patient());
             }
         }
     }
 
-    /// Another connection knows no subscriptions.
+    /// Renews the subscriptions on another connection, which has none.
     pub(super) fn subscribe_again(&mut self, now: Instant, era: Era, client: &mut Client) {
         if era == Era::Modern {
             return self.listen_again(now, client);
@@ -268,7 +269,8 @@ impl Bridge {
         }
     }
 
-    /// Listens once more for what legacy clients have subscribed to, and for the changes of lists.
+    /// Renews the subscriptions of legacy clients at a modern server, and those to changes of
+    /// lists.
     fn listen_again(&mut self, now: Instant, client: &mut Client) {
         let sessions: Vec<_> =
             self.sessions.iter().map(|(session, uris)| (session, uris.clone())).collect();

@@ -10,7 +10,7 @@ use crate::json::Raw;
 use crate::message::{ErrorData, Method};
 use crate::version::Era;
 
-/// A message that comes to a bridge, from either side.
+/// A message to a bridge, from either side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BridgeMessage {
     /// `initialize`.
@@ -23,7 +23,7 @@ pub enum BridgeMessage {
     Subscribe,
     /// `subscriptions/listen`.
     Listen,
-    /// A request about a task. Tasks of 2025-11-25 are others than those of the modern extension.
+    /// A request about a task. The tasks of 2025-11-25 differ from those of the modern extension.
     Task,
     /// Any other request of a client, whether or not a revision defines it.
     Request,
@@ -125,7 +125,7 @@ pub static TABLE: Table<Cases<BridgeMessage>, BridgeStep> = {
     Table::new(
         &["client", "server", "message", "then"],
         &[
-            // Most messages are these: what is decided first costs least.
+            // First, because most messages are of these kinds.
             row("reports", (ANY, ANY, &[Request, Report, ClientNotification]), BridgeStep::Pass),
             row("not-in-legacy", (L, ANY, &[Discover, Listen]), BridgeStep::Refuse),
             row("not-in-modern", (M, ANY, &[Initialize, SetLevel, Subscribe]), BridgeStep::Refuse),
@@ -263,7 +263,7 @@ impl BridgeMessage {
             Method::Subscribe | Method::Unsubscribe => Self::Subscribe,
             Method::Listen => Self::Listen,
             Method::GetTask | Method::UpdateTask | Method::CancelTask => Self::Task,
-            // 2025-11-25 has these, and no other revision.
+            // Only 2025-11-25 has these methods.
             other if ["tasks/result", "tasks/list"].contains(&other.name()) => Self::Task,
             _ => Self::Request,
         }

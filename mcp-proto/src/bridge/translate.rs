@@ -1,7 +1,7 @@
 //! Translation of results and handshakes to the other era.
 //!
 //! In: unchanged results. Out: the same results, with the members that the client's era adds, and
-//! without those that it does not define. Other members are copied unread.
+//! without the members that this era does not define. Other members are copied unread.
 //!
 //! | result | modern server, legacy client | legacy server, modern client |
 //! |---|---|---|
@@ -173,8 +173,8 @@ pub(super) fn without_subscription(params: &Json) -> Json {
     without(params, |_| false, SUBSCRIPTION_ID)
 }
 
-/// The object without the members that `drops` selects, and without one member of `_meta`. If that
-/// was the only one, `_meta` is dropped too.
+/// The object without the members that `drops` selects, and without one member of `_meta`. If this
+/// leaves `_meta` empty, `_meta` is dropped too.
 fn without(object: &Json, drops: impl Fn(&str) -> bool, of_meta: &str) -> Json {
     let mut out = Vec::with_capacity(object.as_bytes().len());
     let mut kept = List::object(&mut out);

@@ -15,7 +15,7 @@ pub(super) struct Upstream {
     known: Option<KnownServer>,
     /// The error for all requests, once the client is closed.
     closed: Option<ErrorData>,
-    /// The log level that a legacy server was told last.
+    /// The log level that was last set at a legacy server.
     level: Option<LoggingLevel>,
 }
 
@@ -49,7 +49,7 @@ impl Upstream {
         self.closed.insert(ErrorData::internal(message)).clone()
     }
 
-    /// Era of requests; after the loss of a connection the previous era.
+    /// Era of requests. Without a connection, the era of the lost connection.
     pub(super) fn era(&self, client: &Client) -> Option<Era> {
         client.era().or(self.known.as_ref().map(|known| known.era))
     }
@@ -78,7 +78,7 @@ impl Upstream {
         has_logging && self.level.is_none_or(|told| level < told)
     }
 
-    /// The server is told of this level.
+    /// Records that this log level was set at the server.
     pub(super) fn set_level(&mut self, level: LoggingLevel) {
         self.level = Some(level);
     }

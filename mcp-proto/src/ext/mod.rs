@@ -1,4 +1,4 @@
-//! Extensions of the protocol: their identifiers, and the features that need one.
+//! Extensions of the protocol: their identifiers, and the features that need an extension.
 //!
 //! In: the capabilities of a client, and an identifier. Out: the settings of that extension. Called
 //! by [`Registry::requires_extension`](crate::server::Registry::requires_extension) and by

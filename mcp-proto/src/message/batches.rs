@@ -66,8 +66,8 @@ impl Batches {
         }
     }
 
-    /// Counts an answered request of a batch, or the end of its reading. The last call returns the
-    /// answers, if there are any.
+    /// Counts a settled request of a batch, or the end of reading the batch. The last call returns
+    /// the answers, of which there may be none.
     pub(crate) fn leave(&mut self, id: u64) -> Option<Vec<Outgoing>> {
         let waiting = self.open.get_mut(&id)?;
         waiting.pending = waiting.pending.saturating_sub(1);

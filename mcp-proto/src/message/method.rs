@@ -19,7 +19,7 @@ use crate::version::Era;
 pub(crate) struct MethodRow {
     /// The name in messages.
     pub(crate) name: &'static str,
-    /// The side whose requests or notifications have the method.
+    /// The side that sends the method.
     pub(crate) sender: Sender,
     /// The eras that define the method.
     pub(crate) eras: Eras,
@@ -89,11 +89,11 @@ enum Trait {
     Cacheable,
     /// The result may be `input_required`.
     MayRequireInput,
-    /// The server's machine answers it, from the registrations.
+    /// The server's machine answers the method, from the registrations.
     Builtin,
-    /// The client's machine sends it; applications do not.
+    /// The client's machine sends the method; applications do not.
     ClientMachine,
-    /// The server's machine sends it; applications do not.
+    /// The server's machine sends the method; applications do not.
     ServerMachine,
 }
 
@@ -126,8 +126,8 @@ impl MethodRow {
         self.traits.contains(&Trait::MayRequireInput)
     }
 
-    /// Returns whether a handler that is registered under its name answers it: it is a request of
-    /// clients, and the machine does not answer it.
+    /// Returns whether a handler, registered under the method's name, answers the method. This is
+    /// so for requests of clients that the machine does not answer.
     pub(crate) fn has_handler(&self) -> bool {
         let is_request = !self.name.starts_with("notifications/");
         is_request && self.sender != Sender::Server && !self.traits.contains(&Trait::Builtin)

@@ -64,11 +64,11 @@ pub enum Message {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Request {
-    /// Its id.
+    /// The id.
     pub id: RequestId,
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Its parameters.
+    /// The parameters.
     pub params: Params,
     /// The bytes of the whole message.
     pub size: usize,
@@ -78,9 +78,9 @@ pub struct Request {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Notification {
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Its parameters.
+    /// The parameters.
     pub params: Params,
 }
 

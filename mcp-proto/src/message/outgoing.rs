@@ -31,20 +31,20 @@ pub enum Outgoing {
     },
     /// A notification.
     Notification {
-        /// Its method.
+        /// The method.
         method: Cow<'static, str>,
-        /// Its parameters, an object; `{}` is not written.
+        /// The parameters, an object; `{}` is not written.
         params: Json,
     },
     /// A request; servers send requests only in the legacy era.
     Request {
-        /// Its id.
+        /// The id.
         id: RequestId,
-        /// Its method.
+        /// The method.
         method: Cow<'static, str>,
         /// Members to put before those of `params`, without braces; may be empty.
         stamp: Bytes,
-        /// Its parameters, an object; `{}` is not written.
+        /// The parameters, an object; `{}` is not written.
         params: Json,
     },
     /// The answers to a batch; only in revision 2025-03-26.

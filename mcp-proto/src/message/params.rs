@@ -139,8 +139,8 @@ impl Params {
     }
 }
 
-/// The positions of the members, counted from the start of the object. A message has few of them,
-/// each once.
+/// The positions of the members, counted from the start of the object. A message has few of these
+/// members, each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Members {
     places: SmallVec<[(Member, Span); 6]>,

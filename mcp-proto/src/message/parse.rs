@@ -46,9 +46,9 @@ pub(super) fn check_encoding(text: &[u8], limits: &Limits) -> Result<(), Malform
     Ok(())
 }
 
-/// Reads an invalid, too deep or incomplete text as far as possible. The text has an id if its
-/// top-level keys include both `id` and `method`. It counts as a response, which gets no answer, if
-/// it has `result` or `error` and no `method`.
+/// Reads an invalid, too deep or incomplete text as far as possible. The id is returned if the
+/// top-level keys include a single `id`, and `method`, `result` or `error`. The text counts as a
+/// response, which gets no answer, if it has `result` or `error` and no `method`.
 pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> Malformed {
     let mut scanner = Scanner::new(text, 1);
     let mut id = None;

@@ -1,7 +1,7 @@
 //! The definitions of a JSON Schema, and the references to them.
 //!
-//! In: a schema. Out: the places of the references, by definition. A definition with a single
-//! reference can be inlined. A reference within its own definition makes a type recursive.
+//! In: a schema. Out: the definitions, each with the places of its references. A definition with a
+//! single reference can be inlined. A reference within its own definition makes a type recursive.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::subschemas::{subschemas, token};
 
-/// The keywords that hold definitions, in 2020-12 and draft-07.
+/// The keywords with definitions, in 2020-12 and draft-07.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// The keywords that describe a schema, and that a reference may override.
@@ -32,7 +32,7 @@ const BASES: [&str; 3] = ["$id", "$anchor", "$dynamicAnchor"];
 /// The definitions by JSON Pointer, each with the places of its references.
 ///
 /// A reference into a definition counts twice, so that the definition is not inlined. The map is
-/// empty if a schema within has its own URI or anchor.
+/// empty if an inner schema has its own URI or anchor.
 pub(super) fn uses(root: &Value) -> BTreeMap<String, Vec<String>> {
     let mut uses = BTreeMap::new();
     for keyword in DEFINITIONS {

@@ -112,7 +112,7 @@ fn inline_definitions(root: &mut Value) {
     }
 }
 
-/// Removes a definition, and the object around it if that is then empty.
+/// Removes a definition, and the surrounding object if it becomes empty.
 fn remove(root: &mut Value, definition: &str) {
     let Value::Object(root) = root else { return };
     let Some((keyword, token)) = definition.trim_start_matches('/').split_once('/') else { return };

@@ -1,7 +1,7 @@
 //! The subschemas of a JSON Schema, by their places.
 //!
-//! In: a schema. Out: JSON Pointers to it and to all schemas within. Values that are data, such as
-//! those of `default` and `enum`, are not schemas.
+//! In: a schema. Out: JSON Pointers to the schema and to all inner schemas. Values that are data,
+//! such as those of `default` and `enum`, are not schemas.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -43,7 +43,7 @@ const KEYWORDS: [(&str, SubschemaForm); 21] = [
     ("definitions", SubschemaForm::Members),
 ];
 
-/// A schema and all schemas within, each after those that contain it, with JSON Pointers to them.
+/// A schema and all inner schemas, outer ones first, with JSON Pointers to them.
 pub(super) fn subschemas(root: &Value) -> Vec<(String, &Value)> {
     let mut found = alloc::vec![(String::new(), root)];
     let mut next = 0;

@@ -1,10 +1,11 @@
-//! Access to the entries of lists: those that are disabled, and those that some callers alone see.
+//! Access to the entries of lists: disabled entries, and entries that only some callers see.
 //!
-//! In: entries, and functions that decide by the sender of a request. Out: whether an entry is in the
-//! declaration, and whether it is hidden from a caller. A hidden entry is answered like one that is
-//! not registered: it is not listed, called, read or completed, and its changes are not told.
+//! In: entries, and functions that decide by the sender of a request. Out: whether an entry is in
+//! the declaration, and whether it is hidden from a caller. For this caller, a hidden entry is like
+//! one that is not registered. The server does not list, call, read or complete the entry, and
+//! sends no notification of its changes.
 //!
-//! A registry that names no entry here pays for a look at an empty map.
+//! Without disabled entries and filters, the only cost is a lookup in an empty map.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -70,7 +71,7 @@ impl CallerFilter {
     }
 }
 
-/// Two filters are equal if they are the same.
+/// Two filters are equal if they share one function.
 impl PartialEq for CallerFilter {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -96,7 +97,8 @@ impl CallerFilters {
         self.0.get(entry).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns whether an entry is hidden from the caller; `entry` is only made if there are filters.
+    /// Returns whether an entry is hidden from the caller. `entry` is only called if there are
+    /// filters.
     pub(super) fn hide(
         &self,
         entry: impl FnOnce() -> ListEntry,
@@ -113,13 +115,13 @@ impl CallerFilters {
         !filters.iter().all(|filter| filter.admits(&peer))
     }
 
-    /// Returns whether an entry of this list has other filters in `other`.
+    /// Returns whether `other` has different filters for the entries of this list.
     pub(super) fn differ(&self, other: &Self, list: List) -> bool {
         let of_list = |(entry, _): &(&ListEntry, &Vec<CallerFilter>)| entry.list() == list;
         !self.0.iter().filter(of_list).eq(other.0.iter().filter(of_list))
     }
 
-    /// Returns whether this list depends on its caller.
+    /// Returns whether an entry that `is_in_list` accepts has a filter.
     pub(super) fn has(&self, is_in_list: impl Fn(&ListEntry) -> bool) -> bool {
         self.0.keys().any(is_in_list)
     }
@@ -133,7 +135,7 @@ pub(super) struct EntryAccess {
 }
 
 impl EntryAccess {
-    /// Returns whether an entry is offered; `entry` is only made if some are not.
+    /// Returns whether an entry is offered. `entry` is only called if some entries are disabled.
     pub(super) fn is_enabled(&self, entry: impl FnOnce() -> ListEntry) -> bool {
         self.disabled.is_empty() || !self.disabled.contains(&entry())
     }
@@ -159,13 +161,14 @@ impl EntryAccess {
         self.disabled.remove(entry);
     }
 
-    /// Forgets an entry that is removed.
+    /// Removes the settings of an entry.
     pub(super) fn remove(&mut self, entry: &ListEntry) {
         self.disabled.remove(entry);
         self.filters.0.remove(entry);
     }
 
-    /// Takes over what holds for the entries of another registry, under their names here.
+    /// Adds the settings of the entries of another registry. `rename` gives their names in this
+    /// registry.
     pub(super) fn extend(&mut self, other: Self, rename: impl Fn(ListEntry) -> ListEntry) {
         self.disabled.extend(other.disabled.into_iter().map(&rename));
         let filters = other.filters.0.into_iter();

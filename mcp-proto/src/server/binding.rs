@@ -1,8 +1,7 @@
-//! Verbs of a server that only its bindings need, most of them the one to HTTP.
+//! Methods of a server that only its bindings need, most of them the binding to HTTP.
 //!
-//! They stand apart from the other verbs of [`Server`] because they concern the binding and not the
-//! peer. They are about the sender of a request, the stream that it came in with, whether anybody is
-//! connected, and the order of actions.
+//! The other methods of [`Server`] concern the peer. These concern the binding: the sender of a
+//! request, the stream of a request, the end of the connection, and the order of actions.
 
 use alloc::sync::Arc;
 
@@ -102,7 +101,7 @@ impl Server {
         self.context.outbox.pop()
     }
 
-    /// The next action if it is to send a message.
+    /// The next message, if the next action is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
         if self.context.outbox.is_empty() && self.subscriptions.has_news() {
             return self.subscriptions.next();
@@ -110,12 +109,12 @@ impl Server {
         self.context.outbox.pop_message()
     }
 
-    /// The next action if it is not to send a message.
+    /// The next action, unless it is to send a message.
     pub(crate) fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
         self.context.outbox.pop_event()
     }
 
-    /// Gives back the memory that an idle machine does not need.
+    /// Frees the memory that an idle machine does not need.
     pub(crate) fn shrink(&mut self) {
         self.context.shrink();
         self.calls.shrink();
@@ -128,12 +127,12 @@ impl Server {
         self.calls.len() == 0 && self.context.outbox.is_empty()
     }
 
-    /// Common part of the ids of its replies.
+    /// Common part of the reply ids of this machine.
     pub(crate) fn scope(&self) -> usize {
         self.context.scope()
     }
 
-    /// Sets the values that came with the HTTP request that is handled next.
+    /// Sets the typed values of the HTTP request that is handled next.
     pub(crate) fn set_extensions(&mut self, extensions: Extensions) {
         self.context.set_extensions(extensions);
     }
@@ -152,7 +151,8 @@ impl Server {
         self.lifecycle.session().map(Session::version)
     }
 
-    /// The bytes that a session stores about its client, and of the URIs of its subscriptions.
+    /// The bytes that a session stores: the client's description, and the URIs of its
+    /// subscriptions.
     pub(crate) fn session_bytes(&self) -> usize {
         let session = self.lifecycle.session();
         session.map_or(0, |session| session.bytes() + self.subscriptions.bytes())
@@ -163,12 +163,12 @@ impl Server {
         self.subscriptions.filter()
     }
 
-    /// Takes another declaration silently: the endpoint of a listener tells of its changes.
+    /// Replaces the declaration without notifications, which the endpoint sends to its listeners.
     pub(crate) fn adopt(&mut self, declaration: &Arc<Declaration>) {
         self.context.declare(declaration.clone());
     }
 
-    /// Returns whether a handler owes the answer to a request.
+    /// Returns whether a request is in a handler, which has not answered it yet.
     pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
         self.context.serial(about).is_some_and(|serial| self.calls.is_in_handler(serial))
     }

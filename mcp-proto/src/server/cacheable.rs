@@ -1,6 +1,6 @@
 //! Results of a server that clients may cache.
 
-/// Results that clients may keep for a time.
+/// Kinds of results that clients may cache.
 ///
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

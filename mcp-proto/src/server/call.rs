@@ -41,8 +41,8 @@ pub(super) struct Call {
     pub(super) asks: bool,
     /// Kinds of input that the client supports.
     pub(super) inputs: Inputs,
-    /// The data to call the handler again with; only for a legacy request whose handler may ask for
-    /// input.
+    /// The data for another call of the handler; only for a legacy request whose handler may ask
+    /// for input.
     pub(super) again: Option<Box<RetryContext>>,
     /// The request's share of the endpoint's budget. The [`Reply`](super::Reply) owns the share
     /// while the handler runs.
@@ -70,7 +70,7 @@ pub(super) enum CallKind {
     Completion,
     /// A subscription that names tasks.
     Subscription,
-    /// Of a method that the specification does not have.
+    /// A request with a method that the specification does not define.
     Other,
     /// A request that another server answers.
     Forwarded(Forward),

@@ -1,7 +1,8 @@
 //! A list that depends on its caller.
 //!
-//! In: the entries of a list, each with its filters; a caller. Out: a page of those that the caller
-//! sees. Cursors count them alone, so that no cursor tells how many others there are.
+//! In: the entries of a list, each with its filters; a caller. Out: a page of the entries that the
+//! caller sees. Cursors only count visible entries, so they do not reveal the number of hidden
+//! ones.
 
 use alloc::vec::Vec;
 
@@ -33,7 +34,7 @@ impl CallerList {
         Some(Self { member, entries: entries.iter().map(with_filters).collect(), size })
     }
 
-    /// The page that a caller gets at this cursor, `None` if no page handed it out.
+    /// The page for a caller at this cursor; `None` if the cursor is unknown.
     pub(super) fn page(&self, cursor: Option<&str>, caller: &Peer) -> Option<Json> {
         let is_visible = |(_, filters): &&(Json, Vec<CallerFilter>)| {
             filters.iter().all(|filter| filter.admits(caller))

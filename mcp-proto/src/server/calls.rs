@@ -1,8 +1,8 @@
 //! The requests in flight: by id, for duplicates and cancellation, and by reply.
 //!
 //! In: requests and their handlers, cancellations, time. Out: events for handlers, and errors for
-//! requests that were refused or timed out. [`Calls::set_aside`] takes a request from its handler.
-//! The request then stays in flight until it is settled, or goes to a handler again.
+//! requests that were refused or timed out. [`Calls::set_aside`] removes a request from its
+//! handler. The request stays in flight until it is settled or passed to a handler again.
 //!
 //! All handlers have the same timeout, so the oldest request is due first. A separate deadline for
 //! each call would cost 2 % of a call on stdio.
@@ -34,14 +34,14 @@ use crate::version::Era;
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// The requests in handlers, oldest first, with increasing serial numbers, so that a binary
-    /// search finds them. Answers mostly come in order, so removal moves few elements.
+    /// search finds them. Most answers arrive in order, so removal moves few elements.
     queue: VecDeque<(u64, Call)>,
     /// All requests in flight: in handlers, waiting for input, and subscriptions.
     by_id: Ids,
     /// Number of subscriptions in flight.
     held: usize,
     bytes: usize,
-    /// Number of bytes that are input.
+    /// The part of `bytes` that is input.
     input: usize,
     serials: u64,
 }
@@ -67,8 +67,8 @@ impl Calls {
         let token = meta::progress_token(&params, context.limits())?;
         let charge = self.admit(context, size)?;
         let era = requester.peer.version.era();
-        // A modern client repeats its request itself. A legacy request needs this even if its
-        // client supports no input, because its handler may keep a state.
+        // A modern client repeats its request itself. A legacy request is stored even if its
+        // client supports no input: its handler may return only a state, to be called again.
         let again = (era == Era::Legacy && target.handler.asks).then(|| {
             // The request may be in flight for long, so it must not keep its whole input buffer
             // alive.
@@ -200,7 +200,7 @@ impl Calls {
         }
     }
 
-    /// Does the same with all requests in handlers.
+    /// Cancels all requests in handlers.
     pub(super) fn cancel_all(&mut self, context: &mut Context, cause: &CancelCause) {
         while let Some((serial, _)) = self.queue.front() {
             self.cancel(context, *serial, cause.clone());
@@ -243,7 +243,7 @@ impl Calls {
         context.deliver(call.path, None, answer);
     }
 
-    /// Answers a request that was set aside with an error.
+    /// Fails a request that was set aside.
     pub(super) fn fail(
         &mut self,
         context: &mut Context,
@@ -260,7 +260,7 @@ impl Calls {
         self.serials + 1
     }
 
-    /// The request has no handler, but its id is in use.
+    /// Reserves the id of a request that has no handler. Returns the serial number of the request.
     pub(super) fn hold(&mut self, id: &RequestId) -> u64 {
         self.serials += 1;
         self.held += 1;
@@ -275,7 +275,8 @@ impl Calls {
         }
     }
 
-    /// Takes a request from its handler; it stays in flight until it is restarted or settled.
+    /// Removes a request from its handler; the request stays in flight until it is restarted or
+    /// settled.
     pub(super) fn set_aside(&mut self, serial: u64) -> Option<Call> {
         let at = self.place(serial)?;
         self.queue.remove(at).map(|(_, call)| call)
@@ -293,7 +294,8 @@ impl Calls {
         }
     }
 
-    /// Credits the input of a request that was set aside, after its handler has used it.
+    /// Releases the bytes of input of a request that was set aside, after its handler used the
+    /// input.
     pub(super) fn drop_input(&mut self, call: &mut Call) {
         let Some(again) = &mut call.again else { return };
         let bytes = core::mem::take(&mut again.input);

@@ -17,7 +17,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Records that new work does not fit, and returns the error.
+    /// Records that new work exceeds the budget, and returns the error.
     pub(crate) fn endpoint_full(&self) -> ProtocolError {
         self.budget.record_refusal();
         ProtocolError::EndpointFull { max_endpoint_bytes: self.limits.max_endpoint_bytes }
@@ -30,7 +30,7 @@ impl Config {
     }
 
     /// An account of the bytes that a driver holds for the server, such as output that is not
-    /// written yet. They count against [`Limits::max_endpoint_bytes`].
+    /// written yet. These bytes count against [`Limits::max_endpoint_bytes`].
     pub fn account(&self) -> Account {
         self.account_of(ChargeKind::Work)
     }

@@ -1,10 +1,10 @@
-//! Shared facts of a server, and its outbox.
+//! Data that the parts of a server share, and its outbox.
 //!
 //! In: the configuration of the server; messages, answers and events from its parts. Out: the
 //! configuration, and actions in the [`Outbox`]. An answer to a request of a batch waits for the
 //! other answers of the batch.
 //!
-//! Every method that sends something, or needs one of the facts, takes a `Context`.
+//! Methods that send messages or need this data take a `Context`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) enum ServerChannel {
     Session,
 }
 
-/// Facts that the parts of a server share, and the outbox.
+/// Data that the parts of a server share, and the outbox.
 #[derive(Debug)]
 pub(super) struct Context {
     declaration: Arc<Declaration>,
@@ -48,7 +48,7 @@ pub(super) struct Context {
     principal: Option<Arc<str>>,
     /// The values that came with the HTTP request that is handled.
     extensions: Extensions,
-    /// The actions that the driver has not taken yet.
+    /// The actions that the driver has not polled yet.
     pub(super) outbox: Outbox,
     /// The batches with missing answers. Usually none, so an idle session has no allocation for
     /// them.
@@ -120,7 +120,7 @@ impl Context {
         self.principal.as_ref()
     }
 
-    /// The sender of a request of a client that says this about itself.
+    /// The sender of a request, from the client's description of itself.
     pub(super) fn peer(
         &self,
         version: ProtocolVersion,
@@ -188,7 +188,7 @@ impl Context {
     }
 
     /// Sends an answer, or keeps it until its batch is complete. `step` is the step at which the
-    /// request failed, if it did.
+    /// request failed, if any.
     pub(super) fn answer(
         &mut self,
         path: ReplyPath,
@@ -219,7 +219,7 @@ impl Context {
         self.leave(path);
     }
 
-    /// Begins a batch of `size` bytes; [`Self::leave`] ends its reading.
+    /// Begins a batch of `size` bytes. [`Self::leave`] is called once the batch was read.
     pub(super) fn begin_batch(&mut self, size: usize, messages: usize, charge: Charge) -> u64 {
         self.batches.get_or_insert_default().begin(size, messages, Some(charge))
     }
@@ -236,8 +236,8 @@ impl Context {
         }
     }
 
-    /// Records that a request of a batch is settled, or that the batch was read. Sends the answers
-    /// after the last of these.
+    /// Records that a request of a batch is settled, or that the batch was read. After the last of
+    /// these calls, sends the answers.
     pub(super) fn leave(&mut self, path: ReplyPath) {
         let answers = path.batch.and_then(|id| self.batches.as_mut()?.leave(id));
         let Some(answers) = answers else { return };
@@ -268,7 +268,7 @@ impl Context {
     }
 }
 
-/// The same answer without its result.
+/// Replaces a result by the error `LEFT_OUT`; other messages stay unchanged.
 fn left_out(answer: Outgoing) -> Outgoing {
     match answer {
         Outgoing::Result { id, .. } => {

@@ -56,14 +56,14 @@ pub struct Declaration {
     discover_modern_only: Json,
     /// Members that each modern result gets: `resultType` and the server's name.
     pub(super) stamp: Bytes,
-    /// The same for a result that requires input.
+    /// `stamp` for a result that requires input.
     pub(super) input_required_stamp: Bytes,
-    /// The same with caching hints.
+    /// `stamp` with the caching hint of each kind of result.
     cache_stamps: BTreeMap<Cacheable, Bytes>,
-    /// The longest time for which clients may cache the contents of resources.
+    /// The caching hint of the contents of resources, unless a result has hints of its own.
     pub(super) contents_hint: CacheHint,
     pub(super) list_changed: BTreeSet<List>,
-    /// The entries that are disabled, or that some callers alone see.
+    /// The disabled entries, and the entries that only some callers see.
     access: EntryAccess,
 }
 
@@ -94,7 +94,7 @@ struct TemplateEntry {
     uri_template: String,
     parsed: UriTemplate,
     handler: HandlerId,
-    /// False if no resource is read from it.
+    /// False if the template is disabled.
     is_enabled: bool,
 }
 
@@ -151,7 +151,7 @@ impl Declaration {
         declaration
     }
 
-    /// The handler of a resource, and the variables of the template that it follows.
+    /// The handler of a resource, and the variables of the template that its URI matches.
     pub(super) fn resource(
         &self,
         uri: &str,
@@ -170,8 +170,8 @@ impl Declaration {
         self.templates.iter().filter(|template| template.is_enabled).find_map(matching)
     }
 
-    /// Returns whether updates of a resource are not for this caller: what it would read them from
-    /// is hidden. Of a URI that nothing has, updates are for everybody.
+    /// Returns whether this caller gets no updates of a URI, because its resource is hidden from
+    /// the caller. Updates of a URI without a resource or a template are for all callers.
     pub(super) fn hides_updates(&self, uri: &str, caller: &dyn Fn() -> Peer) -> bool {
         if self.access.is_empty() {
             return false;
@@ -191,12 +191,13 @@ impl Declaration {
         self.access.filters.hide(entry, caller)
     }
 
-    /// Returns whether some entries are not for every caller.
+    /// Returns whether some entries are hidden from some callers.
     pub(super) fn has_filters(&self) -> bool {
         !self.access.filters.is_empty()
     }
 
-    /// Source of completions for a prompt or a template; `None` if it does not exist.
+    /// Source of completions for a prompt or a template; `None` if there is no such prompt or
+    /// template.
     pub(super) fn completion(
         &self,
         reference: &Reference,
@@ -227,7 +228,7 @@ impl Declaration {
         !self.notifications.is_empty() || self.forward.is_some()
     }
 
-    /// The page of a list at this cursor, `None` if no page handed it out.
+    /// The page of a list at this cursor; `None` if the cursor is unknown.
     pub(super) fn page(
         &self,
         era: Era,
@@ -252,7 +253,7 @@ impl Declaration {
         if declared { Ok(()) } else { Err(UsageError::Undeclared { capability }) }
     }
 
-    /// The lists that are not the same in `other`.
+    /// The lists that differ in `other`.
     pub(crate) fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = List> + 'a {
         self.lists.differences(&other.lists)
     }
@@ -384,7 +385,7 @@ fn by_key<T: Listed>(entries: &Entries<T>, access: &EntryAccess) -> BTreeMap<Str
 
 fn templates(registered: &Registered) -> Vec<TemplateEntry> {
     let parsed = registered.templates.iter().filter_map(|(template, handler)| {
-        // They have been checked when they were added.
+        // Templates are checked when they are added.
         let parsed = UriTemplate::parse(&template.uri_template).ok()?;
         let uri_template = template.uri_template.clone();
         let entry = || ListEntry::resource_template(&*uri_template);

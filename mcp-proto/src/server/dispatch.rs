@@ -115,8 +115,7 @@ pub(super) fn refused(refusal: Refusal, policy: EraPolicy, params: &Params) -> P
         Refusal::ModernNotServed => ProtocolError::ModernNotServed,
         Refusal::LegacyNotServed => {
             let requested = params.raw(Member::ProtocolVersion);
-            // A server that refuses `initialize` serves no legacy revision, or serves none any
-            // more.
+            // A server that refuses `initialize` serves no legacy revision on this connection.
             let policy = EraPolicy::ModernOnly;
             negotiate::unsupported(requested.and_then(Raw::string).as_deref(), policy)
         }

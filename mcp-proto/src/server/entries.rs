@@ -1,5 +1,5 @@
-//! List of what a server offers, in the order of registration. Each entry has a unique key and a
-//! handler.
+//! List of the tools, resources, templates or prompts of a server, in the order of registration.
+//! Each entry has a unique key and a handler.
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};

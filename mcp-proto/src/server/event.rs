@@ -40,13 +40,13 @@ pub enum ServerAction {
     Close,
 }
 
-/// The event.
+/// An event for the application.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServerEvent {
-    /// A request for a handler; give its [`Reply`] back with `respond`.
+    /// A request for a handler. Its [`Reply`] is the argument of `respond`.
     Request(Request),
-    /// The client does not need the request any more: stop working on it. Its reply is void.
+    /// The client does not need the request any more: stop working on it. Its reply has no effect.
     Cancelled {
         /// The request.
         about: ReplyId,
@@ -179,7 +179,7 @@ pub struct Request {
     pub trace: Option<Arc<TraceContext>>,
 }
 
-/// The data about the client that one request has.
+/// Description of the client that sent a request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Peer {
@@ -221,14 +221,15 @@ impl Peer {
         self.get()
     }
 
-    /// The settings of an extension, an object, if the client declares the extension.
+    /// The settings of an extension, a JSON object; `None` unless the client declares the
+    /// extension.
     /// [`ext`](crate::ext) has the identifiers.
     pub fn extension(&self, identifier: &str) -> Option<Json> {
         ext::settings(&self.capabilities, identifier)
     }
 
-    /// Returns whether the client shows pages of MCP Apps. A client that does not shows the content
-    /// of a tool's result instead, so a tool may then return richer content.
+    /// Returns whether the client shows pages of MCP Apps. Other clients show the content of a
+    /// tool's result instead, so a tool may return richer content for them.
     pub fn shows_apps(&self) -> bool {
         let settings = self.extension(ext::UI);
         let capability = settings.and_then(|settings| AppCapability::of(&settings));
@@ -369,7 +370,7 @@ impl ReplyId {
         self.shared
     }
 
-    /// Over HTTP: whether the request belongs to no session. Nothing that a client sends later has the
+    /// Over HTTP: true if the request belongs to no session. No later message of a client has the
     /// same [`ReplyId::session`].
     pub fn is_lone(self) -> bool {
         self.lone

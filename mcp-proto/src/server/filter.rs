@@ -1,7 +1,7 @@
 //! Filter of a subscription: the changes that its client is notified of.
 //!
-//! In: the parameters of `subscriptions/listen`, and the declaration. Out: what the server honours of
-//! them, what it counts as, and whether a change passes.
+//! In: the parameters of `subscriptions/listen`, and the declaration. Out: the changes that the
+//! server honours, the number of subscriptions that they count as, and whether a change passes.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
@@ -26,7 +26,7 @@ pub(crate) struct Filter {
     tasks: Option<Box<TaskFilter>>,
 }
 
-/// The tasks of a filter; few have any.
+/// The tasks of a filter. Most filters name none.
 #[derive(Clone, Debug, Default)]
 struct TaskFilter {
     ids: BTreeSet<String>,
@@ -34,7 +34,7 @@ struct TaskFilter {
     principal: Option<Arc<str>>,
 }
 
-/// A set of lists: a bit for each. A session has one, and a tree would take 70 bytes of it.
+/// A set of lists, with a bit for each. A tree would add 70 bytes to each session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct ListSet(u8);
 
@@ -56,7 +56,7 @@ impl ListSet {
     }
 }
 
-/// The room for what a filter names, as long as it is read.
+/// Check of the limits on URIs and task ids while a filter is read.
 struct Room<A> {
     admit: A,
     bytes: usize,
@@ -64,7 +64,7 @@ struct Room<A> {
 }
 
 impl Filter {
-    /// The filter of a legacy session, which is told of all lists.
+    /// The filter of a legacy session, which is notified of changes of all lists.
     pub(super) fn of_session() -> Self {
         let mut filter = Self::default();
         for list in List::ALL {
@@ -73,8 +73,9 @@ impl Filter {
         filter
     }
 
-    /// The wanted notifications that are available. Others are dropped at once, so that millions of
-    /// URIs cost no memory. `admit` checks that so many, of so many bytes, may be open.
+    /// Reads the wanted changes, and keeps those that the server offers. The others are dropped
+    /// while reading, so that millions of URIs cost no memory. `admit` gets a number of
+    /// subscriptions and of bytes, and fails above a limit.
     pub(super) fn read(
         context: &Context,
         params: &Params,
@@ -98,8 +99,7 @@ impl Filter {
                     valid &= filter.list(context, List::Resources, wanted);
                 }
                 Some("resourceSubscriptions") => {
-                    // A resource that does not exist may come to exist, which is what the client
-                    // waits for.
+                    // The client may wait for a resource that does not exist yet.
                     let declares = declaration.declares(Capability::ResourceSubscriptions);
                     let honours = |uri: &str| declares && has_scheme(uri);
                     valid &= filter.texts(wanted, honours, |it| &mut it.uris, &mut room);
@@ -125,7 +125,8 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Takes a list, if it is wanted and declared to change; `false` if that is no boolean.
+    /// Adds a list, if the client wants its changes and the declaration has them. Returns `false`
+    /// if `wanted` is no boolean.
     fn list(&mut self, context: &Context, list: List, wanted: Raw<'_>) -> bool {
         match wanted.0 {
             b"true" if context.declaration().list_changed.contains(&list) => {
@@ -136,8 +137,8 @@ impl Filter {
         }
     }
 
-    /// Takes the strings that are honoured, as long as there is room; `false` if it is no array of
-    /// strings.
+    /// Adds the strings that are honoured, as long as there is room. Returns `false` if `wanted` is
+    /// no array of strings.
     fn texts<A: Fn(usize, usize) -> Result<(), ProtocolError>>(
         &mut self,
         wanted: Raw<'_>,
@@ -180,7 +181,8 @@ impl Filter {
         }
     }
 
-    /// All changes that it has, except for those of tasks: a task has no other state than it had.
+    /// All changes of lists and resources that the filter admits. A change of a task is left out,
+    /// because it needs the task's new state.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
         let lists = self.lists;
         let lists = List::ALL.into_iter().filter(move |list| lists.contains(*list));
@@ -188,19 +190,21 @@ impl Filter {
         lists.chain(self.uris.iter().cloned().map(Change::ResourceUpdated))
     }
 
-    /// As how many subscriptions it counts: each URI and each task is one, and so is what names none.
+    /// The number of subscriptions that the filter counts as: one per URI and task, and at least
+    /// one.
     pub(crate) fn count(&self) -> usize {
         (self.uris.len() + self.task_ids().count()).max(1)
     }
 
-    /// The units that it counts as over HTTP, where listeners share the memory of an endpoint. Each
-    /// URI, and each id of a task, has one for each 128 bytes that it has begun.
+    /// The units that the filter counts as over HTTP, where listeners share the memory of an
+    /// endpoint. Each URI and each task id counts one unit per 128 bytes, rounded up. The minimum
+    /// is one unit.
     pub(crate) fn units(&self) -> usize {
         let texts = self.uris.iter().chain(self.task_ids());
         texts.map(|text| text.len().div_ceil(128).max(1)).sum::<usize>().max(1)
     }
 
-    /// The bytes of its URIs and its ids of tasks.
+    /// The bytes of all URIs and task ids of the filter.
     pub(crate) fn bytes(&self) -> usize {
         self.uris.iter().chain(self.task_ids()).map(String::len).sum()
     }
@@ -209,7 +213,7 @@ impl Filter {
         self.lists == ListSet::default() && self.uris.is_empty() && self.task_ids().next().is_none()
     }
 
-    /// Adds a resource; `false` if it is there.
+    /// Adds a resource; returns `false` if the filter already has it.
     pub(super) fn insert_uri(&mut self, uri: &str) -> bool {
         self.uris.insert(uri.into())
     }
@@ -222,21 +226,21 @@ impl Filter {
         self.uris.remove(uri)
     }
 
-    /// Keeps only these of its tasks.
+    /// Removes the tasks that `keeps` rejects.
     pub(super) fn keep_tasks(&mut self, keeps: impl Fn(&str) -> bool) {
         if let Some(tasks) = &mut self.tasks {
             tasks.ids.retain(|id| keeps(id));
         }
     }
 
-    /// Gives back the memory that no resource needs any more. (An empty set keeps a node.)
+    /// Frees memory, if the filter has no resources. (An empty set keeps a node.)
     pub(super) fn shrink(&mut self) {
         if self.uris.is_empty() {
             self.uris = BTreeSet::new();
         }
     }
 
-    /// The same as it stands in an acknowledgement.
+    /// The filter as an acknowledgement names it.
     pub(super) fn acknowledged(&self) -> SubscriptionFilter {
         SubscriptionFilter {
             tools_list_changed: self.lists.contains(List::Tools),

@@ -1,4 +1,4 @@
-//! Requests, results and notifications that a server passes on without making or reading them.
+//! Requests, results and notifications that a server forwards without handling them itself.
 //!
 //! In: requests of a client, with any method; results, errors and notifications of another server.
 //! Out: requests for one handler ([`Registry::forward`](super::Registry::forward)), and the
@@ -32,7 +32,7 @@ use crate::negotiate;
 use crate::types::LoggingLevel;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
-/// The handler of a forwarded request; `None` if the declaration is not that of a forwarder.
+/// The handler of a forwarded request; `None` if the server is not a forwarder.
 ///
 /// Fails with [`ProtocolError::MethodNotFound`] if the era does not define the method.
 pub(super) fn target(
@@ -132,7 +132,7 @@ pub(super) fn about(
     told(least, session.map(Session::version), method, params)
 }
 
-/// Adapts a notification of another server about no request, for a legacy client.
+/// Adapts a notification of another server that belongs to no request, for a legacy client.
 pub(super) fn outside(
     session: &Session,
     method: String,
@@ -147,7 +147,7 @@ pub(super) fn outside(
     told(Some(session.log_level()), Some(session.version()), method, params)
 }
 
-/// The notification, if the client wants it. `version` is that of a legacy session.
+/// The notification, if the client wants it. `version` is the revision of a legacy session.
 fn told(
     least: Option<LoggingLevel>,
     version: Option<ProtocolVersion>,
@@ -174,7 +174,7 @@ fn told(
     Ok(is_wanted.then(|| Outgoing::Notification { method: method.into(), params }))
 }
 
-/// The object with this member, which replaces an earlier one or comes last.
+/// The object with this member, which replaces an earlier one of this name or is added at the end.
 fn with_member(object: &Json, name: &str, value: &[u8]) -> Json {
     let mut out = Vec::with_capacity(object.as_bytes().len() + name.len() + value.len() + 4);
     let mut list = List::object(&mut out);

@@ -1,6 +1,6 @@
 //! Serial numbers of the requests in flight, by their ids.
 //!
-//! In: ids and serial numbers. Out: the number of an id, and whether there is one.
+//! In: ids and serial numbers. Out: the serial number of an id, if the id is in flight.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -8,12 +8,13 @@ use alloc::vec::Vec;
 
 use crate::message::RequestId;
 
-/// Serial numbers by id: a sorted row, which needs no tree node while few are in flight, and a tree
-/// for more. In a row of 1,000 a call moved 48 KB, and cost three times as much.
+/// Serial numbers by id: a sorted vector of up to [`MAX_ROW`] ids, and a tree for the others. A few
+/// ids need no tree node. In a vector of 1,000 ids, a call moved 48 KB and cost three times as
+/// much.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     row: Vec<(RequestId, u64)>,
-    /// Those for which there was no room in `row`.
+    /// The ids for which `row` had no room.
     #[expect(clippy::box_collection, reason = "8 bytes in place of 24 where there is none")]
     rest: Option<Box<BTreeMap<RequestId, u64>>>,
 }
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn ids_are_found_however_many_there_are() {
-        // A linear congruential generator: the order is as good as any.
+        // A linear congruential generator: any order will do.
         let mut seed = 7_u64;
         let mut next = move |below: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);

@@ -24,8 +24,8 @@ use crate::types::{
 };
 use crate::version::Era;
 
-/// Answers a modern request that was set aside, and whose handler asks for input. Returns a legacy
-/// request, whose client must be asked first.
+/// Handles a request that was set aside because its handler asks for input. Answers a modern
+/// request. Returns a legacy request, whose client must first be asked for the input.
 pub(super) fn require(
     context: &mut Context,
     calls: &mut Calls,
@@ -108,8 +108,7 @@ fn encode(required: &mut InputRequired) -> Result<Json, ErrorData> {
     let InputRequired { requests, state } = required;
     for request in requests.values_mut() {
         if let InputRequest::Elicit(ElicitRequestParams::Url(url)) = request {
-            // For clients of 2025-11-25 the handler may have set an id, which modern clients do not
-            // know.
+            // The handler may have set this id, which only revision 2025-11-25 defines.
             url.elicitation_id = None;
         }
     }

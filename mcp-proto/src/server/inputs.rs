@@ -31,7 +31,7 @@ impl Inputs {
             }
             Some("elicitation") => {
                 inputs.elicitation_url = value.has_object("url");
-                // A client that names no mode supports forms, like those before 2025-11-25.
+                // A client that names no mode supports forms, as all clients before 2025-11-25 do.
                 let form = value.has_object("form") || !inputs.elicitation_url;
                 inputs.elicitation_form = value.is_object() && form;
             }

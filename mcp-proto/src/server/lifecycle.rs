@@ -139,7 +139,8 @@ impl Lifecycle {
         }
     }
 
-    /// The revision for errors. Before an opening it is a modern one.
+    /// The revision for errors: that of the session, or the latest modern revision without a
+    /// session.
     pub(super) fn spoken_version(&self) -> ProtocolVersion {
         self.session().map_or(ProtocolVersion::LATEST_MODERN, Session::version)
     }
@@ -159,7 +160,7 @@ impl Lifecycle {
     }
 
     /// The session of a client that can be sent messages outside of its requests. A request without
-    /// a session has no stream for them.
+    /// a session has no stream for such messages.
     pub(super) fn live_session(&self, context: &Context) -> Result<&Session, UsageError> {
         if !self.is_open() {
             return Err(UsageError::Closed);

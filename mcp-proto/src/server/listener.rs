@@ -1,4 +1,4 @@
-//! One listener: what its client wants to be notified of, and what waits for it.
+//! A listener: the changes that its client wants to be notified of, and the pending changes.
 //!
 //! In: changes. Out: notifications.
 
@@ -25,10 +25,10 @@ pub(super) struct Listener {
     pub(super) ready: bool,
     pub(super) filter: Filter,
     pub(super) pending: PendingChanges,
-    /// The last state of each task that it was told of.
+    /// The order of the last state of each task that the client was notified of.
     #[expect(clippy::box_collection, reason = "8 bytes in place of 24 where there is none")]
     told: Option<Box<BTreeMap<String, u64>>>,
-    /// The sender of the latest request, if entries had filters by then.
+    /// The sender of the latest request; `None` if no entry had a filter at that time.
     pub(super) peer: Option<Box<Peer>>,
 }
 
@@ -46,7 +46,8 @@ impl Listener {
         Self { peer, ..self }
     }
 
-    /// Takes a change, if its client wants to know of it, and may; returns whether it is the first one.
+    /// Queues a change, if the client wants it and may see it. Returns whether the change is the
+    /// first pending one and the listener is ready.
     pub(super) fn take(&mut self, change: &Change, context: &Context) -> bool {
         let is_late = matches!(change, Change::TaskUpdated(update)
             if self.told_of(update.task_id()).is_some_and(|told| told >= update.order()));
@@ -95,7 +96,7 @@ impl Listener {
     }
 }
 
-/// The sender of a subscription, without a description that is too long to be kept.
+/// The sender of a subscription. A description above `Limits::max_client_bytes` is left out.
 pub(super) fn bounded(peer: Peer, limits: &Limits) -> Peer {
     let info = peer.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
     if info + peer.capabilities.as_bytes().len() > limits.max_client_bytes {
@@ -104,7 +105,7 @@ pub(super) fn bounded(peer: Peer, limits: &Limits) -> Peer {
     peer
 }
 
-/// The sender of a subscription from before there were filters.
+/// The sender of a subscription that was opened before the registry had filters.
 fn unknown_peer(context: &Context, version: ProtocolVersion) -> Peer {
     context.peer(version, None, Json::EMPTY_OBJECT)
 }

@@ -1,6 +1,6 @@
 //! The lists that a server declares, as the machines send them.
 //!
-//! In: what is registered; an era, a cursor and a caller. Out: a page. Pages are serialised
+//! In: the registered entries; an era, a cursor and a caller. Out: a page. Pages are serialised
 //! beforehand, unless the list depends on its caller.
 
 use alloc::collections::BTreeMap;
@@ -24,14 +24,14 @@ use crate::version::Era;
 #[derive(Debug)]
 pub(super) struct Lists {
     tools: Pages,
-    /// The tools as legacy clients see them, if that makes a difference.
+    /// The tools for legacy clients, if they differ.
     legacy_tools: Option<Pages>,
     resources: Pages,
     templates: Pages,
     prompts: Pages,
-    /// The lists with entries that some callers alone see.
+    /// The lists with entries that only some callers see.
     by_caller: BTreeMap<Cacheable, CallerList>,
-    /// The same for the tools as legacy clients see them.
+    /// The list of tools for legacy clients, if it differs and has such entries.
     legacy_by_caller: Option<CallerList>,
     filters: CallerFilters,
 }
@@ -42,7 +42,7 @@ impl Lists {
         let size = *page_size;
         let filters = &access.filters;
         let tools = Entered::new("tools", tools, access, encode);
-        // Few servers have a tool that legacy clients see otherwise.
+        // Few servers have a tool that differs for legacy clients.
         let differs = registered.tools.enabled(access).any(|(tool, _)| legacy_tool(tool).is_some());
         let legacy = differs.then(|| {
             Entered::new("tools", &registered.tools, access, |tool| {
@@ -73,7 +73,7 @@ impl Lists {
         }
     }
 
-    /// The page of a list at this cursor, `None` if no page handed it out.
+    /// The page of a list at this cursor; `None` if the cursor is unknown.
     pub(super) fn page(
         &self,
         era: Era,
@@ -102,7 +102,7 @@ impl Lists {
         pages.at(cursor).cloned()
     }
 
-    /// The lists that are not the same in `other`, or not for the same callers.
+    /// The lists whose entries, or whose filters, differ in `other`.
     pub(super) fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = List> + 'a {
         List::ALL.into_iter().filter(|list| {
             let differ = match list {
@@ -145,7 +145,7 @@ impl Entered {
     }
 }
 
-/// The tool as legacy clients see it, if that makes a difference.
+/// The tool for legacy clients, if it differs.
 fn legacy_tool(tool: &Tool) -> Option<Tool> {
     let schema = tool.output_schema.as_ref().filter(|schema| !has_type_object(schema))?;
     Some(tool.clone().output_schema(wrapped_schema(schema)))

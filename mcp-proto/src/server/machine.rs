@@ -8,8 +8,8 @@
 //! | [`ServerRequests`] | requests to a legacy client, and the requests that wait for them | `Limits::input_timeout`, and those of commands |
 //! | [`Subscriptions`] | listeners, and the changes that they wait for | |
 //!
-//! In: messages, time, outcomes and commands. Out: actions. `binding` has the verbs for bindings
-//! only, and `legacy::machine` those for legacy clients only.
+//! In: messages, time, outcomes and commands. Out: actions. `binding` has the methods for bindings
+//! only, and `legacy::machine` has the methods for legacy clients only.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -40,7 +40,7 @@ use crate::negotiate::{Claim, Kind, Route};
 use crate::time::Instant;
 use crate::version::Era;
 
-/// The server's side of one peer scope.
+/// Protocol state of a server for one peer.
 #[derive(Debug)]
 pub struct Server {
     pub(super) context: Context,
@@ -51,7 +51,7 @@ pub struct Server {
     dropped_replies: u64,
 }
 
-/// The part of a server with the next deadline; of several equal ones, the first.
+/// The part of a server with the next deadline. Of parts with equal deadlines, the first is due.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum DuePart {
     Lifecycle,
@@ -82,7 +82,7 @@ impl Server {
         self.handle_message_from(now, incoming, MessageSource::default());
     }
 
-    /// Does the same, with the source of the message.
+    /// Handles a message of the peer that came from this source.
     pub(crate) fn handle_message_from(
         &mut self,
         now: Instant,
@@ -223,13 +223,13 @@ impl Server {
         let before = self.context.declare(declaration);
         let changed: Vec<List> = self.context.declaration().differences(&before).collect();
         for list in changed {
-            // A list that is not declared to change changes without a notification.
+            // Without `list_changed`, a list changes without a notification.
             let _ = self.publish(now, &Change::ListChanged(list));
         }
     }
 
-    /// Notifies the client of a change, if the client has asked for such changes. Changes that come
-    /// faster than actions are taken are merged into one notification.
+    /// Notifies the client of a change, if the client has asked for such changes. Repetitions of a
+    /// pending change are merged into one notification.
     ///
     /// Fails with [`UsageError::Closed`], and with [`UsageError::Undeclared`] without
     /// [`Registry::list_changed`](super::Registry::list_changed) or
@@ -243,8 +243,8 @@ impl Server {
         Ok(())
     }
 
-    /// Notifies the client that everything to which it has subscribed has changed, as far as it is
-    /// declared. For an application that has lost track of its changes.
+    /// Notifies the client of a change of everything to which it has subscribed, as far as changes
+    /// are declared. For an application that has lost track of its changes.
     pub fn publish_all(&mut self) {
         self.subscriptions.publish_all(&self.context);
     }
@@ -280,8 +280,8 @@ impl Server {
         self.next_deadline().map(|(at, _)| at)
     }
 
-    /// Returns whether the driver should read more messages: not while there are actions to take,
-    /// and not after the end.
+    /// Returns whether the driver should read more messages. False while actions are queued, and
+    /// after the end of input.
     pub fn wants_read(&self) -> bool {
         self.lifecycle.is_open() && self.context.outbox.is_empty()
     }
@@ -323,7 +323,7 @@ impl Server {
         let path = source.path;
         if self.calls.find(&id).is_some() {
             let error = ProtocolError::DuplicateId { id: id.as_str().into() };
-            // On a stream of messages an answer with this id would settle the first request.
+            // On a byte stream, an error with this id would look like the first request's answer.
             return self.refuse(path, path.stream.map(|_| id), &error);
         }
         let Self { context, lifecycle, calls, subscriptions, .. } = self;
@@ -380,7 +380,7 @@ impl Server {
             // Send the changes now, so that the order of messages is independent of chunking.
             subscriptions.tell(context);
         }
-        // All other notifications go to a handler, or are dropped.
+        // All notifications except `notifications/cancelled` go to a handler, or are dropped.
         let message::Notification { method, params, .. } = notification;
         if context.declaration().has_notifications()
             && let Some(handler) = context.declaration().notification(method.name())
@@ -416,7 +416,7 @@ impl Server {
         if !malformed.answerable {
             return self.fault(malformed.error);
         }
-        // An answer with the id of a request in flight would settle that request.
+        // An error with the id of a request in flight would look like the answer to this request.
         let id = malformed.id.filter(|id| self.calls.find(id).is_none());
         self.refuse(path, id, &malformed.error);
     }

@@ -1,9 +1,8 @@
 //! The server: messages in, messages out, for both eras at once.
 //!
-//! A [`Server`] is the protocol state of one peer scope; on a byte stream that is the stream, and
-//! [`stdio::Connection`](crate::stdio::Connection) is its binding. What it offers comes from a
-//! [`Registry`], registered once; [`negotiate`](crate::negotiate) decides which era a
-//! message belongs to.
+//! A [`Server`] is the protocol state for one peer. On a byte stream,
+//! [`stdio::Connection`](crate::stdio::Connection) is its binding. A [`Registry`] has the features
+//! that the server offers. [`negotiate`](crate::negotiate) decides the era of each message.
 //!
 //! | input | output |
 //! |---|---|
@@ -19,16 +18,16 @@
 //! | `Limits::handler_timeout` | `Cancelled`, and -32603 |
 //! | `Limits::input_timeout` | -32603 |
 //!
-//! A registry that [forwards](Registry::forward) has one handler for all requests and notifications,
-//! as a gateway has: the machine answers `ping` only then, and the results go out as they are.
+//! A registry that [forwards](Registry::forward) has one handler for requests and notifications, as
+//! in a gateway. The machine then only answers `ping`, and changes few members of the results.
 //!
-//! Else the machine answers by itself: `initialize`, `server/discover`, `ping`, the lists,
+//! Otherwise the machine itself answers `initialize`, `server/discover`, `ping`, the lists,
 //! `logging/setLevel`, `resources/subscribe`, `resources/unsubscribe`, `subscriptions/listen`, and
-//! `completion/complete` of what nothing completes.
+//! `completion/complete` for references without a completion handler.
 //!
-//! States: a connection is opened as undecided, modern or legacy (with its session); apart from
-//! that it is open, draining (no more input, requests in flight) or closed. A request in flight is
-//! in its handler, waits for input (legacy), or is a subscription (modern).
+//! States: the opening of a connection is undecided, modern or legacy (with a session). In
+//! addition, the connection is open, draining (no more input, requests in flight) or closed. A
+//! request in flight is in its handler, waits for input (legacy), or is a subscription (modern).
 //!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 

@@ -1,8 +1,8 @@
 //! Requests of the modern era, which are self-contained.
 //!
 //! The steps, in order: envelope, version, headers (over HTTP), method, the name of a tool and its
-//! arguments, param-headers (over HTTP), the rest of params, capacity. A request that passes all of
-//! them opens the connection as modern, unless it is `server/discover`.
+//! arguments, param-headers (over HTTP), the rest of params, capacity. A request that passes all
+//! steps opens the connection as modern, unless it is `server/discover`.
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
@@ -32,7 +32,7 @@ pub(super) fn serve(
     source: MessageSource<'_, '_>,
 ) -> Result<Answer, ProtocolError> {
     let served = context.config().era_policy;
-    // An endpoint without sessions counts as modern, whichever eras its machines serve.
+    // `Sessions::Off` routes HTTP requests as modern, even if the machines serve only legacy.
     if served == EraPolicy::LegacyOnly {
         return Err(ProtocolError::ModernNotServed);
     }

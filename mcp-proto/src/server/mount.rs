@@ -1,4 +1,4 @@
-//! Registries within registries.
+//! Merging of one registry into another.
 //!
 //! In: a registry, and another one with a prefix for its names. Out: one registry with the entries
 //! of both. Duplicates are found before anything moves.
@@ -21,9 +21,10 @@ impl<H> Registry<H> {
     /// prefix, such as `notes_`; resources and templates keep their URIs, methods and notifications
     /// their names.
     ///
-    /// Scopes, filters, required extensions, completions and pages go along. Instructions are
-    /// appended. What either registry declares is declared: extensions, changes, subscriptions,
-    /// logs. Name, version, page size and caching hints of the other registry are dropped.
+    /// The entries keep their scopes, filters, required extensions, completions and pages.
+    /// Instructions are appended. The registry then has the declarations of both registries:
+    /// extensions, changes, subscriptions, logs. Name, version, page size, caching hints and task
+    /// subscriptions of the other registry are dropped.
     ///
     /// Fails, and changes nothing, with [`UsageError::Duplicate`] for an entry of both: a prefixed
     /// name, a URI, a template, a method, a notification, an extension with other settings, or
@@ -37,14 +38,15 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Takes a method out and returns its handler.
+    /// Removes a method, and returns its handler.
     pub fn remove_method(&mut self, method: &str) -> Option<H> {
         let handler = self.registered.methods.remove(method)?;
         self.registered.required.remove(&Feature::method(method));
         self.handlers.remove(&handler.serial)
     }
 
-    /// The handlers of all entries, methods and notifications.
+    /// The handlers of all entries, completions, methods and notifications, the fallback, and the
+    /// forwarder.
     pub fn handlers(&self) -> impl Iterator<Item = HandlerId> {
         let registered = &self.registered;
         let tools = registered.tools.iter().map(|(_, handler)| *handler);
@@ -123,7 +125,8 @@ impl Registered {
 }
 
 impl<T: Listed> Entries<T> {
-    /// Fails with [`UsageError::Duplicate`] if an entry of another list is here, under its prefix.
+    /// Fails with [`UsageError::Duplicate`] if this list has the prefixed key of an entry of
+    /// `other`.
     fn check_all(&self, other: &Self, prefix: &str) -> Result<(), UsageError> {
         for (item, _) in other.iter() {
             let name = alloc::format!("{prefix}{}", item.key());
@@ -134,7 +137,7 @@ impl<T: Listed> Entries<T> {
         Ok(())
     }
 
-    /// Adds the entries of another list, as `rename` makes them.
+    /// Adds the entries of another list, renamed by `rename`.
     fn extend(&mut self, other: Self, rename: impl Fn(T) -> T) {
         for (item, handler) in other.into_list() {
             self.add(rename(item), handler);
@@ -153,7 +156,7 @@ fn check_keys<V>(
     }
 }
 
-/// The same for what may be in both, with the same settings.
+/// Like `check_keys`, but a key may be in both maps if its settings are equal.
 fn check_settings(
     kind: &'static str,
     ours: &BTreeMap<String, Json>,

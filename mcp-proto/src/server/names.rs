@@ -10,7 +10,7 @@ pub(super) fn is_tool_name(name: &str) -> bool {
     (1..=128).contains(&name.len()) && name.bytes().all(allowed)
 }
 
-/// Returns whether a text begins as a URI does (RFC 3986, section 3.1).
+/// Returns whether a text begins with the scheme of a URI (RFC 3986, section 3.1).
 pub(super) fn has_scheme(uri: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
     uri.split_once(':').is_some_and(|(scheme, _)| {

@@ -36,9 +36,9 @@ pub enum Notification {
     /// A notification that the specification does not define, such as one of an extension, or
     /// `notifications/elicitation/complete`, which only clients of 2025-11-25 get.
     Other {
-        /// Its method.
+        /// The method.
         method: String,
-        /// Its parameters, an object.
+        /// The parameters, an object.
         params: Json,
     },
     /// A notification of another server, unchanged except for two members. Progress gets the token
@@ -47,16 +47,16 @@ pub enum Notification {
     /// All other notifications are sent, even if the specification does not define them.
     /// `notifications/cancelled` is refused.
     Forwarded {
-        /// Its method.
+        /// The method.
         method: String,
-        /// Its parameters, an object.
+        /// The parameters, an object.
         params: Json,
     },
 }
 
 impl Notification {
-    /// The message for the client about a request, if the client wants it. `session` is that of a
-    /// legacy client; `logs` is true if logging is declared.
+    /// The message for the client about a request, if the client wants it. `session` is the session
+    /// of a legacy client; `logs` is true if logging is declared.
     pub(super) fn about(
         self,
         call: &mut Call,
@@ -123,7 +123,7 @@ fn told_lost(least: Option<LoggingLevel>, count: u64) -> Told {
     told_message(least, &LoggingMessageNotificationParams::new(LoggingLevel::Warning, data)).ok()?
 }
 
-/// The message, if the client's revision defines it. `version` is that of a legacy session.
+/// The message, if the client's revision defines it. `version` is the revision of a legacy session.
 fn told_other(
     version: Option<ProtocolVersion>,
     method: String,

@@ -1,7 +1,7 @@
-//! Queue of the actions that the driver of a server has not taken yet.
+//! Queue of the actions that the driver of a server has not polled yet.
 //!
 //! In: actions; the configuration, for the total size of all answers. Out: the actions, in order.
-//! If the client does not read, the driver takes no actions, and the results of handlers wait here.
+//! If the client does not read, the driver polls no actions, and the results of handlers wait here.
 //! A result that does not fit into `Limits::max_endpoint_bytes` becomes an error.
 
 use alloc::boxed::Box;
@@ -28,7 +28,7 @@ struct Counted {
     account: Account,
 }
 
-/// The error in place of a result that there is no room for.
+/// The error in place of a result that does not fit into the budget.
 const NO_ROOM: &str = "the request was executed, but its result does not fit into \
                        Limits::max_endpoint_bytes beside all that the server holds";
 
@@ -37,7 +37,7 @@ impl Outbox {
         Self { actions: VecDeque::with_capacity(capacity), ..Self::default() }
     }
 
-    /// Adds a message. `step` is the step at which the answered request failed, if it did.
+    /// Adds a message. `step` is the step at which the answered request failed, if any.
     pub(super) fn send(
         &mut self,
         config: &Config,
@@ -66,7 +66,7 @@ impl Outbox {
         self.actions.push_back(action);
     }
 
-    /// Takes the next action.
+    /// Removes and returns the next action.
     pub(super) fn pop(&mut self) -> Option<ServerAction> {
         if let Some(counted) = &mut self.counted
             && let Some(ServerAction::Send { message, .. }) = self.actions.front()
@@ -80,7 +80,7 @@ impl Outbox {
         self.actions.pop_front()
     }
 
-    /// Takes the next action if it is a message.
+    /// Removes and returns the next action, if it is a message.
     pub(super) fn pop_message(&mut self) -> Option<Outgoing> {
         let Some(ServerAction::Send { .. }) = self.actions.front() else { return None };
         match self.pop()? {
@@ -89,7 +89,7 @@ impl Outbox {
         }
     }
 
-    /// Takes the next action if it is not a message.
+    /// Removes and returns the next action, if it is not a message.
     pub(super) fn pop_event(&mut self) -> Option<Action<ServerEvent>> {
         if let ServerAction::Send { .. } = self.actions.front()? {
             return None;
@@ -97,7 +97,7 @@ impl Outbox {
         match self.actions.pop_front()? {
             ServerAction::Event(event) => Some(Action::Event(event)),
             ServerAction::Close => Some(Action::Close),
-            // A byte stream is not divided into streams.
+            // `Unanswered` is only queued over HTTP.
             ServerAction::Unanswered(_) | ServerAction::Send { .. } => None,
         }
     }
@@ -125,7 +125,7 @@ impl Counted {
     }
 }
 
-/// The same answer without its result.
+/// The same answer with the error `NO_ROOM` in place of its result or error.
 pub(super) fn without_result(message: Outgoing) -> Outgoing {
     let error = ErrorData::internal(NO_ROOM);
     match message {

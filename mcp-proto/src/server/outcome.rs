@@ -63,7 +63,7 @@ impl InputRequired {
     }
 }
 
-/// Makes this an error, so that a handler can return it with `?`.
+/// Makes this value an error, so that a handler can return it with `?`.
 impl fmt::Display for InputRequired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("input is required")?;

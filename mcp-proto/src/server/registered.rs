@@ -84,7 +84,7 @@ impl Registered {
         }
     }
 
-    /// Forgets everything that belongs to a tool.
+    /// Removes all settings of a tool.
     pub(super) fn forget_tool(&mut self, name: &str) {
         self.tool_scopes.remove(name);
         self.task_tools.remove(name);
@@ -140,7 +140,7 @@ impl Registered {
         Ok(())
     }
 
-    /// Sentences about tools that many clients do not accept.
+    /// Warnings about tools that many clients reject.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (tool, _) in self.tools.iter() {
@@ -150,7 +150,7 @@ impl Registered {
                     tool.name
                 ));
             }
-            // It has been compiled when the tool was added.
+            // `Registry::add_tool` has checked that the plan can be compiled.
             let Ok(plan) = HeaderPlan::compile(&tool.input_schema) else { continue };
             let of_tool = plan.warnings().map(|warning| alloc::format!("{}: {warning}", tool.name));
             warnings.extend(of_tool);

@@ -61,7 +61,7 @@ impl<H> Registry<H> {
         self
     }
 
-    /// Sets how many entries a page of a list has; default 100, at least 1.
+    /// Sets the number of entries in a page of a list; default 100, at least 1.
     pub fn page_size(&mut self, entries: usize) -> &mut Self {
         self.registered.page_size = entries.max(1);
         self
@@ -196,9 +196,8 @@ impl<H> Registry<H> {
     /// removes the requirement. Removing the tool removes it too.
     ///
     /// A call whose token lacks one of the scopes gets 403 with a challenge that names all of them,
-    /// and the handler is not called. So does a call without
-    /// [`Claims`](crate::resource_server::Claims), also on a server that is not protected. On a
-    /// byte stream no scopes are required.
+    /// and the handler is not called. A call without [`Claims`](crate::resource_server::Claims)
+    /// gets the same, also if the server is unprotected. On a byte stream no scopes are required.
     ///
     /// Fails with [`UsageError::UnknownTool`], and with [`UsageError::InvalidScope`] if a word is
     /// not a valid scope.
@@ -217,9 +216,10 @@ impl<H> Registry<H> {
         self.registered.allow_tasks(tool).map(|()| self)
     }
 
-    /// Lets clients subscribe to tasks, and sets the handler that looks them up: requests are
-    /// `subscriptions/listen` with `notifications.taskIds`, the result, `{"taskIds": [...]}`, has those
-    /// of the client. [`Change::TaskUpdated`](super::Change::TaskUpdated) tells of their states.
+    /// Lets clients subscribe to tasks, and sets the handler that looks up the tasks. Its requests
+    /// are `subscriptions/listen` with `notifications.taskIds`, its result `{"taskIds": [...]}` has
+    /// the client's tasks. [`Change::TaskUpdated`](super::Change::TaskUpdated) reports their
+    /// states.
     ///
     /// Fails with [`UsageError::UndeclaredExtension`] without [`ext::TASKS`](crate::ext::TASKS).
     pub fn task_subscriptions(&mut self, handler: H) -> Result<&mut Self, UsageError> {
@@ -355,24 +355,24 @@ impl<H> Registry<H> {
         self
     }
 
-    /// Sets the handler of all requests and notifications, whatever else is registered. For a
+    /// Sets the handler of all requests, and of notifications without a handler of their own, for a
     /// server that forwards them to another server.
     ///
     /// The handler gets `initialize`, `server/discover`, lists with their cursors, subscriptions
     /// and methods that no revision defines, with unchanged parameters. Its results and errors are
     /// sent unchanged, with these exceptions:
     ///
-    /// - The machine answers `ping`, and keeps the level of `logging/setLevel` as well. Methods that
-    ///   the era of the client does not have are answered with -32601.
-    /// - The machine writes `protocolVersion` of the result of `initialize`, and `supportedVersions`
-    ///   of that of `server/discover`. An error in answer to `initialize` leaves the connection
-    ///   unopened.
-    /// - `subscriptions/listen` is in flight until the handler ends it with a result. What it reports
-    ///   are [`Notification::Forwarded`](super::Notification::Forwarded) about the request, which get
-    ///   the id of the subscription. After `Limits::handler_timeout` the subscription ends.
-    /// - Input for a modern client is the result, `input_required`, and comes back in the parameters;
-    ///   [`Outcome::InputRequired`](super::Outcome::InputRequired) is refused. A legacy client is
-    ///   asked with [`Server::request_input_about`](super::Server::request_input_about).
+    /// - The machine answers `ping`, and keeps the level of `logging/setLevel` as well. Methods
+    ///   that the era of the client does not have are answered with -32601.
+    /// - The machine writes `protocolVersion` in the result of `initialize`, and
+    ///   `supportedVersions` in the result of `server/discover`. An error in answer to `initialize`
+    ///   leaves the connection unopened.
+    /// - `subscriptions/listen` is in flight until the handler ends it with a result, or until
+    ///   `Limits::handler_timeout`. [`Notification::Forwarded`](super::Notification::Forwarded)
+    ///   about the request reports changes, and gets the id of the subscription.
+    /// - An `input_required` result asks a modern client for input, which arrives in the parameters
+    ///   of its next request. [`Outcome::InputRequired`](super::Outcome::InputRequired) is refused.
+    ///   [`Server::request_input_about`](super::Server::request_input_about) asks a legacy client.
     pub fn forward(&mut self, handler: H) -> &mut Self {
         if let Some(before) = self.registered.forward {
             self.handlers.remove(&before.serial);

@@ -1,7 +1,7 @@
 //! Scopes that the tools of a message require.
 //!
-//! In: a message, or a batch of them. Out: the scopes of all tools that it calls. Over HTTP an
-//! exchange calls this before it passes a message on.
+//! In: a message or a batch. Out: the scopes of all tools that the message or batch calls. Over
+//! HTTP an exchange calls this before it passes a message on.
 
 use alloc::vec::Vec;
 
@@ -23,9 +23,9 @@ impl Declaration {
 
     /// Scopes that a message requires; usually none.
     ///
-    /// Tools that are hidden from `caller` require none: they are answered like unknown ones. Filters
-    /// by what a session knows of its client are only known to the machine, which checks the scopes
-    /// of tools with filters again.
+    /// Tools that are hidden from `caller` require no scopes, because they are answered like
+    /// unknown tools. A filter may depend on data of a session, which only the machine has. If
+    /// there are filters, the machine therefore checks the scopes again.
     pub(crate) fn required_scopes(
         &self,
         incoming: &Incoming,

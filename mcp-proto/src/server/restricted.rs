@@ -12,17 +12,20 @@ use super::registry::Registry;
 use crate::error::UsageError;
 
 impl<H> Registry<H> {
-    /// Offers an entry only to callers for whom `filter` returns true. From others the entry is
-    /// hidden. It is in no list, requests for it are answered as if it did not exist, and its updates
-    /// are not told. An entry with several filters needs all of them.
+    /// Offers an entry only to callers for whom `filter` returns true. The entry is hidden from
+    /// other callers. A hidden entry is in no list, requests for it are answered as if it did not
+    /// exist, and its updates are not sent. If an entry has several filters, all of them must
+    /// return true.
     ///
-    /// The filter is called with each list and each request for the entry, and with each update of a
-    /// resource for each of its subscribers. It gets the sender: over HTTP with its principal and its
-    /// claims, with a subscription as it was when the client subscribed. It must not block, and it
-    /// goes with the entry. A page of MCP Apps is a resource of its own.
+    /// The filter is called for each list and each request that concerns the entry, and for each
+    /// subscriber of an updated resource. Its argument is the sender, over HTTP with principal and
+    /// claims. For a subscription, this is the sender at the time of subscribing. The filter must
+    /// not block, and is removed with the entry. A page of MCP Apps is a separate resource, with
+    /// filters of its own.
     ///
-    /// Modern clients are told that the list, and the contents of resources if they are filtered, are
-    /// for them alone (`cacheScope` is `private`), whatever [`Registry::cache`] says.
+    /// For modern clients, `cacheScope` of the list is `private`, whatever [`Registry::cache`]
+    /// says. If resources or templates have filters, so is `cacheScope` of the contents of
+    /// resources, unless a handler's result has its own.
     ///
     /// Fails with [`UsageError::UnknownEntry`].
     pub fn only_for(
@@ -35,8 +38,8 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Takes an entry out of what is offered, and keeps it for [`Registry::enable`]: until then it is
-    /// as if it did not exist. Disabling twice is the same as once.
+    /// Disables an entry: until [`Registry::enable`], the server treats the entry as if it did not
+    /// exist. Disabling an entry twice is the same as once.
     ///
     /// Fails with [`UsageError::UnknownEntry`].
     pub fn disable(&mut self, entry: ListEntry) -> Result<&mut Self, UsageError> {
@@ -45,7 +48,7 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Offers an entry again, in its former place.
+    /// Offers a disabled entry again, in its former place in the list.
     ///
     /// Fails with [`UsageError::UnknownEntry`].
     pub fn enable(&mut self, entry: &ListEntry) -> Result<&mut Self, UsageError> {

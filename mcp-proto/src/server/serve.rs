@@ -41,7 +41,7 @@ pub(super) enum Answer {
         stamp: Bytes,
         result: Json,
     },
-    /// A subscription, which is answered when it ends, with its sender if entries have filters.
+    /// A subscription, which is answered when it ends; with its sender, if entries have filters.
     Subscription(Option<Box<Peer>>),
     /// A subscription that names tasks, which this handler looks up first.
     TaskSubscription(Target, Requester),
@@ -58,12 +58,12 @@ pub(super) struct Target {
 /// The sender of a request, as far as the answer depends on it.
 pub(super) struct Caller<'a> {
     pub(super) capabilities: &'a Json,
-    /// The peer, which is made for filters alone.
+    /// Makes the peer. It is only called if there are filters.
     pub(super) peer: &'a dyn Fn() -> Peer,
 }
 
 impl Declaration {
-    /// Answers a request of a method that both eras have, for this client, or finds its handler.
+    /// Answers a request whose method both eras have, or finds its handler.
     pub(super) fn serve(
         &self,
         era: Era,
@@ -104,11 +104,11 @@ impl Declaration {
         Ok(Served::Handler(Target { handler, kind: CallKind::Other, arguments }))
     }
 
-    /// The handler that looks up the tasks that a subscription names; `None` if it names none, or if
-    /// clients cannot subscribe to tasks here.
+    /// The handler that looks up the tasks of a subscription. `None` if the subscription names no
+    /// tasks, or if this server has no such handler.
     ///
-    /// Fails with [`ProtocolError::ExtensionsRequired`] if it names tasks, which this server has, and
-    /// its client does not declare them.
+    /// Fails with [`ProtocolError::ExtensionsRequired`] if the subscription has `taskIds`, and the
+    /// server declares the extension of tasks but the client does not.
     pub(super) fn looks_up_tasks(
         &self,
         params: &Params,

@@ -24,7 +24,7 @@ use crate::types::{CacheHint, CacheScope, CompleteResult, CreateTaskResult, Task
 use crate::version::{Era, ProtocolVersion};
 
 /// The response with the outcome of a handler. `session` returns the revision of the session, if
-/// there is one; it is only called if the handler has failed.
+/// there is one. `session` is only called for a failed or a forwarded request.
 pub(super) fn outgoing(
     call: Call,
     declaration: &Declaration,
@@ -98,8 +98,9 @@ pub(crate) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
     error
 }
 
-/// Error of a result with a forbidden type: one that asks for input itself, which would bypass
-/// [`Outcome::InputRequired`](super::Outcome) and its checks, or a task that is not allowed.
+/// Error text for a result with a forbidden `resultType`: `input_required`, which would bypass
+/// [`Outcome::InputRequired`](super::Outcome) and its checks, or `task` where tasks are not
+/// allowed.
 fn misplaced(kind: CallKind, result: &Json) -> Option<&'static str> {
     let mut error = None;
     result.raw().members(|key, value| match (key.0, value.0) {
@@ -144,7 +145,8 @@ fn is_stamp(kind: CallKind, key: Raw<'_>) -> bool {
     }
 }
 
-/// Returns whether the text, perhaps with a `resultType`, may contain such members.
+/// Returns whether the text may contain members that the machine writes itself. `typed` is true if
+/// the text mentions `resultType`.
 fn mentions_stamp(kind: CallKind, typed: bool, text: &[u8]) -> bool {
     let hints = matches!(kind, CallKind::Resource { .. });
     typed

@@ -1,7 +1,7 @@
 //! Subscriptions to changes, and the pending changes.
 //!
 //! In: `subscriptions/listen` of modern clients; the session and the subscriptions of a legacy
-//! client; changes. Out: notifications, one by one, as the driver takes them. A change that repeats
+//! client; changes. Out: notifications, one by one, as the driver polls them. A change that repeats
 //! while it is pending is sent once.
 //!
 //! | listener | may be told | leaves by |
@@ -10,7 +10,7 @@
 //! | a subscription | at once | cancellation, the end of input |
 //! | one that names tasks | once a handler has said which of them are its client's; changes wait | the same, and the end of the handler without an answer |
 //!
-//! Of a task the last state alone waits, and none is told after a later one.
+//! Only the last state of a task is pending. A state is never sent after a later state.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
@@ -45,10 +45,10 @@ pub(super) struct Subscriptions {
     listeners: SeqMap<Listener>,
     /// The listeners with pending changes, each once.
     dirty: VecDeque<u64>,
-    /// The subscriptions in all, and the bytes of their URIs and ids of tasks.
+    /// The number of subscriptions, and the bytes of their URIs and task ids.
     count: usize,
     bytes: usize,
-    /// Number of the listeners whose tasks a handler looks up.
+    /// Number of listeners that wait for the lookup of their tasks.
     looked_up: usize,
 }
 
@@ -68,7 +68,7 @@ impl Subscriptions {
         }
     }
 
-    /// The client of a legacy session wants to hear of a resource.
+    /// Adds a subscription of a legacy session to a resource.
     pub(super) fn subscribe(
         &mut self,
         uri: &str,
@@ -121,7 +121,8 @@ impl Subscriptions {
         }
     }
 
-    /// All that anybody has subscribed to has changed, as far as it is declared to change.
+    /// Queues a change of everything that a listener has subscribed to, as far as changes are
+    /// declared.
     pub(super) fn publish_all(&mut self, context: &Context) {
         let declaration = context.declaration();
         for (serial, listener) in self.listeners.iter_mut() {
@@ -178,8 +179,8 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Serves a `subscriptions/listen` that names tasks, and is about to be in a handler, which looks
-    /// them up.
+    /// Adds a subscription that names tasks, before its request is passed to the handler that looks
+    /// up the tasks.
     pub(super) fn look_up(
         &mut self,
         context: &Context,
@@ -195,8 +196,8 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// The handler that has looked up the tasks of a subscription has answered: the result names those
-    /// of its client. `opens` is false at the end of input.
+    /// Handles the outcome of the lookup of a subscription's tasks. The result names the tasks of
+    /// the client. `opens` is false after the end of input.
     pub(super) fn handle_tasks(
         &mut self,
         context: &mut Context,
@@ -226,7 +227,7 @@ impl Subscriptions {
         self.open(serial, listener);
     }
 
-    /// Forgets the subscriptions whose handlers have ended without an answer.
+    /// Removes the subscriptions whose lookup of tasks has ended without an answer.
     pub(super) fn forget_unanswered(&mut self, calls: &Calls) {
         if self.looked_up == 0 {
             return;
@@ -242,7 +243,7 @@ impl Subscriptions {
         }
     }
 
-    /// The client does not listen any more.
+    /// Ends a subscription that the client has cancelled.
     pub(super) fn cancel(&mut self, calls: &mut Calls, serial: u64) {
         if let Some(id) = self.close(serial) {
             calls.release(&id);
@@ -265,7 +266,7 @@ impl Subscriptions {
         }
     }
 
-    /// Sends all pending changes now, instead of when the driver takes actions.
+    /// Sends all pending changes now, instead of when the driver polls.
     pub(super) fn tell(&mut self, context: &mut Context) {
         while let Some(change) = self.next() {
             context.send(None, change);
@@ -284,7 +285,7 @@ impl Subscriptions {
         Filter::read(context, params, |count, bytes| self.admit(count, bytes, limits))
     }
 
-    /// The bytes of the URIs of all subscriptions.
+    /// The bytes of the URIs and task ids of all subscriptions.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

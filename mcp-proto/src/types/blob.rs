@@ -13,7 +13,7 @@ use base64::{Engine as _, alphabet};
 use serde::ser::Error as _;
 use serde::{Serialize as _, Serializer};
 
-/// Reads what [`is_base64`] admits.
+/// Decoder of all texts that [`is_base64`] accepts.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),

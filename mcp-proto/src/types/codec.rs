@@ -1,8 +1,8 @@
 //! Serde implementations that derive cannot generate: unions, open enums, numbers, ids.
 //!
-//! A union is read as raw [`Json`] first, and then as the variant that its members indicate. This
-//! is not needed if its first member is the tag. Serde's own tagged and untagged enums buffer in a
-//! form that cannot contain raw JSON.
+//! A union is read as raw [`Json`] first, and then as the variant that its members indicate. If the
+//! first member is the tag, the variant is read directly. Serde's own tagged and untagged enums
+//! buffer in a form that cannot contain raw JSON.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -132,7 +132,7 @@ pub(super) enum Tagged<A> {
     Whole(String, Json),
 }
 
-/// Reads an object up to its tag if that comes first and is `known`, otherwise to the end.
+/// Reads an object up to its tag if the tag is the first member and `known`, otherwise to the end.
 pub(super) fn tagged<'de, A: MapAccess<'de>>(
     mut map: A,
     known: &[&'static str],

@@ -69,7 +69,7 @@ impl CompletionReference {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptReference {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct PromptReference {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceTemplateReference {
-    /// Its URI or URI template.
+    /// The URI or URI template.
     pub uri: String,
 }
 
@@ -90,9 +90,9 @@ pub struct ResourceTemplateReference {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionArgument {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its value so far.
+    /// The value so far.
     pub value: String,
 }
 

@@ -122,7 +122,7 @@ pub struct ImageContent {
     /// The bytes in Base64; serializing any other text fails.
     #[serde(serialize_with = "blob::serialize")]
     pub data: String,
-    /// Its media type, such as `image/png`.
+    /// The media type, such as `image/png`.
     pub mime_type: String,
     /// Hints for the client.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ impl ImageContent {
         Self::new(blob::encode(bytes), mime_type)
     }
 
-    /// Its bytes.
+    /// The bytes.
     ///
     /// Fails with [`InvalidBase64`].
     pub fn bytes(&self) -> Result<Vec<u8>, InvalidBase64> {
@@ -161,7 +161,7 @@ pub struct AudioContent {
     /// The bytes in Base64; serializing any other text fails.
     #[serde(serialize_with = "blob::serialize")]
     pub data: String,
-    /// Its media type, such as `audio/wav`.
+    /// The media type, such as `audio/wav`.
     pub mime_type: String,
     /// Hints for the client.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,7 +182,7 @@ impl AudioContent {
         Self::new(blob::encode(bytes), mime_type)
     }
 
-    /// Its bytes.
+    /// The bytes.
     ///
     /// Fails with [`InvalidBase64`].
     pub fn bytes(&self) -> Result<Vec<u8>, InvalidBase64> {

@@ -23,9 +23,9 @@ use crate::schema::portable::{Portable, remove_null};
 /// The transforms applied to a derived schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Derivation {
-    /// Those of [`Portable`].
+    /// The transforms of [`Portable`].
     Portable,
-    /// None: the schema is as schemars derives it.
+    /// No transforms: the schema is as schemars derives it.
     Verbatim,
 }
 

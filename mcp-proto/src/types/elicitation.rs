@@ -150,8 +150,8 @@ pub struct ElicitResult {
 }
 
 impl ElicitResult {
-    /// The user submitted the form with this content, an object. The content is not checked;
-    /// [`ElicitRequestFormParams::accept`] checks it.
+    /// The answer of a user who submitted the form with this content, an object. The content is not
+    /// checked; [`ElicitRequestFormParams::accept`] checks it.
     pub fn accept(content: Json) -> Self {
         Self { content: Some(content), ..Self::new(ElicitAction::Accept) }
     }
@@ -179,7 +179,7 @@ pub enum ElicitAction {
     Accept,
     /// Declined.
     Decline,
-    /// Closed it without an answer.
+    /// Closed the form or the request without an answer.
     Cancel,
 }
 

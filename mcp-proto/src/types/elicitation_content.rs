@@ -24,8 +24,8 @@ use crate::json::{Json, Raw};
 use crate::message::ErrorData;
 
 impl ElicitRequestFormParams {
-    /// The user submitted the form with this content, an object. An omitted field gets its default;
-    /// a field that the form does not have is kept.
+    /// The answer of a user who submitted the form with this content, an object. An omitted field
+    /// gets its default; a field that the form does not have is kept.
     ///
     /// All constraints of the fields are checked, for defaults too, except
     /// [`StringFormat::Other`](super::StringFormat::Other) and
@@ -58,8 +58,8 @@ impl ElicitRequestFormParams {
         complete(&self.requested_schema, &content).map(ElicitResult::accept)
     }
 
-    /// Checks an answer to the form: the content, if the user accepted, as [`accept`](Self::accept)
-    /// does, but without adding defaults.
+    /// Checks an answer to the form. If the user accepted, checks the content as
+    /// [`accept`](Self::accept) does, but without adding defaults.
     ///
     /// Fails as [`accept`](Self::accept) does.
     ///
@@ -75,7 +75,7 @@ impl ElicitRequestFormParams {
         }
     }
 
-    /// The user submitted the form unchanged, with only its defaults.
+    /// The answer of a user who submitted the form unchanged, with only its defaults.
     ///
     /// Fails with [`ContentError::Fields`] if a required field has none.
     pub fn accept_defaults(&self) -> Result<ElicitResult, ContentError> {

@@ -215,7 +215,7 @@ macro_rules! constructors {
                     Self::default()
                 }
 
-                /// Sets its name for display.
+                /// Sets the name for display.
                 pub fn title(mut self, title: impl Into<String>) -> Self {
                     self.title = Some(title.into());
                     self

@@ -217,7 +217,7 @@ pub struct LegacyTitledEnumSchema {
     pub description: Option<String>,
     /// The texts to choose from.
     pub r#enum: Vec<String>,
-    /// Their titles, in the same order.
+    /// The titles, in the same order.
     pub enum_names: Vec<String>,
     /// The default choice.
     #[serde(skip_serializing_if = "Option::is_none")]

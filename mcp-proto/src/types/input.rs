@@ -152,20 +152,20 @@ impl<'de> Deserialize<'de> for InputRequest {
     }
 }
 
-/// In this file to avoid an import cycle: results refer to tools, whose parameters contain
-/// responses.
+/// These methods are in this file to avoid an import cycle: results refer to tools, whose
+/// parameters contain responses.
 impl InputResponse {
-    /// Decodes the answer to [`InputRequest::Elicit`]; fails if it is not one.
+    /// Decodes the answer to [`InputRequest::Elicit`]; fails for any other JSON.
     pub fn elicit(&self) -> Result<ElicitResult, serde_json::Error> {
         self.json().decode()
     }
 
-    /// Decodes the answer to [`InputRequest::CreateMessage`]; fails if it is not one.
+    /// Decodes the answer to [`InputRequest::CreateMessage`]; fails for any other JSON.
     pub fn create_message(&self) -> Result<CreateMessageResult, serde_json::Error> {
         self.json().decode()
     }
 
-    /// Decodes the answer to [`InputRequest::ListRoots`]; fails if it is not one.
+    /// Decodes the answer to [`InputRequest::ListRoots`]; fails for any other JSON.
     pub fn list_roots(&self) -> Result<ListRootsResult, serde_json::Error> {
         self.json().decode()
     }

@@ -2,12 +2,12 @@
 //!
 //! In and out: the `params`, `result` and `error.data` of messages, by [`Json::decode`] and
 //! [`Json::encode`]. Unknown members are ignored; they remain in the [`Json`] that a value was
-//! decoded from. The types keep as raw JSON what the schema leaves open: `_meta`, JSON Schemas,
+//! decoded from. Members that the schema leaves open stay raw JSON: `_meta`, JSON Schemas,
 //! arguments, structured content, and the settings of capabilities.
 //!
-//! A type serves all revisions that have it, and links to the page of the latest of them. A member
-//! that some revisions lack is optional. An absent flag is `false` and an absent list is empty, and
-//! neither is written. The variant of an untagged union follows from its members.
+//! A type serves all revisions that define it, and links to the page of the latest such revision. A
+//! member that some revisions lack is optional. An absent flag is `false` and an absent list is
+//! empty, and neither is written. The variant of an untagged union follows from its members.
 //!
 //! [Specification: Schema](https://modelcontextprotocol.io/specification/2026-07-28/schema)
 //!

@@ -26,7 +26,7 @@ pub struct Prompt {
     /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its arguments.
+    /// The arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
     /// For display, in several sizes.
@@ -130,7 +130,7 @@ pub struct ListPromptsResult {
 pub struct GetPromptRequestParams {
     /// The name of the prompt.
     pub name: String,
-    /// Its arguments.
+    /// The arguments.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
     /// The answers to the input requests of the server.

@@ -24,13 +24,13 @@ pub struct Resource {
     /// A description for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its media type, if known.
+    /// The media type, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// Hints for the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    /// Its size in bytes, before any encoding, if known.
+    /// The size in bytes, before any encoding, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// For display, in several sizes.
@@ -63,7 +63,7 @@ impl Resource {
         self
     }
 
-    /// Sets its media type.
+    /// Sets the media type.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
@@ -87,7 +87,7 @@ pub struct ResourceTemplate {
     /// A description of the resources, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Their media type, if it is the same for all.
+    /// The media type of the resources, if it is the same for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// Hints for the client.

@@ -45,7 +45,7 @@ impl ResourceContents {
         Self::Blob(BlobResourceContents::of_bytes(uri, bytes))
     }
 
-    /// Sets their media type.
+    /// Sets the media type.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         let place = match &mut self {
             Self::Text(contents) => &mut contents.mime_type,
@@ -81,7 +81,7 @@ impl ResourceContents {
 pub struct TextResourceContents {
     /// The URI of the resource.
     pub uri: String,
-    /// Its media type, if known.
+    /// The media type, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The text.
@@ -100,7 +100,7 @@ pub struct TextResourceContents {
 pub struct BlobResourceContents {
     /// The URI of the resource.
     pub uri: String,
-    /// Its media type, if known.
+    /// The media type, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The bytes in Base64; serializing any other text fails.

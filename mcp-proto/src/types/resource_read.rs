@@ -65,7 +65,7 @@ impl ReadResourceResult {
     }
 
     /// The result as JSON. A single text is written without serde, which checks each byte: 1 MB
-    /// takes a fifth of the instructions. A large one is written into spare memory.
+    /// takes a fifth of the instructions. A large text is written into spare memory.
     ///
     /// Fails as [`Json::encode`] does.
     pub fn to_json_in(&self, spare: &mut Spare) -> Result<Json, serde_json::Error> {

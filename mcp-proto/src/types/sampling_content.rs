@@ -107,7 +107,7 @@ pub struct ToolUseContent {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// Its arguments, an object.
+    /// The arguments, an object.
     pub input: Json,
     /// Metadata of the call (`_meta`); to be kept when the call is sent again.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

@@ -41,7 +41,7 @@ fn is_email(text: &str) -> bool {
     (is_quoted || local.split('.').all(is_atom)) && (is_address || domain.split('.').all(is_label))
 }
 
-/// A scheme and a colon, and no characters but those of RFC 3986.
+/// A scheme, a colon, and only characters that RFC 3986 allows.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let in_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);

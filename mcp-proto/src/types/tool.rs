@@ -60,8 +60,8 @@ impl Tool {
         }
     }
 
-    /// A tool with arguments of type `A`. Its schema describes the JSON that deserializes as an
-    /// `A`, without `$schema` and `title`.
+    /// A tool with arguments of type `A`. The input schema describes the JSON that deserializes as
+    /// an `A`, without `$schema` and `title`.
     /// [`Registry::add_tool`](crate::server::Registry::add_tool) rejects the tool unless `A` is a
     /// struct with named fields. Fields may be [headers](crate::headers::Header).
     ///
@@ -101,14 +101,14 @@ impl Tool {
         self
     }
 
-    /// Sets the JSON Schema of its structured content.
+    /// Sets the JSON Schema of the structured content.
     pub fn output_schema(mut self, schema: Json) -> Self {
         self.output_schema = Some(schema);
         self
     }
 
-    /// Sets the JSON Schema of its structured content to that of the JSON that a `T` serializes to,
-    /// without `$schema` and `title`. `T` need not be an object.
+    /// Sets the JSON Schema of the structured content to the schema of the JSON that a `T`
+    /// serializes to, without `$schema` and `title`. `T` need not be an object.
     ///
     /// ```
     /// use mcp_proto::types::Tool;
@@ -136,7 +136,7 @@ impl Tool {
         Ok(self.output_schema(schema))
     }
 
-    /// Sets the JSON Schema of its structured content as [`Tool::output_of`] does, but as schemars
+    /// Sets the JSON Schema of the structured content as [`Tool::output_of`] does, but as schemars
     /// derives it. Fails as [`Tool::output_of`] does.
     #[cfg(feature = "schemars")]
     pub fn output_of_verbatim<T: schemars::JsonSchema>(self) -> Result<Self, UsageError> {
@@ -144,13 +144,13 @@ impl Tool {
         Ok(self.output_schema(schema))
     }
 
-    /// Sets the hints about its behaviour.
+    /// Sets the hints about the tool's behaviour.
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.annotations = Some(annotations);
         self
     }
 
-    /// Changes the hints about its behaviour, starting from those set before.
+    /// Changes the hints about the tool's behaviour, starting from those set before.
     ///
     /// ```
     /// use mcp_proto::{Json, types::Tool};
@@ -255,7 +255,7 @@ pub struct ListToolsResult {
 pub struct CallToolRequestParams {
     /// The name of the tool.
     pub name: String,
-    /// Its arguments, an object.
+    /// The arguments, an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Json>,
     /// The answers to the input requests of the server.
@@ -382,7 +382,7 @@ impl CallToolResult {
     }
 }
 
-/// The member `result` of an object that has no other.
+/// The member `result` of an object that has no other members.
 fn sole_result(content: &Json) -> Option<Json> {
     let mut count = 0_usize;
     let mut result = None;
@@ -393,8 +393,8 @@ fn sole_result(content: &Json) -> Option<Json> {
     result.filter(|_| count == 1).map(|value| Json::trusted(value.0.to_vec()))
 }
 
-/// A result of one block of text, written without serde. serde checks each byte of a text, and of
-/// structured content once more: for 10,000 items of 2 MB it takes twice as many instructions.
+/// A result of one block of text, written without serde. serde checks each byte of a text, and
+/// checks structured content once more: 10,000 items of 2 MB take twice as many instructions.
 fn plain_result(text: &str, structured: Option<&Json>, is_error: bool, spare: &mut Spare) -> Json {
     let before = b"{\"content\":[{\"type\":\"text\",\"text\":";
     let between = b",\"structuredContent\":";

@@ -33,8 +33,8 @@ pub struct SkillCatalog {
 impl SkillCatalog {
     /// Adds a skill, and returns the resources that are new.
     ///
-    /// A skill within the directory of another one is a part of that: "the enclosing skill's
-    /// `resources` lists them too".
+    /// A skill inside the directory of another skill is a part of the other skill: "the enclosing
+    /// skill's `resources` lists them too".
     ///
     /// On an error nothing is added. Fails with [`UsageError::NestedSkill`] if the enclosing skill
     /// lists one of the files differently or not at all. Fails with [`UsageError::Duplicate`] if

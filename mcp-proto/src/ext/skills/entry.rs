@@ -1,7 +1,7 @@
 //! The entry of a skill, and the verification of its files.
 //!
-//! In: JSON of a server, or the files themselves. Out: a valid [`Skill`]. It turns the bytes of a
-//! file into a [`VerifiedFile`] or a [`SkillError`].
+//! In: JSON of a server, or the files themselves. Out: a valid [`Skill`]. [`Skill::verify`] turns
+//! the bytes of a file into a [`VerifiedFile`] or a [`SkillError`].
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -90,12 +90,12 @@ impl Skill {
         uri::skill(&self.uri).map_or("", |(directory, _)| directory)
     }
 
-    /// Its name: a label, which other skills may have too.
+    /// The name: a label, which other skills may have too.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its description, by which a model chooses.
+    /// The description, by which a model chooses.
     pub fn description(&self) -> &str {
         &self.description
     }
@@ -108,7 +108,7 @@ impl Skill {
 
     /// All its files; `None` if they change, so that they cannot be verified.
     ///
-    /// A user approves these files with these digests: if they differ later, ask again.
+    /// A user approves these files with these digests: if the digests differ later, ask again.
     pub fn files(&self) -> Option<&[SkillFile]> {
         self.files.as_deref()
     }
@@ -144,8 +144,8 @@ impl Skill {
     ///
     /// Fails with [`SkillError::Dynamic`], [`SkillError::Unlisted`], [`SkillError::SizeMismatch`],
     /// [`SkillError::DigestMismatch`], [`SkillError::Frontmatter`] and
-    /// [`SkillError::FrontmatterMismatch`]. Do not use the bytes then. The skill may have changed:
-    /// get its entry again.
+    /// [`SkillError::FrontmatterMismatch`]. In these cases do not use the bytes. The skill may have
+    /// changed: get its entry again.
     ///
     /// [Specification: Integrity and Verification](https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx#integrity-and-verification)
     pub fn verify(&self, uri: &str, bytes: impl Into<Bytes>) -> Result<VerifiedFile, SkillError> {
@@ -176,17 +176,17 @@ pub struct VerifiedFile {
 }
 
 impl VerifiedFile {
-    /// Its URI.
+    /// The URI.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Its bytes.
+    /// The bytes.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// Its text; `None` if it is not UTF-8. `SKILL.md` is.
+    /// The text; `None` if it is not UTF-8. `SKILL.md` always is UTF-8.
     pub fn text(&self) -> Option<&str> {
         core::str::from_utf8(&self.bytes).ok()
     }

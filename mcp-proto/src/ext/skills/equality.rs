@@ -28,7 +28,7 @@ pub(super) fn check(entry: &Json, file: &Json) -> Result<(), SkillError> {
     }
 }
 
-/// Recursive, as JSON is nested at most 128 deep.
+/// Recursion is safe, because JSON is nested at most 128 deep.
 fn are_equal(one: Raw<'_>, other: Raw<'_>) -> bool {
     match one.0.first() {
         Some(b'{') => match (fields(one), fields(other)) {

@@ -7,14 +7,15 @@ use core::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SkillError {
-    /// A URI cannot be that of a skill's file.
+    /// A URI cannot be the URI of a skill's file.
     InvalidUri {
         /// The URI.
         uri: String,
         /// The rule.
         reason: &'static str,
     },
-    /// A name has characters other than lower-case letters, digits and single hyphens, or more than 64.
+    /// A name has characters other than lower-case letters, digits and single hyphens, or more than
+    /// 64.
     InvalidName {
         /// The name.
         name: String,
@@ -37,12 +38,12 @@ pub enum SkillError {
     NoSkillFile,
     /// A file is listed twice.
     DuplicateFile {
-        /// Its URI.
+        /// The URI.
         uri: String,
     },
     /// A file is outside of the skill's directory.
     OutsideFile {
-        /// Its URI.
+        /// The URI.
         uri: String,
     },
     /// More than 512 files.
@@ -64,7 +65,7 @@ pub enum SkillError {
     },
     /// The size of the file differs from its entry.
     SizeMismatch {
-        /// Its URI.
+        /// The URI.
         uri: String,
         /// The size that is listed, in bytes.
         expected: u64,
@@ -73,7 +74,7 @@ pub enum SkillError {
     },
     /// The digest of the file differs from its entry.
     DigestMismatch {
-        /// Its URI.
+        /// The URI.
         uri: String,
     },
     /// A field of the frontmatter in `SKILL.md` differs from the entry.

@@ -27,7 +27,7 @@ use crate::types::{Resource, ResourceContents};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SkillFiles {
     skill: Skill,
-    /// By their URIs.
+    /// The bytes of the files, by URI.
     files: BTreeMap<String, Bytes>,
 }
 
@@ -67,7 +67,7 @@ impl SkillFiles {
         &self.skill
     }
 
-    /// The resources of the files. That of `SKILL.md` has the skill's name and description.
+    /// The resources of the files. The resource of `SKILL.md` has the skill's name and description.
     pub fn resources(&self) -> impl Iterator<Item = Resource> {
         self.files.iter().map(|(uri, bytes)| {
             let is_skill = uri == self.skill.uri();
@@ -99,7 +99,7 @@ pub(super) fn name_of(uri: &str) -> String {
     uri::decoded(segment).unwrap_or_else(|| segment.into())
 }
 
-/// Fails for a file whose URI is also that of a directory.
+/// Fails for a file whose URI is also the URI of a directory.
 fn check_directories(files: &BTreeMap<String, Bytes>) -> Result<(), SkillError> {
     let is_directory = |uri: &&String| {
         let prefix = alloc::format!("{uri}/");

@@ -1,9 +1,9 @@
 //! Frontmatter of `SKILL.md`: YAML, read as a JSON object.
 //!
 //! In: the bytes of the file. Out: the object, or a [`FrontmatterError`]. The crate `granit-parser`
-//! parses, and this file composes its events. Everything is bounded: 64 KiB, 32 levels, and no
-//! aliases, which could expand to more. A duplicate key is an error, because parsers differ in the
-//! value that they use.
+//! parses the YAML, and this module composes JSON from its events. Everything is bounded: 64 KiB,
+//! 32 levels, and no aliases, which could expand to more. A duplicate key is an error, because
+//! parsers differ in the value that they use.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -156,7 +156,7 @@ impl Composer {
         Ok(())
     }
 
-    /// Writes the comma before an element; a value after a key has none.
+    /// Begins a value. Writes a comma before each element of a sequence except the first.
     fn begin_value(&mut self) {
         match self.open.last_mut() {
             Some(Collection::Sequence { is_empty }) => {

@@ -65,7 +65,7 @@ pub(super) fn is_reg_name(authority: &str) -> bool {
     authority.bytes().all(is_allowed) && is_path(authority)
 }
 
-/// Returns whether a path has only valid segments: none empty, `.` or `..`, even when decoded.
+/// Returns whether all segments of a path are valid, and none is empty, `.` or `..` when decoded.
 pub(super) fn is_path(path: &str) -> bool {
     path.split('/').all(|segment| {
         segment.bytes().all(is_path_byte)

@@ -1,8 +1,8 @@
 //! The origins that a page of an MCP App needs, and the policy that a host derives from them.
 //!
 //! In: the member `csp` of a resource's `_meta.ui`. Out: the value of `Content-Security-Policy`. A
-//! source that is not an origin could add directives to that value, so that servers cannot register
-//! it and hosts ignore it.
+//! source that is not an origin could add directives to the value. Servers therefore cannot
+//! register such a source, and hosts ignore it.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use crate::error::UsageError;
 use crate::json::Raw;
 
 /// The origins that a page may use, such as `https://api.example.com` or `https://*.example.com`.
-/// Without any, a page can use only the content of its HTML.
+/// Without origins, a page can use only the content of its HTML.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -58,8 +58,8 @@ impl Csp {
         self
     }
 
-    /// The value of `Content-Security-Policy` for the page. "Host MUST construct CSP headers based on
-    /// declared domains", and "MUST NOT allow undeclared domains".
+    /// The value of `Content-Security-Policy` for the page. "Host MUST construct CSP headers based
+    /// on declared domains", and "MUST NOT allow undeclared domains".
     ///
     /// ```
     /// use mcp_proto::ext::ui::Csp;

@@ -4,11 +4,11 @@
 //! Called by [`Registry::add_app`](crate::server::Registry::add_app), and by hosts.
 //!
 //! A server links a tool to a page, a resource with a URI `ui://…`. A host that shows pages reads
-//! it and renders it in a frame; every other host shows the content of the tool's result. The
+//! the page and renders it in a frame. Every other host shows the content of the tool's result. The
 //! messages between a page and its host (`ui/*`) are not part of this library.
 //!
-//! Views of received data never fail. A missing or malformed value reads as the strictest one:
-//! no caller may use the tool, no origin is allowed, no permission is requested.
+//! Views of received data never fail. A missing or malformed value reads as the strictest value: no
+//! caller may use the tool, no origin is allowed, no permission is requested.
 //!
 //! [Specification: MCP Apps](https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx)
 
@@ -60,7 +60,7 @@ pub fn for_model<'a>(tools: impl IntoIterator<Item = &'a Tool>) -> impl Iterator
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AppCapability {
-    /// The media types of the pages that it shows.
+    /// The media types of the pages that the client shows.
     pub mime_types: Vec<String>,
 }
 
@@ -79,9 +79,9 @@ impl AppCapability {
 /// The callers that a tool is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ToolVisibility {
-    /// A model may call it.
+    /// A model may call the tool.
     pub model: bool,
-    /// Pages of the same server may call it.
+    /// Pages of the same server may call the tool.
     pub app: bool,
 }
 
@@ -93,7 +93,7 @@ impl ToolVisibility {
     /// Pages only.
     pub const APP: Self = Self { model: false, app: true };
 
-    /// Unknown callers are ignored.
+    /// Reads the callers; unknown callers are ignored.
     fn read(value: Raw<'_>) -> Self {
         let mut visibility = Self { model: false, app: false };
         value.elements(|caller| match caller.string().as_deref() {
@@ -109,7 +109,7 @@ impl ToolVisibility {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ToolApp {
-    /// The page that shows its results, a URI that begins with `ui://`.
+    /// The page that shows the tool's results, a URI that begins with `ui://`.
     pub resource_uri: Option<String>,
     /// The callers that the tool is for.
     pub visibility: ToolVisibility,
@@ -127,8 +127,8 @@ impl ToolApp {
         self
     }
 
-    /// A URI with another scheme is ignored. Servers from before the final specification write
-    /// `ui/resourceUri` next to `ui`.
+    /// Reads the member. A URI with another scheme is ignored. Servers from before the final
+    /// specification write `ui/resourceUri` next to `ui`.
     fn read(meta: &Json) -> Option<Self> {
         let meta = meta.raw();
         let ui = meta.member("ui").filter(|ui| ui.is_object());
@@ -180,14 +180,14 @@ impl Tool {
         self.app().is_none_or(|app| app.visibility.model)
     }
 
-    /// Returns whether pages of the same server may call this tool. A host "MUST reject `tools/call`
-    /// requests from apps for tools that don't include `"app"` in visibility".
+    /// Returns whether pages of the same server may call this tool. A host "MUST reject
+    /// `tools/call` requests from apps for tools that don't include `"app"` in visibility".
     pub fn is_for_app(&self) -> bool {
         self.app().is_none_or(|app| app.visibility.app)
     }
 }
 
-/// Returns whether a URI is that of a page.
+/// Returns whether a URI is the URI of a page.
 pub(crate) fn is_app_uri(uri: &str) -> bool {
     let path = uri.strip_prefix("ui://").unwrap_or_default();
     !path.is_empty() && path.bytes().all(|byte| byte.is_ascii_graphic())

@@ -30,13 +30,13 @@ pub struct AppPermissions {
 }
 
 impl AppPermissions {
-    /// The attribute `allow` of the page's frame, if the host grants all of them.
+    /// The attribute `allow` of the page's frame, if the host grants all of these permissions.
     pub fn allow(self) -> String {
         let granted = self.flags().into_iter().filter(|(_, _, asked)| *asked);
         granted.map(|(_, feature, _)| feature).collect::<Vec<_>>().join("; ")
     }
 
-    /// The member, the feature of the permissions policy, and whether the page asks for it.
+    /// The member, the feature of the permissions policy, and whether the page requests it.
     fn flags(self) -> [(&'static str, &'static str, bool); 4] {
         [
             ("camera", "camera", self.camera),
@@ -62,7 +62,7 @@ impl AppPermissions {
 pub struct AppMeta {
     /// The origins that the page may use.
     pub csp: Csp,
-    /// The permissions that it requests.
+    /// The permissions that the page requests.
     pub permissions: AppPermissions,
     /// A separate domain for the page's frame; hosts define the format.
     pub domain: Option<String>,
@@ -133,11 +133,11 @@ impl AppMeta {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct AppPage {
-    /// Its URI, which begins with `ui://`.
+    /// The URI, which begins with `ui://`.
     pub uri: String,
-    /// Its name in lists; by default the last part of the URI.
+    /// The name in lists; by default the last part of the URI.
     pub name: String,
-    /// Its description in lists.
+    /// The description in lists.
     pub description: Option<String>,
     /// The document, HTML 5.
     pub html: String,
@@ -153,19 +153,19 @@ impl AppPage {
         Self { uri, name, description: None, html: html.into(), meta: AppMeta::default() }
     }
 
-    /// Sets its description in lists.
+    /// Sets the description in lists.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Sets the origins that it may use.
+    /// Sets the origins that the page may use.
     pub fn csp(mut self, csp: Csp) -> Self {
         self.meta.csp = csp;
         self
     }
 
-    /// Changes the permissions that it requests.
+    /// Changes the permissions that the page requests.
     pub fn permissions(mut self, change: impl FnOnce(&mut AppPermissions)) -> Self {
         change(&mut self.meta.permissions);
         self
@@ -177,14 +177,14 @@ impl AppPage {
         self
     }
 
-    /// Sets whether it has a visible border and background.
+    /// Sets whether the page has a visible border and background.
     pub fn prefers_border(mut self, prefers_border: bool) -> Self {
         self.meta.prefers_border = Some(prefers_border);
         self
     }
 
-    /// The page in contents that a host has read. `None` unless they have the media type of a page,
-    /// a URI that begins with `ui://`, and text, which may be in Base64.
+    /// The page in contents that a host has read. `None` unless the contents have the media type of
+    /// a page, a URI that begins with `ui://`, and text, which may be in Base64.
     pub fn read(contents: &ResourceContents) -> Option<Self> {
         let (mime_type, meta) = match contents {
             ResourceContents::Text(text) => (&text.mime_type, &text.meta),
@@ -201,7 +201,7 @@ impl AppPage {
         Some(Self { meta: AppMeta::of(meta.as_ref()), ..page })
     }
 
-    /// Its entry in the list of resources.
+    /// The entry in the list of resources.
     pub fn resource(&self) -> Resource {
         let mut resource = Resource::new(&*self.uri, &*self.name).mime_type(MIME_TYPE);
         resource.description.clone_from(&self.description);
@@ -209,7 +209,7 @@ impl AppPage {
         resource
     }
 
-    /// Its contents, for `resources/read`.
+    /// The contents, for `resources/read`.
     pub fn contents(&self) -> ResourceContents {
         let mut contents = ResourceContents::text(&*self.uri, &*self.html).mime_type(MIME_TYPE);
         if let ResourceContents::Text(text) = &mut contents {

@@ -1,5 +1,5 @@
-//! Verbs of a server that only legacy clients know: batches, responses, and what is sent outside of a
-//! request.
+//! Methods of a server that only concern legacy clients: batches, responses, and messages outside
+//! of requests.
 //!
 //! In: arrays (only revision 2025-03-26), responses, and commands of the application. Out: the
 //! messages of an array, one by one; their answers form one array. Also messages outside of a
@@ -14,10 +14,10 @@
 //! | [`Server::notify_session`] with another one | `notifications/initialized` | that notification |
 //! | [`Server::request_input`] | `notifications/initialized`, the revision, the client's capability | the request |
 //!
-//! A modern client only gets requests inside of its own requests: all of these commands fail with
-//! [`UsageError::NoServerRequests`] there.
+//! A modern client only gets requests inside of its own requests, so all of these commands fail
+//! with [`UsageError::NoServerRequests`] for it.
 //!
-//! These verbs are separate from the others of [`Server`] so that the era can be deleted with its
+//! These methods are separate from the others of [`Server`] so that the era can be deleted with its
 //! folder.
 //!
 //! [Specification: Batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching),
@@ -37,7 +37,7 @@ use crate::message::{self, Batch, Capability, ErrorData, Incoming, Message, Outg
 use crate::time::{Duration, Instant};
 use crate::types::InputRequest;
 
-/// The error for a request of a batch that is not looked at.
+/// The error for a request of a batch that is not executed.
 const SKIPPED: &str = "the request was not executed: the answers of its batch are as long as \
                        Limits::max_batch_bytes; send fewer requests at a time";
 
@@ -60,9 +60,9 @@ impl Server {
     ///
     /// Fails with [`UsageError::Closed`], and with [`UsageError::NoServerRequests`] unless the
     /// connection was opened with `initialize`. Fails with [`UsageError::NotInitialized`] (log
-    /// messages may go earlier), and with [`UsageError::Undeclared`] for a log message without
+    /// messages may be sent earlier), and with [`UsageError::Undeclared`] for a log message without
     /// [`Registry::logging`](crate::server::Registry::logging). Progress and losses are about a
-    /// request, so they fail with [`UsageError::NotInFlight`]. Others fail with
+    /// request, so they fail with [`UsageError::NotInFlight`]. Other notifications may fail with
     /// [`UsageError::ReservedMethod`], [`UsageError::NotAnObject`] and [`UsageError::NotJson`].
     pub fn notify_session(
         &mut self,
@@ -94,9 +94,9 @@ impl Server {
         self.request_input_on(now, None, request, timeout)
     }
 
-    /// Does the same on behalf of a request in a handler. Over HTTP the request for input goes out
-    /// on the stream of that request, so the client needs no GET stream. The request for input
-    /// outlives that request: see [`Server::cancel_input`].
+    /// Asks a legacy client for input on behalf of a request in a handler. Over HTTP the request
+    /// for input goes out on the stream of that request, so the client needs no GET stream. The
+    /// request for input outlives that request: see [`Server::cancel_input`].
     ///
     /// Fails as [`Server::request_input`] does, and with [`UsageError::NotInFlight`].
     pub fn request_input_about(
@@ -168,8 +168,8 @@ impl Server {
             match message::parse(&text, self.context.limits()) {
                 Ok(Incoming::Message(mut message)) => {
                     if let Message::Request(request) = &mut message {
-                        // An error with this id in the same array would settle the first request,
-                        // answered or not.
+                        // In the same array, an error with this id would look like an answer to the
+                        // first request.
                         if !ids.insert(request.id.clone()) {
                             let id = request.id.as_str().into();
                             self.refuse(path, None, &ProtocolError::DuplicateId { id });

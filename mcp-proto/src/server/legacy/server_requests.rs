@@ -2,7 +2,7 @@
 //!
 //! In: a request whose handler needs input, which waits here for the client's answers; commands of
 //! the application; responses; time. Out: requests to the client; events; the request with its
-//! input, once that is complete, or an error that names the missing input.
+//! input, once the input is complete, or an error that names the missing input.
 //!
 //! | a request waits until | then |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | the input ends | -32603 |
 //! | the client cancels it | nothing |
 //!
-//! The other requests for input of the same request are cancelled then.
+//! When a wait ends, the unanswered requests for its input are cancelled.
 //!
 //! | input for the application ends by | [`InputFailure`] |
 //! |---|---|
@@ -125,7 +125,7 @@ impl ServerRequests {
         Ok(input)
     }
 
-    /// Cancels a request for such input.
+    /// Cancels a request for input for the application.
     pub(super) fn cancel_input(
         &mut self,
         context: &mut Context,
@@ -322,7 +322,7 @@ impl ServerRequests {
         (self.ids, id)
     }
 
-    /// Takes the request that a response answers. On a byte stream some clients answer `"1"` to
+    /// Removes the request that a response answers. On a byte stream some clients answer `"1"` to
     /// `1`. The server's ids are never strings, so this is unambiguous, and `"01"` still differs.
     /// Over HTTP an id must match exactly.
     fn take(&mut self, id: &RequestId, binding: ServerChannel) -> Option<(RequestId, PendingKind)> {
@@ -340,13 +340,13 @@ impl ServerRequests {
         self.pending.remove(&id).map(|question| (id, question))
     }
 
-    /// Takes a request with all of its answers.
+    /// Removes a waiting request whose input is complete.
     fn complete(&mut self, serial: u64) -> Option<(Call, Input)> {
         self.deadlines.clear(RequestTimer::Input(serial));
         self.waiting.remove(&serial).map(|waiting| (waiting.call, waiting.input))
     }
 
-    /// Answers a request that waits for input with an error.
+    /// Fails a request that waits for input.
     fn give_up(&mut self, context: &mut Context, calls: &mut Calls, serial: u64, why: &str) {
         if let Some(call) = self.withdraw(context, serial) {
             calls.fail(context, call, None, ErrorData::internal(String::from(why)));
@@ -397,7 +397,7 @@ impl ServerRequests {
 fn request_id(number: u64) -> RequestId {
     RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))
 }
-/// Checks that the client supports this request, and that `kept` bytes can be kept meanwhile.
+/// Checks that the handler may ask for this input, and that `kept` bytes can be stored meanwhile.
 fn may_ask(
     context: &Context,
     calls: &Calls,

@@ -1,4 +1,4 @@
-//! Facts of a legacy session: the parameters of `initialize`, and later changes by the client.
+//! State of a legacy session: the parameters of `initialize`, and later changes by the client.
 //!
 //! In: the parameters of `initialize` and of `logging/setLevel`. Out: the sender of the session's
 //! requests, and the kinds of input that its client supports.
@@ -26,12 +26,12 @@ use crate::version::ProtocolVersion;
 #[derive(Debug)]
 pub(in super::super) struct Session {
     version: ProtocolVersion,
-    /// `None` if the request has no session.
+    /// `None` for a request without a session.
     client_info: Option<Json>,
     capabilities: Json,
     /// Kinds of input that the client supports.
     inputs: Inputs,
-    /// The least severe log messages that the client wants; at first all.
+    /// The least severe log messages that the client wants; initially `debug`.
     log_level: LoggingLevel,
     /// True if the client has sent `notifications/initialized`.
     initialized: bool,
@@ -153,7 +153,7 @@ impl Session {
         }
     }
 
-    /// The first revision that defines this request, if that of the session does not.
+    /// The first revision that defines this request, if the session's revision does not.
     pub(super) fn lacks(&self, request: &InputRequest) -> Option<ProtocolVersion> {
         use ProtocolVersion::{V2025_06_18, V2025_11_25};
         let since: &[ProtocolVersion] = match request {

@@ -1,8 +1,8 @@
 //! Structured content for legacy clients, which only know objects.
 //!
-//! In: an output schema of anything but an object, and a result with such content. Out: both, with
-//! the content as the member `result` of an object; other implementations do the same. References
-//! inside of the schema (`#/$defs/…`) are adapted to the new position.
+//! In: an output schema of anything but an object, and a result with such content. Out: both,
+//! wrapped in an object with the member `result`, as other implementations do. References inside of
+//! the schema (`#/$defs/…`) are adapted to the new position.
 //!
 //! [Specification: Structured Content](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content)
 
@@ -36,8 +36,8 @@ pub(crate) fn wrapped_schema(schema: &Json) -> Json {
     Json::trusted(out)
 }
 
-/// The result with its structured content wrapped in an object: always if the tool's schema is
-/// wrapped (`wraps`), otherwise only if the content is not an object.
+/// The result with its structured content wrapped in an object. If the tool's schema is wrapped
+/// (`wraps`), any content is wrapped, otherwise only content that is not an object.
 pub(crate) fn wrapped_content(result: Json, wraps: bool) -> Json {
     if !wraps && all_are_objects(result.as_bytes()) {
         return result;
@@ -58,8 +58,9 @@ pub(crate) fn wrapped_content(result: Json, wraps: bool) -> Json {
     Json::trusted(out)
 }
 
-/// Returns whether each member `structuredContent` in the text, at whatever depth, is an object.
-/// This is cheaper than reading the members: for 10,000 items of 2 MB by half of all instructions.
+/// Returns whether each member `structuredContent` in the text, at any depth, is an object. This
+/// scan is cheaper than reading the members: for 10,000 items of 2 MB it saves half of all
+/// instructions.
 fn all_are_objects(text: &[u8]) -> bool {
     memchr::memchr_iter(b'C', text).all(|at| {
         let (head, tail) = text.split_at(at);

@@ -26,7 +26,7 @@ pub enum Lookup {
     Found,
     /// The task belongs to another principal.
     Foreign,
-    /// The task does not exist, or not any more.
+    /// The task does not exist, or no longer exists.
     Unknown,
     /// The store has failed.
     Failed,
@@ -70,7 +70,7 @@ impl Column for Lookup {
 
 impl Cells for TaskAnswer {}
 
-/// Methods, whether the input responses are an object, and what the store knows.
+/// Inputs of the table: the method, whether the input responses are an object, and the lookup.
 pub type TaskRequests = (Set<TaskMethod>, Set<bool>, Set<Lookup>);
 
 /// The table.

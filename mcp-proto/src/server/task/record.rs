@@ -132,8 +132,8 @@ impl Record {
         self
     }
 
-    /// Reads the output of [`Record::to_bytes`]. Returns `None` if the text is not a record, or one
-    /// of another version.
+    /// Reads the output of [`Record::to_bytes`]. Returns `None` if the text is not a record, or is
+    /// a record of another version.
     pub fn from_bytes(text: impl Into<Bytes>) -> Option<Self> {
         let record: Self = Json::parse(text).ok()?.decode().ok()?;
         (record.version == VERSION).then_some(record)
@@ -202,7 +202,7 @@ impl Record {
     }
 
     /// Handles an outcome that requires input. The new input requests replace the open ones. A key
-    /// that was used before is replaced by another one. A task without requests, or with too many
+    /// that was used before is replaced by another key. A task without requests, or with too many
     /// keys, fails.
     pub fn ask(&mut self, now: Duration, required: InputRequired) -> TaskStep {
         let InputRequired { requests, state } = required;
@@ -268,7 +268,7 @@ impl Record {
     }
 
     /// Fails an unfinished task if `now` is after its TTL. For the process that runs the handler:
-    /// it knows that the call is still running, whatever the lease says.
+    /// there the call is known to be running, even after the end of the lease.
     pub fn handle_run_out(&mut self, now: Duration) -> TaskStep {
         if self.ends_at() > now {
             return TaskStep::Ignore;
@@ -303,19 +303,19 @@ impl Record {
         self.changes
     }
 
-    /// The state of the task, for those who subscribed to it.
+    /// The state of the task, for its subscribers.
     pub fn update(&self) -> Option<TaskUpdate> {
         TaskUpdate::new(self.detailed(), self.changes, self.owner())
     }
 
-    /// The time, since the Unix epoch, at which [`Self::handle_timeout`] has an effect if nothing
-    /// happens before.
+    /// The time, since the Unix epoch, at which [`Self::handle_timeout`] has an effect if no event
+    /// occurs before.
     pub fn due_at(&self) -> Duration {
         let lease = self.lease.filter(|_| self.task.status == TaskStatus::Working);
         lease.map_or(self.ends_at(), |lease| self.ends_at().min(Duration::from_millis(lease)))
     }
 
-    /// The task, and what its status brings along: a `DetailedTask`.
+    /// The task with the data of its status: a `DetailedTask`.
     pub fn detailed(&self) -> Json {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]

@@ -6,16 +6,17 @@
 //! `?`.
 //!
 //! RFC 6570 defines how a template becomes a URI, but not the reverse. This module decides:
-//! - All variables have values, of one character or more; only those of a query may be absent or
-//!   empty. The value of `{;x}` is written `;x=value`.
-//! - Where a URI can be split in several ways, the variable further left takes as much as it can.
-//! - The query begins at the first `?` (or `&`) that is none of the literals', behind `{+x}` too. Its
-//!   order is free; unknown parameters and those without `=` are passed over. A parameter that is
-//!   there twice, unless it is a list, makes the URI none of the template's. A `+` is no space.
-//! - `{/x*}`, `{?x*}` and `{&x*}` are lists of texts. Other lists and all `{x:3}` are refused: they
-//!   look like something else, or lack a part of their value.
-//! - A character outside ASCII is the same as its percent-encoded bytes, in literals too (section
-//!   3.1). Otherwise literals are compared as they are: `%7E` is not `~`, nor `%c3` the same as `%C3`.
+//! - Each variable has a value of at least one character. Only variables of a query may be absent
+//!   or empty. The value of `{;x}` is written `;x=value`.
+//! - If a URI can be split in several ways, each variable, from left to right, takes as many
+//!   characters as possible.
+//! - The query begins at the first `?` (or `&`) that is not part of a literal, also after `{+x}`.
+//!   Its parameters may have any order. Unknown parameters and parameters without `=` are ignored.
+//!   The URI does not match if a parameter that is not a list occurs twice. A `+` is not a space.
+//! - `{/x*}`, `{?x*}` and `{&x*}` are lists of texts. Other lists and all `{x:3}` are refused,
+//!   because they are ambiguous, or lack a part of their value.
+//! - A character outside ASCII equals its percent-encoded bytes, in literals too (section 3.1).
+//!   Otherwise literals are compared as they are: `%7E` differs from `~`, and `%c3` from `%C3`.
 //!
 //! [Specification: Resource Templates](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-templates)
 
@@ -58,7 +59,7 @@ pub(super) struct UriTemplate {
 struct Query {
     /// `?` or `&`.
     lead: u8,
-    /// Number of times that the literals contain `lead`: the query follows the next one.
+    /// Number of times that the literals contain `lead`. The query follows the next occurrence.
     skip: usize,
     /// The names, and whether each is a list.
     names: Vec<(String, bool)>,
@@ -93,8 +94,8 @@ impl UriTemplate {
         self.parts.iter().map(|part| &part.name).chain(query).map(String::as_str)
     }
 
-    /// The variables' values as an object of strings, and of arrays of strings for lists, without
-    /// absent ones. `None` if the URI does not match the template.
+    /// The variables' values as an object of strings, and of arrays of strings for lists. Absent
+    /// variables are left out. `None` if the URI does not match the template.
     ///
     /// The values are percent-decoded, so a value may contain `/`, `\`, control characters and NUL
     /// (`%2F`, `%5C`, `%00`), or be `.` or `..`. `{name}` therefore does not keep a client inside a
@@ -103,7 +104,7 @@ impl UriTemplate {
     /// The time is proportional to the length of the URI times that of the template. Each variable
     /// outside of the query needs one bit of memory per byte of the URI.
     pub(super) fn matches(&self, uri: &str) -> Option<Json> {
-        // Most URIs belong to other templates, which the first literal shows.
+        // Most URIs belong to other templates, and already differ in the first literal.
         let start = self.parts.first().map_or(&self.rest, |part| &part.before);
         if !ascii(uri).take(start.len()).eq(start.bytes()) {
             return None;

@@ -23,7 +23,7 @@ pub(super) struct TemplatePart {
 pub(super) enum VariableClass {
     /// Unreserved characters, and percent-encoded bytes.
     Value,
-    /// The same and reserved characters.
+    /// Unreserved and reserved characters, and percent-encoded bytes.
     Reserved,
     /// Values, separated by `/`.
     Segments,
@@ -82,7 +82,8 @@ impl TemplatePart {
         starts
     }
 
-    /// Takes the part from `left`, the last bytes of `length`, to the furthest of `ends`.
+    /// Removes the part from the start of `left`, up to the furthest of `ends`, and returns its
+    /// value. `length` is the length of the whole text.
     fn take<'a>(&self, left: &mut &'a [u8], length: usize, ends: &Places) -> Option<&'a [u8]> {
         let text = left.get(self.before.len()..)?;
         let mut value = None;
@@ -100,8 +101,8 @@ impl TemplatePart {
 }
 
 impl VariableClass {
-    /// The length of the character at the start of `text`, `None` if it is not in the class. A `/`
-    /// between segments counts as one with the character after it, so that no segment is empty.
+    /// The length of the character at the start of `text`; `None` if it is not in the class. A `/`
+    /// between segments counts as one character with its successor, so that no segment is empty.
     pub(super) fn first(self, text: &[u8]) -> Option<usize> {
         #[cfg(test)]
         tests::count_step();
