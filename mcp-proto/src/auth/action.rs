@@ -31,11 +31,12 @@ pub enum AuthAction {
     /// Store a record, and unlock its key if it is locked. Answer with
     /// [`handle_released`](super::Authorizer::handle_released).
     Release {
-        /// The number of the load request, or a new one if there was none.
+        /// The number of the load request that has locked the key; a new number if the key is not
+        /// locked.
         id: RecordId,
         /// The key.
         key: String,
-        /// The record; `None` keeps the stored one.
+        /// The record; `None` keeps the stored record.
         record: Option<Secret>,
     },
     /// Remove a record. There is no answer.
@@ -48,7 +49,7 @@ pub enum AuthAction {
     Listen {
         /// The configured redirect URI.
         redirect_uri: String,
-        /// The earlier port, to be used again if it is free.
+        /// The port of the stored registration, to be used again if the port is free.
         port: Option<u16>,
     },
     /// Stop listening for redirects.
@@ -102,7 +103,7 @@ pub struct Fetch {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConsentPage {
-    /// The URL. Pass it to a browser as one argument, never to a shell.
+    /// The URL. Pass the URL to a browser as one argument, never to a shell.
     pub url: Url,
     /// The redirect URI at which the redirect arrives.
     pub redirect_uri: String,
@@ -114,12 +115,12 @@ pub struct ConsentPage {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AuthState {
-    /// There are tokens, or the store has none.
+    /// The flow has ended: there are tokens, or the store has no tokens.
     Ready {
         /// The reason why the tokens could not be stored, if storing failed.
         unsaved: Option<String>,
     },
-    /// A person is being asked.
+    /// A person is being asked for consent.
     Asking,
     /// There are no tokens.
     Failed(AuthError),
@@ -128,9 +129,9 @@ pub enum AuthState {
 /// The credentials of the next request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Send the request with these.
+    /// Send the request with these credentials.
     Ready(Credentials),
-    /// Wait for [`AuthAction::Changed`].
+    /// Wait for [`AuthAction::Changed`] or [`AuthAction::Resume`].
     Wait,
     /// Send the request without credentials.
     None,
@@ -142,9 +143,9 @@ pub enum Access {
 pub struct Credentials {
     /// The number of the token, for [`SentRequest`].
     pub token: TokenId,
-    /// The value of the field `Authorization`. Send it to the origin of the server only.
+    /// The value of the field `Authorization`. Send the value to the origin of the server only.
     pub authorization: Secret,
-    /// The value of the field `DPoP`, for a token that is bound to a key. It is valid for one
+    /// The value of the field `DPoP`, for a token that is bound to a key. A proof is valid for one
     /// request.
     pub proof: Option<Secret>,
 }

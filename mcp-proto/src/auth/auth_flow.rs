@@ -86,7 +86,7 @@ struct Clock {
 }
 
 impl AuthFlow {
-    /// No flow, and no tokens.
+    /// An idle flow, without tokens.
     pub(super) fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
         Self {
             config,
@@ -222,7 +222,8 @@ impl AuthFlow {
                 }
             }
             (AuthStep::Storing { write, text }, AuthEvent::Stored(id, kept)) if id == write => {
-                // If storing fails, older tokens in the store must not count as newer.
+                // If storing fails, `stored` keeps the text that is in the store. Otherwise the
+                // older tokens there would count as newer.
                 if kept.is_ok() {
                     self.stored = Some(text);
                 }
@@ -235,7 +236,8 @@ impl AuthFlow {
         }
     }
 
-    /// Uses the stored tokens, if they differ from the refused ones.
+    /// Uses the stored tokens if their access token is new, and the goal, if there is one, accepts
+    /// renewed tokens. Otherwise starts discovery for the goal; without a goal, ends the flow.
     fn handle_record(
         &mut self,
         now: Instant,

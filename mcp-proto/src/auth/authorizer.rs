@@ -38,7 +38,7 @@ pub struct Authorizer {
 }
 
 impl Authorizer {
-    /// An authorizer without tokens. `random` gives 16 random bytes at each call.
+    /// An authorizer without tokens. `random` returns 16 random bytes at each call.
     pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
         Self {
             flow: AuthFlow::new(config, random),
@@ -177,10 +177,10 @@ impl Authorizer {
         }
     }
 
-    /// The credentials of the next request, with this method and URL. The URL is that of the
-    /// server, or one to which the server redirects. Another origin gets no credentials. Reads the
-    /// store the first time, refreshes a token that is about to expire, and requests a signature
-    /// for a token that is bound to a key.
+    /// The credentials of the next request, with this method and URL. The URL is the server's, or a
+    /// redirect from the server. A URL of another origin gets no credentials. The first call reads
+    /// the store. Later calls refresh a token that is about to expire, and request a signature for
+    /// a token that is bound to a key.
     pub fn access(&mut self, now: Instant, method: &str, url: &Url) -> Access {
         if !url.same_origin(&self.flow.config.server) {
             return Access::None;
@@ -233,7 +233,8 @@ impl Authorizer {
         Access::Ready(Credentials { token, authorization: Secret::new(value), proof })
     }
 
-    /// Asks a person for tokens before any refusal by a server. Joins a running flow.
+    /// Requests tokens, from a person or by the configured grant, before the server has refused a
+    /// request. Does nothing if a flow is running.
     pub fn authorize(&mut self, now: Instant, scopes: &Scopes) {
         if self.flow.is_idle() {
             let challenged = Some(scopes.clone()).filter(|scopes| !scopes.is_empty());
@@ -294,8 +295,8 @@ impl Authorizer {
             }
             _ => RefusalChallenge::Other,
         };
-        // A refusal that only requires a nonce does not concern the token. This holds once per
-        // request: a server that requires another nonce refuses the request.
+        // A refusal that only requires a nonce does not concern the token. The exception holds once
+        // per request: a server that requires another nonce refuses the request.
         let was_refused = sent.tries > sent.nonces.min(1);
         let token = match (sent.token, &self.flow.tokens) {
             (_, None) => SentToken::Absent,

@@ -1,9 +1,10 @@
 //! Decision table for the binding of tokens to a key.
 //!
-//! In: the challenge, the metadata of the server, and whether there is a key. Out: a [`BindingStep`].
+//! In: the challenge, the server's metadata, and whether there is a key. Out: a [`BindingStep`].
 //! `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
-//! A server that also accepts bearer tokens gets one, unless its metadata requires bound tokens.
+//! A server that also accepts bearer tokens gets a bearer token, unless its metadata requires bound
+//! tokens.
 //!
 //! [RFC 9449, section 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1)
 

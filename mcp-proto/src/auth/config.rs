@@ -111,14 +111,15 @@ impl Config {
         self
     }
 
-    /// Adds a client that was registered by hand at this issuer. It is never used at another.
+    /// Adds a client that was registered by hand at this issuer. The client is never used at
+    /// another issuer.
     pub fn client(mut self, issuer: &str, id: &str, secret: Option<&str>) -> Self {
         self.add_client(Some(issuer), id, secret, None);
         self
     }
 
-    /// Adds a client that was registered by hand, for any issuer that the server names. Only for a
-    /// server that you trust with the secret; prefer [`client`](Self::client).
+    /// Adds a client that was registered by hand, for any issuer that the server names. Use this
+    /// only for a server that you trust with the secret; prefer [`client`](Self::client).
     pub fn client_of_server(mut self, id: &str, secret: Option<&str>) -> Self {
         self.add_client(None, id, secret, None);
         self
@@ -164,21 +165,22 @@ impl Config {
         self
     }
 
-    /// Assumes that this issuer supports PKCE with `S256`, though its metadata does not say so.
+    /// Assumes that this issuer supports PKCE with `S256`, although its metadata does not list
+    /// `S256`.
     pub fn assumes_s256(mut self, issuer: &str) -> Self {
         self.s256_issuers.push(issuer.into());
         self
     }
 
-    /// Accepts metadata with another issuer than the requested one, for example without a trailing
-    /// slash.
+    /// Accepts metadata whose issuer differs from the requested issuer, for example without a
+    /// trailing slash.
     pub fn accepts_issuer(mut self, expected: &str, stated: &str) -> Self {
         self.accepted_issuers.push((expected.into(), stated.into()));
         self
     }
 
     /// Omits the parameter `resource`, for issuers that reject it. By the specification, clients
-    /// MUST send it.
+    /// MUST send the parameter.
     pub fn omits_resource(mut self) -> Self {
         self.omits_resource = true;
         self
@@ -191,15 +193,15 @@ impl Config {
         self
     }
 
-    /// Declares that there is no person: an authorization that needs one fails at once.
+    /// Declares that there is no person: an authorization that needs a person fails at once.
     pub fn unattended(mut self) -> Self {
         self.unattended = true;
         self
     }
 
-    /// Lets the client get tokens with its own credentials. It does so if there is no person
-    /// ([`unattended`](Self::unattended)), or if the authorization server issues no codes. This
-    /// needs [`client`](Self::client), with a secret or with
+    /// Lets the client get tokens with its own credentials. The client does so if there is no
+    /// person ([`unattended`](Self::unattended)), or if the authorization server issues no codes.
+    /// The grant needs [`client`](Self::client), with a secret or with
     /// [`signs_assertions`](Self::signs_assertions).
     ///
     /// [Specification: OAuth Client
@@ -211,8 +213,9 @@ impl Config {
 
     /// Uses a person's sign-in at the identity provider of a company; no person is asked again. The
     /// application supplies the ID token ([`AuthAction::Subject`](super::AuthAction::Subject)). The
-    /// provider exchanges it for an assertion, and the authorization server exchanges the assertion
-    /// for a token. This needs [`client`](Self::client) for the authorization server.
+    /// provider exchanges the ID token for an assertion, and the authorization server exchanges the
+    /// assertion for an access token. The grant needs [`client`](Self::client) for the
+    /// authorization server.
     ///
     /// [Specification: Enterprise-Managed
     /// Authorization](https://modelcontextprotocol.io/extensions/auth/enterprise-managed-authorization)
@@ -253,7 +256,8 @@ impl Config {
         self
     }
 
-    /// Adds a client for an issuer, or for any, in place of an earlier one.
+    /// Adds a client for an issuer, or for any issuer if `None`. Replaces an earlier client for the
+    /// same issuer.
     pub(super) fn add_client(
         &mut self,
         issuer: Option<&str>,
@@ -347,7 +351,8 @@ impl Config {
         self.s256_issuers.iter().any(|own| own == issuer)
     }
 
-    /// The authorization server to use: the one of the tokens, of a configured client, or the first.
+    /// The authorization server to use: that of the current tokens, else that of a configured
+    /// client, else the first one offered.
     pub(super) fn choose_issuer<'a>(
         &self,
         offered: &'a [String],

@@ -1,8 +1,8 @@
 //! The tokens that an authorizer has.
 //!
 //! In: a record, and events of its tokens. Out: the validity of the tokens, and the time to refresh
-//! them. A refresh starts a tenth of the lifetime before its end, at most one minute. A token of
-//! unknown lifetime does not expire.
+//! them. A refresh starts before the access token expires, by a tenth of the remaining lifetime and
+//! at most one minute. A token of unknown lifetime does not expire.
 
 use super::action::TokenId;
 use super::granted::GrantedToken;
@@ -39,7 +39,7 @@ pub(super) struct CurrentTokens {
 }
 
 impl CurrentTokens {
-    /// Tokens of a record, at a time since the Unix epoch.
+    /// Tokens of a record. `unix` is the time since the Unix epoch at `now`.
     pub(super) fn new(
         id: TokenId,
         source: TokenSource,
@@ -68,8 +68,8 @@ impl CurrentTokens {
         now < self.over_at && !self.is_refused
     }
 
-    /// True if the next request must wait for a refresh. A token is used at least once first, so
-    /// that a lifetime of zero does not cause endless refreshes.
+    /// True if the next request must wait for a refresh. A token is used at least once before its
+    /// refresh, so that a lifetime of zero does not cause endless refreshes.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.record.refresh_token.is_some() && self.refresh_at <= now && self.was_used
     }
@@ -107,7 +107,8 @@ impl CurrentTokens {
         self.refresh_at = now + Duration::from_secs(seconds).min(MAX_RETRY_DELAY);
     }
 
-    /// The record after a refresh. An answer without a refresh token keeps the earlier one.
+    /// The record after a refresh. If the answer has no refresh token, the record keeps the earlier
+    /// refresh token.
     pub(super) fn refreshed(&self, token: GrantedToken, unix: Duration) -> ServerRecord {
         let earlier = self.record.clone();
         ServerRecord {
@@ -119,7 +120,7 @@ impl CurrentTokens {
     }
 }
 
-/// The end of a lifetime in seconds, since the Unix epoch.
+/// The end of a lifetime of `expires_in` seconds, as a time since the Unix epoch.
 pub(super) fn expires_at(expires_in: Option<u64>, unix: Duration) -> Option<Duration> {
     expires_in.map(|seconds| unix.saturating_add(Duration::from_secs(seconds)))
 }

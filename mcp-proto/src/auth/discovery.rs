@@ -80,7 +80,7 @@ pub(super) enum Discovered {
     Site(Site),
 }
 
-/// Content of an answer: its class, and a document of the class `Document`.
+/// The class of an answer, and the document if the body has one.
 type Classified<T> = (MetadataAnswer, Option<T>);
 
 impl Discovery {
@@ -114,8 +114,8 @@ impl Discovery {
         &self.url
     }
 
-    /// Continues with an answer; `None` if there is no answer. `current_issuer` is that of the
-    /// current tokens.
+    /// Continues with an answer; `None` if there is no answer. `current_issuer` is the issuer of
+    /// the current tokens.
     pub(super) fn handle_answer(
         mut self,
         config: &Config,
@@ -308,7 +308,7 @@ impl Discovery {
     }
 }
 
-/// The class of an answer; `read` checks the body of a status from 200 to 299.
+/// The class of an answer; `read` classifies the body of an answer with a status from 200 to 299.
 fn classify<T>(
     answer: Option<&FetchAnswer<'_>>,
     read: impl FnOnce(&[u8]) -> Classified<T>,

@@ -20,7 +20,8 @@ const MAX_ELEMENTS: usize = 256;
 pub(super) struct Document(Json);
 
 impl Document {
-    /// Reads an object, whatever its media type; `None` if the text is something else or too long.
+    /// Reads an object, whatever its media type; `None` if the text is not an object, or is too
+    /// long.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         if body.len() > MAX_BODY_BYTES {
             return None;
@@ -34,7 +35,7 @@ impl Document {
         Some(self.0.raw().member(name)?.string()?.into_owned())
     }
 
-    /// The strings of a member that is an array, at most 256; `None` if it is not an array.
+    /// The strings of a member that is an array, at most 256; `None` if the member is not an array.
     pub(super) fn texts(&self, name: &str) -> Option<Vec<String>> {
         let array = self.0.raw().member(name).filter(|value| value.is_array())?;
         let mut texts = Vec::new();

@@ -23,17 +23,17 @@ pub enum AuthError {
     },
     /// The metadata that a challenge names could not be fetched.
     ResourceMetadata {
-        /// Its URL, without the query.
+        /// The URL of the metadata, without the query.
         url: String,
     },
     /// The authorization server has no metadata at any well-known place.
     NoIssuer {
-        /// The issuer that was asked for.
+        /// The requested issuer.
         issuer: String,
     },
     /// The metadata belongs to another issuer.
     Issuer {
-        /// The issuer that was asked for.
+        /// The requested issuer.
         expected: String,
         /// The `issuer` of the metadata.
         stated: String,
@@ -60,7 +60,8 @@ pub enum AuthError {
         /// The error of the answer, if it has one.
         reason: Option<String>,
     },
-    /// Consent was refused, or the time for it is over.
+    /// There is no consent: it was refused, did not arrive in time, or no listener for the redirect
+    /// could be started.
     Consent {
         /// The reason.
         reason: String,
@@ -257,7 +258,7 @@ fn fmt_refused(f: &mut fmt::Formatter<'_>, error: &str, description: Option<&str
     Ok(())
 }
 
-/// Texts of servers (Entra) that refuse the parameter `resource`.
+/// True if the description is from a server (Entra) that refuses the parameter `resource`.
 fn blames_resource(description: &str) -> bool {
     ["AADSTS9010010", "AADSTS901002"].iter().any(|code| description.contains(code))
 }

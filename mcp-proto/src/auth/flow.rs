@@ -29,13 +29,13 @@ pub enum MetadataQuestion {
 /// An answer to a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetadataAnswer {
-    /// 200 and a document with the required members, with any media type.
+    /// A status from 200 to 299 and a document with the required members, of any media type.
     Document,
-    /// A status from 400 to 499 except 429; also 401 and 403.
+    /// A status from 400 to 499, including 401 and 403, except 429.
     Missing,
-    /// A status from 200 to 299 without such a document.
+    /// A status from 200 to 299 without a usable document.
     Unusable,
-    /// A redirect that must not be followed.
+    /// A redirect that is not followed, or any other status.
     Elsewhere,
     /// A status from 500 on, 429, no answer in time, or no connection.
     Unavailable,

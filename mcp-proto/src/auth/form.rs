@@ -1,4 +1,4 @@
-//! `application/x-www-form-urlencoded`, both ways.
+//! Encoder and decoder of `application/x-www-form-urlencoded`.
 //!
 //! In: names and values, or encoded text. Out: encoded text, or names and values. Requests to token
 //! endpoints, queries of authorization URLs, and redirects have this format.

@@ -4,10 +4,10 @@
 //! token is still valid. Out: a [`GrantStep`]. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
-//! A member `error` counts even with status 200. The lifetime comes only from `expires_in`, and
-//! tokens are not decoded: without that member a token is used until it is refused. Nothing is
-//! deleted before its replacement exists, so that one failed refresh does not destroy tokens that
-//! another program can use.
+//! A member `error` makes an answer an error, even with status 200. Tokens are not decoded, so
+//! their lifetime is known only from `expires_in`. Without `expires_in` a token is used until a
+//! server refuses the token. Nothing is deleted before its replacement exists, so that one failed
+//! refresh does not destroy tokens that another program can use.
 //!
 //! [RFC 6749, section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)
 
@@ -65,9 +65,9 @@ pub enum ClientOrigin {
 /// The stored tokens, read once more after a refresh failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoredTokens {
-    /// Another program has refreshed them.
+    /// Another program has stored newer tokens.
     Newer,
-    /// The stored tokens are those that were sent.
+    /// The store has no newer tokens.
     Same,
 }
 
@@ -215,7 +215,7 @@ pub(super) struct GrantedToken {
     pub(super) refresh_token: Option<Secret>,
 }
 
-/// An answer, read.
+/// A parsed answer.
 #[derive(Debug)]
 pub(super) enum TokenAnswer {
     Token(GrantedToken),

@@ -1,7 +1,7 @@
 //! Kinds of hosts, by name or address.
 //!
 //! In: the host of a URL. Out: a [`HostKind`]. Names are not resolved here. A connector resolves
-//! them, and drops addresses that are not public under
+//! names, and drops addresses that are not public under
 //! [`FetchReach::Public`](super::FetchReach::Public).
 //!
 //! [RFC 6890](https://www.rfc-editor.org/rfc/rfc6890),
@@ -19,7 +19,8 @@ pub enum HostKind {
     Loopback,
     /// A network of an organization: `*.local`, `*.internal`, 10.0.0.0/8, `fc00::/7` and others.
     Private,
-    /// A link, such as the metadata service of a cloud: 169.254.0.0/16, `fe80::/10`.
+    /// An address of the local link, such as the metadata service of a cloud: 169.254.0.0/16,
+    /// `fe80::/10`.
     LinkLocal,
     /// Not a host that a client may connect to: 0.0.0.0/8, multicast, and numbers that some
     /// resolvers read as addresses.

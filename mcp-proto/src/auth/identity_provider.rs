@@ -44,7 +44,7 @@ impl IdentityProvider {
         self.method(Some(secret), AuthMethod::SecretBasic)
     }
 
-    /// Sets the secret of the application, if it has one, and how it authenticates.
+    /// Sets the secret of the application, if it has one, and its method of authentication.
     pub fn method(mut self, secret: Option<&str>, method: AuthMethod) -> Self {
         self.client.secret = secret.map(Secret::new);
         self.client.method = method;

@@ -40,7 +40,7 @@ pub struct ProofKey {
     y: String,
 }
 
-/// A request that a proof is for.
+/// The request that a proof authorizes.
 pub(super) struct ProofTarget<'a> {
     pub(super) method: &'a str,
     pub(super) url: &'a Url,
@@ -155,8 +155,8 @@ pub(super) fn assertion(
     input(&header, &claims)
 }
 
-/// The token: the signed bytes and their signature. `None` if the length is not that of a signature
-/// by ES256.
+/// The token: the signed bytes and their signature. `None` if the signature does not have the
+/// length of ES256, 64 bytes.
 pub(super) fn signed(input: &Secret, signature: &[u8]) -> Option<Secret> {
     let text = || alloc::format!("{}.{}", input.expose(), URL_SAFE_NO_PAD.encode(signature));
     (signature.len() == SIGNATURE_BYTES).then(|| Secret::new(text()))

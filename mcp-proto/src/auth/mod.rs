@@ -28,12 +28,12 @@
 //! | the trust in a redirect | [`redirect::TABLE`] |
 //! | the step after the answer of a token endpoint | [`granted::TABLE`] |
 //!
-//! - **One flow** at a time: all requests that need a token wait for the same one.
+//! - **One flow** at a time: all requests that need a token wait for the same flow.
 //! - **Bounded**: a flow takes at most 40 requests. A request is sent at most 4 times, and an
 //!   operation is authorized for more scopes at most 3 times. A request for metadata follows at
 //!   most 3 redirects. Every wait has a deadline.
 //! - **No secret** is in a `Debug` or `Display` of these types; [`Secret::expose`] returns it.
-//! - **Tokens go to the server only**, and data of one issuer never goes to another.
+//! - **Tokens are sent to the server only**, and data of one issuer is never sent to another.
 //!
 //! Bodies longer than [`MAX_BODY_BYTES`] are not read.
 //!
@@ -92,7 +92,7 @@
 //!             authorizer.handle_listening(now, Ok("http://127.0.0.1:49152/callback".into()));
 //!         }
 //!         AuthAction::Consent(page) => {
-//!             // A browser shows the page, and comes back with a code.
+//!             // A browser shows the page. The redirect has a code.
 //!             let redirect = format!("?code=1&state={}", page.state.expose());
 //!             authorizer.handle_redirect(now, &redirect);
 //!         }

@@ -1,7 +1,7 @@
 //! Output of an authorizer: its actions, and its open requests.
 //!
 //! In: requests of the machines. Out: numbered actions, and one deadline for the current step. At
-//! the end of a failed flow the outbox releases its lock and its listener.
+//! the end of a flow the outbox releases its lock and its listener.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -29,7 +29,7 @@ const SIGN_TIME: Duration = Duration::from_secs(30);
 const STORE_TIME: Duration = Duration::from_secs(10);
 const CONSENT_TIME: Duration = Duration::from_secs(5 * 60);
 
-/// Actions that the driver has not taken yet, and open requests.
+/// Queued actions, the current lock and listener, and the deadline of the current step.
 pub(super) struct AuthOutbox {
     actions: VecDeque<AuthAction>,
     last_id: u64,
@@ -132,7 +132,7 @@ impl AuthOutbox {
         id
     }
 
-    /// Stores a record; the lock of its key is released with it.
+    /// Stores a record, and releases the lock of its key, if there is one.
     pub(super) fn keep(&mut self, now: Instant, key: String, record: Secret) -> RecordId {
         let id = match self.lock.take_if(|(_, locked)| *locked == key) {
             Some((id, _)) => id,

@@ -1,7 +1,7 @@
 //! Proof Key for Code Exchange: a secret that binds a code to the client that asked for it.
 //!
-//! In: 32 random bytes. Out: the verifier, which goes to the token endpoint, and its challenge by the
-//! method `S256`, which goes to the authorization endpoint.
+//! In: 32 random bytes. Out: the verifier, which is sent to the token endpoint, and its challenge
+//! by the method `S256`, which is sent to the authorization endpoint.
 //!
 //! [RFC 7636](https://www.rfc-editor.org/rfc/rfc7636)
 

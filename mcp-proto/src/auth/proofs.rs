@@ -7,8 +7,8 @@
 //! | pending | its signature, within 30 s |
 //! | ready | a request of its method to its URL, within a minute; another token or nonce |
 //!
-//! Requests wait while any proof is pending, then all of them try again. At most 64 proofs are
-//! pending.
+//! While any proof is pending, requests wait. Afterwards all waiting requests try again. At most 64
+//! proofs are pending.
 //!
 //! [RFC 9449, section 7](https://www.rfc-editor.org/rfc/rfc9449#section-7)
 
@@ -28,7 +28,7 @@ const MAX_PENDING: usize = 64;
 const SIGN_TIME: Duration = Duration::from_secs(30);
 const MAX_AGE: Duration = Duration::from_secs(60);
 
-/// Proofs that are being signed, and signed ones.
+/// Pending proofs and signed proofs.
 #[derive(Debug, Default)]
 pub(super) struct Proofs {
     pending: Vec<PendingProof>,
@@ -74,7 +74,8 @@ impl Proofs {
         self.pending.iter().map(|proof| proof.draft.made_at + SIGN_TIME).min()
     }
 
-    /// Takes the proof for a request; without one, requests its signature and returns `None`.
+    /// Removes and returns the ready proof for a request. Without a ready proof, requests a
+    /// signature for a new proof and returns `None`.
     pub(super) fn take(
         &mut self,
         method: &str,

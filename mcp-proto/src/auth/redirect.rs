@@ -74,7 +74,8 @@ pub(super) struct Expected {
 pub(super) enum Redirect {
     /// The redirect belongs to no request.
     Ignored,
-    /// The parameter `iss`, or a repeated parameter, makes the redirect invalid.
+    /// The redirect is invalid: `iss` is missing or differs, a parameter is repeated, or there is
+    /// neither a code nor an error.
     Rejected,
     /// An error: its code and description.
     Error(String, Option<String>),

@@ -56,7 +56,7 @@ pub(super) enum RefreshOutcome {
     Keep,
     /// The refresh token is no longer valid.
     Reauthorize,
-    /// The client is no longer valid either.
+    /// The refresh token and the client are no longer valid.
     Reregister,
     /// There was no answer.
     Later,
@@ -106,7 +106,7 @@ impl TokenRefresh {
     }
 }
 
-/// A record with other tokens than the current ones.
+/// A record with other tokens than the current tokens.
 fn newer(
     record: Option<&str>,
     tokens: &CurrentTokens,
@@ -140,8 +140,8 @@ fn send(tokens: &CurrentTokens, context: &mut StepContext<'_>) -> RefreshStep {
     Ok(StepProgress::Wait(TokenRefresh::Sent { call: TokenCall::start(draft, context)? }))
 }
 
-/// Handles the answer. A token ends the refresh, under the lock. A missing answer also ends it;
-/// after a refusal the record is read once more.
+/// Handles the answer. A token ends the refresh, and the key stays locked until the token is
+/// stored. A missing answer also ends the refresh. After a refusal the record is read once more.
 fn handle_answer(
     answer: TokenAnswer,
     context: &mut StepContext<'_>,

@@ -4,9 +4,9 @@
 //! registration, and the client in its answer. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
-//! The answer to a registration decides how the client authenticates, not the request. A secret
-//! without a method is sent by the first of `client_secret_basic` and `client_secret_post` that the
-//! metadata lists.
+//! The answer to a registration, not the request, decides the client's method of authentication. A
+//! secret without a method is sent by the first of `client_secret_basic` and `client_secret_post`
+//! that the metadata lists.
 //!
 //! [Specification: Client
 //! Registration](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#client-registration-approaches),
@@ -28,11 +28,11 @@ use crate::decision_table::{Cells, Column, Set, Table, row};
 /// A client at one authorization server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisteredClient {
-    /// Its `client_id`.
+    /// The `client_id`.
     pub id: String,
-    /// Its `client_secret`, if it has one.
+    /// The `client_secret`, if the client has one.
     pub secret: Option<Secret>,
-    /// The method by which it authenticates at the token endpoint.
+    /// The method by which the client authenticates at the token endpoint.
     pub method: AuthMethod,
 }
 
@@ -65,19 +65,19 @@ pub enum Preset {
 /// The client to be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientChoice {
-    /// The configured one.
+    /// The configured client.
     UsePreset,
     /// The URL of the configured client metadata document.
     UseDocument,
-    /// The one that was registered before, for this issuer and this redirect URI.
+    /// The client that was registered before, for this issuer and this redirect URI.
     UseStored,
-    /// A new one.
+    /// A newly registered client.
     Register,
     /// No client: the assertion identifies the sender.
     UseNone,
-    /// No client: the configured one belongs to another issuer.
+    /// No client: the configured client belongs to another issuer.
     FailElsewhere,
-    /// No client: a person must register one.
+    /// No client: a person must register a client.
     FailNoClient,
 }
 
@@ -134,13 +134,13 @@ impl AuthMethod {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// The method to ask for in a registration.
+    /// The method to request in a registration.
     fn asked(issuer: &IssuerMetadata) -> Self {
         let mut methods = [Self::None, Self::SecretBasic, Self::SecretPost].into_iter();
         methods.find(|method| method.is_listed(issuer)).unwrap_or(Self::None)
     }
 
-    /// The method of a client with a secret that has no method.
+    /// The method of a client that has a secret, and for which no method is named.
     pub(super) fn of_secret(issuer: &IssuerMetadata) -> Self {
         let mut methods = [Self::SecretBasic, Self::SecretPost].into_iter();
         methods.find(|method| method.is_listed(issuer)).unwrap_or(Self::SecretBasic)
@@ -153,7 +153,7 @@ impl AuthMethod {
 }
 
 impl RegisteredClient {
-    /// The client of a workload, which its assertion identifies.
+    /// The client of a workload. The assertion identifies the workload.
     pub(super) fn of_workload() -> Self {
         Self { id: String::new(), secret: None, method: AuthMethod::None }
     }
@@ -206,7 +206,7 @@ struct Registration<'a> {
     application_type: &'static str,
 }
 
-/// The body of a registration. A redirect URI with `https` is that of a web application.
+/// The body of a registration. A redirect URI with `https` declares a web application.
 pub(super) fn request(client_name: &str, redirect_uri: &str, issuer: &IssuerMetadata) -> String {
     let is_web = redirect_uri.starts_with("https:");
     let registration = Registration {
@@ -220,7 +220,7 @@ pub(super) fn request(client_name: &str, redirect_uri: &str, issuer: &IssuerMeta
     serde_json::to_string(&registration).unwrap_or_default()
 }
 
-/// A client and the end of its secret, in seconds since the Unix epoch.
+/// A client, and the time at which its secret expires, in seconds since the Unix epoch.
 pub(super) type NewClient = (RegisteredClient, Option<u64>);
 
 /// The client in the answer to a registration, or the error in the answer.

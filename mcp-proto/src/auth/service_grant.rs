@@ -99,7 +99,8 @@ impl ServiceGrant {
         Ok(StepProgress::Wait(Self { state, ..self }))
     }
 
-    /// The stored tokens, if they are equivalent to requested ones.
+    /// The stored tokens, if they are newer and valid, and have the requested issuer, scopes and
+    /// binding.
     fn adopt(&self, record: Option<&str>, context: &StepContext<'_>) -> Option<ServerRecord> {
         let record = context.read_newer(record)?;
         let site = &self.goal.site;

@@ -11,7 +11,7 @@
 //! | `Redeeming` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //!
 //! The issuer, the verifier and the state are recorded before a page is shown. Each is used once: a
-//! restarted sign-in creates new ones.
+//! restarted sign-in creates new values.
 //!
 //! [Specification: Authorization
 //! Flow](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-flow-steps)
@@ -296,8 +296,9 @@ impl Consenting {
         let issuer = &self.goal.site.issuer;
         let no_page = || AuthError::NoIssuer { issuer: issuer.issuer.clone() };
         let endpoint = issuer.authorization_endpoint.as_ref().ok_or_else(no_page)?.as_str();
-        // OpenID Connect Core, section 11: "a prompt parameter value of consent MUST be used". Without
-        // it some authorization servers drop `offline_access`, and issue no refresh token.
+        // OpenID Connect Core, section 11: "a prompt parameter value of consent MUST be used".
+        // Without the parameter some authorization servers drop `offline_access`, and issue no
+        // refresh token.
         if self.scopes.contains(OFFLINE_ACCESS) && !endpoint.contains("prompt=") {
             params.push(("prompt", "consent"));
         }

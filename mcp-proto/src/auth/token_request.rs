@@ -9,7 +9,8 @@
 //! | `client_secret_basic` | in `Authorization` | in `Authorization` |
 //! | `private_key_jwt` | in the assertion | `client_assertion`, in the form |
 //!
-//! A refresh has no `scope`: it cannot widen a grant, and some servers refuse it.
+//! A refresh has no parameter `scope`: a refresh cannot widen a grant, and some servers refuse the
+//! parameter.
 //!
 //! [RFC 6749, sections 4.1.3, 4.4 and 6](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3),
 //! [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523), [RFC 8693](https://www.rfc-editor.org/rfc/rfc8693),

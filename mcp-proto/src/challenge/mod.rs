@@ -1,8 +1,8 @@
 //! Authorization challenges: the requirements of a server that refuses a request with 401 or 403.
 //!
-//! In: the status 401 or 403 and the values of all `WWW-Authenticate`. Out: [`Unauthorized`], which
-//! says where tokens are issued and for which scopes. Readers of responses call this; getting a
-//! token is up to the application.
+//! In: the status 401 or 403 and the values of all `WWW-Authenticate`. Out: [`Unauthorized`], with
+//! the address of the metadata and the required scopes. Code that reads responses calls this
+//! module; the application gets the token.
 //!
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization),
 //! [RFC 9110, section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1)
@@ -15,7 +15,7 @@ use core::fmt;
 
 use crate::error::excerpt;
 
-/// Refusal of a request that lacks credentials or sufficient ones.
+/// Refusal of a request whose credentials are missing or insufficient.
 ///
 /// ```
 /// use mcp_proto::http::Unauthorized;
@@ -37,7 +37,7 @@ pub struct Unauthorized {
     /// 401: there are no valid credentials; or 403: the credentials are not sufficient.
     pub status: u16,
     /// Accepted ways to authenticate, in the order of the header fields; at most 16. Empty if the
-    /// server names none: its metadata may then be at a well-known address.
+    /// server sends no challenge: its metadata may then be at a well-known address.
     pub challenges: Vec<Challenge>,
     /// Text of the JSON-RPC error in the body, if the body has one.
     pub message: Option<String>,
@@ -60,13 +60,13 @@ pub struct Challenge {
 impl Unauthorized {
     /// Reads the values of all `WWW-Authenticate` of a response with this status.
     ///
-    /// Skips unreadable parts, and all beyond 16 challenges, 32 parameters each, and 8 KiB of text.
-    /// A client therefore uses as much of the header as it can.
+    /// Skips unreadable parts, so that a client can use the readable rest. Keeps at most 16
+    /// challenges, 32 parameters of each challenge, and 8 KiB of text.
     pub fn new<'a>(status: u16, values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         Self { status, challenges: parse::challenges(values), message: None, sign_in: None }
     }
 
-    /// The first challenge of the scheme `Bearer`, which is that of the specification.
+    /// The first challenge of the scheme `Bearer`, which is the scheme of the specification.
     pub fn bearer(&self) -> Option<&Challenge> {
         self.challenges.iter().find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer"))
     }
@@ -120,13 +120,14 @@ impl Challenge {
         self.param("error")
     }
 
-    /// The description of that error, for people.
+    /// The description of the [`error`](Self::error), for people.
     pub fn error_description(&self) -> Option<&str> {
         self.param("error_description")
     }
 }
 
-/// Shows the challenge that a client would use: the first for `Bearer`, otherwise the first.
+/// Shows the challenge that a client would use: the first challenge for `Bearer`, otherwise the
+/// first challenge of any scheme.
 impl fmt::Display for Unauthorized {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.status == 403 {

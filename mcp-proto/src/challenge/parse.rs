@@ -17,7 +17,7 @@ const MAX_CHALLENGES: usize = 16;
 const MAX_PARAMS: usize = 32;
 const MAX_BYTES: usize = 8 * 1024;
 
-/// Reads the challenges in these values, as far as they are readable and fit.
+/// Reads the challenges in these values. Skips parts that are unreadable or exceed the limits.
 pub(super) fn challenges<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<Challenge> {
     let mut kept = ChallengeReader { challenges: Vec::new(), room: MAX_BYTES };
     for value in values {
@@ -34,7 +34,7 @@ struct ChallengeReader {
 
 impl ChallengeReader {
     fn read(&mut self, mut cursor: Cursor<'_>) {
-        // Whether parameters belong to the last challenge, and whether one may begin.
+        // `open`: parameters belong to the last challenge. `begins`: a challenge may begin here.
         let mut open = false;
         let mut begins = true;
         loop {
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         self.rest.first().is_none_or(|byte| is_separator(*byte))
     }
 
-    /// Skips `=` and the blanks around it; returns false if there is none.
+    /// Skips `=` and the blanks around it; returns false if there is no `=`.
     fn equals(&mut self) -> bool {
         let mut ahead = Self { rest: self.rest };
         ahead.take(is_blank);
@@ -151,8 +151,8 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// Reads a `token68`, which stands in place of parameters, up to a comma or the end; `None` if
-    /// parameters follow.
+    /// Reads a `token68`, which a challenge may have in place of parameters, up to a comma or the
+    /// end; `None` if parameters follow.
     fn token68(&mut self) -> Option<&'a [u8]> {
         let mut ahead = Self { rest: self.rest };
         ahead.take(is_blank);
@@ -253,20 +253,20 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_skipped() {
         for (value, expected) in [
-            // Parameters of nothing.
+            // Parameters without a challenge.
             ("a=b, Basic c=d", "Basic c=[d]"),
             ("realm=\"a, Basic b=c\"", ""),
-            // What should be in quotes.
+            // Values that should be in quotes.
             (
                 "Bearer resource_metadata=https://a/b?c=d, e=f",
                 "Bearer resource_metadata=[https://a/b?c=d] e=[f]",
             ),
             ("Bearer realm=My Site, error=x", "Bearer realm=[My] error=[x]"),
-            // Commas that are missing.
+            // Missing commas.
             ("Bearer a=\"b\" c=\"d\"", "Bearer a=[b] c=[d]"),
             ("Bearer a=\"b\"c, d=e", "Bearer a=[b] d=[e]"),
             ("Bearer Basic realm=x, y=z", "Bearer y=[z]"),
-            // Values that are missing.
+            // Missing values.
             ("Bearer a=b, c=, d=e", "Bearer a=[b] d=[e]"),
             ("Bearer realm=, a=b", "Bearer:realm= a=[b]"),
             ("Bearer a=b, c=\"d, Basic e=f", "Bearer a=[b]"),
@@ -299,7 +299,7 @@ mod tests {
             challenges([value.as_bytes()]).iter().map(|c| c.params.len()).collect::<Vec<_>>();
         assert_eq!(counts, [MAX_PARAMS, MAX_PARAMS]);
 
-        // A parameter that does not fit is skipped; a later one that fits is kept.
+        // A parameter that does not fit is skipped; a later parameter that fits is kept.
         let value =
             format!("A a={}, b={}, c={}", "x".repeat(5000), "y".repeat(5000), "z".repeat(3000));
         assert_eq!(

@@ -7,7 +7,7 @@ use super::event::CallId;
 pub(super) enum TransportKind {
     /// One stream of messages.
     Stream,
-    /// Each request, and each notification, on an HTTP request of its own.
+    /// One HTTP request for each request and each notification.
     Http,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct MessageSource {
     pub(super) call: Option<CallId>,
     /// The status of the HTTP response that contains the message.
     pub(super) status: Option<u16>,
-    /// True if that response answers a GET for the rest of an answer. The server had accepted the
-    /// call before.
+    /// True if the HTTP response answers a GET for the rest of an interrupted response. The server
+    /// has accepted the call before the GET.
     pub(super) is_resumed: bool,
 }

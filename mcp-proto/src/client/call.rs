@@ -52,7 +52,7 @@ pub(super) struct Call {
     pub(super) rounds: usize,
     /// The last progress.
     pub(super) progress: Option<f64>,
-    /// For the result of the request that is in flight, if it may be kept.
+    /// The ticket for the result of the request in flight, if the result may be cached.
     pub(super) ticket: Option<Box<CacheTicket>>,
 }
 
@@ -165,7 +165,8 @@ impl Call {
         }
     }
 
-    /// The request, as far as its result may be kept: it depends on no input.
+    /// The request, if its result may be cached: the result is for the application, and depends on
+    /// no input.
     pub(super) fn cacheable(&self) -> Option<CacheableRequest<'_>> {
         let listing = match &self.goal {
             Goal::Answer { .. } => None,
@@ -180,7 +181,8 @@ impl Call {
         (self.rounds == 0).then_some(request)
     }
 
-    /// Returns whether the application wants what is in the cache, and no page has come yet.
+    /// Returns whether the cache may supply the result: no refresh is requested, and no page has
+    /// arrived yet.
     pub(super) fn may_be_found(&self) -> bool {
         let is_first = !matches!(&self.goal, Goal::Pages(pages) if pages.has_some());
         is_first && !self.options.refresh
@@ -219,7 +221,7 @@ impl Call {
     }
 
     /// Decides how the call continues with a server of this era. `begun` is true if the server
-    /// serves without a handshake, and so may already execute the requests that it was sent.
+    /// serves without a handshake, and so may already execute the requests that it has received.
     pub(super) fn resumption(&self, era: Era, begun: bool) -> Resumption {
         match &self.state {
             State::Waiting => Resumption::Send,
@@ -245,7 +247,7 @@ impl Call {
         }
     }
 
-    /// Handles a result; for the next page it changes the parameters.
+    /// Handles a result. If another page follows, sets its cursor in the parameters.
     pub(super) fn complete(&mut self, result: Json, limits: &Limits) -> Completed {
         let Goal::Pages(pages) = &mut self.goal else { return Completed::Over(Ok(result)) };
         let fail = |error| Completed::Over(Err(CallError::Protocol(error)));
@@ -288,7 +290,7 @@ impl Call {
         self.due == self.ends
     }
 
-    /// Gives a subscription the timeout of a call for its beginning.
+    /// Sets the default timeout of a call for a subscription that begins again.
     pub(super) fn begin_anew(&mut self) {
         if let Goal::Listen { .. } = self.goal {
             self.options.timeout = CallOptions::default().timeout;
@@ -329,13 +331,14 @@ impl Call {
 
     /// Begins to follow the task that the server has made of the call.
     pub(super) fn follow(&mut self, following: Following) {
-        // Requests about tasks support neither.
+        // Requests about tasks support neither progress nor log levels.
         (self.options.progress, self.options.log_level) = (false, None);
         self.goal = Goal::Task(Box::new(following));
         self.ask_about_task(false);
     }
 
-    /// Turns the call into a request for its task, or one that gives the task input.
+    /// Turns the call into a request for its task; if `updates` is true, into a request that sends
+    /// input to the task.
     pub(super) fn ask_about_task(&mut self, updates: bool) {
         let Goal::Task(following) = &self.goal else { return };
         (self.method, self.params) = if updates {
@@ -398,7 +401,7 @@ impl Call {
         }
     }
 
-    /// The subscription of which this call is a request to a legacy server for one resource.
+    /// The subscription, if this call is its request to a legacy server for one resource.
     pub(super) fn subscribes(&self) -> Option<SubscriptionId> {
         match self.goal {
             Goal::Subscribe { subscription, .. } => Some(subscription),

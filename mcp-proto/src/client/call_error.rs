@@ -56,8 +56,8 @@ pub enum CallError {
     },
     /// Over HTTP: there was no connection, or it broke before the answer. Holds the reason.
     Connection(String),
-    /// Over HTTP: a legacy server has forgotten the session in which the call was in flight. It may
-    /// have executed the call. The client opens another session.
+    /// Over HTTP: a legacy server has lost the session in which the call was in flight. The server
+    /// may have executed the call. The client opens another session.
     SessionExpired,
     /// Over HTTP: an argument cannot be mirrored in a header; nothing was sent.
     Header(EmitError),

@@ -64,7 +64,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Holds a call that cannot be sent yet; its timeout runs.
+    /// Stores a call that cannot be sent yet, and starts its timeout.
     pub(super) fn hold(&mut self, now: Instant, number: u64, mut call: Call) {
         if let State::Sent { .. } = call.state {
             call.state = State::Waiting;
@@ -82,7 +82,7 @@ impl Calls {
         self.table.remove(number)
     }
 
-    /// Takes a call whose response will be ignored.
+    /// Removes a call whose response will be ignored.
     pub(super) fn abandon(&mut self, number: u64, max: usize) -> Option<Call> {
         let call = self.remove(number)?;
         if call.is_sent() {
@@ -244,8 +244,8 @@ impl Calls {
     }
 }
 
-/// The number of a client's request, from its id: a number, or the same number as a string, since
-/// the client's ids are never strings.
+/// The number of a client's request, from its id. The id may be the number as a string, because the
+/// client's own ids are never strings.
 pub(super) fn number(id: &RequestId) -> Option<u64> {
     let token = id.canonical_str();
     let digits = token.strip_prefix('"').map_or(token, |text| text.trim_end_matches('"'));

@@ -1,9 +1,9 @@
 //! Encoding of a call as a request: adds the members that the era requires.
 //!
-//! A modern request has in `_meta` the version, the client, its capabilities, and the least severe
-//! log messages that the client wants. A request of either era has a progress token and its trace
-//! context. The parameters are sent unchanged, with these members in front, unless they already
-//! contain some of them.
+//! A modern request has in `_meta` the version, the client, its capabilities, and the log level. A
+//! request of either era may have a progress token and a trace context. The other parameters follow
+//! `_meta` unchanged. If the parameters contain `_meta`, its members are copied, except the members
+//! that the client itself writes.
 //!
 //! [Specification: `_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
 
@@ -29,7 +29,7 @@ const META: &[&str] = &["_meta\""];
 pub(super) struct Envelope {
     version: ProtocolVersion,
     members: Bytes,
-    /// The same as a complete prefix, for requests without other members.
+    /// The complete prefix with only these members.
     stamp: Bytes,
 }
 
@@ -38,8 +38,8 @@ impl Envelope {
         Self::declaring(version, config, &modern_capabilities(config))
     }
 
-    /// The same for a call that is forwarded for a client with these capabilities, which gives the
-    /// input.
+    /// The envelope of a call that is forwarded for another client. That client has the
+    /// capabilities `caller`, and provides the input.
     pub(super) fn forwarding(&self, config: &Config, caller: &ClientCapabilities) -> Self {
         let mut declared = modern_capabilities(config);
         declared.elicitation.clone_from(&caller.elicitation);
@@ -68,13 +68,13 @@ impl Envelope {
         self.members.clone()
     }
 
-    /// `_meta` with nothing else in it.
+    /// The prefix with `_meta`, for requests without other members in it.
     pub(super) fn stamp(&self) -> Bytes {
         self.stamp.clone()
     }
 }
 
-/// The version in a prefix of this client; `None` if the message is a legacy one.
+/// The version in a prefix of this client; `None` if the message is a legacy message.
 pub(crate) fn version_of(stamp: &[u8]) -> Option<&str> {
     const BEFORE: &[u8] = b"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"";
     let rest = stamp.strip_prefix(BEFORE)?;
@@ -90,7 +90,7 @@ pub(super) fn id(number: u64) -> RequestId {
 /// Members of a request's `_meta` in addition to the envelope.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extras<'a> {
-    /// The number of the request, which is also the progress token, if progress is wanted.
+    /// The number of the request, which is also the progress token, if progress is requested.
     pub(super) token: Option<u64>,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) trace: Option<&'a TraceContext>,
@@ -133,7 +133,8 @@ pub(super) fn compose(
     } else {
         (None, params.clone())
     };
-    // The parameters may have had no `_meta` after all, or one of an envelope only.
+    // The parameters may have no `_meta` at the top level, or `_meta` had only members of the
+    // envelope.
     if object.is_empty() && meta.is_none_or(|Raw(meta)| meta != b"{}") {
         return (Bytes::new(), rest);
     }
@@ -161,7 +162,7 @@ fn split<'a>(params: &'a Json, mut visit: impl FnMut(Raw<'a>, Raw<'a>)) -> (Opti
     let (mut meta, mut tail, mut out) = (None, None, Vec::with_capacity(text.len()));
     let mut rest = List::object(&mut out);
     let mut scanner = Scanner::new(text, MAX_DEPTH);
-    // The text is an object, so only the end of the walk is an error here.
+    // The text is an object, so the only error here is the one that ends the loop early.
     let _ = scanner.members(|scanner, key| {
         let key = Raw(key.of(text));
         let is_meta = key.lookup(|key| (key == b"\"_meta\"").then_some(())).is_some();
@@ -178,7 +179,8 @@ fn split<'a>(params: &'a Json, mut visit: impl FnMut(Raw<'a>, Raw<'a>)) -> (Opti
             Ok(())
         })?;
         meta = Some(Raw(object.of(text)));
-        // The members behind it are copied unread, if none of them can be another `_meta`.
+        // The members after `_meta` are copied without parsing, if none of them can be another
+        // `_meta`.
         tail = Some(scanner.rest().trim_ascii_start()).filter(|rest| !Raw(rest).may_contain(META));
         if tail.is_some() { Err(ScanError::Depth) } else { Ok(()) }
     });
@@ -224,7 +226,7 @@ pub(super) fn with_cursor(params: &Json, cursor: Raw<'_>) -> Json {
     rewritten(params, |key, _| !is_cursor(key), |object| object.member("cursor", cursor.0))
 }
 
-/// Copies the members that `keep` selects, followed by those that `add` writes.
+/// Copies the members that `keep` selects, followed by the members that `add` writes.
 fn rewritten<'a>(
     object: &'a Json,
     mut keep: impl FnMut(Raw<'a>, Raw<'a>) -> bool,
@@ -253,7 +255,7 @@ pub(super) fn initialize(version: ProtocolVersion, config: &Config) -> Json {
     Json::trusted(out)
 }
 
-// This is a plain value, which always encodes.
+// A plain value: the encoding cannot fail.
 fn client_info(info: &Implementation) -> Json {
     Json::encode(info).unwrap_or(Json::EMPTY_OBJECT)
 }

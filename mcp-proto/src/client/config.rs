@@ -18,18 +18,19 @@ pub struct Config {
     pub negotiation: Negotiation,
     /// The verdict of an earlier client of the same server; default none.
     pub verdict: Option<Verdict>,
-    /// The longest time to wait for the first `server/discover`; default 5 s. After that the client
-    /// assumes a legacy server, or gives up if it only accepts a modern one.
+    /// The longest time to wait on a byte stream for the answer to the first `server/discover`, or
+    /// for the confirmation of a modern verdict; default 5 s. Afterwards the client assumes a
+    /// legacy server, or gives up if it only accepts a modern server.
     pub probe_timeout: Duration,
-    /// The longest time that a server may take to answer `initialize`, and `server/discover` after
-    /// that; default 60 s.
+    /// The longest time that a server may take to answer `initialize`, a `server/discover` after
+    /// `initialize`, or any `server/discover` over HTTP; default 60 s.
     pub initialize_timeout: Duration,
-    /// The policy of restarts of a server over a byte stream that has ended; default never.
+    /// The policy for restarting a server after its byte stream has ended; default never.
     pub restart: Restart,
     /// True if the application forwards the server's messages and reads them itself; default false.
     ///
     /// Every request of a legacy server except `ping` then becomes a [`ClientEvent::Input`] with an
-    /// [`InputRequest::Forwarded`], whatever is declared. Every notification except
+    /// [`InputRequest::Forwarded`], whatever capabilities are declared. Every notification except
     /// `notifications/cancelled` becomes a [`ClientEvent::Forwarded`]. A result that asks for input
     /// becomes a [`ClientEvent::Response`] like any other. The application may call
     /// `server/discover` and `subscriptions/listen`.
@@ -43,10 +44,10 @@ pub struct Config {
     /// ended; default false. Requests to modern servers then declare the extension
     /// [`TASKS`](crate::ext::TASKS).
     pub follow_tasks: bool,
-    /// The cache of results; default `None`, so that the server is asked each time. A client that
-    /// [forwards](Config::forwards) uses none.
+    /// The cache of results; default `None`: each request is sent to the server. A client that
+    /// [forwards](Config::forwards) has no cache.
     pub cache: Option<CacheConfig>,
-    /// Its bounds.
+    /// The limits of the client.
     pub limits: Limits,
 }
 
@@ -87,13 +88,13 @@ impl Config {
         self
     }
 
-    /// Sets that results are kept for as long as the server allows: see [`CacheConfig`].
+    /// Sets the cache of results: see [`CacheConfig`].
     pub fn cache(mut self, cache: CacheConfig) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Sets when a server over a byte stream is started again after it has ended.
+    /// Sets the policy for restarting a server after its byte stream has ended.
     pub fn restart(mut self, restart: Restart) -> Self {
         self.restart = restart;
         self

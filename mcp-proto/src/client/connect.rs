@@ -2,7 +2,8 @@
 //!
 //! In: the opening, the outcomes of `server/discover` and `initialize`, refused requests, lost
 //! sessions, the end of a stream. Out: these requests, and a client that is connected as modern or
-//! as legacy, or is unconnected. Meanwhile calls wait, and the server's messages are kept.
+//! as legacy, or is unconnected. During a negotiation calls wait, and the server's messages are
+//! queued.
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
@@ -37,7 +38,7 @@ impl Client {
         }
     }
 
-    /// Begins a negotiation at `step`, with a server whose era was assumed wrongly.
+    /// Begins a negotiation at `step` after an earlier connection, which `before` describes.
     pub(super) fn enter_after(&mut self, now: Instant, step: Step, before: Before) {
         self.enter(now, step);
         if let Some(negotiating) = self.life.negotiating_mut() {
@@ -45,7 +46,7 @@ impl Client {
         }
     }
 
-    /// Handles the answer to a call that shows a modern server.
+    /// Handles a result with a `resultType`, which shows that the server is modern.
     pub(super) fn served_typed(&mut self, now: Instant) {
         let found = match self.life.step() {
             Some(Step::Unconfirmed) => ProbeResult::default(),
@@ -61,7 +62,7 @@ impl Client {
         self.decide_with(now, ProbeOutcome::Modern, found);
     }
 
-    /// Handles the answer to a call that does not show a modern server.
+    /// Handles a result without a `resultType`, which a legacy server may have sent.
     pub(super) fn served_untyped(&mut self, now: Instant) {
         self.decide(now, ProbeOutcome::Untyped);
         if let Some(negotiating) = self.life.negotiating_mut() {
@@ -227,8 +228,8 @@ impl Client {
         }
     }
 
-    /// Starts the timer for a server that was modern once to confirm that it is. Over HTTP there is
-    /// no timer: an answer confirms the era, and silence has no meaning.
+    /// Starts the timer within which a server must confirm a stored modern verdict. Over HTTP there
+    /// is no timer: an answer confirms the era, and silence has no meaning.
     pub(super) fn start_confirmation_timer(&mut self, now: Instant) {
         if self.life.is_unconfirmed()
             && self.work.binding == TransportKind::Stream
@@ -309,7 +310,7 @@ impl Client {
         }
     }
 
-    /// Handles a lost session that something else than a call has shown.
+    /// Handles the loss of a session that was detected outside of a call.
     pub(crate) fn handle_session_lost(&mut self, now: Instant) {
         self.recover(now, Era::Legacy, ConnectError::Http { status: 404 });
     }
@@ -330,7 +331,8 @@ impl Client {
         Step::first(self.work.config.negotiation, legacy)
     }
 
-    /// Returns whether the client can open another connection, or try again on this one.
+    /// Returns whether the client can open another connection, or try again on the current
+    /// connection.
     fn may_recover(&self, now: Instant) -> bool {
         // The client cannot pause on an open stream, so the refusal is delivered.
         self.work.binding == TransportKind::Http || self.pace.next(now) <= now
@@ -396,7 +398,8 @@ impl Client {
         self.schedule(now);
     }
 
-    /// Plans the next attempt, if anything needs a connection; calls that cannot wait for it fail.
+    /// Schedules the next attempt, if anything needs a connection. Fails the calls whose timeout
+    /// ends before the attempt.
     fn schedule(&mut self, now: Instant) {
         let Life::Unconnected(Unconnected { not_before, error, .. }) = &self.life else { return };
         let not_before = *not_before;

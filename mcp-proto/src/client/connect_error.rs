@@ -1,6 +1,4 @@
 //! `ConnectError`: the reason why a client has no connection.
-//!
-//! The text of each error says what to do.
 
 use alloc::string::String;
 use alloc::vec::Vec;

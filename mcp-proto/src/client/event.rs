@@ -34,27 +34,27 @@ pub enum ClientAction {
     Close,
 }
 
-/// The event.
+/// An event of a [`Client`](super::Client).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientEvent {
     /// The server's era and version are known; waiting calls are sent next. The event is repeated
-    /// if the era was in doubt later on, and after each [`ClientEvent::Disconnected`].
+    /// if the era was in doubt later, and after each [`ClientEvent::Disconnected`].
     Connected(ServerInfo),
     /// The connection is lost, for this reason. The session or the era was lost and could not be
     /// negotiated again, or a byte stream has ended under a [`Restart`](super::Restart) policy.
-    /// Subscriptions stay requested. The next call tries again, at a limited rate.
+    /// Subscriptions stay requested. The next call starts another attempt, at a limited rate.
     Disconnected(ConnectError),
     /// Start the server, then call [`Client::handle_opened`](super::Client::handle_opened). The
-    /// server has ended at the first message, as some legacy ones do, or the
-    /// [`Restart`](super::Restart) policy requires a start. If it cannot be started, call
+    /// server has ended at the first message, as some legacy servers do, or the
+    /// [`Restart`](super::Restart) policy requires a start. If the server cannot be started, call
     /// [`Client::handle_eof`](super::Client::handle_eof).
     Reopen,
-    /// The outcome of a call. Each call has exactly one.
+    /// The outcome of a call. Each call has exactly one outcome.
     Response {
         /// The call.
         call: CallId,
-        /// Its result, unchanged, or the reason why it has none.
+        /// The result of the call, unchanged, or the reason why the call has no result.
         result: Result<Json, CallError>,
     },
     /// Progress of a call.
@@ -71,7 +71,8 @@ pub enum ClientEvent {
         /// The task.
         task: Task,
     },
-    /// The server needs input; give its [`InputReply`] back with `answer`.
+    /// The server needs input. Pass its [`InputReply`] to
+    /// [`Client::answer`](super::Client::answer).
     Input(Input),
     /// The server does not need the input of a [`ClientEvent::Input`] any more; its reply is void.
     InputCancelled {
@@ -81,8 +82,8 @@ pub enum ClientEvent {
     /// A log message.
     Log(LoggingMessageNotificationParams),
     /// A subscription has begun, or has begun again after its stream broke or its session was lost.
-    /// In the second case [`ClientEvent::Changed`] follows for everything that the server honours,
-    /// because it may have changed meanwhile.
+    /// In the second case [`ClientEvent::Changed`] follows for each list and resource that the
+    /// server honours, because changes may have been missed.
     Subscribed {
         /// The subscription.
         subscription: SubscriptionId,
@@ -91,13 +92,13 @@ pub enum ClientEvent {
     },
     /// A list or a resource has changed.
     Changed {
-        /// The subscription that the change belongs to. A legacy server reports its lists without
-        /// one.
+        /// The subscription that the change belongs to. `None` if a legacy server reports a change
+        /// that no subscription includes.
         subscription: Option<SubscriptionId>,
         /// The change.
         change: Change,
     },
-    /// A subscription has ended, or has not begun. Each subscription has exactly one.
+    /// A subscription has ended, or has not begun. Each subscription has exactly one such event.
     SubscriptionEnded {
         /// The subscription.
         subscription: SubscriptionId,
@@ -112,14 +113,15 @@ pub enum ClientEvent {
     /// Over HTTP: a tool of a modern server was left out of the list. Its schema has invalid
     /// `x-mcp-header` annotations, so that it cannot be called as the specification requires.
     ToolRejected {
-        /// Its name.
+        /// The name of the tool.
         tool: String,
-        /// The reason why its schema is refused.
+        /// The reason why the schema of the tool is refused.
         reason: PlanError,
     },
-    /// Over HTTP: the server requires credentials, outside of a call. It has refused the GET stream
-    /// of a legacy session, the stream of a subscription, or an answer to one of its requests. All
-    /// are attempted again at once when the application sets a field, and once a minute.
+    /// Over HTTP: the server requires credentials, outside of a call. The server has refused the
+    /// GET stream of a legacy session, the stream of a subscription, or an answer to one of its
+    /// requests. The client tries again at once when the application sets a header field, and once
+    /// a minute.
     Unauthorized {
         /// The subscription, if there is one.
         subscription: Option<SubscriptionId>,
@@ -127,13 +129,13 @@ pub enum ClientEvent {
         unauthorized: Unauthorized,
     },
     /// Over HTTP: a legacy server has no stream for messages outside of calls, status 405 or 501.
-    /// Every subscription ends with the same error, also later ones.
+    /// Every subscription, also each later subscription, ends with the same error.
     NoStream {
         /// The refusal.
         error: CallError,
     },
-    /// Over HTTP: the server has not accepted a message that has no response. An answer was sent
-    /// again before this event, as long as its request was open.
+    /// Over HTTP: the server has not accepted a message that has no response. An answer is sent
+    /// again before this event, as long as its request is open.
     Undelivered {
         /// The message.
         message: Undelivered,
@@ -142,19 +144,19 @@ pub enum ClientEvent {
     },
     /// A notification that the specification does not define.
     Notification {
-        /// Its method.
+        /// The method of the notification.
         method: String,
-        /// Its parameters, unchanged.
+        /// The parameters of the notification, unchanged.
         params: Json,
     },
     /// A notification of the server, under [`Config::forwards`](super::Config::forwards).
     Forwarded {
-        /// The call that the notification is about: the one whose progress token or subscription it
-        /// names, or whose HTTP response contains it. `None` if there is no such call.
+        /// The call that the notification is about: the call whose progress token or subscription
+        /// it names, or whose HTTP response contains it. `None` if there is no such call.
         call: Option<CallId>,
-        /// Its method.
+        /// The method of the notification.
         method: String,
-        /// Its parameters, unchanged.
+        /// The parameters of the notification, unchanged.
         params: Json,
     },
     /// The peer sent an invalid message, which was dropped.
@@ -176,7 +178,7 @@ pub enum Undelivered {
     },
     /// A notification.
     Notification {
-        /// Its method.
+        /// The method of the notification.
         method: String,
     },
 }
@@ -231,14 +233,14 @@ pub struct SubscriptionId(pub(super) u64);
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// The longest time for the response, counted from when the request is sent; default 60 s. The
-    /// timeout is paused while the server waits for input, and restarts after that. `Duration::MAX`
-    /// disables it.
+    /// The longest time between the request and its response; default 60 s. The timeout is paused
+    /// while the server waits for input, and restarts afterwards. `Duration::MAX` disables the
+    /// timeout.
     pub timeout: Duration,
     /// True if progress restarts the timeout; default true.
     pub reset_on_progress: bool,
     /// The longest total time of the call, with its task; default 1 hour. `Duration::MAX` disables
-    /// it.
+    /// the limit.
     pub max_total: Duration,
     /// True if the call asks for progress notifications; default false.
     pub progress: bool,
@@ -246,16 +248,16 @@ pub struct CallOptions {
     /// [`Client::set_log_level`](super::Client::set_log_level); default `None`. A legacy server has
     /// one level for all calls.
     pub log_level: Option<LoggingLevel>,
-    /// True if the server is asked even if its result is in the cache; default false. What it
-    /// answers is kept. See [`Config::cache`](super::Config::cache).
+    /// True if the request is sent even if its result is in the cache; default false. The new
+    /// result is cached. See [`Config::cache`](super::Config::cache).
     pub refresh: bool,
-    /// The trace that the call belongs to; default `None`. It goes before what the parameters have
-    /// in their `_meta` under the same keys.
+    /// The trace that the call belongs to; default `None`. The trace replaces members with the same
+    /// keys in the `_meta` of the parameters.
     pub trace: Option<Box<TraceContext>>,
     /// The capabilities of the client for which the call is forwarded; default `None`. A modern
-    /// server gets its `elicitation`, `sampling` and `roots` in place of those of the
-    /// [`Config`](super::Config), and an `input_required` result is the response to the call. What a
-    /// legacy server asks for, or a task of the call, is a [`ClientEvent::Input`] as usual.
+    /// server gets the `elicitation`, `sampling` and `roots` of that client in place of those of
+    /// the [`Config`](super::Config). An `input_required` result is the response to the call. Input
+    /// that a legacy server or a task of the call requests is a [`ClientEvent::Input`] as usual.
     pub forward_input: Option<Box<ClientCapabilities>>,
 }
 
@@ -305,7 +307,7 @@ impl CallOptions {
         self
     }
 
-    /// Asks the server even if its result is in the cache.
+    /// Sends the request even if its result is in the cache.
     pub fn refresh(mut self) -> Self {
         self.refresh = true;
         self

@@ -35,9 +35,9 @@ impl Client {
         self.start(now, "tools/call".into(), params, options, goal)
     }
 
-    /// Follows the task with this id, which this client or an earlier one has started. The response
-    /// has the result of the task's tool. [`Client::cancel`] ends the call without cancelling the
-    /// task.
+    /// Follows the task with this id, which this client or an earlier client has started. The
+    /// response has the result of the task's tool. [`Client::cancel`] ends the call without
+    /// cancelling the task.
     ///
     /// Fails as [`Client::call`] does, and with [`UsageError::UndeclaredByClient`] without
     /// [`Config::follow_tasks`](super::Config::follow_tasks).
@@ -66,7 +66,7 @@ impl Client {
         Ok(())
     }
 
-    /// Ends a call whose response is not wanted any more, and cancels its own task.
+    /// Ends a call whose response is no longer needed, and cancels its own task.
     pub(super) fn stop_call(&mut self, now: Instant, number: u64, error: CallError) {
         let following = self.work.calls.get(number).and_then(Call::following);
         let own = following.filter(|following| following.is_own());
@@ -101,7 +101,8 @@ impl Client {
         }
     }
 
-    /// Subscriptions have told of tasks: calls that follow them ask at once, in place of the next poll.
+    /// Polls at once the tasks whose changes were reported by subscriptions, instead of at the next
+    /// poll.
     pub(super) fn poll_told_tasks(&mut self, now: Instant) {
         let Work { subscriptions, calls, .. } = &mut self.work;
         while let Some(task_id) = subscriptions.next_told_task() {
@@ -305,7 +306,7 @@ impl Client {
         let asked = match asked {
             Ok(asked) => asked,
             Err(error) => {
-                // The task waits for input that it will not get.
+                // The task would wait forever for input, so it is cancelled.
                 call.rest_until(now);
                 work.calls.insert(number, call);
                 return self.stop_call(now, number, CallError::Protocol(error));

@@ -1,8 +1,8 @@
 //! Inputs that a server requires from the client, in both eras.
 //!
-//! In: the requests of a legacy server; the `input_required` results of a modern one; the roots of
-//! the application. Out: an [`Input`] for each, and the call or request that waits for it. The
-//! client itself answers requests for roots.
+//! In: the requests of a legacy server; the `input_required` results of a modern server; the roots
+//! of the application. Out: an [`Input`] for each requested input, and the call or request that
+//! waits for it. The client itself answers requests for roots.
 //!
 //! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 
@@ -30,7 +30,7 @@ pub(super) struct Inputs {
     pending: BTreeMap<InputId, (Requester, usize)>,
     serials: u64,
     bytes: usize,
-    /// The answered requests whose answers the binding to HTTP may not have taken yet.
+    /// The answered requests whose answers the binding to HTTP may not have polled yet.
     answered: Vec<(RequestId, InputId)>,
     roots: Option<Vec<Root>>,
 }
@@ -40,8 +40,8 @@ pub(super) struct Inputs {
 pub(super) enum Requester {
     /// A call of a modern server; the input has this key.
     Call { call: CallId, key: String },
-    /// A request of a legacy server, perhaps in a batch. It belongs to this call, or possibly to
-    /// any call.
+    /// A request of a legacy server, perhaps in a batch. Without a `call`, the request may belong
+    /// to any call.
     Request { id: RequestId, batch: Option<u64>, call: Option<CallId> },
 }
 
@@ -96,8 +96,8 @@ impl Inputs {
         outbox.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
     }
 
-    /// Asks for the inputs of a modern server before its answer to a call, which is not in flight
-    /// any more.
+    /// Asks for the inputs that a modern server requires before it answers a call. The call is no
+    /// longer in flight.
     ///
     /// Fails if the result cannot be read, or asks for undeclared or too many inputs.
     pub(super) fn require(
@@ -112,8 +112,8 @@ impl Inputs {
         Ok(AwaitingInput { request_state, ..asking })
     }
 
-    /// Asks for all of these inputs for a call that is not in flight; they arrived in so many
-    /// bytes.
+    /// Asks the application for these inputs, for a call that is not in flight. `bytes` is the
+    /// length of the result that has requested them.
     ///
     /// Fails if there are too many inputs or rounds, or if the client does not declare an input.
     pub(super) fn ask_all(
@@ -151,14 +151,15 @@ impl Inputs {
         Ok(AwaitingInput { missing, responses, request_state: None })
     }
 
-    /// Takes an answered input; returns the call or request that waits for it, if one still does.
+    /// Removes an answered input. Returns the call or request that waits for the input, if it is
+    /// still pending.
     pub(super) fn take(&mut self, input: InputId) -> Option<Requester> {
         let (requester, bytes) = self.pending.remove(&input)?;
         self.bytes = self.bytes.saturating_sub(bytes);
         Some(requester)
     }
 
-    /// Records that an input has answered a request, until the binding has taken the answer.
+    /// Records that an input has answered a request, until the binding has polled the answer.
     pub(super) fn record_answer(&mut self, request: RequestId, input: InputId) {
         self.answered.push((request, input));
     }
@@ -185,17 +186,17 @@ impl Inputs {
         })
     }
 
-    /// Takes the input of a request of a legacy server.
+    /// Removes the input of a request of a legacy server.
     pub(super) fn drop_request(&mut self, id: &RequestId) -> Option<DroppedInput> {
         self.drop_first(|requester| requester.is_request(id))
     }
 
-    /// Takes an input that a call, or a legacy server on behalf of the call, has asked for.
+    /// Removes an input that a call, or a legacy server on behalf of the call, has asked for.
     pub(super) fn drop_of_call(&mut self, call: CallId) -> Option<DroppedInput> {
         self.drop_first(|requester| requester.call() == Some(call))
     }
 
-    /// Takes an input of a call whose key is not listed.
+    /// Removes an input of a call whose key is not listed.
     pub(super) fn drop_unlisted(
         &mut self,
         call: CallId,
@@ -239,7 +240,7 @@ impl Inputs {
     /// The result of `roots/list`.
     pub(super) fn list_roots(&self) -> Json {
         let roots = self.roots.clone().unwrap_or_default();
-        // These are plain values, which always encode.
+        // Plain values: the encoding cannot fail.
         Json::encode(&ListRootsResult::new(roots)).unwrap_or(Json::EMPTY_OBJECT)
     }
 }

@@ -66,8 +66,8 @@ impl Session {
         Ok((self.batches.begin(0, texts.len(), None), texts))
     }
 
-    /// Records that a message of a batch, if there is one, is answered; the last one sends the
-    /// answers.
+    /// Records that a message of `batch`, if there is a batch, is answered. The last message of a
+    /// batch sends the answers.
     pub(super) fn leave_batch(&mut self, batch: Option<u64>, outbox: &mut Outbox) {
         let answers = batch.and_then(|id| self.batches.leave(id));
         if let Some(answers) = answers.filter(|answers| !answers.is_empty()) {

@@ -69,7 +69,7 @@ impl Life {
         if let Self::Legacy(session) = self { Some(session) } else { None }
     }
 
-    /// Returns whether the server is a legacy one that does not declare `logging`.
+    /// Returns whether the server is a legacy server that does not declare `logging`.
     pub(super) fn lacks_logging(&self) -> bool {
         self.legacy().is_some_and(|session| session.server().capabilities.logging.is_none())
     }
@@ -82,7 +82,7 @@ impl Life {
         if let Self::Negotiating(negotiating) = self { Some(negotiating) } else { None }
     }
 
-    /// Takes the negotiation, which is over.
+    /// Removes and returns the negotiation, if there is one; the state becomes `Unopened`.
     pub(super) fn take_negotiating(&mut self) -> Option<Negotiating> {
         let before = core::mem::replace(self, Self::Unopened);
         if let Self::Negotiating(negotiating) = before { Some(negotiating) } else { None }
@@ -108,12 +108,12 @@ impl Life {
         self.negotiating().map(Negotiating::step).or(unconfirmed)
     }
 
-    /// The server before the current negotiation.
+    /// The knowledge about the server before the current negotiation.
     pub(super) fn before(&self) -> Before {
         self.negotiating().map_or(Before::Nothing, Negotiating::before)
     }
 
-    /// The server, for `recovery::TABLE`.
+    /// The knowledge about the server, for `recovery::TABLE`.
     pub(super) fn known(&self) -> Option<Known> {
         match self.era()? {
             Era::Modern if self.is_unconfirmed() => Some(Known::Unconfirmed),
@@ -128,7 +128,7 @@ impl Life {
     }
 
     /// Returns whether the server has understood the requests in flight. A server that turns out to
-    /// be legacy has not.
+    /// be legacy has not understood them.
     pub(super) fn understands(&self) -> bool {
         self.server().is_some() || matches!(self.before(), Before::Here(_))
     }

@@ -1,7 +1,7 @@
 //! The client: messages in, messages out, for servers of both eras.
 //!
 //! A [`Client`] is the protocol state of one connection to a server. On a byte stream the
-//! connection is that stream, and [`stdio::Connection`](crate::stdio::Connection) is the binding.
+//! connection is the stream, and [`stdio::Connection`](crate::stdio::Connection) is the binding.
 //! The client finds out the era of the server ([`probe`]), so that applications need not know it.
 //!
 //! | input | output |
@@ -22,7 +22,7 @@
 //! | a refusal that the server of the known era or session does not give | what [`recovery::TABLE`] says |
 //!
 //! States: unopened, negotiating, reopening, connected as modern or as legacy, unconnected, closed.
-//! The states of a call are those of `calls`, and those of a lost connection are in `unconnected`.
+//! The module `call` has the states of a call, and `unconnected` the states of a lost connection.
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
@@ -105,7 +105,7 @@ enum ClientTimer {
     Negotiation,
     /// The call with the earliest deadline.
     Call,
-    /// Held calls, although the driver can write.
+    /// The next attempt to send held calls while the driver can write.
     Held,
     /// The next attempt to connect again.
     Recovery,
@@ -148,7 +148,7 @@ impl Client {
         self.handle_message_of(now, incoming, MessageSource::default());
     }
 
-    /// Handles the end of the server's output, or stops reading.
+    /// Handles the end of the server's output. A driver that stops reading also calls this.
     pub fn handle_eof(&mut self, now: Instant) {
         match &self.life {
             Life::Reopening { before, .. } if self.recovers() => {
@@ -201,7 +201,8 @@ impl Client {
     }
 
     /// Sets the declared capabilities, from the next message on: a modern server reads them in
-    /// every request, a legacy one only in `initialize`. [`Client::set_roots`] also declares roots.
+    /// every request, a legacy server only in `initialize`. [`Client::set_roots`] also declares
+    /// roots.
     pub fn set_capabilities(&mut self, capabilities: ClientCapabilities) {
         let declared = &mut self.work.config.capabilities;
         let roots = declared.roots;
@@ -222,7 +223,7 @@ impl Client {
         self.life.era()
     }
 
-    /// Verdict about the server, for storage; `None` until it is known.
+    /// Verdict about the server, for storage; `None` until the era is known.
     pub fn verdict(&self) -> Option<Verdict> {
         if let Some(modern) = self.life.modern() {
             return Some(modern.verdict.clone());
@@ -231,11 +232,11 @@ impl Client {
         Some(Verdict { transport: self.transport, ..verdict })
     }
 
-    /// Rows of [`probe::TABLE`] that the last negotiation has taken, in order, also after a
+    /// Rows of [`probe::TABLE`] that decided in the last negotiation, in order, also after a
     /// failure. Rows without a change are left out, so there are at most as many as
     /// [steps](probe::Step). Over HTTP a row of
-    /// [`answer::TABLE`](crate::http::client::answer::TABLE) may follow each: the client then tries
-    /// HTTP+SSE.
+    /// [`answer::TABLE`](crate::http::client::answer::TABLE) may follow each of them: the client
+    /// then tries HTTP+SSE.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }
@@ -278,8 +279,8 @@ impl Client {
         self.next_deadline().map(|(at, _)| at)
     }
 
-    /// Returns whether the driver should read more messages: after all actions are taken, and not
-    /// after the end.
+    /// Returns whether the driver should read more messages: all actions are polled, and the
+    /// connection is open.
     pub fn wants_read(&self) -> bool {
         let is_connected = self.life.is_open() && !matches!(self.life, Life::Unconnected(_));
         is_connected && self.work.outbox.is_empty()

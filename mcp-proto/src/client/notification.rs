@@ -20,8 +20,8 @@ pub(super) enum Notice {
     Progress(ProgressNotificationParams),
     Changed {
         change: Change,
-        /// The request number of the subscription that the change belongs to; a legacy server does
-        /// not name one.
+        /// The request number of the subscription that the change belongs to; `None` for a legacy
+        /// server.
         listen: Option<u64>,
     },
     /// The request of a subscription is acknowledged.
@@ -37,7 +37,7 @@ pub(super) enum Notice {
 }
 
 impl Notice {
-    /// Fails if the parameters do not match the method.
+    /// Reads a notification; `None` if the parameters do not match the method.
     pub(super) fn read(notification: &Notification) -> Option<Self> {
         let Notification { method, params, .. } = notification;
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others are an extension's")]

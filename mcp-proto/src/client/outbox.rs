@@ -12,8 +12,8 @@
 //! | open, more bytes in the queue | is held | the queue is taken: a deadline that is due at once sends what is held |
 //! | blocked | is held | `handle_unblocked` sends what is held, up to [`MAX_QUEUED`] bytes at a time |
 //!
-//! At most `Limits::max_unsent_bytes` of calls are held; another one is an error. Answers to the
-//! server, and cancellations of calls that were sent, are never held. Their number is limited
+//! At most `Limits::max_unsent_bytes` of calls are held; a call beyond this limit fails. Answers to
+//! the server, and cancellations of calls that were sent, are never held. Their number is limited
 //! because a blocked driver reads no more requests.
 
 use alloc::collections::VecDeque;
@@ -27,10 +27,10 @@ use crate::time::{Duration, Instant};
 /// The most bytes of requests and notifications in the queue; above that, calls are held.
 const MAX_QUEUED: usize = 1024 * 1024;
 
-/// Delay before the next check of a queue that the driver has not taken.
+/// Delay before the next check of a queue that the driver has not emptied.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The actions that the driver has not taken.
+/// The actions that the driver has not polled.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     actions: VecDeque<ClientAction>,
@@ -148,7 +148,7 @@ impl Outbox {
         }
     }
 
-    /// Time at which held calls are sent, as far as there is room.
+    /// Time at which held calls are sent, if there is room.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.resumes
     }

@@ -45,7 +45,7 @@ enum Hint<T> {
 }
 
 impl<T> Hint<T> {
-    /// Adds the hint of the page after `count` others; `worst` stands for a missing hint.
+    /// Adds the hint of the page after `count` others; `worst` replaces a missing hint.
     fn add(self, said: Option<T>, count: usize, worst: T, stricter: impl Fn(T, T) -> T) -> Self {
         match (self, said) {
             (Self::Absent, None) => Self::Absent,
@@ -83,8 +83,8 @@ impl Pages {
         self.count > 0
     }
 
-    /// Takes a page, and returns the cursor of the next one if there is one. Fails if the result is
-    /// no page.
+    /// Adds a page; returns the cursor of the next page, if there is one. Fails if the result is
+    /// not a page of the list.
     pub(super) fn push<'a>(&mut self, result: &'a Json) -> Result<Option<Raw<'a>>, ProtocolError> {
         let page = Page::read(result, self.listing.member())
             .ok_or(ProtocolError::InvalidResult { expected: "a page of the list" })?;

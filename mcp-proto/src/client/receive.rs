@@ -190,7 +190,8 @@ impl Client {
         }
     }
 
-    /// Returns whether the result asks for input that the application gives elsewhere.
+    /// Returns whether the result asks for input, and the application forwards requests for input
+    /// of this call.
     fn forwards_input(&self, number: u64, kind: &ResultType) -> bool {
         let call = self.work.calls.get(number);
         matches!(kind, ResultType::InputRequired)
@@ -238,7 +239,7 @@ impl Client {
         self.transport = transport;
     }
 
-    /// Returns whether the client may speak this legacy revision.
+    /// Returns whether the client may use this legacy revision.
     pub(crate) fn may_speak(&self, version: ProtocolVersion) -> bool {
         match self.work.config.negotiation {
             Negotiation::Auto | Negotiation::Legacy => true,
@@ -269,12 +270,12 @@ impl Client {
     pub(crate) fn check_session(&mut self, now: Instant) {
         let params = Json::EMPTY_OBJECT;
         let options = CallOptions::default();
-        // If there is no room for it, requests in flight show the same.
+        // If there is no room for the `ping`, the requests in flight show a lost session as well.
         let _ = self.start(now, "ping".into(), params, options, Goal::Nobody);
     }
 
     /// Ends subscriptions, also later ones: a legacy server has no stream for messages outside of
-    /// calls. Another server may have one.
+    /// calls. Another server may have such a stream.
     pub(crate) fn handle_no_stream(&mut self, now: Instant, cause: CallError) {
         if self.life.is_legacy() {
             self.work.subscriptions.end_without_stream(cause, &mut self.work.outbox);
@@ -340,7 +341,7 @@ impl Client {
         self.work.inputs.answered()
     }
 
-    /// Forgets the answers that the binding has taken.
+    /// Clears the list of answered requests after the binding has polled the answers.
     pub(crate) fn forget_answered_inputs(&mut self) {
         self.work.inputs.forget_answered();
     }
@@ -367,23 +368,23 @@ impl Client {
         }
     }
 
-    /// The negotiated version, once it is known. A request that is sent before has its version in
+    /// The negotiated version, once it is known. A request that is sent earlier has its version in
     /// its parameters.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.life.version()
     }
 
-    /// The first members of the parameters of the binding's own requests, if the server is modern.
+    /// The first members of the parameters in the binding's own requests, if the server is modern.
     pub(crate) fn stamp(&self) -> Option<Bytes> {
         self.life.modern().map(|modern| modern.envelope.stamp())
     }
 
-    /// The credentials of later requests may be others.
+    /// Handles a possible change of the credentials.
     pub(crate) fn credentials_changed(&mut self) {
         self.work.cache.credentials_changed();
     }
 
-    /// Lists of tools that the binding has not seen: they were in the cache.
+    /// Lists of tools that were found in the cache, so that the binding has not received them.
     pub(crate) fn take_found_tools(&mut self) -> Vec<Json> {
         self.work.cache.take_tools()
     }

@@ -1,14 +1,13 @@
 //! Decision table for a server that has changed, and the rate of attempts to reconnect.
 //!
-//! In: what is [known](Known) of the server, and the [`Refusal`] of a request. Out: a [`Recovery`]:
-//! deliver the refusal, open another session, or negotiate the era again; and which calls may be
-//! repeated. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
+//! In: the [knowledge](Known) about the server, and the [`Refusal`] of a request. Out: a
+//! [`Recovery`]: deliver the refusal, open another session, or negotiate the era again; and which
+//! calls may be repeated. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
-//! A call may be repeated in two cases. Its method is idempotent; or the refusal was made before
-//! the server dispatched the call to a handler. Handlers answer with results and errors inside of
-//! JSON-RPC, which HTTP carries with a status of 2xx. So a refusal counts as made before dispatch
-//! if its status is 4xx and its text says that the session, the envelope or the version is wrong.
-//! The texts are those of the official SDKs:
+//! A call may be repeated if its method is idempotent, or if the server refused it before dispatch
+//! to a handler. Handlers answer with results and errors inside of JSON-RPC, which HTTP carries
+//! with a status of 2xx. So the client assumes a refusal before dispatch if the status is 4xx, and
+//! the text names a wrong session, envelope or version. The texts are those of the official SDKs:
 //!
 //! | server | refusal | class |
 //! |---|---|---|
@@ -39,7 +38,7 @@ use crate::version::ProtocolVersion;
 /// Knowledge about the server that refused a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
-    /// A stored verdict says modern, but no answer has confirmed this.
+    /// A stored verdict says that the server is modern, but no answer has confirmed this.
     Unconfirmed,
     /// The server has answered as a modern server.
     Modern,
@@ -188,11 +187,11 @@ impl Refusal {
             return refusal;
         }
         match status {
-            // A message, but not one that belongs to this status.
+            // The text is a JSON-RPC message, but not an error for this status.
             400..=499 if mentions(text, &["\"jsonrpc\""]) => Self::Other,
             400 | 422 => Self::BadRequest,
             404 | 405 | 406 | 415 => Self::NoEndpoint,
-            // An answer, but not a response.
+            // The server has answered, but not with a JSON-RPC response.
             200..=299 | 402 | 407 | 409..=424 | 426..=428 | 430..=499 => Self::Other,
             _ => Self::Unavailable,
         }
@@ -206,7 +205,7 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server refused the request before it dispatched it to a handler.
+    /// Returns whether the server refused the request before dispatch to a handler.
     pub fn is_before_dispatch(self) -> bool {
         match self {
             Self::UnsupportedVersion
@@ -225,7 +224,7 @@ const VERSION: &[&str] = &["protocol version", "protocol-version"];
 const SESSION: &[&str] = &["session", "initializ"];
 const ENVELOPE: &[&str] = &["_meta", "io.modelcontextprotocol/"];
 
-/// The length of the beginning of a text that is searched.
+/// The number of bytes that are searched, from the beginning of a text.
 const MAX_TEXT: usize = 512;
 
 /// Returns whether the beginning of a text contains one of these words, in any case.
@@ -242,8 +241,8 @@ const FIRST: Duration = Duration::from_secs(1);
 /// The longest delay between two attempts.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The rate of attempts to recover. The first begins at once, the next ones after 1 s, 2 s, and so
-/// on up to 30 s. A connection that lasts longer than the last delay resets the delays.
+/// The rate of attempts to recover. The first attempt begins at once, the next attempts after 1 s,
+/// 2 s, and so on up to 30 s. A connection that lasts longer than the last delay resets the delays.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     delay: Duration,
@@ -297,7 +296,7 @@ impl Pace {
         self.next = now + self.delay;
     }
 
-    /// Records a failed attempt; returns the earliest time of the next one.
+    /// Records a failed attempt; returns the earliest time of the next attempt.
     pub(super) fn failed(&mut self, now: Instant) -> Instant {
         self.lost(now);
         self.next = now + self.delay.max(FIRST);

@@ -31,7 +31,8 @@ impl ResultType {
         }
     }
 
-    /// Returns whether the result is a task; only tool calls that follow tasks get one.
+    /// Returns whether the result is a task; only tool calls of clients that follow tasks get a
+    /// task.
     pub(super) fn is_task(&self) -> bool {
         matches!(self, Self::Unknown(name) if name == "task")
     }

@@ -9,8 +9,8 @@
 //! | `Open` | the filter that the server honours | a request that replaces its own: the stream broke, or the session was lost |
 //! | `Reopening` | | the acknowledgement: `Subscribed`, then `Changed` for everything that is honoured |
 //!
-//! A subscription leaves every stage when it ends. Changes between two streams are not sent on
-//! either of them, so the application is notified that everything may have changed.
+//! A subscription leaves every stage when it ends. Changes that occur between two streams are not
+//! reported, so the application is notified that everything may have changed.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
@@ -31,11 +31,11 @@ use crate::types::{ServerCapabilities, SubscriptionFilter};
 pub(super) struct Subscriptions {
     open: BTreeMap<SubscriptionId, Subscription>,
     serials: u64,
-    /// Number of the states of tasks that it was told of.
+    /// Number of reported states of tasks.
     task_updates: u64,
-    /// The tasks that may have another state, and nobody has looked yet.
+    /// The tasks whose state may have changed, and for which no poll is scheduled yet.
     told_tasks: BTreeSet<String>,
-    /// Requests that a legacy server is to be sent.
+    /// Queued requests to a legacy server.
     resource_requests: VecDeque<ResourceRequest>,
     /// Reason why the legacy server cannot send messages outside of calls, if it cannot.
     no_stream: Option<CallError>,
@@ -62,7 +62,8 @@ impl ResourceRequest {
 
 #[derive(Debug)]
 struct Subscription {
-    /// The wanted notifications. For a legacy server, once it is known, only those that it offers.
+    /// The requested notifications. For a connected legacy server, only the notifications that the
+    /// server offers.
     filter: SubscriptionFilter,
     /// The URIs for which a legacy server reports updates.
     told: Vec<String>,
@@ -111,32 +112,33 @@ impl Subscriptions {
         };
         let mut params = Vec::new();
         let mut object = Writer::object(&mut params);
-        // This is a plain value, which always encodes.
+        // A plain value: the encoding cannot fail.
         let filter = Json::encode(filter).unwrap_or(Json::EMPTY_OBJECT);
         object.member("notifications", filter.as_bytes());
         object.end();
         Json::trusted(params)
     }
 
-    /// Records that a request replaces an earlier one of this subscription, if there was one.
+    /// Records that a request replaces an earlier request of this subscription, if there was one.
     pub(super) fn reopen(&mut self, id: SubscriptionId) {
         if let Some(Subscription { stage: stage @ Stage::Open(_), .. }) = self.open.get_mut(&id) {
             *stage = Stage::Reopening;
         }
     }
 
-    /// Returns whether the server, this one or an earlier one, has honoured a subscription.
+    /// Returns whether the current server or an earlier server has honoured a subscription.
     pub(super) fn has_begun(&self, id: SubscriptionId) -> bool {
         self.open.get(&id).is_some_and(|open| !matches!(open.stage, Stage::Asked))
     }
 
-    /// Returns whether a request outlives the attempts that fail: that of a subscription that has
-    /// begun. One that the server has never honoured fails like a call.
+    /// Returns whether a request stays queued after a failed attempt to connect: its subscription
+    /// has begun. A subscription that no server has honoured fails like a call.
     pub(super) fn lives_on(&self, call: &Call) -> bool {
         call.listens().is_some_and(|id| self.has_begun(id))
     }
 
-    /// The server honours this of a subscription. Returns the changes that may have been missed.
+    /// Records the part of a subscription that the server honours. Returns the changes that may
+    /// have been missed.
     pub(super) fn honoured(
         &mut self,
         id: SubscriptionId,
@@ -160,8 +162,9 @@ impl Subscriptions {
         changes
     }
 
-    /// A modern server reports a change. Returns `None` if the report is not allowed: the server
-    /// has not acknowledged the subscription, or the subscription does not include such changes.
+    /// Handles a change that a modern server reports. Returns `None` if the report is not allowed:
+    /// the server has not acknowledged the subscription, or the subscription does not include such
+    /// changes.
     pub(super) fn changed_modern(
         &mut self,
         id: SubscriptionId,
@@ -186,12 +189,12 @@ impl Subscriptions {
         })
     }
 
-    /// The next task that may have another state.
+    /// The next task whose state may have changed.
     pub(super) fn next_told_task(&mut self) -> Option<String> {
         self.told_tasks.pop_first()
     }
 
-    /// A legacy server says that something has changed.
+    /// Handles a change that a legacy server reports.
     pub(super) fn changed_legacy(&mut self, change: &Change, outbox: &mut Outbox) {
         let wanting = self.open.iter().filter(|(_, it)| is_among(change, &it.filter, &it.told));
         let mut told: Vec<Option<SubscriptionId>> = wanting.map(|(id, _)| Some(*id)).collect();
@@ -203,7 +206,7 @@ impl Subscriptions {
         }
     }
 
-    /// Reports everything that is honoured as changed.
+    /// Reports a change of each list and resource that is honoured.
     pub(super) fn changes_missed(&self, outbox: &mut Outbox) {
         for (id, subscription) in &self.open {
             if let Stage::Open(honoured) = &subscription.stage {
@@ -232,8 +235,8 @@ impl Subscriptions {
         }
     }
 
-    /// Resets the subscriptions after a legacy server has forgotten them. Returns those that must
-    /// be requested again.
+    /// Resets the subscriptions after a legacy server has lost its session. Returns the
+    /// subscriptions that must be requested again.
     pub(super) fn forget_session(&mut self) -> Vec<SubscriptionId> {
         self.no_stream = None;
         for open in self.open.values_mut() {
@@ -314,14 +317,13 @@ impl Subscriptions {
             let nothing = honoured == SubscriptionFilter::default();
             self.honoured(id, honoured, outbox);
             if nothing {
-                // A modern server does the same.
+                // A modern server also ends a subscription of which it honours nothing.
                 self.end(id, Ok(()), outbox);
             }
         }
     }
 
-    /// Removes a subscription to `uri`; unsubscribes at a legacy server if no other subscription
-    /// needs it.
+    /// Unsubscribes from `uri` at a legacy server, if no subscription needs the resource any more.
     pub(super) fn unsubscribe(&mut self, uri: &str) {
         let is_asked = self.open.values().any(|open| open.asked.contains(uri));
         if !is_asked && !self.is_told(uri) {
@@ -366,7 +368,7 @@ fn is_among(change: &Change, filter: &SubscriptionFilter, uris: &[String]) -> bo
     }
 }
 
-/// Everything that a filter names, as changed.
+/// A change of each list and resource that a filter names.
 fn changes(filter: &SubscriptionFilter) -> Vec<Change> {
     let lists = [
         (List::Tools, filter.tools_list_changed),

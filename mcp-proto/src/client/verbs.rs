@@ -1,4 +1,4 @@
-//! Verbs of the application, and sending of calls.
+//! Methods that the application calls, and sending of calls.
 //!
 //! In: calls, cancellations, notifications, subscriptions, inputs. Out: the messages and events of
 //! [`Work`].
@@ -50,9 +50,9 @@ impl Client {
     }
 
     /// Fetches all pages of a list. The result of the [`ClientEvent::Response`] has the items of
-    /// all pages in the list's member, and no cursor. It has the smallest `ttlMs` and the strictest
-    /// `cacheScope` of the pages, if they have some, and the `_meta` of the first page. The timeout
-    /// applies to each page.
+    /// all pages in the list's member, and no cursor. The result also has the smallest `ttlMs` and
+    /// the strictest `cacheScope` of the pages, if they have some, and the `_meta` of the first
+    /// page. The timeout applies to each page.
     ///
     /// Fails as [`Client::call`] does.
     pub fn list(
@@ -66,7 +66,7 @@ impl Client {
     }
 
     /// Checks that the server is alive: with `ping` for a legacy server, with `server/discover` for
-    /// a modern one, which has no shorter request. The result has no meaning.
+    /// a modern server, which has no shorter request. The result has no meaning.
     ///
     /// Fails as [`Client::call`] does.
     pub fn ping(&mut self, now: Instant, options: CallOptions) -> Result<CallId, UsageError> {
@@ -74,9 +74,10 @@ impl Client {
     }
 
     /// Sets the least severe log messages that the client wants. A legacy server gets the level at
-    /// once, with `logging/setLevel`. A modern server gets it in every later request, and the call
-    /// has its response at once. A legacy server that does not declare `logging` gets nothing. The
-    /// response then comes at once, with a [`PeerFault`](super::ClientEvent::PeerFault) with
+    /// once, with `logging/setLevel`. A modern server gets the level in every later request, and
+    /// the call has its response at once. A legacy server that does not declare `logging` gets
+    /// nothing. The response then follows at once, after a
+    /// [`PeerFault`](super::ClientEvent::PeerFault) with
     /// [`LoggingNotDeclared`](crate::ProtocolError::LoggingNotDeclared).
     ///
     /// Fails as [`Client::call`] does.
@@ -118,8 +119,9 @@ impl Client {
         Ok(())
     }
 
-    /// Sends a notification, such as one of an extension, with parameters, an object. It waits
-    /// until the era is known. `notifications/roots/list_changed` is only sent to legacy servers.
+    /// Sends a notification, such as that of an extension. Its parameters are an object. The
+    /// notification waits until the era is known. `notifications/roots/list_changed` is only sent
+    /// to legacy servers.
     ///
     /// Fails as [`Client::call`] does; reserved are `notifications/initialized` and
     /// `notifications/cancelled`.
@@ -140,15 +142,15 @@ impl Client {
         self.start(now, method, params, options, Goal::Notification).map(|_| ())
     }
 
-    /// Names the user or the tenant for whom the client asks from here on, for its cache; see
-    /// [`CacheConfig::principal`](super::CacheConfig::principal). What is private to another one is not
-    /// given out any more.
+    /// Sets the user or the tenant for whom the client sends requests, for its cache; see
+    /// [`CacheConfig::principal`](super::CacheConfig::principal). Private results of other
+    /// principals are not used any more.
     pub fn set_principal(&mut self, principal: Option<&str>) {
         self.work.cache.set_principal(principal.map(Into::into));
     }
 
-    /// Does not want the response to a call any more: it has one at once,
-    /// [`CallError::Cancelled`], and the server is told. If it follows a task, that is cancelled.
+    /// Cancels a call. Its response follows at once, with [`CallError::Cancelled`], and the server
+    /// is notified. If the server has made a task of the call, the task is cancelled.
     ///
     /// Fails with [`UsageError::NotInFlight`] if the call has had its response.
     pub fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
@@ -159,7 +161,8 @@ impl Client {
 
     /// Subscribes to changes. [`ClientEvent::Subscribed`] reports the part that the server honours,
     /// and [`ClientEvent::Changed`] each change, until [`ClientEvent::SubscriptionEnded`]. The
-    /// beginning has the timeout of a call. The subscription waits until the era is known.
+    /// server must acknowledge the subscription within the default timeout of a call. The
+    /// subscription waits until the era is known.
     ///
     /// Fails with [`UsageError::Closed`], and with [`UsageError::TooManyCalls`] at
     /// `Limits::max_in_flight`.
@@ -286,9 +289,9 @@ impl Client {
         }
     }
 
-    /// Sends the calls that waited for the era, and repeats those that a server of the other era
-    /// has received. `begun` is true if the server serves without a handshake, and so may already
-    /// execute these requests.
+    /// Sends the calls that waited for the era, and repeats the calls that a server of the other
+    /// era has received. `begun` is true if the server serves without a handshake, and so may
+    /// already execute these requests.
     pub(super) fn send_waiting(&mut self, now: Instant, begun: bool) {
         let Some(era) = self.era() else { return };
         let numbers = self.work.calls.numbers_of(|_| true);
@@ -313,7 +316,7 @@ impl Client {
         }
     }
 
-    /// Sends held calls, as far as there is room.
+    /// Sends held calls while there is room.
     pub(super) fn send_held(&mut self, now: Instant) {
         if self.era().is_none() {
             return;
@@ -349,8 +352,8 @@ impl Client {
         }
     }
 
-    /// The result of a call that is about to be sent, from the cache. If there is none, the call gets
-    /// the ticket of its request.
+    /// The result of a call that is about to be sent, from the cache. If the cache has no result,
+    /// the call gets the ticket of its request.
     fn find_result(&mut self, now: Instant, call: &mut Call) -> Option<Json> {
         call.ticket = None;
         let variant = self.life.modern()?.envelope.members();
@@ -365,7 +368,7 @@ impl Client {
         None
     }
 
-    /// A legacy server does not know yet which log messages are wanted.
+    /// Sends the log level to a new legacy session, unless a call that sets the level is pending.
     fn restore_log_level(&mut self, now: Instant) {
         let Some(session) = self.life.legacy() else { return };
         let is_told = self.work.calls.any(|call| call.method == "logging/setLevel");
@@ -373,7 +376,7 @@ impl Client {
         if session.server().capabilities.logging.is_some() {
             let method = "logging/setLevel".into();
             let params = level_params(level);
-            // If there is no room for it, other requests matter more.
+            // If there is no room for this request, other requests matter more.
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
         }
     }

@@ -108,8 +108,8 @@ impl Work {
         mut call: Call,
     ) -> Sending {
         let Some(era) = life.era() else {
-            // The server's versions are being requested again; the next page or the input waits for
-            // that.
+            // The era is negotiated again; until the result is known, the next page or the input
+            // waits.
             if call.is_sent() {
                 call.state = State::Waiting;
             }
@@ -173,13 +173,13 @@ impl Work {
         }
     }
 
-    /// Takes a call; if it was sent, cancels its request.
+    /// Removes a call; if it was sent, cancels its request.
     pub(super) fn withdraw(&mut self, life: &Life, number: u64) -> Option<Call> {
         let max_in_flight = self.config.limits.max_in_flight;
         let call = self.calls.abandon(number, max_in_flight)?;
         if call.is_sent() {
             self.abort(number);
-            // Over HTTP the end of its stream cancels the call at a modern server.
+            // Over HTTP the end of the request's stream cancels the call at a modern server.
             if life.understands() && (self.binding == TransportKind::Stream || life.is_legacy()) {
                 self.outbox.send(Outgoing::cancelled(&compose::id(number)));
             }
@@ -194,7 +194,7 @@ impl Work {
         }
     }
 
-    /// Reports the outcome of a call that was taken out.
+    /// Reports the outcome of a call that was removed.
     pub(super) fn finish(
         &mut self,
         now: Instant,
@@ -207,7 +207,7 @@ impl Work {
         let result = result.or_else(|error| {
             self.cache.fail(now, call.cacheable(), ticket, error, &self.config.limits)
         });
-        // Over HTTP a legacy server cannot say that it needs no input any more: the stream of the
+        // Over HTTP a legacy server cannot cancel its request for input any more: the stream of the
         // call is closed.
         if matches!(call.state, State::AwaitingInput(_)) || result.is_err() {
             while let Some(dropped) = self.inputs.drop_of_call(id) {
@@ -334,8 +334,8 @@ impl Work {
             self.subscriptions.changed_legacy(&change, &mut self.outbox);
             return Some(());
         }
-        // "The server MUST NOT send notification types the client has not explicitly requested", and
-        // the id of the subscription is what says where each belongs.
+        // "The server MUST NOT send notification types the client has not explicitly requested",
+        // and each names its subscription by id.
         self.cache.handle_change(&change);
         let listen = listen?;
         // Notifications that arrive after the end are ignored.
@@ -376,8 +376,8 @@ impl Work {
         }
     }
 
-    /// Recalls the calls that were sent on a stream that has ended. Idempotent ones wait to be sent
-    /// again if the next server is of the other era; no others are sent again.
+    /// Recalls the calls that were sent on a stream that has ended. Idempotent calls wait to be
+    /// sent again if the next server is of the other era. Other calls fail.
     pub(super) fn recall(&mut self, now: Instant, life: &mut Life) {
         for number in self.calls.numbers_of(Call::is_sent) {
             match self.calls.get_mut(number) {
@@ -397,7 +397,7 @@ impl Work {
         for number in self.calls.numbers_of(Call::is_sent) {
             self.abort(number);
             let Some(call) = self.calls.remove(number) else { continue };
-            // Subscriptions are asked for again; nobody waits for the others.
+            // Subscriptions are requested again; other requests have no recipient.
             if !matches!(call.goal, Goal::Answer { .. } | Goal::Pages(_) | Goal::Task(_)) {
                 continue;
             }
@@ -435,7 +435,7 @@ impl Work {
         subscriptions
     }
 
-    /// Every call, input and subscription ends, for this reason.
+    /// Ends every call, input and subscription with this cause.
     pub(super) fn end(&mut self, now: Instant, life: &mut Life, cause: &CallError) {
         self.inputs.end(&mut self.outbox);
         self.subscriptions.end_all(cause, &mut self.outbox);

@@ -8,18 +8,19 @@ use crate::message::{MethodRow, Subject};
 /// The request that a state belongs to. A state is minted with the binding of one request, and
 /// verified with the binding of the request that returns it.
 ///
-/// Two bindings are equal if these are:
+/// Two bindings are equal if the following are equal:
 ///
 /// - the method;
 /// - the salient parameters: `name` and `arguments` of `tools/call` and `prompts/get`, `uri` of
-///   `resources/read`, and of other methods all but `_meta`, `inputResponses` and `requestState`.
-///   They are compared as JSON values: the order of keys, blanks and escapes do not matter, since
-///   a client may write a request anew. All else does: `1` and `1.0` differ, and so do a
-///   member that is absent, one that is `null` and one that is empty;
-/// - the principal: none differs from an empty one.
+///   `resources/read`, `taskId` of requests about a task, and of other methods all parameters
+///   except `_meta`, `inputResponses` and `requestState`. They are compared as JSON values. The
+///   order of keys, blanks and escapes are ignored, because a client may encode a repeated request
+///   differently. Everything else matters: `1` and `1.0` differ, and so do an absent member, a
+///   `null` and an empty value;
+/// - the principal: no principal differs from an empty principal.
 ///
-/// A binding consists of digests, and stores nothing of the request. Making one costs a pass over
-/// the parameters, and a copy of each object in them whose keys are out of order.
+/// A binding consists of digests, and stores nothing of the request. Creating a binding takes one
+/// pass over the parameters, and a copy of each object in them whose keys are out of order.
 ///
 /// [Specification: Server Requirements](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow)
 #[derive(Clone, Debug)]
@@ -41,21 +42,21 @@ impl StateBinding {
         let hash = request_hash(method);
         let request = match canonical::text(params, keep) {
             Some(text) => hash.chain_update([0]).chain_update(text),
-            // Nested deeper than a peer can send: comparing the text as written can only be too
-            // strict.
+            // The parameters are nested deeper than a peer can send. Comparing their unchanged text
+            // can only be too strict.
             None => hash.chain_update([1]).chain_update(params.as_bytes()),
         };
         Self { request: request.finalize().into(), principal: None }
     }
 
-    /// Binds to an authenticated principal too: any text that names exactly one user, such as the
+    /// Also binds to an authenticated principal: any text that names exactly one user, such as the
     /// issuer and the subject of a token.
     pub fn principal(mut self, principal: impl AsRef<[u8]>) -> Self {
         self.principal = Some(Sha256::digest(principal.as_ref()).into());
         self
     }
 
-    /// Input of the authentication code. Of two bindings that differ, neither is a prefix of the
+    /// Input of the authentication code. Of two different bindings, neither is a prefix of the
     /// other.
     pub(super) fn parts(&self) -> [&[u8]; 3] {
         match &self.principal {

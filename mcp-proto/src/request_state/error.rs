@@ -8,20 +8,21 @@ use crate::message::ErrorData;
 
 const PAGE: &str = "2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow";
 
-/// Error of a refused `requestState`: the peer's fault, or that of a configuration.
+/// Error of a refused `requestState`: a fault of the peer or of the configuration.
 ///
-/// Its text is for the operator of the server. The peer gets -32602 ([`ErrorData`] is made from it)
-/// with one text for all variants, so that an attacker learns nothing from the answers.
+/// The text of the error is for the operator of the server. The peer gets -32602 ([`ErrorData`] is
+/// made from it) with one text for all variants, so that an attacker learns nothing from the
+/// answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RequestStateError {
     /// The state is longer than [`MAX_REQUEST_STATE_BYTES`].
     TooLong,
-    /// The state does not have this format.
+    /// The state does not have the format that the codec mints.
     Malformed,
     /// The state names a key that the codec does not have.
     UnknownKey {
-        /// The id that it names.
+        /// The id of the key.
         id: u32,
     },
     /// The authentication code does not match the state and the binding. The state was changed, or
@@ -29,14 +30,14 @@ pub enum RequestStateError {
     Forged,
     /// The state has expired.
     Expired,
-    /// The state lives longer than the codec allows, or the clocks of two servers differ by more
-    /// than [`CLOCK_SKEW`].
+    /// The remaining lifetime of the state is longer than the codec allows, or the clocks of two
+    /// servers differ by more than [`CLOCK_SKEW`].
     ExpiresTooLate,
     /// The state was used before.
     Replayed,
-    /// No more used states can be remembered.
+    /// There is no room to record another used state.
     Full {
-        /// The most states that are remembered.
+        /// The maximum number of recorded states.
         capacity: usize,
     },
     /// The state is authentic, but its payload is not JSON of the expected type.

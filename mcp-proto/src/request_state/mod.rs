@@ -1,16 +1,17 @@
 //! Sealed, bound and short-lived `requestState` strings.
 //!
-//! A handler that needs input answers with an `InputRequiredResult` and forgets the request. Its
-//! memory for the next round goes to the client, which returns it as `requestState`. A client may
-//! forge that string. In: the data to remember, and the request. Out: a string for
-//! `InputRequiredResult::request_state`; in the other direction the data, or the reason of a
-//! refusal ([`RequestStateError`]). Handlers call this; no machine does.
+//! A handler that needs input answers with an `InputRequiredResult` and drops the request. The
+//! handler's data for the next round are sent to the client, which returns them as the string
+//! `requestState`. A client may forge this string. In: the data to seal, and the request. Out: a
+//! string for `InputRequiredResult::request_state`; in the other direction the data, or the reason
+//! of a refusal ([`RequestStateError`]). Handlers call this module; the machines do not.
 //!
 //! - **Integrity, not secrecy.** A state is authenticated with HMAC-SHA-256. The client can read
-//!   the payload: what it must not know is encrypted before, or stays on the server.
+//!   the payload. Data that the client must not know must be encrypted first, or stay on the
+//!   server.
 //! - **Bound** to method, salient parameters and principal ([`StateBinding`]).
-//! - **Short-lived.** Time is an argument, as the time since the Unix epoch: a state outlives
-//!   restarts and may come back to another process that has the key.
+//! - **Short-lived.** Time is an argument, as the time since the Unix epoch. A state outlives
+//!   restarts, and may be returned to another process that has the key.
 //! - **Not single-use** by itself: see [`UsedNonces`].
 //!
 //! # Two rounds
@@ -20,13 +21,13 @@
 //! use mcp_proto::{Duration, ErrorData, Json};
 //! use serde::{Deserialize, Serialize};
 //!
-//! /// What the handler wants to know again.
+//! /// The data that the handler needs again.
 //! #[derive(Serialize, Deserialize, Debug, PartialEq)]
 //! struct Draft {
 //!     price: u32,
 //! }
 //!
-//! /// What is in the parameters beside the arguments.
+//! /// The parameters that are used in addition to the arguments.
 //! #[derive(Deserialize)]
 //! #[serde(rename_all = "camelCase")]
 //! struct Params {
@@ -64,7 +65,7 @@
 //! let first = Json::parse(r#"{"name":"buy","arguments":{"what":"tea","cups":2}}"#)?;
 //! let Answer::Ask { state } = buy(&codec, now, [1; 16], "alice", &first)? else { panic!() };
 //!
-//! // The client asks the user, and sends the request again, not in the same words.
+//! // The client asks the user, and sends the request again, encoded differently.
 //! let again = |what| Json::parse(format!(
 //!     r#"{{"name":"buy","arguments":{{"cups":2, "what":"{what}"}},"requestState":"{state}"}}"#
 //! ));
@@ -74,7 +75,7 @@
 //! };
 //! assert_eq!(draft, Draft { price: 12 });
 //!
-//! // It is good for nothing else.
+//! // The state is not valid for another request, principal or time.
 //! assert!(buy(&codec, later, [2; 16], "alice", &again("gold")?).is_err());
 //! assert!(buy(&codec, later, [2; 16], "mallory", &again("tea")?).is_err());
 //! assert!(buy(&codec, now + Duration::from_secs(600), [2; 16], "alice", &again("tea")?).is_err());
@@ -151,7 +152,7 @@ pub struct RequestStateKey {
 impl RequestStateKey {
     /// A key; `id` is not secret, and must never be reused for another key. The secret is at least
     /// 32 random bytes, the same for all processes to which a client may return a state. Another
-    /// service with the same secret would accept the states of this one.
+    /// service with the same secret would accept the states of this service.
     ///
     /// # Errors
     ///
@@ -174,8 +175,8 @@ impl fmt::Debug for RequestStateKey {
 
 /// Mints and verifies sealed `requestState` strings.
 ///
-/// To replace a key, first make all servers [`accept`](Self::accept) the next one. Then make it the
-/// current one and `accept` the earlier one, and drop the earlier one once the ttl has passed.
+/// To replace a key, first make all servers [`accept`](Self::accept) the new key. Then make the new
+/// key the current key, and `accept` the old key. Drop the old key after the ttl has passed.
 #[derive(Clone, Debug)]
 pub struct RequestStateCodec {
     current: RequestStateKey,
@@ -189,7 +190,7 @@ impl RequestStateCodec {
         Self { current, others: Vec::new(), ttl: DEFAULT_REQUEST_STATE_TTL }
     }
 
-    /// Accepts states that were minted with this key too.
+    /// Also accepts states that were minted with this key.
     ///
     /// # Errors
     ///
@@ -214,13 +215,14 @@ impl RequestStateCodec {
 
     /// Seals a payload into a string.
     ///
-    /// `now` is the time since the Unix epoch (`SystemTime::now().duration_since(UNIX_EPOCH)`),
-    /// `nonce` 16 random bytes. The payload is anything; for a typed value
+    /// `now` is the time since the Unix epoch (`SystemTime::now().duration_since(UNIX_EPOCH)`), and
+    /// `nonce` is 16 random bytes. The payload may be any bytes; for a typed value use
     /// `Json::encode(&value)?.as_bytes()`.
     ///
     /// # Errors
     ///
-    /// [`UsageError::RequestStateTooLong`] if the payload is longer than just under 48 KiB.
+    /// [`UsageError::RequestStateTooLong`] if the payload is longer than the maximum, just under 48
+    /// KiB.
     pub fn mint(
         &self,
         now: Duration,
@@ -252,7 +254,7 @@ impl RequestStateCodec {
     /// # Errors
     ///
     /// All of [`RequestStateError`] except `Replayed`, `Full` and `Payload`. In a handler that
-    /// fails with [`ErrorData`](crate::ErrorData), `?` turns it into the answer.
+    /// fails with [`ErrorData`](crate::ErrorData), `?` turns the error into the answer.
     pub fn verify(
         &self,
         now: Duration,
@@ -296,9 +298,9 @@ impl RequestStateCodec {
 pub struct Verified {
     /// The sealed payload.
     pub payload: Bytes,
-    /// The nonce that it was minted with.
+    /// The nonce with which the state was minted.
     pub nonce: [u8; 16],
-    /// Expiry as time since the Unix epoch. Verification fails from then on.
+    /// Expiry as time since the Unix epoch. Verification fails from this time on.
     pub expires: Duration,
 }
 
@@ -307,7 +309,7 @@ impl Verified {
     ///
     /// # Errors
     ///
-    /// [`RequestStateError::Payload`] if it is not, or not a `T`.
+    /// [`RequestStateError::Payload`] if the payload is not JSON, or not a `T`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, RequestStateError> {
         serde_json::from_slice(&self.payload).map_err(|_| RequestStateError::Payload)
     }
@@ -319,7 +321,7 @@ struct Sealed<'a> {
     nonce: [u8; NONCE],
     expires: u64,
     payload: &'a [u8],
-    /// All these parts, as received.
+    /// All parts above, as received.
     authentic: &'a [u8],
     code: &'a [u8; CODE],
 }

@@ -9,7 +9,7 @@ use crate::time::Duration;
 ///
 /// Expiry and binding limit when and where a state can be used, but not how often. A server that
 /// must act at most once on a state (a payment, a one-time code) [`spend`](Self::spend)s it after
-/// verification and before it acts. This type remembers states for one process: servers that share
+/// verification and before it acts. This type records states for one process: servers that share
 /// keys need a shared store. Such a store may be a table with [`Verified::nonce`] as its key and
 /// [`Verified::expires`] as the time after which a row may be deleted.
 ///
@@ -18,14 +18,14 @@ use crate::time::Duration;
 pub struct UsedNonces {
     used: BTreeSet<(Duration, [u8; 16])>,
     capacity: usize,
-    /// The latest time so far. A state that expired before it is forgotten, so the state stays
-    /// refused if the clock is set back.
+    /// The latest time so far. Entries that expired before this time are dropped. Their states stay
+    /// refused even if the clock is set back.
     latest: Duration,
 }
 
 impl UsedNonces {
-    /// Remembers at most `capacity` states, some 50 bytes each. A state for which there is no room
-    /// is refused, because a forgotten state could be replayed. Room for all states that are used
+    /// Records at most `capacity` states, about 50 bytes each. A state for which there is no room
+    /// is refused, because an unrecorded state could be replayed. Room for all states that are used
     /// within the ttl of the codec is sufficient.
     pub const fn new(capacity: usize) -> Self {
         Self { used: BTreeSet::new(), capacity, latest: Duration::ZERO }

@@ -14,8 +14,8 @@ const MAX_TOKEN_BYTES: usize = 16 * 1024;
 /// The bearer token of a request. `None` without a field `Authorization`, or if the field has
 /// another scheme.
 ///
-/// Fails with a refusal of status 400 if there are several fields, or if the token has other
-/// characters than RFC 6750 allows, or more than 16 KiB.
+/// Fails with a refusal of status 400 if there are several fields. A token with other characters
+/// than RFC 6750 allows, or with more than 16 KiB, is refused as well.
 ///
 /// ```
 /// use mcp_proto::frame::http1::Head;

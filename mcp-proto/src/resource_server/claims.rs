@@ -23,7 +23,8 @@ const MAX_AUDIENCES: usize = 64;
 
 /// The contents of a verified token.
 ///
-/// Handlers read them by `context.peer().claims()`. `Debug` shows the issuer and the scopes only.
+/// Handlers read the claims by `context.peer().claims()`. `Debug` shows the issuer and the scopes
+/// only.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Claims {
@@ -37,9 +38,9 @@ pub struct Claims {
     pub audiences: Vec<String>,
     /// `scope` (words), otherwise `scp` (words or an array).
     pub scopes: Scopes,
-    /// `exp`: the end of the token's lifetime, since the Unix epoch.
+    /// `exp`: the end of the token's lifetime, as a time since the Unix epoch.
     pub expires_at: Option<Duration>,
-    /// `nbf`: the start of the token's lifetime, since the Unix epoch.
+    /// `nbf`: the start of the token's lifetime, as a time since the Unix epoch.
     pub not_before: Option<Duration>,
     /// All claims, an object.
     pub json: Json,
@@ -140,7 +141,8 @@ impl Claims {
     /// byte.
     ///
     /// "MCP servers MUST validate that access tokens were issued specifically for them as the
-    /// intended audience": a token without `aud` is rejected, and so is one without `exp`.
+    /// intended audience": a token without `aud` is rejected. A token without `exp` is rejected as
+    /// well.
     pub fn check(&self, now: Duration, rules: &ClaimRules) -> Result<(), ClaimError> {
         if self.issuer != rules.issuer {
             return Err(ClaimError::Issuer);
@@ -253,7 +255,7 @@ fn text(object: Raw<'_>, name: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-/// A string as a list of one, or the strings of an array.
+/// A string as a list with one element, or the strings of an array.
 fn texts(value: Raw<'_>, max: usize) -> Vec<String> {
     let mut texts: Vec<String> =
         value.string().map(alloc::borrow::Cow::into_owned).into_iter().collect();
@@ -267,7 +269,7 @@ fn texts(value: Raw<'_>, max: usize) -> Vec<String> {
     texts
 }
 
-/// A member that is a `NumericDate`; fails if it is something else.
+/// A member that is a `NumericDate`; fails if the member has another form.
 fn time(object: Raw<'_>, name: &str) -> Result<Option<Duration>, ()> {
     let Some(value) = object.member(name) else { return Ok(None) };
     let number = core::str::from_utf8(value.0).ok().and_then(|text| text.parse::<f64>().ok());

@@ -1,8 +1,8 @@
 //! Metadata of a protected server, made from its public URL.
 //!
 //! In: the URL that clients use, and the issuers of its tokens. Out: the document, its path, and
-//! its URL for challenges. All are derived from one URL, so that they are consistent behind a path
-//! or a proxy.
+//! its URL for challenges. All three are derived from one URL, so that they are consistent behind a
+//! path or a proxy.
 //!
 //! [RFC 9728, section 2](https://www.rfc-editor.org/rfc/rfc9728#section-2)
 
@@ -61,11 +61,11 @@ pub struct ProtectedResource {
 }
 
 impl ProtectedResource {
-    /// A server with this public URL, whose tokens come from the authorization server `issuer`. The
-    /// URL is the one that clients use; behind a proxy that is the proxy's. Both are copied into
-    /// the document unchanged.
+    /// A server with this public URL, whose tokens come from the authorization server `issuer`.
+    /// `public_url` is the URL that clients use; behind a proxy, it is the URL of the proxy. Both
+    /// URLs are copied into the document unchanged.
     ///
-    /// Fails if one of them is not an `http` or `https` URL, or has a query or a fragment.
+    /// Fails if one of the URLs is not an `http` or `https` URL, or has a query or a fragment.
     pub fn new(public_url: &str, issuer: &str) -> Result<Self, UrlError> {
         let url = identifier(public_url)?;
         identifier(issuer)?;
@@ -91,7 +91,7 @@ impl ProtectedResource {
     }
 
     /// Sets the scopes that the server lists, separated by spaces. A client without other scopes
-    /// requests all of these.
+    /// requests all listed scopes.
     #[must_use]
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);

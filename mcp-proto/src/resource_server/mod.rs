@@ -4,7 +4,7 @@
 //! the metadata document, the token, the result of its check, and the challenge of a 401 or 403.
 //! Called by `http::server`, and by servers behind another HTTP stack.
 //!
-//! This module does not verify signatures. A [`Verifier`] does, or the function
+//! This module does not verify signatures. A [`Verifier`] verifies them, or the function
 //! [`Config::authorize`](crate::http::Config::authorize).
 //!
 //! | type | is |

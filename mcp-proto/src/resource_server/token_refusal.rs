@@ -28,7 +28,7 @@ use crate::scopes::Scopes;
 /// The length of a reason in a challenge, in characters.
 const MAX_REASON: usize = 200;
 
-/// The reason, for its client, why a request is rejected.
+/// The refusal of a request, with a reason for its client.
 ///
 /// ```
 /// use mcp_proto::resource_server::TokenRefusal;
@@ -57,34 +57,36 @@ enum RefusalClass {
 }
 
 impl TokenRefusal {
-    /// There is no token: 401.
+    /// A refusal because there is no token: 401.
     pub fn missing() -> Self {
         Self::of(RefusalClass::Missing, "this server needs a token")
     }
 
-    /// The request is malformed: 400.
+    /// A refusal because the request is malformed: 400.
     pub fn malformed(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::of(RefusalClass::Malformed, reason)
     }
 
-    /// The token is unknown, has expired, or is not for this server: 401. The client sees the
-    /// reason: describe the fault of its token, and nothing about the server.
+    /// A refusal of a token that is unknown, has expired, or is not for this server: 401. The
+    /// client sees the reason: describe the fault of its token, and nothing about the server.
     pub fn invalid(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::of(RefusalClass::Invalid, reason)
     }
 
-    /// The token is valid but lacks some of these scopes: 403.
+    /// A refusal of a valid token that lacks some of these scopes: 403.
     pub fn insufficient_scope(required: Scopes) -> Self {
         let refusal = Self::of(RefusalClass::InsufficientScope, "the token lacks scopes");
         Self { scopes: required, ..refusal }
     }
 
-    /// The token cannot be verified at present: 503. The client keeps its token and tries again.
+    /// A refusal because the token cannot be verified at present: 503. The client keeps its token
+    /// and tries again.
     pub fn unavailable() -> Self {
         Self::of(RefusalClass::Unavailable, "the token cannot be verified at present")
     }
 
-    /// The scopes that the request needs, in place of those that the whole server requires.
+    /// Sets the scopes that the request needs. A challenge names them in addition to the scopes
+    /// that the whole server requires.
     #[must_use]
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.scopes = scopes;
@@ -104,8 +106,8 @@ impl TokenRefusal {
     /// The value of `WWW-Authenticate`; `None` if the token cannot be verified at present.
     ///
     /// The value has the required scopes and the URL of the metadata. The reason cannot break out
-    /// of its quotes: characters that RFC 6750 does not allow are replaced. It is cut after 200
-    /// characters.
+    /// of its quotes: characters that RFC 6750 does not allow are replaced. The reason is cut after
+    /// 200 characters.
     pub fn challenge(&self, resource: Option<&ProtectedResource>) -> Option<String> {
         let mut params = Vec::new();
         if let Some(error) = self.error() {

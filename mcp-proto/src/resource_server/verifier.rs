@@ -16,7 +16,8 @@ pub type VerifiedToken = Result<Claims, TokenRefusal>;
 /// The verification of one token, to be polled.
 pub type Verification = Pin<Box<dyn Future<Output = VerifiedToken> + Send>>;
 
-/// The check of tokens: of signatures by the keys of an issuer, by introspection, in a database.
+/// The check of tokens: by their signature and the keys of an issuer, by introspection, or in a
+/// database.
 ///
 /// A function from a token to a future implements this trait:
 ///
@@ -35,7 +36,7 @@ pub type Verification = Pin<Box<dyn Future<Output = VerifiedToken> + Send>>;
 /// # Ok::<(), mcp_proto::http::UrlError>(())
 /// ```
 pub trait Verifier: Send + Sync {
-    /// Starts to verify a token. `head` is that of its request.
+    /// Starts to verify a token. `head` is the head of the request with the token.
     ///
     /// Dropping the future cancels the verification. A future that takes longer than
     /// [`Limits::verify_timeout`](crate::Limits::verify_timeout) is dropped, and the client gets

@@ -1,5 +1,4 @@
-//! The URL of an MCP endpoint: where to connect, what to request, and whether two URLs are of the
-//! same server.
+//! The URL of an MCP endpoint: its host and port, its target, and the comparison of origins.
 //!
 //! In: a URL from a user's configuration, or from `Location` or `resource_metadata` of a server.
 //! Out: the parts that a request needs. A host name is not resolved, and percent-encodings stay

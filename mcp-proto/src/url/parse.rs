@@ -7,9 +7,10 @@ use core::net::Ipv6Addr;
 
 use crate::error::{UrlError, excerpt};
 
-/// The text without its fragment, if a request may contain all of it. RFC 3986 allows no other
-/// characters, except that many queries contain `[` and `]`. In particular, some parsers take a
-/// backslash for a slash, and would find another host.
+/// The text without its fragment; fails at a character that is not allowed. RFC 3986 allows the
+/// same characters, but `[` and `]` only in a host. They are accepted because many queries contain
+/// them. A backslash is refused, because some parsers read it as a slash, and would find another
+/// host.
 pub(super) fn check_characters(text: &str) -> Result<&str, UrlError> {
     let (text, _) = text.split_once('#').unwrap_or((text, ""));
     let allowed = |found: char| {

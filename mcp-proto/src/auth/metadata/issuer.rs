@@ -1,4 +1,4 @@
-//! Metadata of an authorization server: its endpoints, and what they support.
+//! Metadata of an authorization server: its endpoints and their features.
 //!
 //! In: the body of an answer, the expected issuer, and the rules of the configuration. Out: the
 //! members that a client uses, or the reason why the document is not used.
@@ -29,7 +29,8 @@ use crate::url::Url;
 pub struct IssuerMetadata {
     /// The identifier, as it was sent.
     pub issuer: String,
-    /// The page at which a person consents, with its query. Grants without a person do not need it.
+    /// The page at which a person consents, with its query. Grants without a person do not need
+    /// this page.
     pub authorization_endpoint: Option<Url>,
     /// The endpoint that issues tokens.
     pub token_endpoint: Url,
@@ -54,7 +55,7 @@ pub(in super::super) struct IssuerRules<'a> {
     pub(in super::super) expected: &'a str,
     /// True if `expected` was derived from the server's origin, and is compared as a URL.
     pub(in super::super) is_origin: bool,
-    /// Pairs of an expected issuer and one that is accepted in its place.
+    /// Pairs of an expected issuer and the issuer that is accepted in its place.
     pub(in super::super) accepted: &'a [(String, String)],
     /// True if PKCE is assumed.
     pub(in super::super) assumes_s256: bool,

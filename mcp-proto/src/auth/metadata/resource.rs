@@ -56,9 +56,9 @@ impl ResourceMetadata {
         (!metadata.authorization_servers.is_empty()).then_some(metadata)
     }
 
-    /// True if `resource` is the server, or a folder that contains it. The origins are equal, and
-    /// the path is the server's or a prefix of it that ends at a slash. The query of the server is
-    /// ignored.
+    /// True if `resource` is the server, or a folder that contains the server. Both must have the
+    /// same origin. The path of `resource` must equal the server's path, or be a prefix that a
+    /// slash ends or follows. The query of the server is ignored.
     pub fn covers(&self, server: &Url) -> bool {
         let Ok(resource) = Url::parse(&self.resource) else { return false };
         let path = |url: &Url| String::from(url.target().split('?').next().unwrap_or_default());

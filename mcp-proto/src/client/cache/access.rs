@@ -14,8 +14,8 @@
 //! | a change, a subscription that has begun again | what it concerns is dropped |
 //! | other credentials | private results of the former ones are not found any more |
 //!
-//! A list is never put together from pages that were kept and others that were not: their cursors
-//! would not fit.
+//! A list is never assembled from cached pages together with fetched pages, because their cursors
+//! might not match.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -42,13 +42,13 @@ pub(in crate::client) struct CacheAccess(Option<Box<OpenCache>>);
 #[derive(Debug)]
 struct OpenCache {
     place: OpenPlace,
-    /// Whom the client asks, for whom. Empty until the first use.
+    /// The server, the principal and the variant of the requests. Empty until the first use.
     context: CacheContext,
     /// The settings, for the first use.
     server: Option<Arc<str>>,
     principal: Option<Arc<str>>,
     stale_on_error: Duration,
-    /// Tools that a list had which was not fetched, for the binding to HTTP.
+    /// Lists of tools that were found in the cache, for the binding to HTTP.
     tools: Option<Vec<Json>>,
     is_open: bool,
 }
@@ -56,22 +56,22 @@ struct OpenCache {
 #[derive(Debug)]
 enum OpenPlace {
     Memory(Cache),
-    /// A shared cache, and the same moment in the time of the client and of the cache.
+    /// A shared cache, and one moment by the clock of the client and by the clock of the cache.
     Shared(Arc<dyn SharedCache>, Instant, Instant),
 }
 
-/// A request, as far as its result may be kept.
+/// A request whose result may be cached.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::client) struct CacheableRequest<'a> {
     pub(in crate::client) method: &'a str,
     pub(in crate::client) params: &'a Json,
-    /// The list, if all of it is wanted.
+    /// The list, if all of its pages are requested.
     pub(in crate::client) listing: Option<Listing>,
 }
 
 impl CacheAccess {
-    /// The access to the cache of these settings. With `keeps_tools` the lists of tools that are
-    /// found go to [`CacheAccess::take_tools`].
+    /// The access to the cache of these settings. With `keeps_tools`, lists of tools that are found
+    /// in the cache are stored for [`CacheAccess::take_tools`].
     pub(in crate::client) fn new(config: Option<&CacheConfig>, keeps_tools: bool) -> Self {
         let Some(CacheConfig { place, server, principal, stale_on_error }) = config.cloned() else {
             return Self(None);
@@ -95,8 +95,8 @@ impl CacheAccess {
         self.0.is_some()
     }
 
-    /// The fresh result of a request that is about to be sent. `variant` is what results depend on
-    /// beside the request.
+    /// The fresh result of a request that is about to be sent. `variant` has further facts on which
+    /// results depend.
     pub(in crate::client) fn find(
         &mut self,
         now: Instant,
@@ -122,7 +122,7 @@ impl CacheAccess {
         place.with(now, |cache, _| cache.ticket(context, method, params)).map(Box::new)
     }
 
-    /// The result of a request with a ticket.
+    /// Stores the result of a request, if the request has a ticket.
     pub(in crate::client) fn put(
         &mut self,
         now: Instant,
@@ -134,7 +134,8 @@ impl CacheAccess {
         }
     }
 
-    /// A request has failed. Returns the result that is given in place of the error, or the error.
+    /// Handles the failure of a request. Returns a stale result in place of the error, or the
+    /// error.
     pub(in crate::client) fn fail(
         &mut self,
         now: Instant,
@@ -155,15 +156,15 @@ impl CacheAccess {
         Err(error)
     }
 
-    /// The server has reported a change.
+    /// Handles a change that the server has reported.
     pub(in crate::client) fn handle_change(&mut self, change: &Change) {
         let Some(OpenCache { place, context, server, .. }) = self.0.as_deref_mut() else { return };
-        // Other clients may have used the cache, though this one has not.
+        // Other clients may have used the shared cache, even if this client has not.
         let server = server.as_ref().unwrap_or(&context.server);
         place.with(Instant::ZERO, |cache, _| cache.handle_change(server, change));
     }
 
-    /// The application names another principal, or none.
+    /// Sets the principal that the application names; `None` for a unique name.
     pub(in crate::client) fn set_principal(&mut self, principal: Option<Arc<str>>) {
         if let Some(open) = self.0.as_deref_mut() {
             open.principal = principal;
@@ -171,14 +172,15 @@ impl CacheAccess {
         }
     }
 
-    /// The client may have other credentials from here on.
+    /// Handles a possible change of the credentials: a principal without a name from the
+    /// application gets a new unique name.
     pub(in crate::client) fn credentials_changed(&mut self) {
         if let Some(open) = self.0.as_deref_mut().filter(|open| open.principal.is_none()) {
             open.name_principal();
         }
     }
 
-    /// The lists of tools that were found since the last call.
+    /// The lists of tools that were found in the cache since the last call of this method.
     pub(in crate::client) fn take_tools(&mut self) -> Vec<Json> {
         let tools = self.0.as_deref_mut().and_then(|open| open.tools.as_mut());
         tools.map(core::mem::take).unwrap_or_default()
@@ -186,12 +188,13 @@ impl CacheAccess {
 }
 
 impl OpenCache {
-    /// Has a context for a request.
+    /// Prepares the context for a request.
     fn prepare(&mut self, now: Instant, variant: &[u8]) {
         if !self.is_open {
             self.is_open = true;
             if let OpenPlace::Shared(cache, from, to) = &mut self.place {
-                // No client is behind another one: it would take results for fresh for too long.
+                // The clock must not be behind the clock of another client. Otherwise results would
+                // count as fresh for too long.
                 (*from, *to) = (now, cache.now());
                 cache.with(&mut |cache| *to = cache.latest.max(*to));
             }
@@ -206,7 +209,7 @@ impl OpenCache {
         }
     }
 
-    /// Has the context name the principal that there is from here on.
+    /// Updates the principal of the context: the name from the application, or a new unique name.
     fn name_principal(&mut self) {
         if self.is_open {
             self.context.principal = match &self.principal {
@@ -216,7 +219,7 @@ impl OpenCache {
         }
     }
 
-    /// The result of a request, if it is not stale for longer than this.
+    /// The result of a request, if it is fresh or has been stale for less than `max_stale`.
     fn find(
         &mut self,
         now: Instant,
@@ -263,13 +266,14 @@ impl OpenPlace {
         }
     }
 
-    /// A name that nobody else has. Names of applications do not begin with this character.
+    /// A unique name. Its first character is NUL, with which names from applications do not begin.
     fn unique(&mut self) -> Arc<str> {
         format!("\0{}", self.with(Instant::ZERO, |cache, _| cache.next())).into()
     }
 }
 
-/// A list, put together from its pages.
+/// A list, assembled from its pages. `None` if a page is not cached, or the list exceeds the
+/// limits.
 fn whole(
     listing: Listing,
     limits: &Limits,
@@ -287,7 +291,7 @@ fn whole(
     }
 }
 
-/// Returns whether an error says that the server cannot be reached, or cannot serve.
+/// Returns whether an error shows that the server cannot be reached, or cannot serve.
 fn is_of_absent_server(error: &CallError) -> bool {
     match error {
         CallError::Error { status, .. } => status.is_some_and(|status| status >= 500),

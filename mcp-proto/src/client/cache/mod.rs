@@ -1,8 +1,8 @@
 //! Cache for results that a server marks as cacheable, so that clients need not repeat requests.
 //!
-//! In: what is asked, the results, and what the server tells of changes. Out: a result that is
-//! still fresh. Called by a client with a [`CacheConfig`](settings::CacheConfig), through `access`, or
-//! by an application before and after its calls.
+//! In: requests, their results, and changes that the server reports. Out: a result that is still
+//! fresh. Called by a client with a [`CacheConfig`](settings::CacheConfig) through `access`, or by
+//! an application before and after its calls.
 //!
 //! | what happens | what becomes of a kept result |
 //! |---|---|
@@ -15,7 +15,7 @@
 //!
 //! A result may be older than a change that was reported before the result arrived. So a request is
 //! announced before it is sent, and the [`CacheTicket`] for its result becomes void when the
-//! requested data changes. A ticket is good for one result. So a result that depends on input is
+//! requested data changes. A ticket is valid for one result. So a result that depends on input is
 //! never cached: `input_required` has already used the ticket.
 //!
 //! [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
@@ -42,7 +42,7 @@ use crate::types::CacheScope;
 pub use context::CacheContext;
 use question::{Question, READ, of_list};
 
-/// The results of servers that are fresh, for all who ask them.
+/// A cache for results of servers, for any number of clients.
 ///
 /// Each page of a list is a result of its own. Legacy servers send no caching hints, so their
 /// results are never cached.
@@ -55,7 +55,7 @@ use question::{Question, READ, of_list};
 /// let params = Json::EMPTY_OBJECT;
 /// let [alice, bob] = ["alice", "bob"].map(|user| CacheContext::new("weather", user));
 ///
-/// // Nothing is there: send the request, and come back with its result.
+/// // The cache is empty: send the request, and store its result.
 /// let sent = Instant::ZERO;
 /// let ticket = cache.ticket(&alice, "tools/list", &params).unwrap();
 /// assert_eq!(cache.get(sent, &ticket), None);
@@ -63,7 +63,7 @@ use question::{Question, READ, of_list};
 /// let received = sent + Duration::from_secs(1);
 /// assert!(cache.put(received, ticket, &Json::parse(result)?));
 ///
-/// // It is fresh for five seconds, and private.
+/// // The result is fresh for five seconds, and private.
 /// let later = received + Duration::from_secs(4);
 /// let ticket = cache.ticket(&alice, "tools/list", &params).unwrap();
 /// let cached = cache.get(later, &ticket).unwrap();
@@ -81,10 +81,9 @@ pub struct Cache {
     /// The same results, ordered by their last use.
     order: BTreeMap<u64, CacheKey>,
     bytes: usize,
-    /// The latest time that it was given.
+    /// The latest `now` of all calls.
     latest: Instant,
-    /// The number of the last ticket, use or change: they count together, so that it is known what
-    /// was first.
+    /// The number of the last ticket, use or change: one sequence, so that their order is known.
     count: u64,
     /// Numbers of the last change, per method and (in `cleared`) of all methods. Results of earlier
     /// tickets are not cached.
@@ -98,14 +97,15 @@ pub struct Cache {
 pub struct CacheLimits {
     /// The most results; default 1024.
     pub max_entries: usize,
-    /// The most bytes of results, their parameters and contexts, with 512 more for each result;
-    /// default 16 MiB. A larger result is not cached.
+    /// The most bytes of results, their parameters and contexts, plus 512 for each result; default
+    /// 16 MiB. A larger result is not cached.
     pub max_bytes: usize,
-    /// The longest time for which a result is fresh, whatever the server says; default 24 h.
+    /// The longest time for which a result is fresh, even if the server allows more; default 24 h.
     pub max_ttl: Duration,
 }
 
-/// The right to cache the next result of a request. It is as large as the request's parameters.
+/// The right to cache the next result of a request. A ticket is as large as the request's
+/// parameters.
 pub struct CacheTicket {
     question: Arc<Question>,
     principal: Arc<str>,
@@ -118,7 +118,7 @@ pub struct CacheTicket {
 pub struct Cached {
     /// The result, unchanged.
     pub result: Json,
-    /// Clients that may be given the result.
+    /// The clients that may receive the result.
     pub scope: CacheScope,
     /// Time at which the result arrived.
     pub received: Instant,
@@ -126,7 +126,7 @@ pub struct Cached {
     pub fresh_until: Instant,
 }
 
-/// A question and, of a private result, the principal of who has asked it.
+/// A question, and for a private result the principal that has requested it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct CacheKey {
     question: Arc<Question>,
@@ -169,12 +169,13 @@ impl Cache {
         }
     }
 
-    /// Announces a request, before it is sent. `context` says who asks whom. Two requests to the same
-    /// server are the same if method and `params` are, as JSON values; `_meta` does not count.
+    /// Announces a request, before it is sent. `context` names the sender and the server. Two
+    /// requests to one server, in one variant, are equal if their methods are equal, and their
+    /// `params` are equal JSON values without `_meta`.
     ///
-    /// `None` if results of the request are never kept: its method is not `server/discover`,
+    /// `None` if results of the request are never cached: its method is not `server/discover`,
     /// `tools/list`, `prompts/list`, `resources/list`, `resources/templates/list` or
-    /// `resources/read`, or `params` bring input.
+    /// `resources/read`, or `params` contain input.
     pub fn ticket(
         &mut self,
         context: &CacheContext,
@@ -190,8 +191,8 @@ impl Cache {
         self.get_stale(now, ticket, Duration::ZERO)
     }
 
-    /// The result of the request that a ticket is for, if there is one that has been stale for less
-    /// than this. It is for a server that cannot be reached.
+    /// The result of the request of a ticket, if the result is fresh or has been stale for less
+    /// than `max_stale`. Use this for a server that cannot be reached.
     pub fn get_stale(
         &mut self,
         now: Instant,
@@ -210,11 +211,12 @@ impl Cache {
         Some(entry.cached.clone())
     }
 
-    /// Stores the result that the server gave at `now`. Returns whether it is cached.
+    /// Stores a result that has arrived at `now`. Returns whether the result is cached.
     ///
-    /// It takes the place of others of the same request that were asked for earlier. It is kept if it is complete, fresh for a
-    /// time by its `ttlMs`, and not void, and if it fits the [`CacheLimits`]; private unless its
-    /// `cacheScope` is `public`. What is malformed in it makes it one that is not kept.
+    /// The result replaces results of equal requests with earlier tickets. It is cached only if the
+    /// ticket is not void, and no result of a later ticket is cached. It must be complete, have a
+    /// valid `ttlMs` above 0, and fit the [`CacheLimits`]. It is private unless its `cacheScope` is
+    /// `public`.
     pub fn put(&mut self, now: Instant, ticket: CacheTicket, result: &Json) -> bool {
         self.latest = self.latest.max(now);
         let keys = ticket.keys();
@@ -255,7 +257,7 @@ impl Cache {
         true
     }
 
-    /// The server with this name told of a change.
+    /// Handles a change that the server with this name has reported.
     pub fn handle_change(&mut self, server: &str, change: &Change) {
         match change {
             Change::ListChanged(list) => {
@@ -264,14 +266,14 @@ impl Cache {
                 }
             }
             Change::ResourceUpdated(uri) => self.void(server, READ, |question| question.reads(uri)),
-            // Tasks are not kept.
+            // Tasks are not cached.
             Change::TaskUpdated(_) => {}
         }
     }
 
     /// Handles an error in response to a request. If the request was for a page, its cursor may
-    /// have become invalid, and servers do not agree on the error code. The application must fetch
-    /// the whole list again, from the beginning.
+    /// have become invalid, and servers do not agree on the error code. So all pages of the list
+    /// are dropped. The application must fetch the whole list again, from the beginning.
     #[expect(clippy::needless_pass_by_value, reason = "it is good for one answer")]
     pub fn handle_error(&mut self, ticket: CacheTicket) {
         if ticket.question.has_cursor {
@@ -279,13 +281,14 @@ impl Cache {
         }
     }
 
-    /// Drops what is private to a principal, such as a user who has logged out. All tickets are void.
+    /// Drops the private results of a principal, such as a user who has logged out. All tickets
+    /// become void.
     pub fn clear_principal(&mut self, principal: &str) {
         self.cleared = self.next();
         self.remove_all(|key| key.principal.as_deref() == Some(principal));
     }
 
-    /// Drops the results of a server. All tickets are void.
+    /// Drops the results of a server. All tickets become void.
     pub fn clear_server(&mut self, server: &str) {
         self.cleared = self.next();
         self.remove_all(|key| &*key.question.server == server);
@@ -314,13 +317,14 @@ impl Cache {
         self.bytes
     }
 
-    /// A number that is greater than all before.
+    /// The next number of the sequence.
     fn next(&mut self) -> u64 {
         self.count += 1;
         self.count
     }
 
-    /// Drops some results of a method, and voids all tickets for it, also those of other servers.
+    /// Drops the matching results of a method and a server, and voids all tickets for the method,
+    /// also for other servers.
     fn void(&mut self, server: &str, method: &'static str, is: impl Fn(&Question) -> bool) {
         let number = self.next();
         self.changed.insert(method, number);
@@ -375,7 +379,7 @@ impl Default for CacheLimits {
 }
 
 impl CacheTicket {
-    /// Keys under which a result may be found: that of its principal, and that of public results.
+    /// The possible keys of a result: the key with its principal, and the key of public results.
     fn keys(&self) -> [CacheKey; 2] {
         [Some(self.principal.clone()), None]
             .map(|principal| CacheKey { question: self.question.clone(), principal })
@@ -383,8 +387,8 @@ impl CacheTicket {
 }
 
 impl Cached {
-    /// The result with a `ttlMs` that is what is left of it: for a cache that keeps what this one
-    /// gives.
+    /// The result with the remaining time as `ttlMs`, for a recipient that caches the result as
+    /// well.
     pub fn result_at(&self, now: Instant) -> Json {
         let left = self.fresh_until.duration_since(now).as_millis();
         with_ttl(&self.result, left)
@@ -428,7 +432,7 @@ fn with_ttl(result: &Json, ttl: u128) -> Json {
     Json::trusted(out)
 }
 
-/// Says nothing of whose results they are, and what is in them.
+/// Shows neither principals nor the contents of results.
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cache")

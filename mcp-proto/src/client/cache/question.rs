@@ -1,6 +1,7 @@
 //! Requests with cacheable results, and their equality.
 //!
-//! In: a context, a method and its parameters. Out: what the result depends on, but for the principal.
+//! In: a context, a method and its parameters. Out: a [`Question`], which has all facts on which
+//! the result depends, except the principal.
 //!
 //! [Specification: Cache Key](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cache-key)
 
@@ -25,14 +26,14 @@ pub(super) struct Question {
     params: Box<[u8]>,
     /// The resource that is read.
     uri: Option<Box<str>>,
-    /// True if it requests another page than the first.
+    /// True if the request is for another page than the first.
     pub(super) has_cursor: bool,
 }
 
 impl Question {
-    /// Returns `None` if the result must not be cached. That is so for other methods, and if the
-    /// request contains input ("requests carrying `inputResponses` or `requestState` MUST NOT be
-    /// cached").
+    /// A question; `None` if the result must not be cached. This holds for other methods, for a
+    /// read that does not name exactly one URI, and for input ("requests carrying `inputResponses`
+    /// or `requestState` MUST NOT be cached").
     pub(super) fn new(context: &CacheContext, method: &str, params: &Json) -> Option<Self> {
         let method = MethodRow::named(method).filter(|row| row.is_cacheable())?.name;
         let mut uri = None;
@@ -58,13 +59,13 @@ impl Question {
         Some(Self { server, variant, method, params, uri, has_cursor })
     }
 
-    /// Returns whether results of a method may be kept.
+    /// Returns whether results of a method may be cached.
     pub(super) fn is_of(method: &str) -> bool {
         MethodRow::named(method).is_some_and(MethodRow::is_cacheable)
     }
 
     /// Returns whether an update of the resource with this URI changes the answer: the request
-    /// reads that resource, or one that contains it.
+    /// reads the resource, or a resource that contains it.
     pub(super) fn reads(&self, updated: &str) -> bool {
         let read = self.uri.as_deref().filter(|_| self.method == READ);
         read.is_some_and(|uri| is_part(updated, uri))
@@ -76,7 +77,7 @@ impl Question {
     }
 }
 
-/// The methods that request a list, or part of one.
+/// The methods that request a list, or a part of the list.
 pub(super) fn of_list(list: List) -> &'static [&'static str] {
     match list {
         List::Tools => &["tools/list"],

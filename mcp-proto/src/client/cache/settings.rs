@@ -1,6 +1,6 @@
 //! Settings of a client that uses a cache.
 //!
-//! What a client does with them is in `access`.
+//! The module `access` applies the settings.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -8,13 +8,14 @@ use core::fmt;
 use super::{Cache, CacheLimits};
 use crate::time::{Duration, Instant};
 
-/// The use that a client makes of a cache. A client without these settings asks the server each time.
+/// Settings of a client's cache. A client without these settings sends every request to the server.
 ///
-/// Results are kept as long as the server allows, so only those of modern servers are.
-/// [`Client::list`](crate::client::Client::list) is answered from the cache if all pages are there, and
-/// [`Client::call`](crate::client::Client::call) if the result of the same request is. The `ttlMs` of
-/// such a result is what is left of it. A change that the server reports drops what it concerns; for
-/// that the client needs a [subscription](crate::client::Client::subscribe).
+/// Results are cached as long as the server allows. Only modern servers allow caching.
+/// [`Client::list`](crate::client::Client::list) is answered from the cache if all pages are
+/// cached, and [`Client::call`](crate::client::Client::call) if the result of an equal request is
+/// cached. The `ttlMs` of such a result is the remaining time. A change that the server reports
+/// drops the results that it affects. To receive changes, the client needs a
+/// [subscription](crate::client::Client::subscribe).
 ///
 /// ```
 /// use mcp_proto::client::{CacheConfig, CacheLimits, Config};
@@ -30,20 +31,20 @@ use crate::time::{Duration, Instant};
 pub struct CacheConfig {
     /// The place of the results.
     pub place: CachePlace,
-    /// Name of the server, for a shared cache. Clients that give the same name have the same server.
-    /// Default `None`: over HTTP the URL, else a name that no other client has.
+    /// Name of the server, for a shared cache. Clients with the same name share the results of one
+    /// server. Default `None`: over HTTP the URL, otherwise a unique name.
     pub server: Option<Arc<str>>,
-    /// Name of the user or the tenant for whom the client asks, for a shared cache. Clients that
-    /// give the same name may see the same results.
-    /// [`Client::set_principal`](crate::client::Client::set_principal) changes it.
+    /// Name of the user or the tenant for whom the client sends requests, for a shared cache.
+    /// Clients with the same name share private results.
+    /// [`Client::set_principal`](crate::client::Client::set_principal) changes the name.
     ///
-    /// Default `None`: a name that no other client has. It is another one as soon as the credentials
-    /// may be others: after a sign-in, and whenever a header is set.
+    /// Default `None`: a unique name. A new name replaces the old name when the credentials may
+    /// have changed: after a sign-in, and whenever a header is set.
     pub principal: Option<Arc<str>>,
-    /// The longest time for which a stale result is given in place of an error; default zero, which
-    /// is never. The error must be a sign that the server cannot be reached or cannot serve: no
-    /// connection, no answer in time, an HTTP status of 500 or above. A result that a change has
-    /// dropped is never given.
+    /// The longest time after expiry for which a stale result replaces an error; default zero,
+    /// which means never. The error must show that the server cannot be reached or cannot serve.
+    /// Such errors are: no connection, no answer in time, and an HTTP status of 500 or above. A
+    /// result that a change has dropped is never used.
     pub stale_on_error: Duration,
 }
 
@@ -51,7 +52,7 @@ pub struct CacheConfig {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CachePlace {
-    /// The client, within these bounds.
+    /// The memory of the client, within these limits.
     Memory(CacheLimits),
     /// A cache of several clients.
     Shared(Arc<dyn SharedCache>),
@@ -59,21 +60,21 @@ pub enum CachePlace {
 
 /// A cache that several clients use. `mcp-service` implements it with a lock.
 pub trait SharedCache: fmt::Debug + Send + Sync {
-    /// The time of the cache. A client asks once, when it first uses the cache. From then on its own
-    /// time says how much has passed.
+    /// The time of the cache. A client reads this time once, at its first use of the cache.
+    /// Afterwards the client's own clock measures the elapsed time.
     fn now(&self) -> Instant;
 
-    /// Calls `f` once, with the cache. Nobody else has it meanwhile. `f` does not block.
+    /// Calls `f` once, with exclusive access to the cache. `f` does not block.
     fn with(&self, f: &mut dyn FnMut(&mut Cache));
 }
 
 impl CacheConfig {
-    /// A cache of the client's own.
+    /// Settings for a cache that only this client uses.
     pub fn memory(limits: CacheLimits) -> Self {
         Self::at(CachePlace::Memory(limits))
     }
 
-    /// A cache that other clients use as well.
+    /// Settings for a cache that other clients use as well.
     pub fn shared(cache: Arc<dyn SharedCache>) -> Self {
         Self::at(CachePlace::Shared(cache))
     }
@@ -94,7 +95,7 @@ impl CacheConfig {
         self
     }
 
-    /// Sets for how long a stale result is given in place of an error.
+    /// Sets the time for which a stale result replaces an error.
     pub fn stale_on_error(mut self, stale_on_error: Duration) -> Self {
         self.stale_on_error = stale_on_error;
         self

@@ -1,4 +1,4 @@
-//! Course of a negotiation: the rows of `probe::TABLE` that it has taken.
+//! Course of a negotiation: the rows of `probe::TABLE` that decided.
 //!
 //! In: each row that decided. Out: [`Decision`]s, which explain to people why a server counts as
 //! legacy or modern. The protocol does not depend on them.
@@ -17,7 +17,7 @@ use crate::time::Instant;
 pub struct Decision {
     /// Time of the decision.
     pub at: Instant,
-    /// Step at which the negotiation was.
+    /// Step of the negotiation at the time of the decision.
     pub step: Step,
     /// Result of the message that was sent.
     pub outcome: ProbeOutcome,

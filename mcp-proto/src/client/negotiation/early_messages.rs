@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::message::{Message, Notification, Request};
 
-/// The most messages that are kept; `MAX_BYTES` limits their bytes.
+/// The maximum number of queued messages; `MAX_BYTES` limits their bytes.
 const MAX_MESSAGES: usize = 1024;
 const MAX_BYTES: usize = 1024 * 1024;
 
@@ -18,7 +18,8 @@ pub(super) struct EarlyMessages {
 }
 
 impl EarlyMessages {
-    /// Keeps a message, unless it is a response; false if there is no room for the message.
+    /// Queues a message, unless it is a response; returns false if there is no room for the
+    /// message.
     pub(super) fn push(&mut self, message: Message) -> bool {
         let (message, bytes) = match message {
             Message::Request(Request { id, method, params, size }) => {

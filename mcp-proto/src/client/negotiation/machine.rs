@@ -1,7 +1,7 @@
 //! A negotiation in progress.
 //!
 //! In: requests to send, ids of responses, messages of the server. Out: the request that a response
-//! answers; held answers and kept messages, once the era is known.
+//! answers; held answers and queued messages, once the era is known.
 //! [`probe::TABLE`](super::probe::TABLE) decides about each step.
 //!
 //! | in flight | owns | leaves by |
@@ -258,7 +258,7 @@ impl Negotiating {
         ResponseMeaning::Outcome(outcome, Box::new(found))
     }
 
-    /// Returns the request that a response answers, and takes it out of flight.
+    /// Returns the request that a response answers, and removes it from the requests in flight.
     fn land(&mut self, id: &RequestId) -> Option<ProbeAnswer> {
         let answer = self.flight.find(id);
         match answer {
@@ -286,13 +286,13 @@ impl Negotiating {
         }
     }
 
-    /// Takes the held answer.
+    /// Removes and returns the held answer.
     pub(in crate::client) fn take_held(&mut self) -> Option<ProbeResult> {
         self.overdue.take()
     }
 
-    /// Keeps a message of the server until the era is known; answers `ping` at once, as both eras
-    /// do.
+    /// Queues a message of the server until the era is known. Answers `ping` at once, without
+    /// waiting for the era.
     pub(in crate::client) fn keep(&mut self, message: Message, outbox: &mut Outbox) {
         if let Message::Request(Request { id, method: Method::Ping, .. }) = message {
             let stamp = Bytes::new();

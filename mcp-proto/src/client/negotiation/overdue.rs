@@ -1,7 +1,7 @@
 //! The first `server/discover`, after it has timed out.
 //!
-//! In: its id, and its answer if that arrives after all. Out: the answer, once `initialize` is
-//! answered.
+//! In: the id of the probe, and its answer if it arrives late. Out: the answer, once `initialize`
+//! is answered.
 //!
 //! | state | owns | leaves by |
 //! |---|---|---|
@@ -20,7 +20,7 @@ use crate::message::RequestId;
 
 #[derive(Debug, Default)]
 pub(super) enum Overdue {
-    /// There is no such probe.
+    /// No probe has timed out, or its answer has arrived.
     #[default]
     None,
     /// The answer has not arrived.
@@ -48,7 +48,7 @@ impl Overdue {
         *self = Self::Held(Box::new(found));
     }
 
-    /// Takes the held result.
+    /// Removes and returns the held result.
     pub(super) fn take(&mut self) -> Option<ProbeResult> {
         match mem::take(self) {
             Self::Held(found) => Some(*found),

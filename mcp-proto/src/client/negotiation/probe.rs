@@ -4,7 +4,8 @@
 //! [`ProbeOutcome`] of the request. Out: the next [`Move`]. `docs/tables.md` shows [`TABLE`]; a test
 //! walks every combination.
 //!
-//! Its enums are exhaustive on purpose, so that a new value breaks code that matches on them.
+//! The enums of this module are exhaustive on purpose, so that a new value breaks code that matches
+//! on them.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
@@ -24,13 +25,13 @@ pub enum Step {
     Reprobe,
     /// `server/discover` is in flight, as well as the unanswered `initialize` of a stored verdict.
     Both,
-    /// Requests are in flight because a stored verdict says modern.
+    /// Requests are in flight because a stored verdict says that the server is modern.
     Unconfirmed,
     /// `initialize` is in flight because no other request is allowed.
     Initialize,
-    /// `initialize` is in flight because a stored verdict says legacy.
+    /// `initialize` is in flight because a stored verdict says that the server is legacy.
     Stored,
-    /// `initialize` is in flight because the answer to the probe was not a modern one.
+    /// `initialize` is in flight because the answer to the probe was not from a modern server.
     Fallback,
     /// `initialize` is in flight because the probe had no answer.
     Silent,
@@ -56,13 +57,13 @@ pub enum ProbeOutcome {
     Unsupported,
     /// -32022, with a legacy version, or without a readable list.
     UnsupportedLegacy,
-    /// Another error, to `server/discover` or to a request that tried a stored verdict.
+    /// Another error in response to `server/discover`, or to a request that tried a stored verdict.
     Error,
-    /// A result without `resultType`, to a request that tried a stored verdict: some legacy servers
-    /// answer requests before `initialize`.
+    /// A result without `resultType`, in response to a request that tried a stored verdict: some
+    /// legacy servers answer requests before `initialize`.
     Untyped,
-    /// On a byte stream: a request that must not be sent twice waits to be sent, but only a stored
-    /// verdict says modern.
+    /// On a byte stream: a request that must not be sent twice waits to be sent, and only a stored
+    /// verdict says that the server is modern.
     NotIdempotent,
     /// An unreadable answer to `server/discover`.
     Malformed,
@@ -105,8 +106,8 @@ pub enum Move {
     Await(Step),
     /// Open the stream again, then send the request of this step.
     Reopen(Step),
-    /// Over HTTP: try HTTP+SSE, and send `initialize` over it. No row of this table has this move,
-    /// but one of [`answer::TABLE`](crate::http::client::answer::TABLE) has.
+    /// Over HTTP: try HTTP+SSE, and send `initialize` over it. Only a row of
+    /// [`answer::TABLE`](crate::http::client::answer::TABLE) has this move.
     HttpSseTransport,
     /// Do nothing.
     Stay,

@@ -166,8 +166,8 @@ impl Negotiation {
     }
 }
 
-/// Returns whether this code alone proves a modern, usable server. An unsupported version does not:
-/// there the list of versions decides.
+/// Returns whether this code alone proves a modern, usable server. The code for an unsupported
+/// version is no proof: the list of versions decides.
 pub(in crate::client) fn is_modern(code: ErrorCode) -> bool {
     [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
 }

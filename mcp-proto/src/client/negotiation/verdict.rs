@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::types::{DiscoverResult, Implementation, ServerCapabilities};
 use crate::version::{Era, ProtocolVersion};
 
-/// Strategy of a client for finding a version that the server speaks.
+/// Strategy of a client for finding a version that the server supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Negotiation {
@@ -18,24 +18,25 @@ pub enum Negotiation {
     Auto,
     /// Sends `initialize` and accepts any legacy revision.
     Legacy,
-    /// Accepts only this revision: a modern one by `server/discover`, a legacy one by `initialize`.
+    /// Accepts only this revision: a modern revision by `server/discover`, a legacy revision by
+    /// `initialize`.
     Pinned(ProtocolVersion),
 }
 
-/// Result of a negotiation, to be stored for the next client of the same server, which then need
-/// not probe: [`Config::verdict`](crate::client::Config::verdict). If the verdict has become wrong,
-/// the client detects that and probes the server.
+/// Result of a negotiation. The application stores it for the next client of the same server, which
+/// then need not probe: see [`Config::verdict`](crate::client::Config::verdict). If a stored
+/// verdict has become wrong, the client detects this and probes the server.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The negotiated revision, whose era is that of the server. A legacy server is still asked for
-    /// the newest revision.
+    /// The negotiated revision; its era is the era of the server. The client still requests the
+    /// newest legacy revision from a legacy server.
     pub version: ProtocolVersion,
     /// `DiscoverResult` of a modern server, if it has sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discover: Option<DiscoverResult>,
-    /// The transport to the server over HTTP. It is not stored and only valid in this process,
-    /// because the server may be updated later.
+    /// The transport to the server over HTTP. The field is not serialized, and is only valid in
+    /// this process, because the server may be updated later.
     #[serde(skip)]
     pub transport: Transport,
 }

@@ -25,14 +25,14 @@ const LONGEST_UNNAMED: Duration = Duration::from_secs(10);
 /// Time after the TTL of a task in which its server may still report its outcome.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// The most keys of inputs that are remembered; a task with more keys is not followed.
+/// The maximum number of recorded input keys; a task with more keys is not followed.
 const MAX_KEYS: usize = 256;
 
 /// The task of a call, and the times of its polls.
 #[derive(Debug)]
 pub(in super::super) struct Following {
     task_id: String,
-    /// True if the server has made the task of this call, not of an earlier one.
+    /// True if the server has made the task of this call, not of an earlier call.
     is_own: bool,
     /// The last state of the task that the client has seen.
     task: Option<Task>,
@@ -46,7 +46,7 @@ pub(in super::super) struct Following {
     failures: u32,
     /// The time of the last answer.
     answered: Instant,
-    /// True if a subscription has told of the task since the poll in flight was sent.
+    /// True if a subscription has reported the task since the poll in flight was sent.
     is_told: bool,
     /// The keys that the application has been asked for.
     missing: BTreeSet<String>,
@@ -127,14 +127,16 @@ impl Following {
         named.map_or(self.unnamed, |named| Duration::from_millis(named).clamp(SHORTEST, LONGEST))
     }
 
-    /// A poll was answered, and the task goes on; returns the time until the next poll.
+    /// Records that a poll was answered, and the task continues; returns the time until the next
+    /// poll.
     pub(in super::super) fn rest(&mut self, now: Instant) -> Duration {
         self.answered = now;
         let is_told = core::mem::take(&mut self.is_told);
         if is_told { SHORTEST } else { self.interval() }
     }
 
-    /// A subscription tells of the task; returns the time of the next poll, if none is in flight.
+    /// Records that a subscription has reported the task; returns the time of the next poll, if no
+    /// request is in flight.
     pub(in super::super) fn told(
         &mut self,
         now: Instant,
@@ -144,12 +146,12 @@ impl Following {
         is_between_polls.then(|| now.max(self.answered + SHORTEST))
     }
 
-    /// Returns whether the first poll need not wait: the interval is a long one.
+    /// Returns whether the interval is so long that the first poll does not wait for it.
     pub(in super::super) fn is_slow(&self) -> bool {
         self.interval() > FIRST
     }
 
-    /// Records a failed poll; returns the time until the next one.
+    /// Records a failed poll; returns the time until the next poll.
     pub(in super::super) fn fail(&mut self) -> Duration {
         self.failures = self.failures.saturating_add(1);
         self.interval().saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST)
@@ -176,7 +178,7 @@ impl Following {
         self.missing.retain(|key| listed(key));
     }
 
-    /// Fails if `keys` more keys cannot be remembered.
+    /// Fails if there is no room to record `keys` more keys.
     pub(in super::super) fn admit(&self, keys: usize) -> Result<(), ProtocolError> {
         let known = self.missing.len() + self.given.len() + self.accepted.len();
         if known.saturating_add(keys) > MAX_KEYS {
@@ -186,8 +188,8 @@ impl Following {
         Ok(())
     }
 
-    /// Records that the application is asked for the missing keys; the other inputs are given at
-    /// once.
+    /// Records that the application is asked for the missing keys; the other inputs are available
+    /// at once.
     pub(in super::super) fn asked(&mut self, missing: BTreeSet<String>, given: InputResponses) {
         self.missing.extend(missing);
         self.given.extend(given);

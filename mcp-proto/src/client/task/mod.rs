@@ -53,7 +53,8 @@ pub enum FollowEvent {
     Given,
     /// It is time for the next poll.
     Due,
-    /// There was no answer, or one without information about the task: status 408, 425, 429 or 5xx.
+    /// There was no answer, or an answer without information about the task: status 408, 425, 429
+    /// or 5xx.
     Unavailable,
     /// -32602: the server does not know the task.
     Unknown,
@@ -85,7 +86,7 @@ pub enum FollowStep {
     Stay,
     /// Send `tasks/get`.
     Poll,
-    /// Ask the application for input; the client itself gives the roots at once.
+    /// Ask the application for input; the client itself supplies the roots.
     Ask,
     /// Send `tasks/update`.
     Update,
@@ -95,7 +96,7 @@ pub enum FollowStep {
     Fail,
     /// End the call as cancelled by the server.
     Cancelled,
-    /// End the call, because the server has forgotten the task.
+    /// End the call, because the server no longer knows the task.
     Gone,
     /// End the call, because it has taken too long.
     GiveUp,
