@@ -1,4 +1,4 @@
-//! Clients: over any stream, of a server in a process of its own, over HTTP.
+//! Clients: over any stream, of a server in a child process, over HTTP.
 
 use std::io;
 use std::process::ExitStatus;
@@ -25,7 +25,7 @@ pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitS
     runtime::run_command(&Tokio::current(), client, command).await
 }
 
-/// [`run`], which returns once the server is known, and goes on in a task of its own. Dropping this
+/// Like [`run`], but returns once the server is known, and continues in its own task. Dropping this
 /// before it has returned ends the conversation. See [`runtime::connect`].
 pub async fn connect(
     client: &Client,
@@ -36,7 +36,7 @@ pub async fn connect(
     runtime::connect(&Tokio::current(), client, stream).await
 }
 
-/// [`run_command`], which returns once the server is known, and goes on in a task of its own.
+/// Like [`run_command`], but returns once the server is known, and continues in its own task.
 ///
 /// ```no_run
 /// use mcp_tokio::{Client, Command, Implementation, connect_command};
@@ -52,8 +52,9 @@ pub async fn connect(
 /// # }
 /// ```
 ///
-/// Dropping this before it has returned kills the server. Later only [`Client::close`] ends it. Fails
-/// with a [`ConnectFailure`](crate::ConnectFailure) inside of an error. See [`runtime::connect_command`].
+/// Dropping this before it has returned kills the server. Later only [`Client::close`] ends it.
+/// Fails with a [`ConnectFailure`](crate::ConnectFailure) inside of an error. See
+/// [`runtime::connect_command`].
 pub async fn connect_command(client: &Client, command: Command) -> io::Result<ServerInfo> {
     runtime::connect_command(&Tokio::current(), client, command).await
 }
@@ -64,7 +65,7 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
     runtime::run_http(&Tokio::current(), client, config).await
 }
 
-/// [`run_http`], which returns once the server is known, and goes on in a task of its own.
+/// Like [`run_http`], but returns once the server is known, and continues in its own task.
 ///
 /// ```no_run
 /// use mcp_tokio::{Client, HttpClientConfig, Implementation, connect_http};
@@ -81,7 +82,8 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
 /// ```
 ///
 /// Dropping this before it has returned ends the conversation. Later only [`Client::close`] does.
-/// Fails with a [`ConnectFailure`](crate::ConnectFailure) inside of an error. See [`runtime::connect_http`].
+/// Fails with a [`ConnectFailure`](crate::ConnectFailure) inside of an error. See
+/// [`runtime::connect_http`].
 pub async fn connect_http(
     client: &Client,
     config: impl Into<HttpClientConfig>,

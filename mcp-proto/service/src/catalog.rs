@@ -1,8 +1,9 @@
 //! Catalog of a server: the registry that all its connections share, and the services to notify of
 //! changes.
 //!
-//! Services of streams join, and are told of each change. Connections over HTTP do not: their server
-//! joins once for all of them, and each asks for the snapshot when it has something to do.
+//! The service of a stream joins the catalog and is notified of each change. Connections over HTTP
+//! do not join: their server joins once for all, and each connection reads the snapshot when
+//! needed.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
@@ -92,13 +93,14 @@ impl From<Registry> for Catalog {
 }
 
 impl Catalog {
-    /// Changes what is offered. Clients are told which lists have changed by that, as far as
-    /// [`Registry::list_changed`] declares it, and else not. What is removed while it runs runs on.
+    /// Changes the registry. Clients are notified of changed lists that
+    /// [`Registry::list_changed`] declares. Running calls of a removed handler continue.
     ///
-    /// `change` gets a copy, which is what is offered once it returns `Ok`; its value is returned.
-    /// Updates wait for each other: `change` must not update the same catalog.
+    /// `change` gets a copy of the registry, which replaces the registry once `change` returns
+    /// `Ok`. Returns the value of `change`. Updates wait for each other: `change` must not update
+    /// the same catalog.
     ///
-    /// Fails as `change` does, and nothing changes then.
+    /// Fails with the error of `change`, and then changes nothing.
     pub fn update<T>(
         &self,
         change: impl FnOnce(&mut Registry) -> Result<T, UsageError>,
@@ -123,8 +125,8 @@ impl Catalog {
         Ok(result)
     }
 
-    /// Changes what is offered, as [`Catalog::update`] does, by a chain of the registry's verbs:
-    /// `change` returns the registry that it was given.
+    /// Changes the registry, as [`Catalog::update`] does, by chained calls of its methods: `change`
+    /// returns the registry that it was given.
     ///
     /// ```
     /// use mcp_proto::types::{Implementation, Resource, ResourceContents};
@@ -138,7 +140,7 @@ impl Catalog {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// Fails as `change` does, and nothing changes then.
+    /// Fails with the error of `change`, and then changes nothing.
     pub fn edit(
         &self,
         change: impl FnOnce(&mut Registry) -> Result<&mut Registry, UsageError>,
@@ -146,7 +148,7 @@ impl Catalog {
         self.update(|registry| change(registry).map(|_| ()))
     }
 
-    /// Tells all clients that want to know of a change.
+    /// Publishes a change to all clients that want to know of the change.
     ///
     /// Fails with [`UsageError::Undeclared`] without [`Registry::list_changed`] or
     /// [`Registry::subscribe`].
@@ -165,17 +167,17 @@ impl Catalog {
         self.with(|state| state.snapshot.registry.task_manager.clone())
     }
 
-    /// The catalog, for as long as somebody else has it.
+    /// A weak reference to the catalog.
     pub(super) fn downgrade(&self) -> WeakCatalog {
         WeakCatalog(Arc::downgrade(&self.shared))
     }
 
-    /// A number that no other catalog has for as long as this one is there.
+    /// The address of the catalog, which is unique while the catalog exists.
     pub(super) fn number(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// Has `mailbox` told of all that changes from now on, and says what is offered until then.
+    /// Registers `mailbox` for later changes, and returns the current snapshot.
     pub(super) fn join(&self, mailbox: &Arc<ServiceMailbox>) -> CatalogSnapshot {
         self.with(|state| {
             state.mailboxes.insert(address(mailbox), Arc::downgrade(mailbox));
@@ -198,22 +200,22 @@ impl Catalog {
         &self.shared.hook
     }
 
-    /// `mailbox` is not to be told any more.
+    /// Stops notifying `mailbox` of changes.
     pub(super) fn leave(&self, mailbox: &Arc<ServiceMailbox>) {
-        // Nobody else knows those that have not joined.
+        // A joined mailbox has a weak reference in `mailboxes`; without one it has not joined.
         if Arc::weak_count(mailbox) == 0 {
             return;
         }
         self.with(|state| state.mailboxes.remove(&address(mailbox)));
     }
 
-    /// Nothing that may run code of others is called with this.
+    /// Calls `look` with the lock held, so `look` must not run user code.
     fn with<R>(&self, look: impl FnOnce(&mut CatalogState) -> R) -> R {
         look(&mut self.shared.state.lock())
     }
 }
 
-/// A catalog that may be gone.
+/// A weak reference to a catalog.
 pub(super) struct WeakCatalog(Weak<CatalogShared>);
 
 impl WeakCatalog {
@@ -228,7 +230,7 @@ impl CatalogState {
     }
 }
 
-/// No other mailbox has it for as long as anybody knows this one.
+/// The address of a mailbox, which is unique while any reference to the mailbox exists.
 fn address(mailbox: &Arc<ServiceMailbox>) -> usize {
     Arc::as_ptr(mailbox).addr()
 }

@@ -54,7 +54,7 @@ pub struct Registry<H = Handler> {
     pub(crate) has_portable_schemas: bool,
 }
 
-/// Verbs that the registry of the machines has as well. They return this one.
+/// Methods of the machines' registry, which return this registry instead.
 macro_rules! delegates {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
         #[doc = concat!("See [`server::Registry::", stringify!($name), "`].")]
@@ -138,7 +138,7 @@ impl<H> Registry<H> {
         self.insert_tool(tool, handler, true)
     }
 
-    /// Adds a tool; `asks` says whether its handler may ask for input.
+    /// Adds a tool; `asks` is true if its handler may request input.
     pub(crate) fn insert_tool(
         &mut self,
         tool: Tool,
@@ -158,7 +158,7 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Takes a tool out and returns its handler.
+    /// Removes a tool and returns its handler.
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
         self.validation.remove(&self.entries, name);
         if let Some(handler) = self.handler_of_tool(name) {
@@ -167,30 +167,30 @@ impl<H> Registry<H> {
         self.entries.remove_tool(name)
     }
 
-    /// Takes a resource out and returns its handler.
+    /// Removes a resource and returns its handler.
     pub fn remove_resource(&mut self, uri: &str) -> Option<H> {
         self.entries.remove_resource(uri)
     }
 
-    /// Takes a family of resources out, its completions too, and returns its handler.
+    /// Removes a resource template with its completions, and returns its handler.
     pub fn remove_resource_template(&mut self, uri_template: &str) -> Option<H> {
         self.entries.remove_resource_template(uri_template)
     }
 
-    /// Takes a prompt out, its completions too, and returns its handler.
+    /// Removes a prompt with its completions, and returns its handler.
     pub fn remove_prompt(&mut self, name: &str) -> Option<H> {
         self.entries.remove_prompt(name)
     }
 
-    /// Moves all that another registry offers into this one; see [`server::Registry::mount`].
+    /// Moves all entries of another registry into this one; see [`server::Registry::mount`].
     ///
-    /// Functions around handlers and the validation of tools go along, for the mounted handlers
-    /// alone; what is around the handlers of this registry is around them, too. Tasks are kept as
+    /// Layers and validation of the other registry are kept, only for the mounted handlers. The
+    /// layers of this registry are around the mounted handlers as well. Tasks are kept as
     /// [`Registry::task_store`] and [`Registry::task_config`] of this registry say.
     ///
     /// Fails as [`server::Registry::mount`] does, also if both have skills. Fails with
-    /// [`UsageError::UnusableSchema`] if this registry validates all tools and a schema of the other
-    /// one does not compile.
+    /// [`UsageError::UnusableSchema`] if this registry validates all tools and a schema of the
+    /// other one does not compile.
     pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
         let Self { mut entries, mut validation, layers, task_tools, .. } = other;
         self.validation.prepare_mount(&mut validation, &entries)?;
@@ -243,8 +243,8 @@ impl<H> Registry<H> {
     }
 
     #[cfg(feature = "validate")]
-    /// Validates the calls of a tool from now on: arguments against its `inputSchema`, and structured
-    /// content against its `outputSchema`.
+    /// Validates the calls of a tool from now on: arguments against its `inputSchema`, and
+    /// structured content against its `outputSchema`.
     ///
     /// Arguments that do not fit are answered with a result with `isError` that names the places,
     /// and the handler is not called. The specification asks for this if input does not validate.
@@ -252,8 +252,8 @@ impl<H> Registry<H> {
     /// with -32603. What a user fills into a form that the tool asks for is checked as well: -32602
     /// for a modern client, -32603 for a legacy one.
     ///
-    /// [`ToolSchemas`](crate::schema::ToolSchemas) documents the bounds. A tool that replaces another
-    /// one of its name is validated only if it is named again.
+    /// [`ToolSchemas`](crate::schema::ToolSchemas) documents the bounds. A tool that replaces
+    /// another one of its name is validated only if it is named again.
     ///
     /// Fails, and changes nothing, with [`UsageError::UnknownTool`], and with
     /// [`UsageError::UnusableSchema`] if a schema does not compile.
@@ -266,8 +266,8 @@ impl<H> Registry<H> {
     /// Validates the calls of all tools, those that are registered and those that will be; see
     /// [`Registry::validate`].
     ///
-    /// Fails, and changes nothing, with [`UsageError::UnusableSchema`] if a schema does not compile;
-    /// a tool whose schemas do not compile is not registered afterwards.
+    /// Fails, and changes nothing, with [`UsageError::UnusableSchema`] if a schema does not
+    /// compile; a tool whose schemas do not compile is not registered afterwards.
     pub fn validate_all(&mut self) -> Result<&mut Self, UsageError> {
         self.validation.include_all(&self.entries)?;
         Ok(self)

@@ -1,8 +1,8 @@
 //! Tools of another server in a registry of this one.
 //!
-//! In: a [`Client`] of the other server, such as a child process or one over HTTP, and a prefix. Out:
-//! its tools in a [`Registry`] or a [`Catalog`], with handlers that call them there. The eras of both
-//! sides do not matter.
+//! In: a [`Client`] of the other server, such as a child process or one over HTTP, and a prefix.
+//! Out: its tools in a [`Registry`] or a [`Catalog`], with handlers that call them there. The eras
+//! of both sides do not matter.
 //!
 //! | of a call | goes to the other side as |
 //! |---|---|
@@ -50,7 +50,7 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 type Filter = dyn Fn(&Tool) -> bool + Send + Sync;
 type Configure = dyn Fn(&mut Registry, &str) -> Result<(), UsageError> + Send + Sync;
 
-/// The tools of another server, to be offered by this one.
+/// The tools of another server, for the registry of this server.
 ///
 /// ```
 /// use mcp_service::{Catalog, Client, Registry, RemoteTools, RemoteToolsError};
@@ -65,15 +65,16 @@ type Configure = dyn Fn(&mut Registry, &str) -> Result<(), UsageError> + Send + 
 /// be; it may be used for other calls as well. Once the client is closed, each call of its tools is
 /// a result with `isError`.
 ///
-/// The other server sees one client, whoever calls: tokens and principals of callers stay here.
-/// A modern server asks the caller for input, as far as the caller declares it. A legacy server
-/// asks for what the client declares; the functions of the client answer ([`Client::on_form`],
-/// [`Client::on_create_message`], [`Client::set_roots`]), whoever called; without functions it
-/// cannot ask. A [`Bridge`](crate::Bridge) passes all on, for one server and nothing else.
+/// The other server sees one client for all callers: tokens and principals of callers are not
+/// forwarded. A modern server requests input from the caller, as far as the caller declares the
+/// capability. A legacy server requests only the input that the client declares. The functions of
+/// the client ([`Client::on_form`], [`Client::on_create_message`], [`Client::set_roots`]) answer
+/// for all callers. Without these functions a legacy server cannot request input. A
+/// [`Bridge`](crate::Bridge) forwards everything, but for one server only.
 ///
 /// [`Limits::max_pages`](mcp_proto::Limits::max_pages) and
-/// [`Limits::max_list_bytes`](mcp_proto::Limits::max_list_bytes) of the client bound the tools. A tool
-/// that is not as the schema says goes to [`Client::on_entry_rejected`], or over HTTP to
+/// [`Limits::max_list_bytes`](mcp_proto::Limits::max_list_bytes) of the client bound the tools. A
+/// tool that does not fit the schema is passed to [`Client::on_entry_rejected`], or over HTTP to
 /// [`Client::on_tool_rejected`], and is not registered. All other tools are registered, or none.
 pub struct RemoteTools {
     client: Client,
@@ -112,9 +113,9 @@ impl RemoteTools {
         self
     }
 
-    /// Calls `f` after each tool is registered, with its name here, to require scopes, restrict it to
-    /// some callers, or validate its calls. Other settings are lost when the other server changes
-    /// the tool. An error of `f` is one of the registration.
+    /// Calls `f` after each tool is registered, with its name here, to require scopes, restrict it
+    /// to some callers, or validate its calls. Other settings are lost when the other server
+    /// changes the tool. An error of `f` is one of the registration.
     ///
     /// ```
     /// # use mcp_service::{Client, RemoteTools};
@@ -149,8 +150,8 @@ impl RemoteTools {
         Ok(())
     }
 
-    /// Lists the tools, and brings those of the catalog in line: adds, removes and replaces what has
-    /// changed since the last time. The clients of the catalog are told, if its registry declares
+    /// Lists the tools, and updates the catalog: adds, removes and replaces the tools that have
+    /// changed since the last time. Clients of the catalog are notified if its registry declares
     /// [`list_changed`](Registry::list_changed) for tools. Returns whether anything has changed.
     ///
     /// Fails, and changes nothing, as [`RemoteTools::add_to`] does.
@@ -182,12 +183,13 @@ impl RemoteTools {
         Ok(true)
     }
 
-    /// [Updates](RemoteTools::update) the catalog, and again whenever the other server says that its
-    /// tools have changed. Run it in a task of its own.
+    /// [Updates](RemoteTools::update) the catalog, and again whenever the other server reports that
+    /// its tools have changed. Run the future in its own task.
     ///
-    /// Returns when the other server ends the subscription, and after the first update if it reports
-    /// no changes. Fails as [`RemoteTools::update`] does, and with [`RemoteToolsError::Call`] if there
-    /// is no subscription or its connection ends. After an error it may be called again.
+    /// Returns when the other server ends the subscription, and after the first update if it
+    /// reports no changes. Fails as [`RemoteTools::update`] does, and with
+    /// [`RemoteToolsError::Call`] if there is no subscription or its connection ends. After an
+    /// error it may be called again.
     pub async fn follow(&mut self, catalog: &Catalog) -> Result<(), RemoteToolsError> {
         let filter = SubscriptionFilter::new().tools_list_changed();
         let mut changes = self.client.subscribe(filter).await?;
@@ -236,11 +238,11 @@ impl fmt::Debug for RemoteTools {
     }
 }
 
-/// The reason for which the tools of another server are not registered.
+/// The reason why the tools of another server are not registered.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum RemoteToolsError {
-    /// The other server does not list its tools, or tell of changes.
+    /// The other server does not list its tools, or does not report changes.
     Call(CallError),
     /// A tool cannot be registered.
     Registry(UsageError),
@@ -327,8 +329,8 @@ fn call_params(name: &str, given: &HandlerArgs, input: Option<&Input>) -> Json {
     trusted(out)
 }
 
-/// Returns whether the server asks for input; a legacy one does not do so in a result. A client that
-/// was closed after the result no longer has a server.
+/// Returns whether the server asks for input; a legacy one does not do so in a result. A client
+/// that was closed after the result no longer has a server.
 fn is_input_required(client: &Client, result: &Json) -> bool {
     let kind = raw(result).member("resultType").and_then(Raw::string);
     kind.as_deref() == Some("input_required")

@@ -1,7 +1,7 @@
 //! The connector: it has the server choose a protocol, and keeps the connection that has HTTP/2.
 //!
-//! In: the URL of the server. Out: a socket for HTTP/1.1: a connection to the server, or one end of a
-//! pipe to the shared connection.
+//! In: the URL of the server. Out: a socket for HTTP/1.1: a connection to the server, or one end of
+//! a pipe to the shared connection.
 
 use std::io;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ impl Http2Connector {
     }
 }
 
-/// The first connection with room for a request. Those that take no more requests are forgotten;
-/// their streams keep them.
+/// The first connection with room for a request. Connections that take no more requests
+/// are dropped here; their streams keep them open.
 async fn with_room(connections: &mut Vec<Arc<SharedConnection>>) -> Option<Arc<SharedConnection>> {
     let mut at = 0;
     while let Some(shared) = connections.get(at) {

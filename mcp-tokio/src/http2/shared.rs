@@ -1,7 +1,7 @@
 //! One connection with HTTP/2, which many requests share.
 //!
 //! In: a connection on which the server has chosen `h2`; then requests by HTTP/1.1, each on a pipe.
-//! Out: the responses, on the same pipes. Bodies pass in both directions as they come. A pipe whose
+//! Out: the responses, on the same pipes. Bodies are streamed in both directions. A pipe whose
 //! request fails ends, as a connection to the server would.
 
 use std::future::poll_fn;
@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 use crate::Stream;
 
-/// The most bytes that wait in a pipe, in each direction.
+/// The most unread bytes in a pipe, in each direction.
 const PIPE_BYTES: usize = 64 * 1024;
 
 /// Interval of the pings while requests are in flight, and the time for their answers.
@@ -43,7 +43,7 @@ const MAX_HEAD_BYTES: u32 = 1024 * 1024;
 /// Error of a request that has no response.
 type ForwardError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Question whether the connection goes on. The answer is the most streams that the server allows.
+/// Request for the state of the connection. The reply is the most streams that the server allows.
 type Check = oneshot::Sender<usize>;
 
 /// Room of a connection for another request, as far as is known.
@@ -68,7 +68,7 @@ impl SharedConnection {
     pub(super) async fn start(socket: Box<dyn Socket>) -> io::Result<Arc<Self>> {
         let mut builder = Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
-        // Until the server has said how many streams it allows, a request waits.
+        // A request waits until the server has sent the number of streams that it allows.
         builder.initial_max_send_streams(0).max_header_list_size(MAX_HEAD_BYTES);
         let socket = HyperSocket { socket, unread: Bytes::new() };
         let (sender, connection) = builder.handshake(socket).await.map_err(io::Error::other)?;
@@ -84,7 +84,7 @@ impl SharedConnection {
             return Room::Closed;
         }
         let (sender, answer) = oneshot::channel();
-        // If nobody receives the question, there is no answer.
+        // If the receiver is gone, the sender is dropped, and `answer` fails.
         let _ = self.checks.send(sender);
         match answer.await {
             Ok(max_streams) if streams < max_streams => Room::Free,
@@ -100,7 +100,7 @@ impl SharedConnection {
             let service = service_fn(|request| forward(request, self.sender.clone()));
             let mut builder = http1::Builder::new();
             builder.keep_alive(false).auto_date_header(false);
-            // What goes wrong ends the pipe, and its other end sees that.
+            // An error closes the pipe, which the reader at its other end detects.
             let _ = builder.serve_connection(TokioIo::new(theirs), service).await;
             *self.used() = Instant::now();
         });
@@ -113,8 +113,8 @@ impl SharedConnection {
 }
 
 /// Drives a connection. Answers questions once the settings of the server are known, until the
-/// server takes no more requests. After a `GOAWAY` the old streams go on, and only a poll shows that
-/// new ones fail.
+/// server takes no more requests. After a `GOAWAY` the old streams go on, and only a poll shows
+/// that new ones fail.
 async fn drive(
     connection: Connection<HyperSocket, Incoming, TokioExecutor>,
     mut checks: mpsc::UnboundedReceiver<Check>,

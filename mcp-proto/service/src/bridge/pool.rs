@@ -269,8 +269,8 @@ impl Bridge {
         closing.retain(|it| !it.is(upstream));
     }
 
-    /// Removes a connection that has no request, and had none since the last call. Returns whether
-    /// it did; the caller then closes the connection.
+    /// Removes a connection that has no request, and had none since the last call. Returns true if
+    /// the connection was removed; the caller then closes the connection.
     fn retire_if_idle(&self, owner: &Owner, upstream: &Upstream, before: &mut Option<u64>) -> bool {
         let PooledConnections { open, closing } = &mut *self.0.connections.lock();
         // No race: requests are counted while the pool is locked.

@@ -1,11 +1,12 @@
 //! A server process together with every process that it has started.
 //!
 //! In: the id of a server that was started from a [`Command`](super::Command), and a future of its
-//! exit. Out: the end of its process group. A server is often a launcher (`npx`, `uvx`, a shell), so
-//! the process that speaks MCP is its child; the end of the launcher alone would leave that running.
+//! exit. Out: the end of its process group. A server is often a launcher (`npx`, `uvx`, a shell),
+//! so the process that speaks MCP is its child. Ending only the launcher would leave the child
+//! running.
 //!
 //! [`ProcessGroup::end`] takes the steps in order, each with `grace` to take effect, and stops when
-//! the server has exited and nobody is left in its group:
+//! the server has exited and no process is left in its group:
 //!
 //! | step | before it | Unix | Windows |
 //! |---|---|---|---|
@@ -15,8 +16,8 @@
 //!
 //! The last step waits for the exit of the server only. Dropping a group, or the future of its end,
 //! is the last step at once. On Windows the group is a job object. A runtime whose children have no
-//! [handle](super::runtime::Child), and a system that refuses the job, leave `taskkill /T`: it finds
-//! descendants while the server runs, and none afterwards.
+//! [handle](super::runtime::Child), and a system that refuses the job, leave `taskkill /T`: it
+//! finds descendants while the server runs, and none afterwards.
 //!
 //! "the client SHOULD initiate shutdown by: 1. First, closing the input stream to the child process
 //! (the server) 2. Waiting for the server to exit, or sending `SIGTERM` if the server does not exit
@@ -48,7 +49,7 @@ use unix::Signals;
 #[cfg(windows)]
 use windows::Signals;
 
-/// The process group of a server. Dropped, it is killed.
+/// The process group of a server. Dropping this kills the group.
 #[derive(Debug)]
 pub struct ProcessGroup {
     signals: Signals,
@@ -83,9 +84,9 @@ impl ProcessGroup {
 
     /// Ends the group, once the standard input of the server is closed. `exit` waits for the server
     /// and reaps it; `meanwhile` is polled until then, and reads what the server still writes.
-    /// Returns how the server has exited.
+    /// Returns the exit status of the server.
     ///
-    /// Fails with what `exit` failed with, or if the server may not be killed.
+    /// Fails with the error of `exit`, or if the server may not be killed.
     pub async fn end(
         mut self,
         exit: impl Future<Output = io::Result<ExitStatus>>,
@@ -145,7 +146,7 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // There is nobody to report an error to.
+        // A drop cannot report an error.
         let _ = self.signals.kill();
     }
 }

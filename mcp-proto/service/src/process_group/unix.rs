@@ -1,8 +1,8 @@
 //! Signals to a process group on Unix.
 //!
-//! In: the id of a group, which is that of its leader. Out: signals to all that are in it, and
-//! whether there is anybody. The system gives the id to no other process while the leader is not
-//! reaped or the group has a member. Once a check finds no member, the id is never used again.
+//! In: the id of a group, which is that of its leader. Out: signals to all processes of the group,
+//! and whether any process is left. The system gives the id to no other process while the leader is
+//! not reaped or the group has a member. Once a check finds no member, the id is never used again.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use rustix::process::{
 /// Signals to one group.
 #[derive(Debug)]
 pub(super) struct Signals {
-    /// `None` once nobody is left.
+    /// `None` once no process is left.
     group: Option<Pid>,
 }
 
@@ -23,16 +23,16 @@ impl Signals {
         Self { group: i32::try_from(leader).ok().and_then(Pid::from_raw) }
     }
 
-    /// Asks all to exit.
+    /// Sends SIGTERM to all processes of the group.
     pub(super) fn terminate(&mut self) {
         let Some(group) = self.group else { return };
-        // Whoever cannot be asked is killed later.
+        // An error is ignored: a process that gets no signal is killed later.
         let _ = kill_process_group(group, Signal::TERM);
         // A stopped process handles the signal only when it continues.
         let _ = kill_process_group(group, Signal::CONT);
     }
 
-    /// Kills all. Fails if that is not allowed, as for a process that has become another user's.
+    /// Kills all processes. Fails if the system forbids it, as for a process of another user.
     pub(super) fn kill(&mut self) -> io::Result<()> {
         let Some(group) = self.group.take() else { return Ok(()) };
         match kill_process_group(group, Signal::KILL) {
@@ -41,12 +41,12 @@ impl Signals {
         }
     }
 
-    /// Returns whether nobody is left; to be asked once the leader is reaped.
+    /// Returns whether no process is left; call this only after the leader is reaped.
     pub(super) fn has_nobody_left(&mut self) -> bool {
         if let Some(group) = self.group {
-            // Where this process adopts orphans, as the first of a container, it has to reap them.
+            // A process that adopts orphans, such as the first of a container, must reap them.
             while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
-            // Those that may not be signalled cannot be ended.
+            // Processes that may not be signalled cannot be ended.
             if test_kill_process_group(group).is_err() {
                 self.group = None;
             }

@@ -1,8 +1,8 @@
 //! The end of a server and its descendants on Windows.
 //!
 //! In: the id of a server, and its handle if the runtime has one. Out: a job object with the server
-//! and every process that it starts. To close the job ends all of them, and the system closes it if
-//! this process ends.
+//! and every process that it starts. Closing the job ends all of them, and the system closes
+//! the job if this process ends.
 //!
 //! | there is | `kill` | `has_nobody_left` |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | no job, and the server runs | `taskkill /T`, which finds descendants by their parents | |
 //! | no job, and the server has exited | nothing: nobody is known | always |
 //!
-//! The server runs before it is in the job: a process that it starts in the instant between, and
-//! what that starts, is not in the job.
+//! The server runs before it is added to the job. A process that the server starts in between is
+//! not in the job, nor are the descendants of that process.
 
 use std::io;
 use std::os::windows::io::RawHandle;
@@ -70,7 +70,7 @@ impl Signals {
     }
 }
 
-/// A job with this process. To close the job ends the process and its descendants.
+/// A job with this process. Closing the job ends the process and its descendants.
 fn job_of(process: RawHandle) -> Result<Job, JobError> {
     let mut limits = ExtendedLimitInfo::new();
     limits.limit_kill_on_job_close();

@@ -1,4 +1,4 @@
-//! Clients over byte streams; and a client's driver, which moves into a task once it is connected.
+//! Clients over byte streams, and a client's driver, which moves into a task once connected.
 
 use alloc::boxed::Box;
 use core::future::{Future, poll_fn};
@@ -11,14 +11,15 @@ use super::stream::{drive_until, shows_wire, to_stderr};
 use crate::{Client, ClientService, Clock, Reader, Writer};
 use mcp_proto::client::{ConnectError, ServerInfo};
 
-/// Drives `client` over a stream until the conversation has ended: the server has, or
-/// [`Client::close`] was called. Requests of the client before that wait for this.
+/// Drives `client` over a stream until the server ends the stream or [`Client::close`] is called.
+/// Requests of the client are queued until this function is called.
 ///
 /// Some legacy servers end at a first message that they do not know, and would have to be started
-/// again. A stream cannot be, and [`Client::connected`] fails with [`ConnectError::Closed`]: set
+/// again. A stream cannot be restarted, so [`Client::connected`] fails with
+/// [`ConnectError::Closed`]. Set
 /// [`Negotiation::Legacy`](mcp_proto::client::Negotiation::Legacy) for such a server.
 ///
-/// Fails with what reading or writing failed with, and with
+/// Fails with the error of a read or a write, and with
 /// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of an error if
 /// the client was driven before.
 pub async fn run<R: Runtime>(
@@ -30,8 +31,8 @@ pub async fn run<R: Runtime>(
     run_stream(client_service(client, &clock)?, clock, stream).await
 }
 
-/// [`run`], which returns once the server is known, and goes on in a task of its own. Dropping this
-/// before it has returned ends the conversation.
+/// Like [`run`], but returns once the server is known, and continues in its own task. Dropping the
+/// future before it has returned ends the conversation.
 ///
 /// Fails with a [`ConnectError`] inside of an error, and as [`run`] does.
 pub async fn connect<R: Runtime>(

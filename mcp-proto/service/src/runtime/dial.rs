@@ -25,11 +25,11 @@ use mcp_proto::auth::{FetchReach, HostKind};
 use mcp_proto::client::ServerInfo;
 use mcp_proto::http::{Scheme, Url};
 
-/// Drives `client` over HTTP until it is closed: by [`Client::close`], or because there is no
-/// connection. Requests of the client before that wait for this.
+/// Drives `client` over HTTP until the client is closed: by [`Client::close`], or because there is
+/// no connection. Requests of the client are queued until this function is called.
 ///
-/// Each request that is not answered has a connection of its own; one more is kept for the next
-/// request. [`Client::close`] takes 2 s at most. Dropping this closes all connections.
+/// Each request in flight has its own connection; one more is kept for the next request.
+/// [`Client::close`] takes 2 s at most. Dropping the future closes all connections.
 ///
 /// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error. Fails with
 /// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of one if the
@@ -48,7 +48,7 @@ pub async fn run_http<R: Runtime>(
     run_http_with(runtime, client, config, dialer).await
 }
 
-/// [`run_http`], by another connector.
+/// Like [`run_http`], with another connector.
 pub async fn run_http_with<R: Runtime>(
     runtime: &R,
     client: &Client,
@@ -59,13 +59,13 @@ pub async fn run_http_with<R: Runtime>(
     drive(runtime.timer(), service, connector).await
 }
 
-/// [`run_http`], which returns once the server is known, and goes on in a task of its own. Dropping
-/// this before it has returned closes all connections.
+/// Like [`run_http`], but returns once the server is known, and continues in its own task. Dropping
+/// the future before it has returned closes all connections.
 ///
 /// Later, dropping all handles of the client does not end it; [`Client::close`] does.
 ///
-/// Fails with an [`ConnectFailure`] inside of an error, which says why there is no connection and to
-/// which URL, and as [`run_http`] does before there is any.
+/// Fails with a [`ConnectFailure`] inside of an error, which has the URL and the reason why there
+/// is no connection. Also fails as [`run_http`] does before the first connection.
 pub async fn connect_http<R: Runtime>(
     runtime: &R,
     client: &Client,
@@ -76,7 +76,7 @@ pub async fn connect_http<R: Runtime>(
     connect_http_with(runtime, client, config, dialer).await
 }
 
-/// [`connect_http`], by another connector.
+/// Like [`connect_http`], with another connector.
 pub async fn connect_http_with<R: Runtime>(
     runtime: &R,
     client: &Client,
@@ -118,7 +118,7 @@ pub struct Dialer<R> {
     runtime: R,
     proxies: Proxies,
     trusted: Option<Vec<u8>>,
-    /// The settings of TLS, once a URL of `https` was asked for.
+    /// The settings of TLS, once an `https` URL was requested.
     tls: Option<Tls>,
 }
 
@@ -128,8 +128,8 @@ type Dialing = Pin<Box<dyn Future<Output = io::Result<Dialed>> + Send>>;
 impl<R: Runtime> Dialer<R> {
     /// A connector with the authorities and the proxies of these settings.
     ///
-    /// Fails for an `https` URL without the feature `tls`, and if the certificates to trust cannot be
-    /// read.
+    /// Fails for an `https` URL without the feature `tls`, and if the certificates to trust cannot
+    /// be read.
     pub fn new(runtime: &R, config: &HttpClientConfig) -> io::Result<Self> {
         let (runtime, trusted) = (runtime.clone(), config.trusted.clone());
         let mut dialer = Self { runtime, proxies: proxies_of(config), trusted, tls: None };
@@ -137,7 +137,7 @@ impl<R: Runtime> Dialer<R> {
         Ok(dialer)
     }
 
-    /// [`Connector::connect`], which within TLS offers these protocols in place of `http/1.1`.
+    /// Like [`Connector::connect`], but within TLS offers these protocols in place of `http/1.1`.
     ///
     /// [RFC 7301, section 3.1](https://www.rfc-editor.org/rfc/rfc7301#section-3.1)
     pub fn connect_offering(
@@ -156,8 +156,8 @@ impl<R: Runtime> Dialer<R> {
         Ok(self.tls.clone().filter(|_| is_secure))
     }
 
-    /// Makes a connection to an address of the host that is admitted, and within TLS if the URL says
-    /// so. A proxy resolves the name of the host itself.
+    /// Makes a connection to an address of the host that is admitted, and within TLS if the URL
+    /// says so. A proxy resolves the name of the host itself.
     fn dial(
         &mut self,
         url: &Url,
@@ -204,7 +204,7 @@ impl<R: Runtime> Connector for Dialer<R> {
     }
 }
 
-/// A connection to a proxy, wherever it is.
+/// A connection to a proxy, at any address.
 async fn reach<R: Runtime>(
     runtime: &R,
     proxy: &Proxy,
@@ -243,8 +243,8 @@ async fn within<S: Socket + Unpin + 'static>(
 /// Says which addresses of a host may be connected to.
 type Admits = fn(IpAddr) -> bool;
 
-/// Connects to the first admitted address of a host, a name or an IP address, that answers. A name is
-/// resolved once, so that it cannot lead elsewhere after the check.
+/// Connects to the first admitted address of a host, a name or an IP address, that answers. A name
+/// is resolved once, so that its address cannot change after the check.
 async fn connect_host<R: Runtime>(
     runtime: &R,
     host: &str,

@@ -1,4 +1,4 @@
-//! A connection to a server, and what its handshake has chosen.
+//! A connection to a server, and the protocol that its handshake has chosen.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

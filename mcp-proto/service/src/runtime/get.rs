@@ -24,8 +24,8 @@ const MAX_BYTES: usize = 256 * 1024;
 ///
 /// Fails for an `http` URL unless its host is a loopback one, since others could change the
 /// document. Fails unless the status is 200, and if the document is longer than 256 KiB. Fails with
-/// [`Unsupported`](io::ErrorKind::Unsupported) for an `https` URL without the feature `tls`. It
-/// waits as long as the server does; dropping the future gives up.
+/// [`Unsupported`](io::ErrorKind::Unsupported) for an `https` URL without the feature `tls`. There
+/// is no timeout; dropping the future cancels the request.
 pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
     if url.scheme() == Scheme::Http && !LOOPBACK.contains(&url.host()) {
         let reason = "keys come over https, but from this machine";
@@ -51,7 +51,7 @@ pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
 
 /// The keys of an issuer at a URL, for [`JwtVerifier::new`](crate::JwtVerifier::new): `jwks_uri` of
 /// the metadata of the issuer. `runtime` gives the runtime on which they are fetched. A token whose
-/// key cannot be fetched gets 503; see [`get`] for what fails.
+/// key cannot be fetched gets 503; see [`get`] for the errors.
 pub fn jwks<R: Runtime>(
     runtime: impl Fn() -> R + Send + Sync + 'static,
     url: Url,

@@ -2,8 +2,8 @@
 //!
 //! In: a [`Command`]. Out: a process whose standard input and output are a stream, whose standard
 //! error goes where [`Command::stderr`] says, and which ends in the steps of a [`ProcessGroup`].
-//! Nothing that is started here is left behind: dropping a [`Process`], or the future of its end,
-//! kills the server and every process in its group.
+//! No process is left running: dropping a [`Process`], or the future that ends the process, kills
+//! the server and every process in its group.
 //!
 //! [Specification: stdio, shutdown](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#shutdown)
 
@@ -30,11 +30,12 @@ use mcp_proto::client::{ConnectError, ServerInfo};
 /// has ended; then ends the server. First its input is closed. If the server does not exit within
 /// [`Command::grace`] it gets SIGTERM, and after as long again it is killed.
 ///
-/// A server that ends at the first message, as some legacy ones do, is started again, once or twice;
-/// one that ends later is, if [`Config::restart`](mcp_proto::client::Config::restart) says so.
-/// Dropping this kills the server.
+/// Some legacy servers end at the first message: such a server is started again, once or twice. A
+/// server that ends later is only started again if
+/// [`Config::restart`](mcp_proto::client::Config::restart) says so. Dropping the future kills the
+/// server.
 ///
-/// Fails with what starting the server, reading or writing failed with, and as
+/// Fails with the error of starting the server, of a read or of a write, and as
 /// [`run`](super::run) does.
 pub async fn run_command<R: Runtime>(
     runtime: &R,
@@ -47,9 +48,9 @@ pub async fn run_command<R: Runtime>(
     run_process(runtime, service, clock, command, process).await
 }
 
-/// [`run_command`], which returns once the server is known, and goes on in a task of its own.
+/// Like [`run_command`], but returns once the server is known, and continues in its own task.
 ///
-/// Dropping this before it has returned, as a timeout around it does, kills the server. Later,
+/// Dropping the future before it has returned, as a timeout does, kills the server. Later,
 /// dropping all handles of the client does not end the server; [`Client::close`] does. If the
 /// server ends by itself later, its process group is ended too. It is started again if
 /// [`Config::restart`](mcp_proto::client::Config::restart) says so: with the next call or at once,
@@ -125,15 +126,15 @@ async fn restart<R: Runtime>(
     }
 }
 
-/// A server that runs, or has exited. Dropped, it is killed, and reaped by its runtime.
+/// A server that runs, or has exited. Dropping this kills the server; its runtime reaps it.
 pub struct Process<R: Runtime> {
     /// Dropped before the child, whose id is its own until it is reaped.
     group: ProcessGroup,
     child: R::Child,
     /// The standard output and the standard input of the server.
     pub stream: Duplex<BoxReader, BoxWriter>,
-    /// Completes at the end of the pipe, which may outlive the server in a process that has left its
-    /// group.
+    /// Completes at the end of the pipe, which may outlive the server in a process that has left
+    /// its group.
     stderr: Option<Reached>,
     grace: Duration,
 }
@@ -141,7 +142,7 @@ pub struct Process<R: Runtime> {
 impl<R: Runtime> Process<R> {
     /// Starts a server.
     ///
-    /// Fails with what starting it failed with, and names it.
+    /// Fails with the error of the start, which names the program.
     pub fn start(runtime: &R, command: &Command) -> io::Result<Self> {
         let mut child = runtime.start(command).map_err(|error| command.not_started(&error))?;
         let group = group_of(&child)?;

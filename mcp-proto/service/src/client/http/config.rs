@@ -31,16 +31,16 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct HttpClientConfig {
     /// URL of the server.
     pub url: Url,
-    /// True if a legacy server is asked, with a GET, for what it says by itself; default true.
-    /// Without it changes are told while a call is in flight, or not at all.
+    /// True if the client opens a GET stream for messages that a legacy server sends outside of
+    /// calls; default true. Without the stream, changes are reported during a call or not at all.
     pub listens: bool,
     /// Another origin that the endpoint of a server of 2024-11-05 may name; default none. See
     /// [`Config::trusts_endpoint_origin`].
     pub trusts_endpoint_origin: Option<Url>,
-    /// The longest time that a connection may take to be made, TLS included; default 10 s.
+    /// The timeout for connecting, including TLS; default 10 s.
     pub connect_timeout: Duration,
-    /// For `https`, the certificates of the authorities to trust, as PEM; default `None`, which are
-    /// those of the platform.
+    /// For `https`, the certificates of the authorities to trust, as PEM; default `None`: those
+    /// of the platform.
     pub trusted: Option<Vec<u8>>,
     fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     #[cfg(feature = "auth")]
@@ -69,17 +69,17 @@ impl HttpClientConfig {
 
     /// The default settings for the server at a URL that is yet to be read.
     ///
-    /// Fails with a [`UrlError`] that says what is wrong with it.
+    /// Fails with a [`UrlError`] that names the fault of the URL.
     pub fn parse(url: &str) -> Result<Self, UrlError> {
         Url::parse(url).map(Self::new)
     }
 
-    /// Gives every request a field, such as `Authorization` with a token, in place of one of the same
-    /// name; [`Client::set_field`](crate::Client::set_field) does so later on. It goes to
-    /// the origin of the URL and to no other.
+    /// Gives every request a field, such as `Authorization` with a token, in place of one of the
+    /// same name; [`Client::set_field`](crate::Client::set_field) does so later on. The
+    /// field is only sent to the origin of the URL.
     ///
-    /// Fails with [`UsageError::InvalidField`] if the name is no token or one that the client writes
-    /// itself, or if the value is not what a field may hold.
+    /// Fails with [`UsageError::InvalidField`] if the name is not a token or is one that the
+    /// client sets itself, or if the value is not a valid field value.
     pub fn field(mut self, name: &str, value: &str) -> Result<Self, UsageError> {
         set_field(&mut self.fields, name, value)?;
         Ok(self)
@@ -103,8 +103,8 @@ impl HttpClientConfig {
         self
     }
 
-    /// Has the client get tokens by itself when the server refuses a request with 401 or 403. Then it
-    /// sends the request again. It excludes a field `Authorization`.
+    /// Lets the client get tokens when the server refuses a request with 401 or 403. Then the
+    /// client sends the request again. Cannot be combined with a field `Authorization`.
     #[cfg(feature = "auth")]
     pub fn sign_in(mut self, sign_in: SignIn) -> Self {
         self.sign_in = Some(sign_in);

@@ -141,7 +141,7 @@ impl Exchanges {
         Some(connection)
     }
 
-    /// The most idle connections beside those in use.
+    /// The most idle connections, in addition to those in use.
     fn max_idle(&self) -> usize {
         self.limits.max_client_connections.saturating_sub(self.all.len())
     }

@@ -1,4 +1,4 @@
-//! Proxies of a client: which one is between it and a URL.
+//! Proxies of a client, and the choice of the proxy for a URL.
 //!
 //! In: URLs of proxies, from the application or the environment, and the URL of a server. Out: the
 //! proxy to connect to. Credentials of a proxy appear in no `Debug` and in no error.
@@ -17,17 +17,18 @@ use mcp_proto::http::{Scheme, Url};
 /// Proxies between a client over HTTP and its servers, for
 /// [`HttpClientConfig::proxies`](crate::HttpClientConfig::proxies).
 ///
-/// The default are those of the environment: `HTTPS_PROXY` for `https` URLs, `HTTP_PROXY` for `http`
-/// URLs, `ALL_PROXY` in place of either. A name in lower case counts if the other is not set.
-/// `NO_PROXY` is a list, with commas, of hosts, domains with their subdomains, addresses and networks
-/// (`10.0.0.0/8`) without a proxy; `*` is all. Loopback hosts never have a proxy of the environment. A
-/// CGI program (`REQUEST_METHOD`) has none at all.
+/// The default is the environment: `HTTPS_PROXY` for `https` URLs, `HTTP_PROXY` for `http`
+/// URLs, `ALL_PROXY` in place of either. A name in lower case counts if the
+/// name in upper case is not set.
+/// `NO_PROXY` is a list, with commas, of hosts, domains with their subdomains, addresses and
+/// networks (`10.0.0.0/8`) without a proxy; `*` is all. Loopback hosts never have a proxy of the
+/// environment. A CGI program (`REQUEST_METHOD`) has none at all.
 ///
-/// The URL of a proxy is `http://HOST:PORT`, or `https://HOST:PORT` for TLS with the proxy; the scheme
-/// may be left out, and so may the port, which is 80 or 443. With `USER:PASSWORD@` before the host,
-/// percent-encoded, the proxy gets them as `Proxy-Authorization: Basic`. To connect through a SOCKS
-/// proxy fails with [`Unsupported`](io::ErrorKind::Unsupported). A variable with anything else counts
-/// as not set.
+/// The URL of a proxy is `http://HOST:PORT`, or `https://HOST:PORT` for TLS with the proxy; the
+/// scheme may be left out, and so may the port, which is 80 or 443. With `USER:PASSWORD@` before
+/// the host, percent-encoded, the proxy gets them as `Proxy-Authorization: Basic`. Connecting
+/// through a SOCKS proxy fails with [`Unsupported`](io::ErrorKind::Unsupported). A variable with
+/// any other value counts as not set.
 ///
 /// ```
 /// use mcp_service::{HttpClientConfig, Proxies};
@@ -44,19 +45,19 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// No proxy, whatever the environment says.
+    /// No proxy, regardless of the environment.
     pub fn none() -> Self {
         Self { matcher: Arc::new(Matcher::builder().build()), spare_loopback: false }
     }
 
     /// One proxy for all hosts, loopback ones too.
     ///
-    /// Fails with [`InvalidInput`](io::ErrorKind::InvalidInput) if the URL is none of a proxy.
+    /// Fails with [`InvalidInput`](io::ErrorKind::InvalidInput) if the URL is not that of a proxy.
     pub fn all(url: &str) -> io::Result<Self> {
         Self::all_except(url, "")
     }
 
-    /// One proxy for all hosts but those of a list, which has the form of `NO_PROXY`.
+    /// One proxy for all hosts except those of a list, which has the form of `NO_PROXY`.
     ///
     /// Fails as [`Proxies::all`] does.
     pub fn all_except(url: &str, hosts: &str) -> io::Result<Self> {
@@ -99,7 +100,7 @@ impl Proxies {
     }
 }
 
-/// Shows none of them: their URLs may hold passwords.
+/// Shows no proxy, because the URLs may contain passwords.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxies").finish_non_exhaustive()
@@ -153,7 +154,7 @@ mod tests {
         proxies.find(&Url::parse(url).unwrap()).unwrap().map(|proxy| proxy.name())
     }
 
-    /// As [`Proxies::from_env`] has them, with these variables.
+    /// Like [`Proxies::from_env`], with these variables.
     fn environment(https: &str, all: &str, no: &str) -> Proxies {
         let matcher = Matcher::builder().https(https.to_owned()).all(all.to_owned());
         let matcher = matcher.no(no.to_owned()).build();

@@ -1,7 +1,7 @@
 //! A tunnel through a proxy, by `CONNECT`.
 //!
-//! In: a connection to a proxy, and the URL of a server. Out: the same connection, on which the server
-//! answers, or the reason of the proxy and the setting to change.
+//! In: a connection to a proxy, and the URL of a server. Out: the same connection, now to the
+//! server, or an error with the reason of the proxy and the setting to change.
 //!
 //! [RFC 9110, section 9.3.6](https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6)
 

@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers a form with what a user types; returns the result and the terminal's text.
+    /// Answers a form with the typed input of a user; returns the result and the terminal's text.
     fn talk(form: &ElicitRequestFormParams, typed: &str) -> (ElicitResult, String) {
         let mut out = Vec::new();
         let answer = Dialogue::new(typed.as_bytes(), &mut out).form(form);
