@@ -23,16 +23,22 @@ impl<H> Registry<H> {
     ///
     /// The entries keep their scopes, filters, required extensions, completions and pages.
     /// Instructions are appended. The registry then has the declarations of both registries:
-    /// extensions, changes, subscriptions, logs. Name, version, page size, caching hints and task
-    /// subscriptions of the other registry are dropped.
+    /// extensions, changes, subscriptions, logs. Name, version, page size and caching hints of the
+    /// other registry are dropped, and so is its handler of task subscriptions if this registry has
+    /// one.
     ///
     /// Fails, and changes nothing, with [`UsageError::Duplicate`] for an entry of both: a prefixed
     /// name, a URI, a template, a method, a notification, an extension with other settings, or
     /// `fallback`. Fails with [`UsageError::ReservedMethod`] for a registry that
     /// [forwards](Registry::forward), which answers all methods.
     pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
-        let Self { registered, handlers } = other;
+        let Self { registered, mut handlers } = other;
         self.registered.check_mount(prefix, &registered)?;
+        if let (Some(_), Some(unused)) =
+            (self.registered.task_subscriptions, registered.task_subscriptions)
+        {
+            handlers.remove(&unused.serial);
+        }
         self.registered.mount(prefix, registered);
         self.handlers.extend(handlers);
         Ok(self)
@@ -45,8 +51,8 @@ impl<H> Registry<H> {
         self.handlers.remove(&handler.serial)
     }
 
-    /// The handlers of all entries, completions, methods and notifications, the fallback, and the
-    /// forwarder.
+    /// The handlers of all entries, completions, methods and notifications, of task subscriptions, the
+    /// fallback, and the forwarder.
     pub fn handlers(&self) -> impl Iterator<Item = HandlerId> {
         let registered = &self.registered;
         let tools = registered.tools.iter().map(|(_, handler)| *handler);
@@ -58,6 +64,7 @@ impl<H> Registry<H> {
         let notifications = registered.notifications.values().copied();
         let entries = tools.chain(resources).chain(templates).chain(prompts);
         let others = completions.chain(methods).chain(notifications);
+        let others = others.chain(registered.task_subscriptions);
         entries.chain(others).chain(registered.fallback).chain(registered.forward)
     }
 }
@@ -112,6 +119,7 @@ impl Registered {
         self.methods.extend(other.methods);
         self.notifications.extend(other.notifications);
         self.fallback = self.fallback.or(other.fallback);
+        self.task_subscriptions = self.task_subscriptions.or(other.task_subscriptions);
         self.extensions.extend(other.extensions);
         self.experimental.extend(other.experimental);
         self.list_changed.extend(other.list_changed);

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_proto::ErrorData;
 use mcp_proto::server::task::TaskId;
-use mcp_service::{Context, Interrupt, MemoryStore, TaskConfig, TaskStore, Tasks};
+use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::{ErrorData, Json};
+use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskConfig, TaskStore, Tasks};
 use serde_json::{Value, json};
 
 use super::input::asking;
@@ -62,6 +63,25 @@ fn a_subscriber_is_told_of_each_state_as_a_poll_would_show_it() {
     assert_eq!(told["result"]["content"][0]["text"], r#"["a"]"#);
     process.pass(600 * SECOND);
     assert_eq!((process.said(), process.running()), (vec![], 0));
+}
+
+#[test]
+fn task_of_a_mounted_registry_is_reported_to_its_subscriber() {
+    for host_has_tasks in [false, true] {
+        let mut host = Registry::new(Implementation::new("host", "1"));
+        if host_has_tasks {
+            let tool = Tool::new("other", Json::parse(r#"{"type":"object"}"#).unwrap());
+            host.tool_with(tool, |_: Value, context| works(context)).unwrap();
+            host.tasks("other", Tasks::Always).unwrap();
+        }
+        host.mount("", registry(Tasks::Always, works)).unwrap();
+        let mut process = Process::new(host);
+        let id = process.task();
+        let subscription = listen(&mut process, &[&id]);
+        assert_eq!(states(&process.said(), subscription), [json!("working")]);
+        process.pass(10 * SECOND);
+        assert_eq!(states(&process.said(), subscription), [json!("completed")]);
+    }
 }
 
 #[test]
