@@ -53,8 +53,7 @@ pub async fn connect(
 /// ```
 ///
 /// Dropping this before it has returned kills the server. Later only [`Client::close`] ends it.
-/// Fails with a [`ConnectFailure`](crate::ConnectFailure) inside of an error. See
-/// [`runtime::connect_command`].
+/// The error has a [`ConnectFailure`](crate::ConnectFailure). See [`runtime::connect_command`].
 pub async fn connect_command(client: &Client, command: Command) -> io::Result<ServerInfo> {
     runtime::connect_command(&Tokio::current(), client, command).await
 }
@@ -82,8 +81,7 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
 /// ```
 ///
 /// Dropping this before it has returned ends the conversation. Later only [`Client::close`] does.
-/// Fails with a [`ConnectFailure`](crate::ConnectFailure) inside of an error. See
-/// [`runtime::connect_http`].
+/// The error has a [`ConnectFailure`](crate::ConnectFailure). See [`runtime::connect_http`].
 pub async fn connect_http(
     client: &Client,
     config: impl Into<HttpClientConfig>,

@@ -28,6 +28,7 @@ pub fn http1(data: &[u8]) {
 pub fn http1_pieces(limits: &Limits, stream: &[u8], sizes: &[usize]) -> Vec<Incoming> {
     let whole = read(limits, stream, &[stream.len().max(1)], true);
     check(limits, &whole);
+    alike(limits, stream, &whole);
     for sizes in [&[1][..], &[7], sizes] {
         for eager in [true, false] {
             let found = read(limits, stream, sizes, eager);
@@ -35,6 +36,55 @@ pub fn http1_pieces(limits: &Limits, stream: &[u8], sizes: &[usize]) -> Vec<Inco
         }
     }
     whole
+}
+
+/// The most places at which a request is changed.
+const PLACES: usize = 40;
+
+/// After two requests, the same request and requests that differ from it in one place are read as if
+/// they were the first of their connection.
+fn alike(limits: &Limits, request: &[u8], whole: &[Incoming]) {
+    let heads = whole.iter().filter(|incoming| matches!(incoming, Incoming::Head { .. }));
+    if heads.count() != 1 || whole.last() != Some(&Incoming::Closed) {
+        return;
+    }
+    // One empty line before a request is ignored, but not two.
+    let mut reader = RequestReader::new(limits);
+    reader.push([request, b"\r\n"].concat().into());
+    poll(&mut reader, &mut Vec::new());
+    if !reader.is_idle() {
+        return;
+    }
+    compare(limits, request, request);
+    for at in (0..request.len()).step_by(request.len() / PLACES + 1) {
+        let (before, after) = request.split_at(at);
+        let rest = after.get(1..).unwrap_or_default();
+        for part in [&b"0"[..], b"9", b"a", b":", b" ", b"\r", b"\n", b"\r\n", b"\xff", b""] {
+            compare(limits, request, &[before, part, rest].concat());
+            compare(limits, request, &[before, part, after].concat());
+        }
+    }
+}
+
+/// Reads `next` after two requests and as the first one.
+fn compare(limits: &Limits, request: &[u8], next: &[u8]) {
+    let mut reader = RequestReader::new(limits);
+    for _ in 0..2 {
+        reader.push(Bytes::copy_from_slice(request));
+        poll(&mut reader, &mut Vec::new());
+    }
+    if !reader.is_idle() {
+        return;
+    }
+    let mut found = Vec::new();
+    for text in [next, next] {
+        reader.push(Bytes::copy_from_slice(text));
+        poll(&mut reader, &mut found);
+    }
+    reader.end();
+    poll(&mut reader, &mut found);
+    let expected = read(limits, &[next, next].concat(), &[next.len().max(1)], true);
+    assert_eq!(found, expected, "{}", next.escape_ascii());
 }
 
 /// Small limits, so that inputs reach them; 0 has the defaults.

@@ -139,8 +139,7 @@ impl fmt::Debug for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
         for (name, value) in self.iter() {
-            let secret = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
-            if secret.iter().any(|secret| name.eq_ignore_ascii_case(secret)) {
+            if is_secret(name) {
                 map.entry(&name, &"…");
             } else {
                 map.entry(&name, &Bytes::copy_from_slice(value));
@@ -148,6 +147,12 @@ impl fmt::Debug for Fields {
         }
         map.finish()
     }
+}
+
+/// Returns whether a field with this name contains credentials.
+pub(super) fn is_secret(name: &str) -> bool {
+    let secret = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+    secret.iter().any(|secret| name.eq_ignore_ascii_case(secret))
 }
 
 fn slice(text: &[u8], start: u16, end: u16) -> &[u8] {

@@ -109,7 +109,7 @@ fn once<T>(place: &mut Option<T>, value: T, twice: Refusal) -> Result<(), Refusa
 }
 
 /// The value of `Content-Length`: only decimal digits. A number that overflows exceeds every limit.
-fn length(value: &[u8]) -> Result<u64, Refusal> {
+pub(super) fn length(value: &[u8]) -> Result<u64, Refusal> {
     if value.is_empty() {
         return Err(Refusal::InvalidLength);
     }

@@ -94,6 +94,7 @@ mod framing_headers;
 mod head;
 mod head_syntax;
 mod incoming;
+mod last_head;
 mod parse;
 mod reader;
 mod refusal;

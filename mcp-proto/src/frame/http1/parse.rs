@@ -20,15 +20,23 @@ use super::refusal::Refusal;
 use super::syntax::{is_host, is_target, is_token, is_token_byte};
 
 /// Offsets of the parts of a request head, and its parsed values.
+#[derive(Debug)]
 pub(super) struct Parsed {
-    end: usize,
+    pub(super) end: usize,
     method_end: u16,
     target_end: u16,
     version: HttpVersion,
-    places: FieldSpans,
+    pub(super) places: FieldSpans,
     pub(super) body: BodyKind,
     expects_continue: bool,
     pub(super) keep_alive: bool,
+}
+
+impl Clone for Parsed {
+    fn clone(&self) -> Self {
+        // The positions are copied at once, not one by one.
+        Self { places: FieldSpans::from_slice(&self.places), ..*self }
+    }
 }
 
 impl Parsed {

@@ -6,6 +6,7 @@ use super::body::{Body, Piece};
 use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::incoming::Incoming;
+use super::last_head::LastHead;
 use super::parse::Parsed;
 use super::refusal::Refusal;
 use super::scan::Scan;
@@ -20,6 +21,7 @@ use crate::limits::Limits;
 pub struct RequestReader {
     bounds: Bounds,
     buffer: Buffer,
+    pub(super) last_head: LastHead,
     state: ReaderState,
     /// True if the input has ended.
     ended: bool,
@@ -45,6 +47,7 @@ impl RequestReader {
         Self {
             bounds: Bounds::new(limits),
             buffer: Buffer::new(),
+            last_head: LastHead::default(),
             state: ReaderState::Idle,
             ended: false,
         }
@@ -128,8 +131,20 @@ impl RequestReader {
         }
         match &mut self.state {
             ReaderState::Head(scan) => {
-                let Some(parsed) = scan.next::<Parsed>(&mut self.buffer, &self.bounds)? else {
-                    return Ok(None);
+                let known = if self.buffer.is_unsearched() {
+                    self.last_head.find(self.buffer.bytes())
+                } else {
+                    None
+                };
+                let parsed = match known {
+                    Some(parsed) => parsed,
+                    None => match scan.next::<Parsed>(&mut self.buffer, &self.bounds)? {
+                        Some(parsed) => {
+                            self.last_head.record(self.buffer.bytes(), &parsed);
+                            parsed
+                        }
+                        None => return Ok(None),
+                    },
                 };
                 let body = Body::new(parsed.body);
                 let keep_alive = parsed.keep_alive;
