@@ -90,8 +90,8 @@ struct Pattern {
     text: Box<[u8]>,
     /// The gaps in `text`, in order.
     gaps: SmallVec<[Gap; MAX_GAPS]>,
-    places: [Place; EnvelopeKey::COUNT],
-    members: Box<[(Member, Place)]>,
+    places: [PatternSpan; EnvelopeKey::COUNT],
+    members: Box<[(Member, PatternSpan)]>,
     /// The first duplicate members.
     duplicates: (Option<EnvelopeKey>, Option<Member>),
     /// The limit of the depth that `text` was checked with.
@@ -108,14 +108,14 @@ struct Gap {
 
 /// The place of a value, between two positions.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
-    start: Position,
-    end: Position,
+struct PatternSpan {
+    start: PatternOffset,
+    end: PatternOffset,
 }
 
 /// A position in the text of a pattern, and the number of gaps before it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Position {
+struct PatternOffset {
     at: u16,
     gaps: u8,
 }
@@ -140,13 +140,13 @@ impl Pattern {
             let before = values.iter().take_while(|(span, _)| span.end() <= at);
             let (gaps, cut) =
                 before.fold((0, 0), |(gaps, cut), (span, _)| (gaps + 1, cut + span.len()));
-            Some(Position { at: u16::try_from(at - cut).ok()?, gaps })
+            Some(PatternOffset { at: u16::try_from(at - cut).ok()?, gaps })
         };
         let place = |span: Span| {
             if span.is_empty() {
-                return Some(Place::default());
+                return Some(PatternSpan::default());
             }
-            Some(Place { start: position(span.start())?, end: position(span.end())? })
+            Some(PatternSpan { start: position(span.start())?, end: position(span.end())? })
         };
         let mut kept = Vec::with_capacity(text.len() - cut);
         let mut gaps = SmallVec::new();
@@ -157,7 +157,7 @@ impl Pattern {
             end = span.end();
         }
         kept.extend_from_slice(text.get(end..)?);
-        let mut places = [Place::default(); EnvelopeKey::COUNT];
+        let mut places = [PatternSpan::default(); EnvelopeKey::COUNT];
         for (copy, span) in places.iter_mut().zip(envelope.places) {
             *copy = place(span)?;
         }
@@ -192,12 +192,12 @@ impl Pattern {
         if scanner.rest() != self.text.get(at..)? {
             return None;
         }
-        let position = |position: Position| {
+        let position = |position: PatternOffset| {
             // The remainder changes nothing, but spares the compiler a check.
             let gaps = usize::from(position.gaps) % SUMS;
             u32::from(position.at) + filled.get(gaps).copied().unwrap_or_default()
         };
-        let span = |place: Place| Span::between(position(place.start), position(place.end));
+        let span = |place: PatternSpan| Span::between(position(place.start), position(place.end));
         let (duplicate, duplicate_member) = self.duplicates;
         let places = self.places.map(span);
         let mut envelope = Envelope { places, duplicate, members: Members::default() };
