@@ -29,7 +29,7 @@ pub(super) struct ClientRef {
 
 /// An unanswered call.
 #[derive(Debug)]
-pub(super) struct Forwarded {
+pub(super) struct UpstreamCall {
     pub(super) caller: ClientRef,
     pub(super) method: Method,
     /// The parameters, if the request may have to be sent again, or compared.
@@ -37,7 +37,7 @@ pub(super) struct Forwarded {
     /// The number of rounds of input that the call has had.
     pub(super) rounds: usize,
     pub(super) options: CallOptions,
-    pub(super) goal: CallPurpose,
+    pub(super) purpose: CallPurpose,
 }
 
 /// Purpose of the response to a call.
@@ -61,8 +61,8 @@ pub(super) enum CallPurpose {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct ForwardedCalls {
-    by_id: BTreeMap<CallId, Forwarded>,
+pub(super) struct UpstreamCalls {
+    by_id: BTreeMap<CallId, UpstreamCall>,
     by_request: BTreeMap<ReplyId, CallId>,
 }
 
@@ -93,10 +93,10 @@ impl CallPurpose {
     }
 }
 
-impl Forwarded {
+impl UpstreamCall {
     /// Returns whether the server may ask for input on behalf of the call.
     pub(super) fn may_ask(&self) -> bool {
-        let is_answered = matches!(self.goal, CallPurpose::Answer(_) | CallPurpose::Parked);
+        let is_answered = matches!(self.purpose, CallPurpose::Answer(_) | CallPurpose::Parked);
         is_answered && self.method.row().is_some_and(MethodRow::may_require_input)
     }
 
@@ -107,30 +107,30 @@ impl Forwarded {
     }
 }
 
-impl ForwardedCalls {
-    pub(super) fn insert(&mut self, id: CallId, call: Forwarded) {
-        if let Some(about) = call.goal.about() {
+impl UpstreamCalls {
+    pub(super) fn insert(&mut self, id: CallId, call: UpstreamCall) {
+        if let Some(about) = call.purpose.about() {
             self.by_request.insert(about, id);
         }
         self.by_id.insert(id, call);
     }
 
-    pub(super) fn remove(&mut self, id: CallId) -> Option<Forwarded> {
+    pub(super) fn remove(&mut self, id: CallId) -> Option<UpstreamCall> {
         let call = self.by_id.remove(&id)?;
-        if let Some(about) = call.goal.about() {
+        if let Some(about) = call.purpose.about() {
             self.by_request.remove(&about);
         }
         Some(call)
     }
 
-    pub(super) fn get(&self, id: CallId) -> Option<&Forwarded> {
+    pub(super) fn get(&self, id: CallId) -> Option<&UpstreamCall> {
         self.by_id.get(&id)
     }
 
     /// Changes the purpose of the response.
-    pub(super) fn set_goal(&mut self, id: CallId, goal: CallPurpose) {
+    pub(super) fn set_purpose(&mut self, id: CallId, purpose: CallPurpose) {
         if let Some(mut call) = self.remove(id) {
-            call.goal = goal;
+            call.purpose = purpose;
             self.insert(id, call);
         }
     }
@@ -141,13 +141,13 @@ impl ForwardedCalls {
     }
 
     /// The matching calls, oldest first.
-    pub(super) fn find(&self, wanted: impl Fn(&Forwarded) -> bool) -> Vec<CallId> {
+    pub(super) fn find(&self, wanted: impl Fn(&UpstreamCall) -> bool) -> Vec<CallId> {
         self.by_id.iter().filter(|(_, call)| wanted(call)).map(|(id, _)| *id).collect()
     }
 }
 
 /// Options of a call without a timeout of its own: the downstream server ends a request that takes
 /// too long.
-pub(super) fn patient() -> CallOptions {
+pub(super) fn no_timeout() -> CallOptions {
     CallOptions::default().timeout(Duration::MAX).max_total(Duration::MAX)
 }

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::action::BridgeAction;
-use super::calls::{CallPurpose, Forwarded};
+use super::calls::{CallPurpose, UpstreamCall};
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
 use super::parked::LateResponse;
@@ -78,7 +78,7 @@ impl Bridge {
     ) {
         // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };
-        self.end_questions(now, id, "the request has been answered", client);
+        self.end_input_requests(now, id, "the request has been answered", client);
         let up = self.upstream.era(client).unwrap_or(call.caller.era);
         let response = result.map_err(|error| {
             if let CallError::Error { error, .. } = error {
@@ -86,12 +86,12 @@ impl Bridge {
             }
             ErrorData::internal(alloc::format!("the server has not answered: {error}"))
         });
-        match call.goal.clone() {
+        match call.purpose.clone() {
             CallPurpose::Answer(about) => {
-                self.answered(now, about, (id, call, up), response, client);
+                self.handle_answer(now, about, (id, call, up), response, client);
             }
             CallPurpose::Parked => {
-                self.late(now, (id, call), response, client);
+                self.park_response(now, (id, call), response, client);
             }
             CallPurpose::Handshake(about) => match response {
                 Ok(result) => {
@@ -106,7 +106,7 @@ impl Bridge {
                 self.deliver(about, &call, up, Err(error));
             }
             CallPurpose::Listener { listener, uri } => {
-                self.listeners.answered(listener, &uri, response.is_ok());
+                self.listeners.handle_answer(listener, &uri, response.is_ok());
                 self.acknowledge(listener);
             }
             // These subscriptions are renewed on the next connection.
@@ -117,11 +117,11 @@ impl Bridge {
     }
 
     /// Handles the response to the call of a request.
-    fn answered(
+    fn handle_answer(
         &mut self,
         now: Instant,
         about: ReplyId,
-        (id, call, up): (CallId, Forwarded, Era),
+        (id, call, up): (CallId, UpstreamCall, Era),
         response: Result<Json, ErrorData>,
         client: &mut Client,
     ) {
@@ -137,17 +137,17 @@ impl Bridge {
             let uri = call.params.raw().member("uri").and_then(Raw::string);
             self.sessions.unsubscribe(call.caller.session, &uri.unwrap_or_default());
         }
-        if let Some((call, response)) = self.late(now, (id, call), response, client) {
+        if let Some((call, response)) = self.park_response(now, (id, call), response, client) {
             self.deliver(about, &call, up, response);
         }
     }
 
     /// Keeps the response of a parked call; returns the response of any other call. Answers the
     /// server's requests for input, which are no longer needed.
-    fn late(
+    fn park_response(
         &mut self,
         now: Instant,
-        (id, call): (CallId, Forwarded),
+        (id, call): (CallId, UpstreamCall),
         response: Result<Json, ErrorData>,
         client: &mut Client,
     ) -> Option<LateResponse> {
@@ -164,7 +164,7 @@ impl Bridge {
         &mut self,
         now: Instant,
         about: ReplyId,
-        mut call: Forwarded,
+        mut call: UpstreamCall,
         result: &Json,
         client: &mut Client,
     ) {
@@ -175,13 +175,13 @@ impl Bridge {
             return self.fail(about, ErrorData::internal(why));
         }
         let session = call.caller.session;
-        let Some(questions) = self.inputs.begin(about, call, result) else {
+        let Some(requests) = self.inputs.begin(about, call, result) else {
             let why = "the server has asked for input in a way that cannot be read";
             return self.fail(about, ErrorData::internal(why));
         };
-        for question in questions {
-            let (ticket, method) = (question.ticket, question.method);
-            let params = translate::elicitation(Era::Legacy, &method, &question.params, ticket.0);
+        for request in requests {
+            let (ticket, method) = (request.ticket, request.method);
+            let params = translate::elicitation(Era::Legacy, &method, &request.params, ticket.0);
             let request = InputRequest::Forwarded { method: method.into(), params };
             let about = Some(about);
             self.actions.push_back(BridgeAction::RequestInput { session, about, request, ticket });
@@ -194,17 +194,17 @@ impl Bridge {
     fn input(&mut self, now: Instant, input: Input, client: &mut Client) {
         let Input { reply, call, request, .. } = input;
         let call = call.filter(|call| self.calls.get(*call).is_some()).or_else(|| {
-            let may_ask = self.calls.find(Forwarded::may_ask);
+            let may_ask = self.calls.find(UpstreamCall::may_ask);
             if let [only] = *may_ask { Some(only) } else { None }
         });
         let caller = call.and_then(|call| self.calls.get(call)).map(|call| &call.caller);
         match (call, caller) {
             (Some(call), Some(caller)) if caller.era == Era::Modern => {
-                self.parked.want(call, reply, request);
+                self.parked.add_input(call, reply, request);
             }
             (Some(call), Some(caller)) => {
                 let session = caller.session;
-                let about = self.calls.get(call).and_then(|call| call.goal.about());
+                let about = self.calls.get(call).and_then(|call| call.purpose.about());
                 let ends_with = Some(call).filter(|_| ends_with_call(&request));
                 let ticket = self.inputs.ask(reply, ends_with);
                 let asks = BridgeAction::RequestInput { session, about, request, ticket };
@@ -223,9 +223,9 @@ impl Bridge {
         }
     }
 
-    /// Ends the questions to a legacy client that belong to a call: cancels them at the client, and
+    /// Ends the requests to a legacy client that belong to a call: cancels them at the client, and
     /// answers the server.
-    pub(super) fn end_questions(
+    pub(super) fn end_input_requests(
         &mut self,
         now: Instant,
         call: CallId,
@@ -257,12 +257,12 @@ impl Bridge {
         match (message, known) {
             (BridgeMessage::Changed, _) if up == Era::Legacy => self.changed(&method, &params),
             (_, Some((call, forwarded))) => {
-                let (goal, session) = (forwarded.goal.clone(), forwarded.caller.session);
+                let (purpose, session) = (forwarded.purpose.clone(), forwarded.caller.session);
                 let then = decide(forwarded.caller.era, up, message);
-                match (goal, then) {
+                match (purpose, then) {
                     (_, BridgeStep::Drop) => {}
                     (CallPurpose::Subscription { about, uri }, BridgeStep::Answer) => {
-                        self.begun(now, call, (about, uri), &params, client);
+                        self.handle_acknowledged(now, call, (about, uri), &params, client);
                     }
                     (
                         CallPurpose::Subscription { .. } | CallPurpose::Lists,
@@ -284,11 +284,11 @@ impl Bridge {
 
     /// Sends a log message that names no request to its client, if only one client is possible.
     fn report(&mut self, method: String, params: Json) {
-        let in_flight = self.calls.find(|call| matches!(call.goal, CallPurpose::Answer(_)));
+        let in_flight = self.calls.find(|call| matches!(call.purpose, CallPurpose::Answer(_)));
         if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
             self.notify_session(session, method, params);
         } else if let [only] = *in_flight
-            && let Some(about) = self.calls.get(only).and_then(|call| call.goal.about())
+            && let Some(about) = self.calls.get(only).and_then(|call| call.purpose.about())
         {
             self.notify(about, method, params);
         }

@@ -13,22 +13,22 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::action::Ticket;
-use super::calls::Forwarded;
+use super::calls::UpstreamCall;
 use crate::client::{CallId, InputId, InputReply};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::server::ReplyId;
 
 #[derive(Debug, Default)]
-pub(super) struct ClientQuestions {
-    asked: BTreeMap<Ticket, PendingQuestion>,
+pub(super) struct ClientInputs {
+    pending: BTreeMap<Ticket, InputRecipient>,
     rounds: BTreeMap<ReplyId, Round>,
     tickets: u64,
 }
 
 /// The recipient of an answer.
 #[derive(Debug)]
-pub(super) enum PendingQuestion {
+pub(super) enum InputRecipient {
     /// A request of a legacy server, and the call with which the request ends.
     Server { reply: InputReply, call: Option<CallId> },
     /// A round of a request; the answer has this key.
@@ -38,23 +38,23 @@ pub(super) enum PendingQuestion {
 /// A request whose modern server needs input.
 #[derive(Debug)]
 pub(super) struct Round {
-    pub(super) call: Forwarded,
+    pub(super) call: UpstreamCall,
     missing: usize,
     responses: Vec<(String, Json)>,
     state: Option<Json>,
 }
 
 /// A request for input of a modern server.
-pub(super) struct ServerQuestion {
+pub(super) struct RoundRequest {
     pub(super) ticket: Ticket,
     pub(super) method: String,
     pub(super) params: Json,
 }
 
-impl ClientQuestions {
+impl ClientInputs {
     /// Registers a request of a legacy server to a client.
     pub(super) fn ask(&mut self, reply: InputReply, call: Option<CallId>) -> Ticket {
-        self.insert(PendingQuestion::Server { reply, call })
+        self.insert(InputRecipient::Server { reply, call })
     }
 
     /// Begins a round of input for a request to a modern server; returns the requests for the
@@ -62,9 +62,9 @@ impl ClientQuestions {
     pub(super) fn begin(
         &mut self,
         about: ReplyId,
-        call: Forwarded,
+        call: UpstreamCall,
         result: &Json,
-    ) -> Option<Vec<ServerQuestion>> {
+    ) -> Option<Vec<RoundRequest>> {
         let mut requests = Vec::new();
         let mut state = None;
         let mut is_readable = true;
@@ -90,18 +90,18 @@ impl ClientQuestions {
             return None;
         }
         let missing = requests.len();
-        let questions = requests.into_iter().map(|(key, method, params)| {
-            let ticket = self.insert(PendingQuestion::Round { about, key });
-            ServerQuestion { ticket, method, params }
+        let requests = requests.into_iter().map(|(key, method, params)| {
+            let ticket = self.insert(InputRecipient::Round { about, key });
+            RoundRequest { ticket, method, params }
         });
-        let questions = questions.collect();
+        let requests = requests.collect();
         self.rounds.insert(about, Round { call, missing, responses: Vec::new(), state });
-        Some(questions)
+        Some(requests)
     }
 
     /// Removes an answered request for input; returns the recipient of the answer.
-    pub(super) fn take(&mut self, ticket: Ticket) -> Option<PendingQuestion> {
-        self.asked.remove(&ticket)
+    pub(super) fn take(&mut self, ticket: Ticket) -> Option<InputRecipient> {
+        self.pending.remove(&ticket)
     }
 
     /// Adds an answer to a round.
@@ -121,52 +121,52 @@ impl ClientQuestions {
     }
 
     /// Ends a round, complete or not; returns the requests for input to cancel.
-    pub(super) fn end_round(&mut self, about: ReplyId) -> Option<(Forwarded, Vec<Ticket>)> {
+    pub(super) fn end_round(&mut self, about: ReplyId) -> Option<(UpstreamCall, Vec<Ticket>)> {
         let round = self.rounds.remove(&about)?;
-        let of_round = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Round { about: it, .. } if *it == about);
+        let of_round = |recipient: &InputRecipient| matches!(recipient, InputRecipient::Round { about: it, .. } if *it == about);
         let tickets = self.take_all(of_round).into_iter().map(|(ticket, _)| ticket).collect();
         Some((round.call, tickets))
     }
 
     /// Ends all rounds, because the server cannot be called again. Returns their requests, and the
-    /// questions to withdraw.
+    /// tickets of the requests to cancel.
     pub(super) fn end_rounds(&mut self) -> Vec<(ReplyId, Vec<Ticket>)> {
         let all: Vec<ReplyId> = self.rounds.keys().copied().collect();
         let end = |about| Some((about, self.end_round(about)?.1));
         all.into_iter().filter_map(end).collect()
     }
 
-    /// Handles a legacy server's cancellation of its request; returns the question to withdraw.
+    /// Handles a legacy server's cancellation of its request; returns the ticket to cancel.
     pub(super) fn withdraw(&mut self, input: InputId) -> Option<Ticket> {
-        let is_it = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server { reply, .. } if reply.id() == input);
+        let is_it = |recipient: &InputRecipient| matches!(recipient, InputRecipient::Server { reply, .. } if reply.id() == input);
         self.take_all(is_it).pop().map(|(ticket, _)| ticket)
     }
 
     /// Ends the requests of a legacy server that belong to a call; returns them.
     pub(super) fn end_call(&mut self, ended: CallId) -> Vec<(Ticket, InputReply)> {
-        let is_of_call = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server { call, .. } if *call == Some(ended));
-        let server = |(ticket, asked)| match asked {
-            PendingQuestion::Server { reply, .. } => Some((ticket, reply)),
-            PendingQuestion::Round { .. } => None,
+        let is_of_call = |recipient: &InputRecipient| matches!(recipient, InputRecipient::Server { call, .. } if *call == Some(ended));
+        let server = |(ticket, recipient)| match recipient {
+            InputRecipient::Server { reply, .. } => Some((ticket, reply)),
+            InputRecipient::Round { .. } => None,
         };
         self.take_all(is_of_call).into_iter().filter_map(server).collect()
     }
 
-    /// Removes the questions for which `ends` is true, oldest first.
+    /// Removes the requests for which `ends` is true, oldest first.
     fn take_all(
         &mut self,
-        ends: impl Fn(&PendingQuestion) -> bool,
-    ) -> Vec<(Ticket, PendingQuestion)> {
-        let tickets = self.asked.iter().filter(|(_, asked)| ends(asked));
+        ends: impl Fn(&InputRecipient) -> bool,
+    ) -> Vec<(Ticket, InputRecipient)> {
+        let tickets = self.pending.iter().filter(|(_, recipient)| ends(recipient));
         let tickets: Vec<Ticket> = tickets.map(|(ticket, _)| *ticket).collect();
-        let take = |ticket| self.asked.remove(&ticket).map(|asked| (ticket, asked));
+        let take = |ticket| self.pending.remove(&ticket).map(|recipient| (ticket, recipient));
         tickets.into_iter().filter_map(take).collect()
     }
 
-    fn insert(&mut self, asked: PendingQuestion) -> Ticket {
+    fn insert(&mut self, recipient: InputRecipient) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        self.asked.insert(ticket, asked);
+        self.pending.insert(ticket, recipient);
         ticket
     }
 }

@@ -69,7 +69,7 @@ impl ModernListeners {
     }
 
     /// Handles the server's answer for a resource.
-    pub(super) fn answered(&mut self, about: ReplyId, uri: &str, is_honoured: bool) {
+    pub(super) fn handle_answer(&mut self, about: ReplyId, uri: &str, is_honoured: bool) {
         if let Some(listener) = self.open.get_mut(&about)
             && listener.missing.remove(uri)
             && is_honoured
@@ -80,7 +80,7 @@ impl ModernListeners {
 
     /// The parameters of the acknowledgement, once the server has answered for all resources. The
     /// flag is true if nothing is honoured.
-    pub(super) fn begun(&self, about: ReplyId) -> Option<(Json, bool)> {
+    pub(super) fn acknowledgement(&self, about: ReplyId) -> Option<(Json, bool)> {
         let listener = self.open.get(&about).filter(|listener| listener.missing.is_empty())?;
         let mut out = Vec::new();
         let mut object = List::object(&mut out);

@@ -3,8 +3,8 @@
 //! | part | owns | deadlines |
 //! |---|---|---|
 //! | `Upstream` | what is known of the server | |
-//! | `ForwardedCalls` | the calls that are not answered, and what waits for each | |
-//! | `ClientQuestions` | questions to legacy clients, and rounds of modern servers | |
+//! | `UpstreamCalls` | the calls that are not answered, and what waits for each | |
+//! | `ClientInputs` | requests to legacy clients, and rounds of modern servers | |
 //! | `ParamHeaders` | the tools whose calls have headers to check | |
 //! | `Parked` | calls that wait for the retry of a modern client | `Limits::input_timeout` |
 //! | `LegacyClients`, `ModernListeners` | who wants to be told what | |
@@ -17,8 +17,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::action::{BridgeAction, ClientRequest, Config, Ticket};
-use super::calls::{CallPurpose, ClientRef, Forwarded, ForwardedCalls, patient};
-use super::inputs::{ClientQuestions, PendingQuestion};
+use super::calls::{CallPurpose, ClientRef, UpstreamCall, UpstreamCalls, no_timeout};
+use super::inputs::{ClientInputs, InputRecipient};
 use super::listeners::ModernListeners;
 use super::param_headers::ParamHeaders;
 use super::parked::{Parked, RetryMatch};
@@ -41,8 +41,8 @@ pub struct Bridge {
     pub(super) upstream: Upstream,
     /// The requests that arrived before the server was known.
     pub(super) waiting: VecDeque<ClientRequest>,
-    pub(super) calls: ForwardedCalls,
-    pub(super) inputs: ClientQuestions,
+    pub(super) calls: UpstreamCalls,
+    pub(super) inputs: ClientInputs,
     pub(super) parked: Parked,
     pub(super) sessions: LegacyClients,
     pub(super) listeners: ModernListeners,
@@ -60,8 +60,8 @@ impl Bridge {
             config,
             upstream: Upstream::default(),
             waiting: VecDeque::new(),
-            calls: ForwardedCalls::default(),
-            inputs: ClientQuestions::default(),
+            calls: UpstreamCalls::default(),
+            inputs: ClientInputs::default(),
             parked: Parked::default(),
             sessions: LegacyClients::default(),
             listeners: ModernListeners::default(),
@@ -124,9 +124,9 @@ impl Bridge {
         }
         if let Some(uris) = self.listeners.close(about) {
             self.unsubscribe(now, &uris, client);
-            let of_listener = |call: &Forwarded| matches!(&call.goal, CallPurpose::Listener { listener, .. } if *listener == about);
+            let of_listener = |call: &UpstreamCall| matches!(&call.purpose, CallPurpose::Listener { listener, .. } if *listener == about);
             for call in self.calls.find(of_listener) {
-                self.calls.set_goal(call, CallPurpose::Nobody);
+                self.calls.set_purpose(call, CallPurpose::Nobody);
             }
         }
     }
@@ -147,8 +147,8 @@ impl Bridge {
             ErrorData::internal(alloc::format!("{failure}"))
         });
         match self.inputs.take(ticket) {
-            Some(PendingQuestion::Server { reply, .. }) => client.answer(now, reply, answer),
-            Some(PendingQuestion::Round { about, key }) => match answer {
+            Some(InputRecipient::Server { reply, .. }) => client.answer(now, reply, answer),
+            Some(InputRecipient::Round { about, key }) => match answer {
                 Ok(answer) => {
                     self.inputs.give(about, key, answer);
                     self.end_round(now, about, client);
@@ -172,8 +172,9 @@ impl Bridge {
         self.waiting.retain(|request| request.about.session() != session);
         let uris: Vec<String> = self.sessions.close(session).collect();
         self.unsubscribe(now, &uris, client);
-        let is_its = |call: &Forwarded| {
-            let is_own = matches!(call.goal, CallPurpose::Lists | CallPurpose::Subscription { .. });
+        let is_its = |call: &UpstreamCall| {
+            let is_own =
+                matches!(call.purpose, CallPurpose::Lists | CallPurpose::Subscription { .. });
             is_own && call.caller.session == session
         };
         for call in self.calls.find(is_its) {
@@ -227,8 +228,8 @@ impl Bridge {
             }
             BridgeStep::Discover => {
                 let method = Method::Discover;
-                let goal = CallPurpose::Handshake(about);
-                self.call(now, caller, (method, Json::EMPTY_OBJECT), patient(), goal, client);
+                let purpose = CallPurpose::Handshake(about);
+                self.call(now, caller, (method, Json::EMPTY_OBJECT), no_timeout(), purpose, client);
             }
             BridgeStep::Keep => self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT)),
             BridgeStep::Listen => self.subscribe(now, request, caller, client),
@@ -262,7 +263,7 @@ impl Bridge {
         {
             return self.fail(about, error);
         }
-        let mut options = patient();
+        let mut options = no_timeout();
         options.progress = wants_progress;
         options.log_level = log_level.filter(|_| up == Era::Modern);
         if up == Era::Legacy {
@@ -275,7 +276,7 @@ impl Bridge {
                 return self.respond(about, error);
             }
             if let Some(level) = log_level.filter(|_| caller.era == Era::Modern) {
-                self.tell_level(now, level, client);
+                self.send_level(now, level, client);
             }
         }
         self.call(now, caller, (method, params), options, CallPurpose::Answer(about), client);
@@ -298,7 +299,7 @@ impl Bridge {
         let name = method.name();
         match parked.retry(now, &reference, (caller, name, params), |call| calls.get(call)) {
             Some(RetryMatch::Call(call, answers)) => {
-                self.calls.set_goal(call, CallPurpose::Answer(about));
+                self.calls.set_purpose(call, CallPurpose::Answer(about));
                 for (reply, answer) in answers {
                     client.answer(now, reply, Ok(answer));
                 }
@@ -318,14 +319,14 @@ impl Bridge {
     /// Answers requests whose legacy server needs input of a modern client.
     fn park(&mut self) {
         for call in self.parked.to_park() {
-            let Some(about) = self.calls.get(call).and_then(|call| call.goal.about()) else {
+            let Some(about) = self.calls.get(call).and_then(|call| call.purpose.about()) else {
                 continue;
             };
             let bits = u128::from_be_bytes((self.config.random)());
             let reference = alloc::format!("{bits:032x}");
             let until = self.now + self.config.limits.input_timeout;
             if let Some(result) = self.parked.park(call, reference, until) {
-                self.calls.set_goal(call, CallPurpose::Parked);
+                self.calls.set_purpose(call, CallPurpose::Parked);
                 let result = super::translate::modern(&result, false, self.upstream.server_info());
                 self.respond(about, Outcome::Complete(result));
             }
@@ -336,14 +337,14 @@ impl Bridge {
     pub(super) fn end_round(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
         let Some(round) = self.inputs.take_complete(about) else { return };
         let params = round.params();
-        let Forwarded { caller, method, params: original, rounds, options, .. } = round.call;
+        let UpstreamCall { caller, method, params: original, rounds, options, .. } = round.call;
         let called = client.call(now, String::from(method.name()), params, options.clone());
-        let goal = CallPurpose::Answer(about);
+        let purpose = CallPurpose::Answer(about);
         let params = original;
         match called {
             Ok(call) => {
-                self.calls
-                    .insert(call, Forwarded { caller, method, params, rounds, options, goal });
+                let entry = UpstreamCall { caller, method, params, rounds, options, purpose };
+                self.calls.insert(call, entry);
             }
             Err(error) => self.fail(about, ErrorData::internal(alloc::format!("{error}"))),
         }
@@ -356,7 +357,7 @@ impl Bridge {
         caller: ClientRef,
         (method, params): (Method, Json),
         options: CallOptions,
-        goal: CallPurpose,
+        purpose: CallPurpose,
         client: &mut Client,
     ) {
         let name = method.to_name();
@@ -369,23 +370,23 @@ impl Bridge {
             Ok(call) => {
                 let params = kept;
                 let rounds = 0;
-                self.calls
-                    .insert(call, Forwarded { caller, method, params, rounds, options, goal });
+                let entry = UpstreamCall { caller, method, params, rounds, options, purpose };
+                self.calls.insert(call, entry);
             }
             Err(error) => {
-                self.forget(&caller, &goal);
+                self.forget(&caller, &purpose);
                 let error = ErrorData::internal(alloc::format!("{error}"));
-                self.end(goal.about(), error);
+                self.end(purpose.about(), error);
             }
         }
     }
 
     /// Removes the subscription that a failed or cancelled call should have begun.
-    fn forget(&mut self, caller: &ClientRef, goal: &CallPurpose) {
-        if let CallPurpose::Subscription { uri, .. } = goal {
+    fn forget(&mut self, caller: &ClientRef, purpose: &CallPurpose) {
+        if let CallPurpose::Subscription { uri, .. } = purpose {
             self.sessions.unsubscribe(caller.session, uri);
-        } else if let CallPurpose::Listener { listener, uri } = goal {
-            self.listeners.answered(*listener, uri, false);
+        } else if let CallPurpose::Listener { listener, uri } = purpose {
+            self.listeners.handle_answer(*listener, uri, false);
         }
     }
 
@@ -394,10 +395,10 @@ impl Bridge {
             let error = ErrorData::internal("the request was cancelled");
             client.answer(now, reply, Err(error));
         }
-        self.end_questions(now, call, "the request was cancelled", client);
+        self.end_input_requests(now, call, "the request was cancelled", client);
         // The call ends here at once, before the client reports its end.
-        if let Some(Forwarded { caller, goal, .. }) = self.calls.remove(call) {
-            self.forget(&caller, &goal);
+        if let Some(UpstreamCall { caller, purpose, .. }) = self.calls.remove(call) {
+            self.forget(&caller, &purpose);
         }
         let _ = client.cancel(now, call);
     }
@@ -406,7 +407,7 @@ impl Bridge {
     pub(super) fn deliver(
         &mut self,
         about: ReplyId,
-        call: &Forwarded,
+        call: &UpstreamCall,
         up: Era,
         response: Result<Json, ErrorData>,
     ) {

@@ -9,10 +9,10 @@
 //! |---|---|
 //! | `handle_request` | a call, or an answer by [`TABLE`]; before the server is known it waits |
 //! | `handle_notification` | the same notification upstream; nothing, if the machines send their own |
-//! | `handle_cancelled` | the call is cancelled, questions to the client are withdrawn; no answer |
+//! | `handle_cancelled` | the call is cancelled, requests to the client are withdrawn; no answer |
 //! | `handle_input_answered` | the answer of a legacy client goes to the server that has asked |
 //! | `handle_session_ended` | what the session subscribed to ends |
-//! | `handle_client_event`: a response | `Respond`; or questions to the client; or nothing, if it is the bridge's own |
+//! | `handle_client_event`: a response | `Respond`; or requests to the client; or nothing, if it is the bridge's own |
 //! | a request of the server | `RequestInput` for a legacy client; an `input_required` result for a modern one |
 //! | a notification of the server | `Notify` about the request that it is about; else `NotifySession` for the sessions, `Notify` for subscriptions |
 //! | `Connected` | what waits goes out; after another connection the subscriptions too |

@@ -6,8 +6,8 @@
 //!
 //! | state of a call | leaves by |
 //! |---|---|
-//! | wanting, its request in flight | the `input_required` result, which makes it parked |
-//! | parked, the request is answered | a retry with the reference, which makes it wanting again or lets it go on; `Limits::input_timeout`, which cancels it |
+//! | waiting, its request in flight | the `input_required` result, which makes it parked |
+//! | parked, the request is answered | a retry with the reference, which makes it waiting again or lets it go on; `Limits::input_timeout`, which cancels it |
 //! | parked, and its response has come | a retry, which is answered at once; `Limits::input_timeout` |
 //!
 //! A reference is 128 random bits and valid once. It is bound to the principal, the method and the
@@ -19,7 +19,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::calls::{ClientRef, Forwarded};
+use super::calls::{ClientRef, UpstreamCall};
 use super::inputs::is_input;
 use super::translate;
 use crate::client::{CallId, InputId, InputReply};
@@ -33,14 +33,14 @@ use crate::version::Era;
 
 #[derive(Debug, Default)]
 pub(super) struct Parked {
-    calls: BTreeMap<CallId, Wanting>,
+    calls: BTreeMap<CallId, WaitingCall>,
     references: BTreeMap<String, CallId>,
 }
 
 /// A call whose server needs input, or needed input before.
 #[derive(Debug, Default)]
-struct Wanting {
-    wants: BTreeMap<String, Want>,
+struct WaitingCall {
+    inputs: BTreeMap<String, PendingInput>,
     /// The number of inputs so far.
     count: u64,
     /// If the call is parked: its reference, and when it expires.
@@ -50,13 +50,13 @@ struct Wanting {
 }
 
 #[derive(Debug)]
-struct Want {
+struct PendingInput {
     reply: InputReply,
     request: InputRequest,
 }
 
 /// A call and the server's answer.
-pub(super) type LateResponse = (Forwarded, Result<Json, ErrorData>);
+pub(super) type LateResponse = (UpstreamCall, Result<Json, ErrorData>);
 
 /// The call that a retry continues.
 pub(super) enum RetryMatch {
@@ -68,29 +68,29 @@ pub(super) enum RetryMatch {
 
 impl Parked {
     /// Records that a legacy server needs input for a call.
-    pub(super) fn want(&mut self, call: CallId, reply: InputReply, request: InputRequest) {
-        let wanting = self.calls.entry(call).or_default();
-        wanting.count += 1;
-        let key = alloc::format!("input-{}", wanting.count);
-        wanting.wants.insert(key, Want { reply, request });
+    pub(super) fn add_input(&mut self, call: CallId, reply: InputReply, request: InputRequest) {
+        let waiting = self.calls.entry(call).or_default();
+        waiting.count += 1;
+        let key = alloc::format!("input-{}", waiting.count);
+        waiting.inputs.insert(key, PendingInput { reply, request });
     }
 
     /// The calls that need input, and whose requests are in flight.
     pub(super) fn to_park(&self) -> Vec<CallId> {
-        let wanting = self.calls.iter();
-        let wanting = wanting.filter(|(_, it)| it.until.is_none() && !it.wants.is_empty());
-        wanting.map(|(call, _)| *call).collect()
+        let waiting = self.calls.iter();
+        let waiting = waiting.filter(|(_, it)| it.until.is_none() && !it.inputs.is_empty());
+        waiting.map(|(call, _)| *call).collect()
     }
 
     /// Parks a call; returns the result that asks for its input.
     pub(super) fn park(&mut self, call: CallId, reference: String, until: Instant) -> Option<Json> {
-        let wanting = self.calls.get_mut(&call)?;
+        let waiting = self.calls.get_mut(&call)?;
         let mut out = Vec::new();
         let mut object = List::object(&mut out);
         object.text("resultType", "input_required");
         object.key("inputRequests");
         let mut requests = List::object(object.out());
-        for (key, Want { request, .. }) in &wanting.wants {
+        for (key, PendingInput { request, .. }) in &waiting.inputs {
             let InputRequest::Forwarded { method, params } = request else { continue };
             requests.key(key);
             let mut request = List::object(requests.out());
@@ -105,7 +105,7 @@ impl Parked {
         object.text("requestState", &reference);
         object.end();
         self.references.insert(reference.clone(), call);
-        wanting.until = Some((reference, until));
+        waiting.until = Some((reference, until));
         Some(Json::trusted(out))
     }
 
@@ -117,14 +117,14 @@ impl Parked {
         now: Instant,
         reference: &str,
         (caller, method, params): (&ClientRef, &str, &Json),
-        original: impl FnOnce(CallId) -> Option<&'a Forwarded>,
+        original: impl FnOnce(CallId) -> Option<&'a UpstreamCall>,
     ) -> Option<RetryMatch> {
         let call = *self.references.get(reference)?;
-        let wanting = self.calls.get(&call)?;
-        if wanting.until.as_ref().is_none_or(|(_, until)| *until <= now) {
+        let waiting = self.calls.get(&call)?;
+        if waiting.until.as_ref().is_none_or(|(_, until)| *until <= now) {
             return None;
         }
-        let parked = match &wanting.response {
+        let parked = match &waiting.response {
             Some(response) => &response.0,
             None => original(call)?,
         };
@@ -135,21 +135,21 @@ impl Parked {
             return None;
         }
         self.references.remove(reference);
-        let mut wanting = self.calls.remove(&call)?;
-        if let Some(response) = wanting.response {
+        let mut waiting = self.calls.remove(&call)?;
+        if let Some(response) = waiting.response {
             return Some(RetryMatch::LateResponse(response));
         }
-        wanting.until = None;
+        waiting.until = None;
         let mut answers = Vec::new();
         if let Some(responses) = params.raw().member("inputResponses") {
             responses.members(|key, answer| {
-                let want = key.string().and_then(|key| wanting.wants.remove(&*key));
-                if let Some(Want { reply, .. }) = want {
+                let input = key.string().and_then(|key| waiting.inputs.remove(&*key));
+                if let Some(PendingInput { reply, .. }) = input {
                     answers.push((reply, super::inputs::copy(answer)));
                 }
             });
         }
-        self.calls.insert(call, wanting);
+        self.calls.insert(call, waiting);
         Some(RetryMatch::Call(call, answers))
     }
 
@@ -158,20 +158,20 @@ impl Parked {
     pub(super) fn respond(
         &mut self,
         id: CallId,
-        call: Forwarded,
+        call: UpstreamCall,
         response: Result<Json, ErrorData>,
         limits: &Limits,
     ) -> (Option<LateResponse>, Vec<InputReply>) {
-        let Some(wanting) = self.calls.get_mut(&id) else {
+        let Some(waiting) = self.calls.get_mut(&id) else {
             return (Some((call, response)), Vec::new());
         };
-        let wants = core::mem::take(&mut wanting.wants);
-        let unanswered = wants.into_values().map(|want| want.reply).collect();
-        if wanting.until.is_none() {
+        let inputs = core::mem::take(&mut waiting.inputs);
+        let unanswered = inputs.into_values().map(|input| input.reply).collect();
+        if waiting.until.is_none() {
             self.calls.remove(&id);
             return (Some((call, response)), unanswered);
         }
-        wanting.response = Some(Box::new((call, response)));
+        waiting.response = Some(Box::new((call, response)));
         self.drop_oldest(limits);
         (None, unanswered)
     }
@@ -179,9 +179,9 @@ impl Parked {
     /// Drops the responses that wait longest, until the others are within the limits.
     fn drop_oldest(&mut self, limits: &Limits) {
         loop {
-            let late = self.calls.iter().filter_map(|(id, wanting)| {
+            let late = self.calls.iter().filter_map(|(id, waiting)| {
                 let ((_, response), (reference, until)) =
-                    (&**wanting.response.as_ref()?, wanting.until.as_ref()?);
+                    (&**waiting.response.as_ref()?, waiting.until.as_ref()?);
                 let bytes = response.as_ref().map_or(0, |result| result.as_bytes().len());
                 Some((*until, *id, reference, bytes))
             });
@@ -203,31 +203,31 @@ impl Parked {
 
     /// Drops an input that the server has cancelled.
     pub(super) fn withdraw(&mut self, input: InputId) {
-        for wanting in self.calls.values_mut() {
-            wanting.wants.retain(|_, want| want.reply.id() != input);
+        for waiting in self.calls.values_mut() {
+            waiting.inputs.retain(|_, it| it.reply.id() != input);
         }
     }
 
     /// Cancels a call; returns its unanswered inputs.
     pub(super) fn cancel(&mut self, call: CallId) -> Vec<InputReply> {
-        let Some(Wanting { wants, until, .. }) = self.calls.remove(&call) else {
+        let Some(WaitingCall { inputs, until, .. }) = self.calls.remove(&call) else {
             return Vec::new();
         };
         if let Some((reference, _)) = until {
             self.references.remove(&reference);
         }
-        wants.into_values().map(|want| want.reply).collect()
+        inputs.into_values().map(|input| input.reply).collect()
     }
 
     /// The calls whose clients have not retried in time, and which must be cancelled.
     pub(super) fn expired(&self, now: Instant) -> Vec<CallId> {
-        let due = |wanting: &Wanting| wanting.until.as_ref().is_some_and(|(_, at)| *at <= now);
-        let found = self.calls.iter().filter(|(_, wanting)| due(wanting));
+        let due = |waiting: &WaitingCall| waiting.until.as_ref().is_some_and(|(_, at)| *at <= now);
+        let found = self.calls.iter().filter(|(_, waiting)| due(waiting));
         found.map(|(call, _)| *call).collect()
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.calls.values().filter_map(|wanting| wanting.until.as_ref()).map(|(_, at)| *at).min()
+        self.calls.values().filter_map(|waiting| waiting.until.as_ref()).map(|(_, at)| *at).min()
     }
 }
 

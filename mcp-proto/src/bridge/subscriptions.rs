@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::action::ClientRequest;
-use super::calls::{CallPurpose, ClientRef, Forwarded, patient};
+use super::calls::{CallPurpose, ClientRef, UpstreamCall, no_timeout};
 use super::machine::Bridge;
 use super::subscription_load::SubscriptionLoad;
 use crate::client::{CallId, CallOptions, Client};
@@ -58,7 +58,7 @@ impl Bridge {
                 if least != level {
                     // Another session needs a more verbose level; the machine of this session
                     // filters the rest.
-                    self.tell_level(now, least, client);
+                    self.send_level(now, least, client);
                     return Some(Outcome::Complete(Json::EMPTY_OBJECT));
                 }
                 self.upstream.set_level(least);
@@ -77,7 +77,7 @@ impl Bridge {
         }
     }
 
-    pub(super) fn tell_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
+    pub(super) fn send_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
         // If the client cannot queue this request, other requests matter more.
         if self.upstream.needs_level(level)
             && client.set_log_level(now, level, CallOptions::default()).is_ok()
@@ -99,9 +99,9 @@ impl Bridge {
         match self.listeners.open(about, params, &offered, (others, &self.config.limits)) {
             Ok(uris) => {
                 for uri in uris {
-                    let goal = CallPurpose::Listener { listener: about, uri: uri.clone() };
+                    let purpose = CallPurpose::Listener { listener: about, uri: uri.clone() };
                     let ask = (Method::Subscribe, about_resource(&uri));
-                    self.call(now, caller.clone(), ask, patient(), goal, client);
+                    self.call(now, caller.clone(), ask, no_timeout(), purpose, client);
                 }
                 self.acknowledge(about);
             }
@@ -110,7 +110,7 @@ impl Bridge {
     }
 
     pub(super) fn acknowledge(&mut self, about: ReplyId) {
-        let Some((params, is_empty)) = self.listeners.begun(about) else { return };
+        let Some((params, is_empty)) = self.listeners.acknowledgement(about) else { return };
         self.notify(about, "notifications/subscriptions/acknowledged".into(), params);
         if is_empty {
             self.listeners.close(about);
@@ -138,9 +138,10 @@ impl Bridge {
         let (uri, session) = (uri.into_owned(), caller.session);
         if method == Method::Unsubscribe {
             self.sessions.unsubscribe(session, &uri);
-            let is_it = |call: &Forwarded| {
+            let is_it = |call: &UpstreamCall| {
+                let purpose = &call.purpose;
                 let is_uri =
-                    matches!(&call.goal, CallPurpose::Subscription { uri: it, .. } if *it == uri);
+                    matches!(purpose, CallPurpose::Subscription { uri: it, .. } if *it == uri);
                 is_uri && call.caller.session == session
             };
             for call in self.calls.find(is_it) {
@@ -158,7 +159,7 @@ impl Bridge {
     }
 
     /// Handles the beginning of a legacy client's subscription, or its refusal.
-    pub(super) fn begun(
+    pub(super) fn handle_acknowledged(
         &mut self,
         now: Instant,
         call: CallId,
@@ -181,10 +182,10 @@ impl Bridge {
         let session = self.calls.get(call).map(|call| call.caller.session);
         if session.is_some_and(|session| self.is_subscribed(session, &uri)) {
             // The client has subscribed twice, and must get each update only once.
-            self.calls.set_goal(call, CallPurpose::Nobody);
+            self.calls.set_purpose(call, CallPurpose::Nobody);
             self.cancel(now, call, client);
         } else {
-            self.calls.set_goal(call, CallPurpose::Subscription { about: None, uri });
+            self.calls.set_purpose(call, CallPurpose::Subscription { about: None, uri });
         }
     }
 
@@ -199,16 +200,16 @@ impl Bridge {
         client: &mut Client,
     ) {
         let filter = SubscriptionFilter::new().resource(uri.clone());
-        let goal = CallPurpose::Subscription { about, uri };
-        self.call(now, caller, (Method::Listen, listening(&filter)), patient(), goal, client);
+        let purpose = CallPurpose::Subscription { about, uri };
+        self.call(now, caller, (Method::Listen, listening(&filter)), no_timeout(), purpose, client);
     }
 
     /// Returns whether a call to a modern server has begun this subscription of a legacy client.
     fn is_subscribed(&self, session: SessionRef, uri: &str) -> bool {
-        let is_it = |call: &Forwarded| {
-            let goal = &call.goal;
+        let is_it = |call: &UpstreamCall| {
+            let purpose = &call.purpose;
             let is_uri =
-                matches!(goal, CallPurpose::Subscription { about: None, uri: it } if it == uri);
+                matches!(purpose, CallPurpose::Subscription { about: None, uri: it } if it == uri);
             is_uri && call.caller.session == session
         };
         !self.calls.find(is_it).is_empty()
@@ -222,8 +223,9 @@ impl Bridge {
         session: SessionRef,
         client: &mut Client,
     ) {
-        let is_it =
-            |call: &Forwarded| call.goal == CallPurpose::Lists && call.caller.session == session;
+        let is_it = |call: &UpstreamCall| {
+            call.purpose == CallPurpose::Lists && call.caller.session == session
+        };
         let offered = self.upstream.offered();
         let filter = SubscriptionFilter {
             tools_list_changed: offered.tools.is_some_and(|it| it.list_changed),
@@ -236,7 +238,7 @@ impl Bridge {
         }
         let caller = ClientRef::of_session(session);
         let call = (Method::Listen, listening(&filter));
-        self.call(now, caller, call, patient(), CallPurpose::Lists, client);
+        self.call(now, caller, call, no_timeout(), CallPurpose::Lists, client);
     }
 
     /// Unsubscribes from the resources that no client needs any more.
@@ -248,7 +250,7 @@ impl Bridge {
             if !self.sessions.wants(uri) && !self.listeners.wants(uri) {
                 let params = about_resource(uri);
                 // If the call fails, later changes of the resource are dropped.
-                let _ = client.call(now, "resources/unsubscribe", params, patient());
+                let _ = client.call(now, "resources/unsubscribe", params, no_timeout());
             }
         }
     }
@@ -262,10 +264,10 @@ impl Bridge {
         uris.extend(self.listeners.iter().flat_map(|(_, uris)| uris.iter().cloned()));
         for uri in uris {
             let params = about_resource(&uri);
-            let _ = client.call(now, "resources/subscribe", params, patient());
+            let _ = client.call(now, "resources/subscribe", params, no_timeout());
         }
         if let Some(level) = self.sessions.level() {
-            self.tell_level(now, level, client);
+            self.send_level(now, level, client);
         }
     }
 

@@ -15,7 +15,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::calls::Forwarded;
+use super::calls::UpstreamCall;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{Method, MethodRow};
@@ -40,7 +40,7 @@ impl WrappedTools {
     pub(super) fn result(
         &mut self,
         down: Era,
-        call: &Forwarded,
+        call: &UpstreamCall,
         (result, server_info): (&Json, Option<&Json>),
     ) -> Json {
         let method = &call.method;
