@@ -23,7 +23,7 @@ pub struct RequestId {
     /// The canonical form of the value, if it differs from the token.
     canonical: Option<Box<[u8]>>,
     /// First eight bytes of the canonical form as an integer, for a fast comparison.
-    beginning: u64,
+    prefix: u64,
 }
 
 /// A JSON token. A token of usual length is stored inline, and copied at once.
@@ -79,7 +79,7 @@ impl RequestId {
             digits.push(b'-');
         }
         digits.reverse();
-        Self { beginning: beginning(&digits), token: Token::new(&digits), canonical: None }
+        Self { prefix: prefix(&digits), token: Token::new(&digits), canonical: None }
     }
 
     /// The id `text`.
@@ -94,7 +94,7 @@ impl RequestId {
         Self::from_raw(Raw(token)).unwrap_or_else(|| Self {
             token: Token::new(b"0"),
             canonical: None,
-            beginning: beginning(b"0"),
+            prefix: prefix(b"0"),
         })
     }
 
@@ -113,9 +113,9 @@ impl RequestId {
             },
             _ => return None,
         };
-        let beginning = beginning(canonical.as_deref().unwrap_or(raw.0));
+        let prefix = prefix(canonical.as_deref().unwrap_or(raw.0));
         let canonical = canonical.map(Vec::into_boxed_slice);
-        Some(Self { token: Token::new(raw.0), canonical, beginning })
+        Some(Self { token: Token::new(raw.0), canonical, prefix })
     }
 
     /// The id as JSON, unchanged.
@@ -138,7 +138,7 @@ impl RequestId {
     }
 }
 
-fn beginning(spelling: &[u8]) -> u64 {
+fn prefix(spelling: &[u8]) -> u64 {
     if let Some(bytes) = spelling.first_chunk() {
         return u64::from_be_bytes(*bytes);
     }
@@ -193,7 +193,7 @@ fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
-        self.beginning == other.beginning && self.canonical() == other.canonical()
+        self.prefix == other.prefix && self.canonical() == other.canonical()
     }
 }
 
@@ -207,8 +207,8 @@ impl PartialOrd for RequestId {
 
 impl Ord for RequestId {
     fn cmp(&self, other: &Self) -> Ordering {
-        let beginnings = self.beginning.cmp(&other.beginning);
-        beginnings.then_with(|| self.canonical().cmp(other.canonical()))
+        let prefixes = self.prefix.cmp(&other.prefix);
+        prefixes.then_with(|| self.canonical().cmp(other.canonical()))
     }
 }
 

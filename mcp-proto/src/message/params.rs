@@ -121,7 +121,7 @@ impl Params {
 
     /// Returns whether any of these members exists.
     pub(crate) fn has_any(&self, members: &[Member]) -> bool {
-        self.members.places.iter().any(|(member, _)| members.contains(member))
+        self.members.spans.iter().any(|(member, _)| members.contains(member))
     }
 
     /// A copy that shares no memory with the message.
@@ -143,34 +143,34 @@ impl Params {
 /// members, each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Members {
-    places: SmallVec<[(Member, Span); 6]>,
+    spans: SmallVec<[(Member, Span); 6]>,
     /// The first duplicate member.
     pub(crate) duplicate: Option<Member>,
 }
 
 impl Members {
     pub(super) fn new(
-        places: impl Iterator<Item = (Member, Span)>,
+        spans: impl Iterator<Item = (Member, Span)>,
         duplicate: Option<Member>,
     ) -> Self {
-        Self { places: places.collect(), duplicate }
+        Self { spans: spans.collect(), duplicate }
     }
 
     /// The members and their positions.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Member, Span)> {
-        self.places.iter().copied()
+        self.spans.iter().copied()
     }
 
     pub(super) fn get(&self, member: Member) -> Option<Span> {
-        self.places.iter().find(|(at, _)| *at == member).map(|(_, span)| *span)
+        self.spans.iter().find(|(at, _)| *at == member).map(|(_, span)| *span)
     }
 
-    fn set(&mut self, member: Member, span: Span) {
-        match self.places.iter_mut().find(|(at, _)| *at == member) {
-            None => self.places.push((member, span)),
-            Some((_, place)) => {
+    fn set_span(&mut self, member: Member, span: Span) {
+        match self.spans.iter_mut().find(|(at, _)| *at == member) {
+            None => self.spans.push((member, span)),
+            Some((_, before)) => {
                 self.duplicate.get_or_insert(member);
-                *place = span;
+                *before = span;
             }
         }
     }
@@ -185,11 +185,11 @@ impl Members {
             match Raw(key.of(text)).lookup(Member::of_params) {
                 Some(Member::Meta) if scanner.peek() == Some(b'{') => {
                     let meta = self.scan_meta(scanner, text)?;
-                    self.set(Member::Meta, meta);
+                    self.set_span(Member::Meta, meta);
                 }
                 Some(member) => {
                     let value = scanner.value()?;
-                    self.set(member, value);
+                    self.set_span(member, value);
                 }
                 None => {
                     scanner.value()?;
@@ -197,7 +197,7 @@ impl Members {
             }
             Ok(())
         })?;
-        for (_, span) in &mut self.places {
+        for (_, span) in &mut self.spans {
             *span = span.within(object);
         }
         Ok(object)
@@ -207,7 +207,7 @@ impl Members {
         scanner.members(|scanner, key| {
             let value = scanner.value()?;
             if let Some(member) = Raw(key.of(text)).lookup(Member::of_meta) {
-                self.set(member, value);
+                self.set_span(member, value);
             }
             Ok(())
         })

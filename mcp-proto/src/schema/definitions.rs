@@ -33,14 +33,15 @@ const BASES: [&str; 3] = ["$id", "$anchor", "$dynamicAnchor"];
 ///
 /// A reference into a definition counts twice, so that the definition is not inlined. The map is
 /// empty if an inner schema has its own URI or anchor.
-pub(super) fn uses(root: &Value) -> BTreeMap<String, Vec<String>> {
-    let mut uses = BTreeMap::new();
+pub(super) fn references_by_definition(root: &Value) -> BTreeMap<String, Vec<String>> {
+    let mut references = BTreeMap::new();
     for keyword in DEFINITIONS {
         let names = root.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
-        uses.extend(names.map(|name| (alloc::format!("/{keyword}/{}", token(name)), Vec::new())));
+        references
+            .extend(names.map(|name| (alloc::format!("/{keyword}/{}", token(name)), Vec::new())));
     }
-    if uses.is_empty() {
-        return uses;
+    if references.is_empty() {
+        return references;
     }
     for (site, schema) in subschemas(root) {
         if !site.is_empty() && BASES.iter().any(|keyword| schema.get(*keyword).is_some()) {
@@ -49,7 +50,7 @@ pub(super) fn uses(root: &Value) -> BTreeMap<String, Vec<String>> {
         let reference = schema.get("$ref").and_then(Value::as_str);
         let Some(target) = reference.and_then(|uri| uri.strip_prefix('#')) else { continue };
         let target = percent_decoded(target);
-        for (definition, sites) in &mut uses {
+        for (definition, sites) in &mut references {
             match target.strip_prefix(definition.as_str()) {
                 Some("") => sites.push(site.clone()),
                 Some(rest) if rest.starts_with('/') => {
@@ -59,7 +60,7 @@ pub(super) fn uses(root: &Value) -> BTreeMap<String, Vec<String>> {
             }
         }
     }
-    uses
+    references
 }
 
 /// True if a definition can be inlined at the only reference to it.
@@ -69,14 +70,14 @@ pub(super) fn is_single_use(root: &Value, definition: &str, sites: &[String]) ->
         site.strip_prefix(definition).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     match (root.pointer(site), root.pointer(definition)) {
         (Some(Value::Object(site)), Some(Value::Object(definition))) => {
-            !is_recursive && fits(site, definition)
+            !is_recursive && can_merge(site, definition)
         }
         _ => false,
     }
 }
 
 /// True if two schemas have no keyword in common, except for annotations and the replaced `$ref`.
-pub(super) fn fits(site: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+pub(super) fn can_merge(site: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let mut keywords = site.keys().filter(|keyword| *keyword != "$ref");
     keywords.all(|keyword| !other.contains_key(keyword) || ANNOTATIONS.contains(&&**keyword))
 }

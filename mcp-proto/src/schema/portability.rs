@@ -25,7 +25,7 @@ use core::fmt;
 use serde_json::{Map, Value};
 
 use super::Dialect;
-use super::definitions::{is_single_use, uses};
+use super::definitions::{is_single_use, references_by_definition};
 use super::subschemas::{subschemas, token};
 use crate::json::Json;
 
@@ -133,7 +133,7 @@ pub fn check_portability(schema: &Json) -> Vec<PortabilityFinding> {
     }
     for (path, schema) in subschemas(&root) {
         let Value::Object(schema) = schema else { continue };
-        if has_odd_format(schema) {
+        if has_nonstandard_format(schema) {
             report(alloc::format!("{path}/format"), PortabilityRule::NonStandardFormat);
         }
         if lacks_properties(schema) {
@@ -144,7 +144,7 @@ pub fn check_portability(schema: &Json) -> Vec<PortabilityFinding> {
             report(path, PortabilityRule::NullableMember);
         }
     }
-    for (path, sites) in uses(&root) {
+    for (path, sites) in references_by_definition(&root) {
         if is_single_use(&root, &path, &sites) {
             report(path, PortabilityRule::SingleUseDefinition);
         }
@@ -153,7 +153,7 @@ pub fn check_portability(schema: &Json) -> Vec<PortabilityFinding> {
 }
 
 /// True if 2020-12 does not define the `format`.
-pub(super) fn has_odd_format(schema: &Map<String, Value>) -> bool {
+pub(super) fn has_nonstandard_format(schema: &Map<String, Value>) -> bool {
     let format = schema.get("format").and_then(Value::as_str);
     format.is_some_and(|format| !FORMATS.contains(&format))
 }

@@ -20,8 +20,10 @@ use schemars::Schema;
 use schemars::transform::Transform;
 use serde_json::{Map, Value};
 
-use super::definitions::{fits, is_single_use, uses};
-use super::portability::{has_odd_format, is_null_type, lacks_properties, nullable_members};
+use super::definitions::{can_merge, is_single_use, references_by_definition};
+use super::portability::{
+    has_nonstandard_format, is_null_type, lacks_properties, nullable_members,
+};
 use super::subschemas::subschemas;
 
 /// The transform.
@@ -46,7 +48,7 @@ impl Transform for Portable {
 }
 
 fn rewrite(schema: &mut Map<String, Value>) {
-    if has_odd_format(schema) {
+    if has_nonstandard_format(schema) {
         schema.remove("format");
     }
     if lacks_properties(schema) {
@@ -83,7 +85,7 @@ pub(crate) fn remove_null(schema: &mut Map<String, Value>) {
             _ => continue,
         };
         schema.remove(keyword);
-        if fits(schema, &only) {
+        if can_merge(schema, &only) {
             merge(schema, only);
         } else {
             schema.insert(keyword.to_owned(), Value::Array(alloc::vec![only.into()]));
@@ -94,8 +96,8 @@ pub(crate) fn remove_null(schema: &mut Map<String, Value>) {
 /// Inlines all definitions that have a single reference.
 fn inline_definitions(root: &mut Value) {
     let single = |root: &Value| {
-        let mut uses = uses(root).into_iter();
-        uses.find(|(definition, sites)| is_single_use(root, definition, sites))
+        let mut references = references_by_definition(root).into_iter();
+        references.find(|(definition, sites)| is_single_use(root, definition, sites))
     };
     while let Some((definition, sites)) = single(root) {
         let Some(Value::Object(content)) = root.pointer_mut(&definition).map(Value::take) else {
