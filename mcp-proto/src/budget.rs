@@ -49,7 +49,7 @@ pub(crate) enum ChargeKind {
 
 /// Error: there is no room for more work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Full;
+pub(crate) struct BudgetExceeded;
 
 /// The bytes that one owner has charged against `Limits::max_endpoint_bytes`.
 ///
@@ -76,7 +76,7 @@ impl Budget {
     }
 
     /// Charges new work.
-    pub(crate) fn admit(&self, max: usize, bytes: usize) -> Result<Charge, Full> {
+    pub(crate) fn admit(&self, max: usize, bytes: usize) -> Result<Charge, BudgetExceeded> {
         let charged = rounded(bytes);
         self.0.admit(charged, max)?;
         Ok(Charge { counters: self.0.clone(), charged })
@@ -124,11 +124,11 @@ impl Counters {
     }
 
     /// Charges for new work, if it fits.
-    fn admit(&self, bytes: usize, max: usize) -> Result<(), Full> {
+    fn admit(&self, bytes: usize, max: usize) -> Result<(), BudgetExceeded> {
         let before = self.work.fetch_add(bytes, Ordering::Relaxed);
         if before.saturating_add(bytes) > for_new_work(max) {
             self.work.fetch_sub(bytes, Ordering::Relaxed);
-            return Err(Full);
+            return Err(BudgetExceeded);
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Account {
     pub const UNCOUNTED: usize = SMALL;
 
     /// Changes the charge of the account to `bytes` bytes of work. On failure nothing changes.
-    pub(crate) fn admit(&mut self, bytes: usize) -> Result<(), Full> {
+    pub(crate) fn admit(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         if let Some(more) = rounded(bytes).checked_sub(self.charged).filter(|more| *more > 0) {
             self.counters.admit(more, self.max)?;
             self.charged += more;
@@ -199,7 +199,7 @@ impl Account {
 
     /// Returns whether new events for resumption would be dropped at once, because so many are
     /// kept.
-    pub(crate) fn is_nearly_over(&self) -> bool {
+    pub(crate) fn is_near_limit(&self) -> bool {
         self.counters.is_over(self.max - self.max / 8)
     }
 }
@@ -247,10 +247,10 @@ mod tests {
         let first = budget.admit(MAX, 250 * STEP);
         let mut second = budget.account(ChargeKind::Work, MAX);
         assert_eq!(second.admit(50 * STEP), Ok(()), "300 steps are for new work");
-        assert_eq!(budget.admit(MAX, 1).err(), Some(Full));
+        assert_eq!(budget.admit(MAX, 1).err(), Some(BudgetExceeded));
         assert!(second.is_tight() && budget.fits(MAX, 100 * STEP));
         assert!(!budget.fits(MAX, 100 * STEP + 1));
-        assert_eq!(second.admit(51 * STEP), Err(Full));
+        assert_eq!(second.admit(51 * STEP), Err(BudgetExceeded));
         assert_eq!(budget.charged(), (300 * STEP, 0), "a refusal changes nothing");
         second.set(90 * STEP);
         assert_eq!(second.admit(STEP), Ok(()), "less always fits");
@@ -264,7 +264,7 @@ mod tests {
         let budget = Budget::default();
         let mut replay = budget.account(ChargeKind::Replay, MAX);
         replay.set(390 * STEP);
-        assert!(replay.is_nearly_over() && !budget.is_over(MAX));
+        assert!(replay.is_near_limit() && !budget.is_over(MAX));
         let work = budget.admit(MAX, 20 * STEP).expect("what is kept for resumption goes first");
         assert!(budget.is_over(MAX));
         replay.set(0);

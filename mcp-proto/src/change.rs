@@ -101,12 +101,12 @@ impl TaskUpdate {
     }
 
     /// The same state, with its number in the order of the states that a client is notified of.
-    pub(crate) fn numbered(&self, order: u64) -> Self {
+    pub(crate) fn with_order(&self, order: u64) -> Self {
         Self { order, ..self.clone() }
     }
 
     /// Returns whether the task belongs to this principal.
-    pub(crate) fn is_of(&self, principal: Option<&str>) -> bool {
+    pub(crate) fn belongs_to(&self, principal: Option<&str>) -> bool {
         self.owner.as_deref() == principal
     }
 

@@ -177,7 +177,7 @@ impl Subscriptions {
         let change = match change {
             Change::TaskUpdated(update) => {
                 self.task_updates += 1;
-                Change::TaskUpdated(update.numbered(self.task_updates).into())
+                Change::TaskUpdated(update.with_order(self.task_updates).into())
             }
             change @ (Change::ListChanged(_) | Change::ResourceUpdated(_)) => change,
         };

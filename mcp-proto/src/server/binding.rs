@@ -24,17 +24,17 @@ use crate::version::ProtocolVersion;
 
 impl Server {
     /// A server for one HTTP request of a modern client.
-    pub(crate) fn exchange(
+    pub(crate) fn modern_exchange(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
         principal: Option<Arc<str>>,
     ) -> Self {
-        Self::alone(declaration, config, principal, Lifecycle::modern())
+        Self::for_exchange(declaration, config, principal, Lifecycle::modern())
     }
 
     /// A server for one HTTP request of a legacy client without a session. The request may be
     /// `initialize`; any other request is served as if `initialize` had succeeded.
-    pub(crate) fn stateless(
+    pub(crate) fn legacy_exchange(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
         principal: Option<Arc<str>>,
@@ -50,27 +50,27 @@ impl Server {
         } else {
             Lifecycle::legacy(Session::stateless(version))
         };
-        Self::alone(declaration, config, principal, lifecycle)
+        Self::for_exchange(declaration, config, principal, lifecycle)
     }
 
-    fn alone(
+    fn for_exchange(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
         principal: Option<Arc<str>>,
         lifecycle: Lifecycle,
     ) -> Self {
         let context = Context::new(declaration, config, ServerChannel::Exchange, principal);
-        Self::with(context, lifecycle, Calls::with_capacity(1))
+        Self::from_parts(context, lifecycle, Calls::with_capacity(1))
     }
 
     /// A server for all HTTP requests of one legacy session, with their shared state.
-    pub(crate) fn shared(
+    pub(crate) fn for_session(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
         principal: Option<Arc<str>>,
     ) -> Self {
         let context = Context::new(declaration, config, ServerChannel::Session, principal);
-        Self::with(context, Lifecycle::undecided(), Calls::default())
+        Self::from_parts(context, Lifecycle::undecided(), Calls::default())
     }
 
     /// Handles a disconnect of the peer: cancels the requests in flight, and sends nothing more.
@@ -78,20 +78,20 @@ impl Server {
         if self.lifecycle.is_closed() {
             return;
         }
-        let Self { context, lifecycle, calls, to_client, subscriptions, .. } = self;
+        let Self { context, lifecycle, calls, server_requests, subscriptions, .. } = self;
         lifecycle.drain(Instant::NEVER);
         context.outbox.forget_messages();
         *subscriptions = Subscriptions::default();
-        to_client.handle_disconnect(context, calls);
+        server_requests.handle_disconnect(context, calls);
         calls.cancel_all(context, &CancelCause::Disconnected);
         self.close_if_drained();
     }
 
     /// Drops a request whose answer cannot reach the client any more.
     pub(crate) fn abandon(&mut self, id: &RequestId) {
-        let Self { context, calls, to_client, .. } = self;
+        let Self { context, calls, server_requests, .. } = self;
         if let Some(serial) = calls.find(id) {
-            to_client.cancel(context, calls, serial);
+            server_requests.cancel(context, calls, serial);
             calls.cancel(context, serial, CancelCause::Disconnected);
         }
     }
@@ -103,7 +103,7 @@ impl Server {
 
     /// The next message, if the next action is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
-        if self.context.outbox.is_empty() && self.subscriptions.has_news() {
+        if self.context.outbox.is_empty() && self.subscriptions.has_pending() {
             return self.subscriptions.next();
         }
         self.context.outbox.pop_message()
@@ -118,7 +118,7 @@ impl Server {
     pub(crate) fn shrink(&mut self) {
         self.context.shrink();
         self.calls.shrink();
-        self.to_client.shrink();
+        self.server_requests.shrink();
         self.subscriptions.shrink();
     }
 
@@ -175,7 +175,7 @@ impl Server {
 
     /// The request in flight, if it is the only one and belongs to no batch.
     pub(crate) fn only_call(&self) -> Option<&RequestId> {
-        self.calls.only()
+        self.calls.only_request()
     }
 
     /// The id that the client has given to a request in flight, for logs.
@@ -186,6 +186,6 @@ impl Server {
     /// The stream on which a request arrived.
     pub(crate) fn stream_of(&self, about: ReplyId) -> Option<StreamId> {
         let serial = self.context.serial(about)?;
-        self.calls.get(serial).or_else(|| self.to_client.get(serial))?.path.stream
+        self.calls.get(serial).or_else(|| self.server_requests.get(serial))?.path.stream
     }
 }

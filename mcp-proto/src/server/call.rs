@@ -43,7 +43,7 @@ pub(super) struct Call {
     pub(super) inputs: Inputs,
     /// The data for another call of the handler; only for a legacy request whose handler may ask
     /// for input.
-    pub(super) again: Option<Box<RetryContext>>,
+    pub(super) retry: Option<Box<RetryContext>>,
     /// The request's share of the endpoint's budget. The [`Reply`](super::Reply) owns the share
     /// while the handler runs.
     pub(super) charge: Option<Charge>,

@@ -39,7 +39,7 @@ pub(super) struct Calls {
     /// All requests in flight: in handlers, waiting for input, and subscriptions.
     by_id: Ids,
     /// Number of subscriptions in flight.
-    held: usize,
+    reserved: usize,
     bytes: usize,
     /// The part of `bytes` that is input.
     input: usize,
@@ -69,14 +69,14 @@ impl Calls {
         let era = requester.peer.version.era();
         // A modern client repeats its request itself. A legacy request is stored even if its
         // client supports no input: its handler may return only a state, to be called again.
-        let again = (era == Era::Legacy && target.handler.asks).then(|| {
+        let retry = (era == Era::Legacy && target.handler.asks).then(|| {
             // The request may be in flight for long, so it must not keep its whole input buffer
             // alive.
             let method = method.clone();
             let params = params.detach();
             Box::new(RetryContext { method, params, rounds: 0, input: 0 })
         });
-        context.enter(path);
+        context.begin_call(path);
         let call = Call {
             id,
             era,
@@ -90,7 +90,7 @@ impl Calls {
             path,
             asks: target.handler.asks,
             inputs: requester.inputs,
-            again,
+            retry,
             charge,
         };
         self.bytes = self.bytes.saturating_add(size);
@@ -107,9 +107,9 @@ impl Calls {
         target: Target,
         requester: Requester,
     ) {
-        let Some(again) = &call.again else { return };
-        let method = again.method.clone();
-        let params = again.params.clone();
+        let Some(retry) = &call.retry else { return };
+        let method = retry.method.clone();
+        let params = retry.params.clone();
         call.deadline = self.deadline_of_next(now, context);
         call.asks = target.handler.asks;
         self.hand_over(context, call, target, requester, method, &params);
@@ -164,7 +164,7 @@ impl Calls {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
         // Each connection has one modern request in flight, but a session may have any number.
-        if size <= SMALL && context.binding() != ServerChannel::Session {
+        if size <= SMALL && context.channel() != ServerChannel::Session {
             return Ok(None);
         }
         context.config().admit(size.saturating_add(PER_CALL)).map(Some)
@@ -196,7 +196,7 @@ impl Calls {
             let about = context.reply_id(serial);
             self.settle(&call);
             context.event(ServerEvent::Cancelled { about, cause });
-            context.leave_unanswered(call.path);
+            context.end_without_answer(call.path);
         }
     }
 
@@ -240,7 +240,7 @@ impl Calls {
         self.settle(&call);
         let result = forward::end_of_subscription(&call.id);
         let answer = Outgoing::Result { id: call.id, stamp: Bytes::new(), result };
-        context.deliver(call.path, None, answer);
+        context.end_with_answer(call.path, None, answer);
     }
 
     /// Fails a request that was set aside.
@@ -252,7 +252,7 @@ impl Calls {
         error: ErrorData,
     ) {
         self.settle(&call);
-        context.deliver(call.path, step, Outgoing::Error { id: Some(call.id), error });
+        context.end_with_answer(call.path, step, Outgoing::Error { id: Some(call.id), error });
     }
 
     /// The serial number of the next request.
@@ -261,31 +261,31 @@ impl Calls {
     }
 
     /// Reserves the id of a request that has no handler. Returns the serial number of the request.
-    pub(super) fn hold(&mut self, id: &RequestId) -> u64 {
+    pub(super) fn reserve_id(&mut self, id: &RequestId) -> u64 {
         self.serials += 1;
-        self.held += 1;
+        self.reserved += 1;
         self.by_id.insert(id, self.serials);
         self.serials
     }
 
-    /// Frees an id that [`Calls::hold`] reserved.
-    pub(super) fn release(&mut self, id: &RequestId) {
+    /// Frees an id that [`Calls::reserve_id`] reserved.
+    pub(super) fn release_id(&mut self, id: &RequestId) {
         if self.by_id.remove(id) {
-            self.held -= 1;
+            self.reserved -= 1;
         }
     }
 
     /// Removes a request from its handler; the request stays in flight until it is restarted or
     /// settled.
     pub(super) fn set_aside(&mut self, serial: u64) -> Option<Call> {
-        let at = self.place(serial)?;
+        let at = self.position(serial)?;
         self.queue.remove(at).map(|(_, call)| call)
     }
 
     /// Charges `bytes` more bytes of input to a request that was set aside.
-    pub(super) fn keep_input(&mut self, call: &mut Call, bytes: usize) {
-        let Some(again) = &mut call.again else { return };
-        again.input = again.input.saturating_add(bytes);
+    pub(super) fn charge_input(&mut self, call: &mut Call, bytes: usize) {
+        let Some(retry) = &mut call.retry else { return };
+        retry.input = retry.input.saturating_add(bytes);
         self.input = self.input.saturating_add(bytes);
         call.size = call.size.saturating_add(bytes);
         self.bytes = self.bytes.saturating_add(bytes);
@@ -296,9 +296,9 @@ impl Calls {
 
     /// Releases the bytes of input of a request that was set aside, after its handler used the
     /// input.
-    pub(super) fn drop_input(&mut self, call: &mut Call) {
-        let Some(again) = &mut call.again else { return };
-        let bytes = core::mem::take(&mut again.input);
+    pub(super) fn release_input(&mut self, call: &mut Call) {
+        let Some(retry) = &mut call.retry else { return };
+        let bytes = core::mem::take(&mut retry.input);
         call.size = call.size.saturating_sub(bytes);
         self.input = self.input.saturating_sub(bytes);
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -308,21 +308,21 @@ impl Calls {
     pub(super) fn settle(&mut self, call: &Call) {
         self.by_id.remove(&call.id);
         self.bytes = self.bytes.saturating_sub(call.size);
-        let input = call.again.as_ref().map_or(0, |again| again.input);
+        let input = call.retry.as_ref().map_or(0, |retry| retry.input);
         self.input = self.input.saturating_sub(input);
     }
 
     pub(super) fn get_mut(&mut self, serial: u64) -> Option<&mut Call> {
-        let at = self.place(serial)?;
+        let at = self.position(serial)?;
         self.queue.get_mut(at).map(|(_, call)| call)
     }
 
     pub(super) fn get(&self, serial: u64) -> Option<&Call> {
-        self.queue.get(self.place(serial)?).map(|(_, call)| call)
+        self.queue.get(self.position(serial)?).map(|(_, call)| call)
     }
 
     pub(super) fn is_in_handler(&self, serial: u64) -> bool {
-        self.place(serial).is_some()
+        self.position(serial).is_some()
     }
 
     pub(super) fn find(&self, id: &RequestId) -> Option<u64> {
@@ -335,7 +335,7 @@ impl Calls {
     }
 
     /// The request in a handler, if it is the only one and belongs to no batch.
-    pub(super) fn only(&self) -> Option<&RequestId> {
+    pub(super) fn only_request(&self) -> Option<&RequestId> {
         let mut calls = self.queue.iter().map(|(_, call)| call);
         let first = calls.next().filter(|call| call.path.batch.is_none())?;
         calls.next().is_none().then_some(&first.id)
@@ -349,7 +349,7 @@ impl Calls {
 
     /// Number of calls that are in handlers or wait for input.
     pub(super) fn len(&self) -> usize {
-        self.by_id.len() - self.held
+        self.by_id.len() - self.reserved
     }
 
     /// Returns whether no handler is running.
@@ -372,7 +372,7 @@ impl Calls {
         self.serials
     }
 
-    fn place(&self, serial: u64) -> Option<usize> {
+    fn position(&self, serial: u64) -> Option<usize> {
         self.queue.binary_search_by_key(&serial, |(serial, _)| *serial).ok()
     }
 }

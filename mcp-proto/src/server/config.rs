@@ -1,6 +1,6 @@
 //! Settings of a server: its eras, its limits, and the budget that its machines share.
 
-use crate::budget::{Account, Budget, Charge, ChargeKind, Full};
+use crate::budget::{Account, Budget, BudgetExceeded, Charge, ChargeKind};
 use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::version::EraPolicy;
@@ -26,7 +26,7 @@ impl Config {
     /// Charges `bytes` bytes of new work.
     pub(crate) fn admit(&self, bytes: usize) -> Result<Charge, ProtocolError> {
         let charge = self.budget.admit(self.limits.max_endpoint_bytes, bytes);
-        charge.map_err(|Full| self.endpoint_full())
+        charge.map_err(|BudgetExceeded| self.endpoint_full())
     }
 
     /// An account of the bytes that a driver holds for the server, such as output that is not

@@ -43,7 +43,7 @@ pub(super) struct Context {
     config: Arc<Config>,
     /// Number that distinguishes the replies of this machine from those of all others.
     scope: usize,
-    binding: ServerChannel,
+    channel: ServerChannel,
     /// The authenticated principal of the peer.
     principal: Option<Arc<str>>,
     /// The values that came with the HTTP request that is handled.
@@ -65,12 +65,12 @@ impl Context {
     pub(super) fn new(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
-        binding: ServerChannel,
+        channel: ServerChannel,
         principal: Option<Arc<str>>,
     ) -> Self {
         // The number is only compared and never shown, so no output depends on it.
         static SCOPES: AtomicUsize = AtomicUsize::new(0);
-        let outbox = match binding {
+        let outbox = match channel {
             // An exchange has one request and sends few messages.
             ServerChannel::Exchange => Outbox::with_capacity(2),
             ServerChannel::Stream | ServerChannel::Session => Outbox::default(),
@@ -81,7 +81,7 @@ impl Context {
             declaration,
             config,
             scope,
-            binding,
+            channel,
             principal,
             extensions,
             outbox,
@@ -107,13 +107,13 @@ impl Context {
         &self.config.limits
     }
 
-    pub(super) fn binding(&self) -> ServerChannel {
-        self.binding
+    pub(super) fn channel(&self) -> ServerChannel {
+        self.channel
     }
 
     /// True over HTTP, false on a byte stream.
     pub(super) fn is_http(&self) -> bool {
-        self.binding != ServerChannel::Stream
+        self.channel != ServerChannel::Stream
     }
 
     pub(super) fn principal(&self) -> Option<&Arc<str>> {
@@ -157,8 +157,8 @@ impl Context {
 
     /// The reply id of a request, by its serial number.
     pub(super) fn reply_id(&self, serial: u64) -> ReplyId {
-        let shared = self.binding == ServerChannel::Session;
-        let lone = self.binding == ServerChannel::Exchange;
+        let shared = self.channel == ServerChannel::Session;
+        let lone = self.channel == ServerChannel::Exchange;
         ReplyId { scope: self.scope, serial, shared, lone }
     }
 
@@ -179,7 +179,7 @@ impl Context {
     /// Closes the connection; nothing follows.
     pub(super) fn close(&mut self) {
         if let (Some(handler), ServerChannel::Stream | ServerChannel::Session) =
-            (self.declaration.forward, self.binding)
+            (self.declaration.forward, self.channel)
         {
             self.event(ServerEvent::SessionEnded { session: SessionRef(self.scope), handler });
         }
@@ -189,7 +189,7 @@ impl Context {
 
     /// Sends an answer, or keeps it until its batch is complete. `step` is the step at which the
     /// request failed, if any.
-    pub(super) fn answer(
+    pub(super) fn send_answer(
         &mut self,
         path: ReplyPath,
         step: Option<ValidationStep>,
@@ -208,18 +208,18 @@ impl Context {
         }
     }
 
-    /// Sends the answer to a request that [entered](Self::enter) a handler.
-    pub(super) fn deliver(
+    /// Sends the answer to a request that [entered a handler](Self::begin_call), and ends the call.
+    pub(super) fn end_with_answer(
         &mut self,
         path: ReplyPath,
         step: Option<ValidationStep>,
         answer: Outgoing,
     ) {
-        self.answer(path, step, answer);
-        self.leave(path);
+        self.send_answer(path, step, answer);
+        self.end_call(path);
     }
 
-    /// Begins a batch of `size` bytes. [`Self::leave`] is called once the batch was read.
+    /// Begins a batch of `size` bytes. [`Self::end_call`] is called once the batch was read.
     pub(super) fn begin_batch(&mut self, size: usize, messages: usize, charge: Charge) -> u64 {
         self.batches.get_or_insert_default().begin(size, messages, Some(charge))
     }
@@ -230,7 +230,7 @@ impl Context {
     }
 
     /// Records that a request has entered a handler; its batch waits for the answer.
-    pub(super) fn enter(&mut self, path: ReplyPath) {
+    pub(super) fn begin_call(&mut self, path: ReplyPath) {
         if let (Some(id), Some(batches)) = (path.batch, &mut self.batches) {
             batches.enter(id);
         }
@@ -238,7 +238,7 @@ impl Context {
 
     /// Records that a request of a batch is settled, or that the batch was read. After the last of
     /// these calls, sends the answers.
-    pub(super) fn leave(&mut self, path: ReplyPath) {
+    pub(super) fn end_call(&mut self, path: ReplyPath) {
         let answers = path.batch.and_then(|id| self.batches.as_mut()?.leave(id));
         let Some(answers) = answers else { return };
         match path.stream {
@@ -251,9 +251,9 @@ impl Context {
     }
 
     /// Ends a request without an answer, unless other requests of its batch have answers.
-    pub(super) fn leave_unanswered(&mut self, path: ReplyPath) {
+    pub(super) fn end_without_answer(&mut self, path: ReplyPath) {
         match (path.batch, path.stream) {
-            (Some(_), _) => self.leave(path),
+            (Some(_), _) => self.end_call(path),
             (None, Some(stream)) => self.outbox.push(ServerAction::Unanswered(stream)),
             (None, None) => {}
         }

@@ -43,7 +43,7 @@ pub struct Declaration {
     pub(super) resources: BTreeMap<String, HandlerId>,
     templates: Vec<TemplateEntry>,
     pub(super) prompts: BTreeMap<String, PromptEntry>,
-    completions: BTreeMap<Reference, Completes>,
+    completions: BTreeMap<Reference, CompletionSource>,
     methods: BTreeMap<String, MethodEntry>,
     notifications: BTreeMap<String, HandlerId>,
     fallback: Option<HandlerId>,
@@ -107,9 +107,9 @@ pub(super) struct PromptEntry {
 
 /// Source of completions for arguments.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Completes {
+pub(super) enum CompletionSource {
     Handler(HandlerId),
-    Nothing,
+    Empty,
 }
 
 impl Declaration {
@@ -202,13 +202,13 @@ impl Declaration {
         &self,
         reference: &Reference,
         caller: &dyn Fn() -> Peer,
-    ) -> Option<Completes> {
+    ) -> Option<CompletionSource> {
         let entry = || match reference {
             Reference::Prompt(name) => ListEntry::prompt(&**name),
             Reference::Template(template) => ListEntry::resource_template(&**template),
         };
-        let completes = self.completions.get(reference).copied();
-        completes.filter(|_| !self.hides(entry, caller))
+        let source = self.completions.get(reference).copied();
+        source.filter(|_| !self.hides(entry, caller))
     }
 
     /// The handler of a method that the specification does not define, and the extensions that a
@@ -395,7 +395,7 @@ fn templates(registered: &Registered) -> Vec<TemplateEntry> {
     parsed.collect()
 }
 
-fn completions(registered: &Registered) -> BTreeMap<Reference, Completes> {
+fn completions(registered: &Registered) -> BTreeMap<Reference, CompletionSource> {
     let prompts = registered.prompts.enabled(&registered.access);
     let prompts = prompts.map(|(prompt, _)| Reference::Prompt(prompt.name.clone()));
     let templates = registered.templates.enabled(&registered.access);
@@ -403,8 +403,9 @@ fn completions(registered: &Registered) -> BTreeMap<Reference, Completes> {
         templates.map(|(template, _)| Reference::Template(template.uri_template.clone()));
     let handler = |reference| {
         let handler = registered.completions.get(&reference);
-        let completes = handler.map_or(Completes::Nothing, |handler| Completes::Handler(*handler));
-        (reference, completes)
+        let source =
+            handler.map_or(CompletionSource::Empty, |handler| CompletionSource::Handler(*handler));
+        (reference, source)
     };
     prompts.chain(templates).map(handler).collect()
 }

@@ -57,10 +57,10 @@ impl ListSet {
 }
 
 /// Check of the limits on URIs and task ids while a filter is read.
-struct Room<A> {
+struct LimitCheck<A> {
     admit: A,
     bytes: usize,
-    left: Result<(), ProtocolError>,
+    result: Result<(), ProtocolError>,
 }
 
 impl Filter {
@@ -85,7 +85,7 @@ impl Filter {
         let mut filter = Self::default();
         let mut filters = 0;
         let mut valid = true;
-        let mut room = Room { admit, bytes: 0, left: Ok(()) };
+        let mut check = LimitCheck { admit, bytes: 0, result: Ok(()) };
         params.json().raw().members(|key, wanted| {
             if key.string().as_deref() != Some("notifications") {
                 return;
@@ -93,23 +93,25 @@ impl Filter {
             filters += 1;
             valid &= wanted.is_object();
             wanted.members(|key, wanted| match key.string().as_deref() {
-                Some("toolsListChanged") => valid &= filter.list(context, List::Tools, wanted),
-                Some("promptsListChanged") => valid &= filter.list(context, List::Prompts, wanted),
+                Some("toolsListChanged") => valid &= filter.add_list(context, List::Tools, wanted),
+                Some("promptsListChanged") => {
+                    valid &= filter.add_list(context, List::Prompts, wanted);
+                }
                 Some("resourcesListChanged") => {
-                    valid &= filter.list(context, List::Resources, wanted);
+                    valid &= filter.add_list(context, List::Resources, wanted);
                 }
                 Some("resourceSubscriptions") => {
                     // The client may wait for a resource that does not exist yet.
                     let declares = declaration.declares(Capability::ResourceSubscriptions);
                     let honours = |uri: &str| declares && has_scheme(uri);
-                    valid &= filter.texts(wanted, honours, |it| &mut it.uris, &mut room);
+                    valid &= filter.add_strings(wanted, honours, |it| &mut it.uris, &mut check);
                 }
                 Some("taskIds") if declaration.task_subscriptions.is_some() => {
                     let honours = |_: &str| true;
                     let principal = context.principal().cloned();
                     filter.tasks =
                         Some(Box::new(TaskFilter { principal, ..TaskFilter::default() }));
-                    valid &= filter.texts(wanted, honours, Self::task_ids_mut, &mut room);
+                    valid &= filter.add_strings(wanted, honours, Self::task_ids_mut, &mut check);
                 }
                 _ => {}
             });
@@ -118,16 +120,16 @@ impl Filter {
             let expected = "a SubscriptionFilter";
             return Err(ProtocolError::InvalidParam { member: "notifications", expected });
         }
-        room.left?;
+        check.result?;
         if !filter.is_empty() {
-            (room.admit)(filter.count(), room.bytes)?;
+            (check.admit)(filter.count(), check.bytes)?;
         }
         Ok(filter)
     }
 
     /// Adds a list, if the client wants its changes and the declaration has them. Returns `false`
     /// if `wanted` is no boolean.
-    fn list(&mut self, context: &Context, list: List, wanted: Raw<'_>) -> bool {
+    fn add_list(&mut self, context: &Context, list: List, wanted: Raw<'_>) -> bool {
         match wanted.0 {
             b"true" if context.declaration().list_changed.contains(&list) => {
                 self.lists.insert(list);
@@ -137,22 +139,22 @@ impl Filter {
         }
     }
 
-    /// Adds the strings that are honoured, as long as there is room. Returns `false` if `wanted` is
-    /// no array of strings.
-    fn texts<A: Fn(usize, usize) -> Result<(), ProtocolError>>(
+    /// Adds the strings that are honoured, as long as the limits allow. Returns `false` if `wanted`
+    /// is no array of strings.
+    fn add_strings<A: Fn(usize, usize) -> Result<(), ProtocolError>>(
         &mut self,
         wanted: Raw<'_>,
         honours: impl Fn(&str) -> bool,
         place: impl Fn(&mut Self) -> &mut BTreeSet<String>,
-        room: &mut Room<A>,
+        check: &mut LimitCheck<A>,
     ) -> bool {
         let mut valid = wanted.is_array();
         wanted.elements(|text| match text.string() {
-            Some(text) if room.left.is_ok() && honours(&text) => {
+            Some(text) if check.result.is_ok() && honours(&text) => {
                 if place(self).insert(String::from(&*text)) {
-                    room.bytes += text.len();
+                    check.bytes += text.len();
                     let count = self.uris.len() + self.task_ids().count();
-                    room.left = (room.admit)(count, room.bytes);
+                    check.result = (check.admit)(count, check.bytes);
                 }
             }
             Some(_) => {}
@@ -169,13 +171,13 @@ impl Filter {
         self.tasks.iter().flat_map(|tasks| &tasks.ids)
     }
 
-    pub(crate) fn has(&self, change: &Change) -> bool {
+    pub(crate) fn admits(&self, change: &Change) -> bool {
         match change {
             Change::ListChanged(list) => self.lists.contains(*list),
             Change::ResourceUpdated(uri) => self.uris.contains(uri),
             Change::TaskUpdated(update) => {
                 self.tasks.as_deref().is_some_and(|TaskFilter { ids, principal }| {
-                    ids.contains(update.task_id()) && update.is_of(principal.as_deref())
+                    ids.contains(update.task_id()) && update.belongs_to(principal.as_deref())
                 })
             }
         }
@@ -227,7 +229,7 @@ impl Filter {
     }
 
     /// Removes the tasks that `keeps` rejects.
-    pub(super) fn keep_tasks(&mut self, keeps: impl Fn(&str) -> bool) {
+    pub(super) fn retain_tasks(&mut self, keeps: impl Fn(&str) -> bool) {
         if let Some(tasks) = &mut self.tasks {
             tasks.ids.retain(|id| keeps(id));
         }

@@ -112,7 +112,7 @@ pub(super) fn end_of_subscription(id: &RequestId) -> Json {
 
 /// Adapts a notification of another server about a request in flight; `None` if the client does not
 /// want it.
-pub(super) fn about(
+pub(super) fn encode_for_request(
     call: &Call,
     session: Option<&Session>,
     method: String,
@@ -129,11 +129,11 @@ pub(super) fn about(
         _ => params,
     };
     let least = call.log_level.or(session.map(Session::log_level));
-    told(least, session.map(Session::version), method, params)
+    filter_notification(least, session.map(Session::version), method, params)
 }
 
 /// Adapts a notification of another server that belongs to no request, for a legacy client.
-pub(super) fn outside(
+pub(super) fn encode_for_session(
     session: &Session,
     method: String,
     params: Json,
@@ -144,11 +144,11 @@ pub(super) fn outside(
     if method == "notifications/progress" {
         return Err(UsageError::NotInFlight);
     }
-    told(Some(session.log_level()), Some(session.version()), method, params)
+    filter_notification(Some(session.log_level()), Some(session.version()), method, params)
 }
 
 /// The notification, if the client wants it. `version` is the revision of a legacy session.
-fn told(
+fn filter_notification(
     least: Option<LoggingLevel>,
     version: Option<ProtocolVersion>,
     method: String,

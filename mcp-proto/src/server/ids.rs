@@ -8,63 +8,63 @@ use alloc::vec::Vec;
 
 use crate::message::RequestId;
 
-/// Serial numbers by id: a sorted vector of up to [`MAX_ROW`] ids, and a tree for the others. A few
-/// ids need no tree node. In a vector of 1,000 ids, a call moved 48 KB and cost three times as
+/// Serial numbers by id: a sorted vector of up to [`MAX_SORTED`] ids, and a tree for the others. A
+/// few ids need no tree node. In a vector of 1,000 ids, a call moved 48 KB and cost three times as
 /// much.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    row: Vec<(RequestId, u64)>,
-    /// The ids for which `row` had no room.
+    sorted: Vec<(RequestId, u64)>,
+    /// The ids for which `sorted` had no room.
     #[expect(clippy::box_collection, reason = "8 bytes in place of 24 where there is none")]
-    rest: Option<Box<BTreeMap<RequestId, u64>>>,
+    overflow: Option<Box<BTreeMap<RequestId, u64>>>,
 }
 
-/// The most ids in the row.
-const MAX_ROW: usize = 64;
+/// The most ids in the sorted vector.
+const MAX_SORTED: usize = 64;
 
 impl Ids {
     /// Creates an empty table with room for `capacity` ids.
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { row: Vec::with_capacity(capacity), rest: None }
+        Self { sorted: Vec::with_capacity(capacity), overflow: None }
     }
 
     pub(super) fn insert(&mut self, id: &RequestId, serial: u64) {
         match self.find(id) {
             Ok(at) => {
-                if let Some((_, before)) = self.row.get_mut(at) {
+                if let Some((_, before)) = self.sorted.get_mut(at) {
                     *before = serial;
                 }
             }
-            Err(at) if self.row.len() < MAX_ROW && self.of_rest(id).is_none() => {
-                self.row.insert(at, (id.clone(), serial));
+            Err(at) if self.sorted.len() < MAX_SORTED && self.find_overflow(id).is_none() => {
+                self.sorted.insert(at, (id.clone(), serial));
             }
-            Err(_) => drop(self.rest.get_or_insert_default().insert(id.clone(), serial)),
+            Err(_) => drop(self.overflow.get_or_insert_default().insert(id.clone(), serial)),
         }
     }
 
     pub(super) fn remove(&mut self, id: &RequestId) -> bool {
         match self.find(id) {
             Ok(at) => {
-                self.row.remove(at);
+                self.sorted.remove(at);
                 true
             }
-            Err(_) => self.rest.as_mut().is_some_and(|rest| rest.remove(id).is_some()),
+            Err(_) => self.overflow.as_mut().is_some_and(|overflow| overflow.remove(id).is_some()),
         }
     }
 
     pub(super) fn get(&self, id: &RequestId) -> Option<u64> {
         match self.find(id) {
-            Ok(at) => self.row.get(at).map(|(_, serial)| *serial),
-            Err(_) => self.of_rest(id),
+            Ok(at) => self.sorted.get(at).map(|(_, serial)| *serial),
+            Err(_) => self.find_overflow(id),
         }
     }
 
-    fn of_rest(&self, id: &RequestId) -> Option<u64> {
-        self.rest.as_ref()?.get(id).copied()
+    fn find_overflow(&self, id: &RequestId) -> Option<u64> {
+        self.overflow.as_ref()?.get(id).copied()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.row.len() + self.rest.as_ref().map_or(0, |rest| rest.len())
+        self.sorted.len() + self.overflow.as_ref().map_or(0, |overflow| overflow.len())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -72,7 +72,7 @@ impl Ids {
     }
 
     fn find(&self, id: &RequestId) -> Result<usize, usize> {
-        self.row.binary_search_by(|(other, _)| other.cmp(id))
+        self.sorted.binary_search_by(|(other, _)| other.cmp(id))
     }
 }
 
@@ -103,6 +103,6 @@ mod tests {
             assert_eq!(ids.get(&RequestId::number(other)), model.get(&other).copied());
             assert_eq!((ids.len(), ids.is_empty()), (model.len(), model.is_empty()));
         }
-        assert!(model.len() > MAX_ROW, "the tree is used");
+        assert!(model.len() > MAX_SORTED, "the tree is used");
     }
 }

@@ -41,7 +41,11 @@ pub(super) fn require(
         Ok(Some(result)) => {
             let stamp = context.declaration().input_required_stamp.clone();
             calls.settle(&call);
-            context.deliver(call.path, None, Outgoing::Result { id: call.id, stamp, result });
+            context.end_with_answer(
+                call.path,
+                None,
+                Outgoing::Result { id: call.id, stamp, result },
+            );
         }
         Err(error) => {
             let undeclared = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;

@@ -8,7 +8,7 @@
 //! | undecided | modern, by a modern request that is served; legacy, by `initialize` |
 //! | modern, legacy | nothing else |
 //!
-//! | life | becomes |
+//! | state | becomes |
 //! |---|---|
 //! | open | draining, at the end of input or when the peer is gone |
 //! | draining, for `Limits::drain` | closed, once no handler is at work |
@@ -29,7 +29,7 @@ use crate::version::{Era, EraPolicy, ProtocolVersion};
 #[derive(Debug)]
 pub(super) struct Lifecycle {
     opening: Opening,
-    life: LifecycleState,
+    state: LifecycleState,
 }
 
 #[derive(Debug)]
@@ -48,15 +48,15 @@ enum LifecycleState {
 
 impl Lifecycle {
     pub(super) fn undecided() -> Self {
-        Self { opening: Opening::Undecided, life: LifecycleState::Open }
+        Self { opening: Opening::Undecided, state: LifecycleState::Open }
     }
 
     pub(super) fn modern() -> Self {
-        Self { opening: Opening::Modern, life: LifecycleState::Open }
+        Self { opening: Opening::Modern, state: LifecycleState::Open }
     }
 
     pub(super) fn legacy(session: Session) -> Self {
-        Self { opening: Opening::Legacy(session), life: LifecycleState::Open }
+        Self { opening: Opening::Legacy(session), state: LifecycleState::Open }
     }
 
     /// Records that a modern request was served.
@@ -83,33 +83,33 @@ impl Lifecycle {
 
     /// Handles the end of input: requests in flight may be answered until this time.
     pub(super) fn drain(&mut self, until: Instant) {
-        self.life = LifecycleState::Draining { until };
+        self.state = LifecycleState::Draining { until };
     }
 
     /// Closes a draining connection, once no handler is running.
     pub(super) fn close_if_drained(&mut self, context: &mut Context, calls: &Calls) {
-        if let LifecycleState::Draining { .. } = self.life
+        if let LifecycleState::Draining { .. } = self.state
             && calls.is_idle()
         {
-            self.life = LifecycleState::Closed;
+            self.state = LifecycleState::Closed;
             context.close();
         }
     }
 
     /// Deadline of running handlers after the end of input.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        match self.life {
+        match self.state {
             LifecycleState::Draining { until } if until != Instant::NEVER => Some(until),
             LifecycleState::Open | LifecycleState::Draining { .. } | LifecycleState::Closed => None,
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.life == LifecycleState::Open
+        self.state == LifecycleState::Open
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.life == LifecycleState::Closed
+        self.state == LifecycleState::Closed
     }
 
     /// The route of a message by the table of eras.
@@ -141,7 +141,7 @@ impl Lifecycle {
 
     /// The revision for errors: that of the session, or the latest modern revision without a
     /// session.
-    pub(super) fn spoken_version(&self) -> ProtocolVersion {
+    pub(super) fn error_version(&self) -> ProtocolVersion {
         self.session().map_or(ProtocolVersion::LATEST_MODERN, Session::version)
     }
 
@@ -165,7 +165,7 @@ impl Lifecycle {
         if !self.is_open() {
             return Err(UsageError::Closed);
         }
-        let session = self.session().filter(|_| context.binding() != ServerChannel::Exchange);
+        let session = self.session().filter(|_| context.channel() != ServerChannel::Exchange);
         session.ok_or(UsageError::NoServerRequests)
     }
 }

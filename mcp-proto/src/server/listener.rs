@@ -27,19 +27,19 @@ pub(super) struct Listener {
     pub(super) pending: PendingChanges,
     /// The order of the last state of each task that the client was notified of.
     #[expect(clippy::box_collection, reason = "8 bytes in place of 24 where there is none")]
-    told: Option<Box<BTreeMap<String, u64>>>,
+    last_sent: Option<Box<BTreeMap<String, u64>>>,
     /// The sender of the latest request; `None` if no entry had a filter at that time.
     pub(super) peer: Option<Box<Peer>>,
 }
 
 impl Listener {
     pub(super) fn new(id: Option<RequestId>, ready: bool, filter: Filter) -> Self {
-        Self { id, ready, filter, pending: PendingChanges::default(), told: None, peer: None }
+        Self { id, ready, filter, pending: PendingChanges::default(), last_sent: None, peer: None }
     }
 
     /// The order of the last state of a task that the client was notified of.
-    fn told_of(&self, task: &str) -> Option<u64> {
-        self.told.as_ref()?.get(task).copied()
+    fn last_sent(&self, task: &str) -> Option<u64> {
+        self.last_sent.as_ref()?.get(task).copied()
     }
 
     pub(super) fn by(self, peer: Option<Box<Peer>>) -> Self {
@@ -48,10 +48,10 @@ impl Listener {
 
     /// Queues a change, if the client wants it and may see it. Returns whether the change is the
     /// first pending one and the listener is ready.
-    pub(super) fn take(&mut self, change: &Change, context: &Context) -> bool {
+    pub(super) fn enqueue(&mut self, change: &Change, context: &Context) -> bool {
         let is_late = matches!(change, Change::TaskUpdated(update)
-            if self.told_of(update.task_id()).is_some_and(|told| told >= update.order()));
-        if is_late || !self.filter.has(change) || self.is_hidden(change, context) {
+            if self.last_sent(update.task_id()).is_some_and(|sent| sent >= update.order()));
+        if is_late || !self.filter.admits(change) || self.is_hidden(change, context) {
             return false;
         }
         let is_first = self.pending.is_empty();
@@ -68,7 +68,7 @@ impl Listener {
         })
     }
 
-    pub(super) fn tell(&mut self, change: &Change) -> Outgoing {
+    pub(super) fn encode_notification(&mut self, change: &Change) -> Outgoing {
         let mut params = Vec::new();
         let mut object = write::List::object(&mut params);
         if let Some(id) = &self.id {
@@ -81,8 +81,8 @@ impl Listener {
                 "notifications/resources/updated"
             }
             Change::TaskUpdated(update) => {
-                let told = self.told.get_or_insert_default();
-                told.insert(update.task_id().into(), update.order());
+                let sent = self.last_sent.get_or_insert_default();
+                sent.insert(update.task_id().into(), update.order());
                 update.task().raw().members(|key, value| {
                     if key.0 != b"\"_meta\"" {
                         object.copy(key, value);

@@ -41,17 +41,17 @@ impl Lists {
         let Registered { page_size, access, tools, resources, templates, prompts, .. } = registered;
         let size = *page_size;
         let filters = &access.filters;
-        let tools = Entered::new("tools", tools, access, encode);
+        let tools = EncodedList::new("tools", tools, access, encode);
         // Few servers have a tool that differs for legacy clients.
         let differs = registered.tools.enabled(access).any(|(tool, _)| legacy_tool(tool).is_some());
         let legacy = differs.then(|| {
-            Entered::new("tools", &registered.tools, access, |tool| {
+            EncodedList::new("tools", &registered.tools, access, |tool| {
                 legacy_tool(tool).as_ref().map_or_else(|| encode(tool), encode)
             })
         });
-        let resources = Entered::new("resources", resources, access, encode);
-        let templates = Entered::new("resourceTemplates", templates, access, encode);
-        let prompts = Entered::new("prompts", prompts, access, encode);
+        let resources = EncodedList::new("resources", resources, access, encode);
+        let templates = EncodedList::new("resourceTemplates", templates, access, encode);
+        let prompts = EncodedList::new("prompts", prompts, access, encode);
         let by_caller = [
             (Cacheable::Tools, &tools),
             (Cacheable::Resources, &resources),
@@ -60,7 +60,7 @@ impl Lists {
         ];
         let by_caller = by_caller
             .into_iter()
-            .filter_map(|(list, entered)| Some((list, entered.by_caller(size, filters)?)));
+            .filter_map(|(list, encoded)| Some((list, encoded.by_caller(size, filters)?)));
         Self {
             by_caller: by_caller.collect(),
             legacy_by_caller: legacy.as_ref().and_then(|tools| tools.by_caller(size, filters)),
@@ -118,12 +118,12 @@ impl Lists {
 }
 
 /// The entries of a list that are enabled, encoded.
-struct Entered {
+struct EncodedList {
     member: &'static str,
     entries: Vec<(ListEntry, Json)>,
 }
 
-impl Entered {
+impl EncodedList {
     fn new<T: Listed>(
         member: &'static str,
         entries: &Entries<T>,

@@ -14,6 +14,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::adapt;
 use super::call::{CallKind, ReplyPath};
 use super::calls::Calls;
 use super::config::Config;
@@ -29,7 +30,6 @@ use super::modern;
 use super::notification::Notification;
 use super::outcome::Outcome;
 use super::serve::Answer;
-use super::stamp;
 use super::subscriptions::Subscriptions;
 use crate::change::{Change, List};
 use crate::error::{ProtocolError, UsageError};
@@ -46,7 +46,7 @@ pub struct Server {
     pub(super) context: Context,
     pub(super) lifecycle: Lifecycle,
     pub(super) calls: Calls,
-    pub(super) to_client: ServerRequests,
+    pub(super) server_requests: ServerRequests,
     pub(super) subscriptions: Subscriptions,
     dropped_replies: u64,
 }
@@ -63,15 +63,15 @@ impl Server {
     /// A server for a peer that has not sent anything yet.
     pub fn new(declaration: Arc<Declaration>, config: Config) -> Self {
         let context = Context::new(declaration, Arc::new(config), ServerChannel::Stream, None);
-        Self::with(context, Lifecycle::undecided(), Calls::default())
+        Self::from_parts(context, Lifecycle::undecided(), Calls::default())
     }
 
-    pub(super) fn with(context: Context, lifecycle: Lifecycle, calls: Calls) -> Self {
+    pub(super) fn from_parts(context: Context, lifecycle: Lifecycle, calls: Calls) -> Self {
         Self {
             context,
             lifecycle,
             calls,
-            to_client: ServerRequests::default(),
+            server_requests: ServerRequests::default(),
             subscriptions: Subscriptions::default(),
             dropped_replies: 0,
         }
@@ -119,7 +119,7 @@ impl Server {
         self.lifecycle.drain(now + self.context.limits().drain);
         self.subscriptions.handle_eof(&mut self.context, &mut self.calls);
         self.calls.end_forwarded(&mut self.context);
-        self.to_client.handle_eof(&mut self.context, &mut self.calls);
+        self.server_requests.handle_eof(&mut self.context, &mut self.calls);
         self.close_if_drained();
     }
 
@@ -128,11 +128,11 @@ impl Server {
         while let Some((at, due)) = self.next_deadline()
             && at <= now
         {
-            let Self { context, calls, to_client, subscriptions, .. } = self;
+            let Self { context, calls, server_requests, subscriptions, .. } = self;
             match due {
                 DuePart::Lifecycle => calls.cancel_all(context, &CancelCause::Closed),
                 DuePart::Calls => calls.handle_timeout(now, context),
-                DuePart::ServerRequests => to_client.handle_timeout(now, context, calls),
+                DuePart::ServerRequests => server_requests.handle_timeout(now, context, calls),
             }
             subscriptions.forget_unanswered(calls);
             self.close_if_drained();
@@ -142,7 +142,7 @@ impl Server {
     /// Answers a request. The answer is dropped and counted if the request was cancelled, belongs
     /// to another machine, or its connection is closed.
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        let Self { context, lifecycle, calls, to_client, subscriptions, .. } = self;
+        let Self { context, lifecycle, calls, server_requests, subscriptions, .. } = self;
         let call = context.serial(reply.id).and_then(|serial| calls.set_aside(serial));
         let Some(mut call) = call else {
             self.dropped_replies = self.dropped_replies.saturating_add(1);
@@ -158,26 +158,26 @@ impl Server {
                 call.charge = reply.charge;
                 if let Some((call, required)) = input::require(context, calls, call, required)
                     && let Some((call, input)) =
-                        to_client.ask_for(now, context, calls, lifecycle, call, required)
+                        server_requests.start_round(now, context, calls, lifecycle, call, required)
                 {
                     legacy::serve_again(now, context, lifecycle, calls, call, input);
                 }
                 return self.close_if_drained();
             }
             Outcome::Complete(result) => Ok(result),
-            Outcome::Task(task) => stamp::created(*task),
+            Outcome::Task(task) => adapt::created(*task),
             Outcome::Error(error) => Err(error),
         };
         // Drop the input before the answer is made.
-        calls.drop_input(&mut call);
-        call.again = None;
+        calls.release_input(&mut call);
+        call.retry = None;
         calls.settle(&call);
         let path = call.path;
         let version = || lifecycle.session().map(Session::version);
         let kind = call.kind;
-        let answer = stamp::outgoing(call, context.declaration(), result, version);
+        let answer = adapt::outgoing(call, context.declaration(), result, version);
         lifecycle.handle_answer(kind, &answer);
-        context.deliver(path, forward::step(kind, &answer), answer);
+        context.end_with_answer(path, forward::step(kind, &answer), answer);
         self.close_if_drained();
     }
 
@@ -201,16 +201,16 @@ impl Server {
         if self.lifecycle.is_closed() {
             return Err(UsageError::Closed);
         }
-        let Self { context, lifecycle, calls, to_client, .. } = self;
+        let Self { context, lifecycle, calls, server_requests, .. } = self;
         let serial = context.serial(about).ok_or(UsageError::NotInFlight)?;
-        let call = calls.get_mut(serial).or_else(|| to_client.get_mut(serial));
+        let call = calls.get_mut(serial).or_else(|| server_requests.get_mut(serial));
         let call = call.ok_or(UsageError::NotInFlight)?;
         if let Notification::Lost { count } = notification {
             context.event(ServerEvent::MessagesLost { count });
         }
         let logs = context.declaration().declares(Capability::Logging);
         let stream = call.path.stream;
-        if let Some(message) = notification.about(call, lifecycle.session(), logs)? {
+        if let Some(message) = notification.encode_for_request(call, lifecycle.session(), logs)? {
             context.send(stream, message);
         }
         Ok(())
@@ -267,7 +267,7 @@ impl Server {
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ServerAction> {
         match self.context.outbox.pop() {
-            None if self.subscriptions.has_news() => {
+            None if self.subscriptions.has_pending() => {
                 let message = self.subscriptions.next()?;
                 Some(ServerAction::Send { message, stream: None, step: None })
             }
@@ -339,7 +339,7 @@ impl Server {
         let served = match answer {
             Ok(Answer::Result { stamp, result }) => {
                 let id = request.id;
-                context.answer(path, None, Outgoing::Result { id, stamp, result });
+                context.send_answer(path, None, Outgoing::Result { id, stamp, result });
                 Ok(())
             }
             Ok(Answer::Subscription(peer)) => {
@@ -378,7 +378,7 @@ impl Server {
             session.initialize();
             subscriptions.start_session();
             // Send the changes now, so that the order of messages is independent of chunking.
-            subscriptions.tell(context);
+            subscriptions.flush(context);
         }
         // All notifications except `notifications/cancelled` go to a handler, or are dropped.
         let message::Notification { method, params, .. } = notification;
@@ -399,7 +399,7 @@ impl Server {
                 expected: "a string or an integer",
             });
         };
-        let Self { context, calls, to_client, subscriptions, .. } = self;
+        let Self { context, calls, server_requests, subscriptions, .. } = self;
         let Some(serial) = calls.find(&id) else { return };
         if calls.is_in_handler(serial) {
             let reason = params.raw(Member::Reason);
@@ -407,7 +407,7 @@ impl Server {
             calls.cancel(context, serial, CancelCause::Client(reason));
             subscriptions.forget_unanswered(calls);
         } else {
-            to_client.cancel(context, calls, serial);
+            server_requests.cancel(context, calls, serial);
             subscriptions.cancel(calls, serial);
         }
     }
@@ -426,10 +426,10 @@ impl Server {
     }
 
     pub(super) fn refuse(&mut self, path: ReplyPath, id: Option<RequestId>, error: &ProtocolError) {
-        let version = self.lifecycle.spoken_version();
+        let version = self.lifecycle.error_version();
         let step = error.step();
-        let error = stamp::permitted(version.era(), ErrorData::in_revision(error, version));
-        self.context.answer(path, Some(step), Outgoing::Error { id, error });
+        let error = adapt::with_allowed_code(version.era(), ErrorData::in_revision(error, version));
+        self.context.send_answer(path, Some(step), Outgoing::Error { id, error });
     }
 
     fn fault(&mut self, error: ProtocolError) {
@@ -440,7 +440,7 @@ impl Server {
     fn next_deadline(&self) -> Option<(Instant, DuePart)> {
         let lifecycle = self.lifecycle.next_deadline().map(|at| (at, DuePart::Lifecycle));
         let calls = self.calls.next_deadline().map(|at| (at, DuePart::Calls));
-        let requests = self.to_client.next_deadline().map(|at| (at, DuePart::ServerRequests));
+        let requests = self.server_requests.next_deadline().map(|at| (at, DuePart::ServerRequests));
         lifecycle.into_iter().chain(calls).chain(requests).min()
     }
 

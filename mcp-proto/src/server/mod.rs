@@ -7,7 +7,7 @@
 //! | input | output |
 //! |---|---|
 //! | a message | a response, or a [`Request`] event for a handler, or nothing (`negotiate::TABLE`) |
-//! | `respond` with a result or an error | the response, stamped for the era; nothing if the request was cancelled |
+//! | `respond` with a result or an error | the response, adapted to the era; nothing if the request was cancelled |
 //! | `respond` with input that is required | modern: a response that says so; legacy: requests to the client, and the [`Request`] again once they are answered |
 //! | `notify` | progress and log messages, if the client asked for them |
 //! | `publish`, `declare` | notifications to clients that subscribed, the legacy ones to list changes always |
@@ -32,6 +32,7 @@
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
 mod access;
+mod adapt;
 mod apps;
 mod binding;
 mod cacheable;
@@ -69,7 +70,6 @@ mod required_scopes;
 mod restricted;
 mod result_prefix;
 mod serve;
-mod stamp;
 mod subscriptions;
 pub mod task;
 mod template;

@@ -57,78 +57,83 @@ pub enum Notification {
 impl Notification {
     /// The message for the client about a request, if the client wants it. `session` is the session
     /// of a legacy client; `logs` is true if logging is declared.
-    pub(super) fn about(
+    pub(super) fn encode_for_request(
         self,
         call: &mut Call,
         session: Option<&Session>,
         logs: bool,
-    ) -> Result<Told, UsageError> {
+    ) -> Result<Option<Outgoing>, UsageError> {
         let level = call.log_level.or(session.map(Session::log_level));
         match self {
-            Self::Progress(progress) => told_progress(call, &progress),
+            Self::Progress(progress) => encode_progress(call, &progress),
             Self::Log(_) if !logs => Err(UsageError::Undeclared { capability: "logging" }),
-            Self::Log(message) => told_message(level, &message),
-            Self::Lost { count } => Ok(if logs { told_lost(level, count) } else { None }),
+            Self::Log(message) => encode_log(level, &message),
+            Self::Lost { count } => Ok(if logs { encode_lost(level, count) } else { None }),
             Self::Other { method, params } => {
-                told_other(session.map(Session::version), method, params)
+                encode_other(session.map(Session::version), method, params)
             }
-            Self::Forwarded { method, params } => forward::about(call, session, method, params),
+            Self::Forwarded { method, params } => {
+                forward::encode_for_request(call, session, method, params)
+            }
         }
     }
 
     /// The message for a legacy client about no request, if the client wants it.
-    pub(super) fn outside(self, session: &Session, logs: bool) -> Result<Told, UsageError> {
+    pub(super) fn encode_for_session(
+        self,
+        session: &Session,
+        logs: bool,
+    ) -> Result<Option<Outgoing>, UsageError> {
         match self {
             Self::Progress(_) | Self::Lost { .. } => Err(UsageError::NotInFlight),
             Self::Log(_) if !logs => Err(UsageError::Undeclared { capability: "logging" }),
-            Self::Log(message) => told_message(Some(session.log_level()), &message),
+            Self::Log(message) => encode_log(Some(session.log_level()), &message),
             Self::Other { .. } if !session.is_initialized() => Err(UsageError::NotInitialized),
-            Self::Other { method, params } => told_other(Some(session.version()), method, params),
-            Self::Forwarded { method, params } => forward::outside(session, method, params),
+            Self::Other { method, params } => encode_other(Some(session.version()), method, params),
+            Self::Forwarded { method, params } => {
+                forward::encode_for_session(session, method, params)
+            }
         }
     }
 }
 
-/// The message to send, if the client wants it.
-pub(super) type Told = Option<Outgoing>;
-
-fn told_progress(call: &mut Call, progress: &Progress) -> Result<Told, UsageError> {
+fn encode_progress(call: &mut Call, progress: &Progress) -> Result<Option<Outgoing>, UsageError> {
     let increases = call.progress.is_none_or(|before| progress.progress > before);
     if !progress.progress.is_finite() || !increases {
         return Err(UsageError::ProgressNotIncreasing);
     }
     call.progress = Some(progress.progress);
     let token = call.token.as_ref();
-    Ok(token.map(|token| told("notifications/progress".into(), progress.params(token))))
+    Ok(token.map(|token| notification("notifications/progress".into(), progress.params(token))))
 }
 
-fn told_message(
+fn encode_log(
     least: Option<LoggingLevel>,
     message: &LoggingMessageNotificationParams,
-) -> Result<Told, UsageError> {
+) -> Result<Option<Outgoing>, UsageError> {
     if least.is_none_or(|least| message.level < least) {
         return Ok(None);
     }
     match Json::encode(message) {
-        Ok(params) => Ok(Some(told("notifications/message".into(), params))),
+        Ok(params) => Ok(Some(notification("notifications/message".into(), params))),
         Err(_) => Err(UsageError::NotJson { name: "data".into() }),
     }
 }
 
-fn told_lost(least: Option<LoggingLevel>, count: u64) -> Told {
+fn encode_lost(least: Option<LoggingLevel>, count: u64) -> Option<Outgoing> {
     let text = alloc::format!(
         "{count} notifications about this request were dropped: there were more than could be sent"
     );
     let data = Json::encode(&text).ok()?;
-    told_message(least, &LoggingMessageNotificationParams::new(LoggingLevel::Warning, data)).ok()?
+    encode_log(least, &LoggingMessageNotificationParams::new(LoggingLevel::Warning, data)).ok()?
 }
 
 /// The message, if the client's revision defines it. `version` is the revision of a legacy session.
-fn told_other(
+fn encode_other(
     version: Option<ProtocolVersion>,
     method: String,
     params: Json,
-) -> Result<Told, UsageError> {
+) -> Result<Option<Outgoing>, UsageError> {
     let completes = version.is_some_and(ProtocolVersion::has_elicitation_complete);
     if method == "notifications/elicitation/complete" && !completes {
         return Ok(None);
@@ -139,9 +144,9 @@ fn told_other(
     if !params.raw().is_object() {
         return Err(UsageError::NotAnObject { name: method });
     }
-    Ok(Some(told(method.into(), params)))
+    Ok(Some(notification(method.into(), params)))
 }
 
-fn told(method: Cow<'static, str>, params: Json) -> Outgoing {
+fn notification(method: Cow<'static, str>, params: Json) -> Outgoing {
     Outgoing::Notification { method, params }
 }

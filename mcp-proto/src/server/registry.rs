@@ -187,7 +187,7 @@ impl<H> Registry<H> {
         }
         self.registered.tools.check(&tool)?;
         check_dialects(&tool)?;
-        let handler = self.keep(handler, asks);
+        let handler = self.add_handler(handler, asks);
         self.registered.tools.add(tool, handler);
         Ok(self)
     }
@@ -227,7 +227,7 @@ impl<H> Registry<H> {
         if let Some(before) = self.registered.task_subscriptions {
             self.handlers.remove(&before.serial);
         }
-        self.registered.task_subscriptions = Some(self.keep(handler, false));
+        self.registered.task_subscriptions = Some(self.add_handler(handler, false));
         Ok(self)
     }
 
@@ -244,7 +244,7 @@ impl<H> Registry<H> {
             return Err(UsageError::InvalidUri { uri: resource.uri });
         }
         self.registered.resources.check(&resource)?;
-        let handler = self.keep(handler, true);
+        let handler = self.add_handler(handler, true);
         self.registered.resources.add(resource, handler);
         Ok(self)
     }
@@ -261,7 +261,7 @@ impl<H> Registry<H> {
     ) -> Result<&mut Self, UsageError> {
         UriTemplate::parse(&template.uri_template)?;
         self.registered.templates.check(&template)?;
-        let handler = self.keep(handler, true);
+        let handler = self.add_handler(handler, true);
         self.registered.templates.add(template, handler);
         Ok(self)
     }
@@ -271,7 +271,7 @@ impl<H> Registry<H> {
     /// Fails, and adds nothing, with [`UsageError::Duplicate`].
     pub fn add_prompt(&mut self, prompt: Prompt, handler: H) -> Result<&mut Self, UsageError> {
         self.registered.prompts.check(&prompt)?;
-        let handler = self.keep(handler, true);
+        let handler = self.add_handler(handler, true);
         self.registered.prompts.add(prompt, handler);
         Ok(self)
     }
@@ -297,7 +297,7 @@ impl<H> Registry<H> {
         if self.registered.completions.contains_key(&reference) {
             return Err(UsageError::Duplicate { kind: "completion", name: name.clone() });
         }
-        let handler = self.keep(handler, false);
+        let handler = self.add_handler(handler, false);
         self.registered.completions.insert(reference, handler);
         Ok(self)
     }
@@ -318,7 +318,7 @@ impl<H> Registry<H> {
         if self.registered.methods.contains_key(&method) {
             return Err(UsageError::Duplicate { kind: "method", name: method });
         }
-        let handler = self.keep(handler, false);
+        let handler = self.add_handler(handler, false);
         self.registered.methods.insert(method, handler);
         Ok(self)
     }
@@ -340,7 +340,7 @@ impl<H> Registry<H> {
         if self.registered.notifications.contains_key(&method) {
             return Err(UsageError::Duplicate { kind: "notification", name: method });
         }
-        let handler = self.keep(handler, false);
+        let handler = self.add_handler(handler, false);
         self.registered.notifications.insert(method, handler);
         Ok(self)
     }
@@ -351,7 +351,7 @@ impl<H> Registry<H> {
         if let Some(before) = self.registered.fallback {
             self.handlers.remove(&before.serial);
         }
-        self.registered.fallback = Some(self.keep(handler, false));
+        self.registered.fallback = Some(self.add_handler(handler, false));
         self
     }
 
@@ -377,7 +377,7 @@ impl<H> Registry<H> {
         if let Some(before) = self.registered.forward {
             self.handlers.remove(&before.serial);
         }
-        self.registered.forward = Some(self.keep(handler, false));
+        self.registered.forward = Some(self.add_handler(handler, false));
         self
     }
 
@@ -440,7 +440,7 @@ impl<H> Registry<H> {
         }
     }
 
-    fn keep(&mut self, handler: H, asks: bool) -> HandlerId {
+    fn add_handler(&mut self, handler: H, asks: bool) -> HandlerId {
         // No two registries share a number.
         static SERIALS: AtomicUsize = AtomicUsize::new(0);
         let id = HandlerId { serial: SERIALS.fetch_add(1, Ordering::Relaxed), asks };

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::access::ListEntry;
 use super::cacheable::Cacheable;
 use super::call::{CallKind, Requester};
-use super::declaration::{Completes, Declaration, PromptEntry, ToolEntry};
+use super::declaration::{CompletionSource, Declaration, PromptEntry, ToolEntry};
 use super::event::Peer;
 use super::handler_id::HandlerId;
 use super::registered::Reference;
@@ -242,11 +242,11 @@ impl Declaration {
         })?;
         let reference = Reference::from(asked.reference);
         match self.completion(&reference, caller.peer) {
-            Some(Completes::Handler(handler)) => {
+            Some(CompletionSource::Handler(handler)) => {
                 let arguments = params.json().clone();
                 Ok(Served::Handler(Target { handler, kind: CallKind::Completion, arguments }))
             }
-            Some(Completes::Nothing) => Ok(Served::Result(NO_COMPLETIONS)),
+            Some(CompletionSource::Empty) => Ok(Served::Result(NO_COMPLETIONS)),
             None => {
                 let (Reference::Prompt(reference) | Reference::Template(reference)) = reference;
                 Err(ProtocolError::UnknownReference { reference })

@@ -4,7 +4,7 @@
 //! client; changes. Out: notifications, one by one, as the driver polls them. A change that repeats
 //! while it is pending is sent once.
 //!
-//! | listener | may be told | leaves by |
+//! | listener | may be notified | leaves by |
 //! |---|---|---|
 //! | a legacy session | once its client is initialized | the end of the session |
 //! | a subscription | at once | cancellation, the end of input |
@@ -49,7 +49,7 @@ pub(super) struct Subscriptions {
     count: usize,
     bytes: usize,
     /// Number of listeners that wait for the lookup of their tasks.
-    looked_up: usize,
+    pending_lookups: usize,
 }
 
 impl Subscriptions {
@@ -115,7 +115,7 @@ impl Subscriptions {
 
     pub(super) fn publish(&mut self, change: &Change, context: &Context) {
         for (serial, listener) in self.listeners.iter_mut() {
-            if listener.take(change, context) {
+            if listener.enqueue(change, context) {
                 self.dirty.push_back(serial);
             }
         }
@@ -129,9 +129,9 @@ impl Subscriptions {
             let silent = listener.pending.is_empty();
             let changes = listener.filter.changes();
             let changes = changes.filter(|change| declaration.check(change).is_ok());
-            let told: Vec<Change> =
+            let visible: Vec<Change> =
                 changes.filter(|change| !listener.is_hidden(change, context)).collect();
-            for change in told {
+            for change in visible {
                 listener.pending.insert(change);
             }
             if listener.ready && silent && !listener.pending.is_empty() {
@@ -141,7 +141,7 @@ impl Subscriptions {
     }
 
     /// Returns whether any change is pending.
-    pub(super) fn has_news(&self) -> bool {
+    pub(super) fn has_pending(&self) -> bool {
         !self.dirty.is_empty()
     }
 
@@ -153,7 +153,7 @@ impl Subscriptions {
             if !listener.pending.is_empty() {
                 self.dirty.push_back(serial);
             }
-            return Some(listener.tell(&change));
+            return Some(listener.encode_notification(&change));
         }
         None
     }
@@ -175,7 +175,7 @@ impl Subscriptions {
             return Ok(());
         }
         let peer = peer.map(|peer| Box::new(bounded(*peer, context.limits())));
-        self.open(calls.hold(&id), Listener::new(Some(id), true, filter).by(peer));
+        self.open(calls.reserve_id(&id), Listener::new(Some(id), true, filter).by(peer));
         Ok(())
     }
 
@@ -190,7 +190,7 @@ impl Subscriptions {
         peer: Option<Peer>,
     ) -> Result<(), ProtocolError> {
         let filter = self.read(context, params)?;
-        self.looked_up += 1;
+        self.pending_lookups += 1;
         let peer = peer.map(|peer| Box::new(bounded(peer, context.limits())));
         self.open(calls.next_serial(), Listener::new(Some(id), false, filter).by(peer));
         Ok(())
@@ -206,21 +206,21 @@ impl Subscriptions {
         opens: bool,
     ) {
         calls.settle(&call);
-        let Some(mut listener) = self.take_out(serial) else { return };
-        self.looked_up = self.looked_up.saturating_sub(1);
+        let Some(mut listener) = self.remove(serial) else { return };
+        self.pending_lookups = self.pending_lookups.saturating_sub(1);
         let found = found_tasks(outcome);
-        listener.filter.keep_tasks(|id| opens && found.contains(id));
+        listener.filter.retain_tasks(|id| opens && found.contains(id));
         context.send(None, acknowledged(&call.id, &listener.filter));
         if listener.filter.is_empty() || !opens {
             let end = end_of_subscription(context, call.id);
-            return context.deliver(call.path, None, end);
+            return context.end_with_answer(call.path, None, end);
         }
         listener.ready = true;
         let mut pending = core::mem::take(&mut listener.pending);
         while let Some(change) = pending.pop_first() {
-            listener.take(&change, context);
+            listener.enqueue(&change, context);
         }
-        let serial = calls.hold(&call.id);
+        let serial = calls.reserve_id(&call.id);
         if !listener.pending.is_empty() {
             self.dirty.push_back(serial);
         }
@@ -229,7 +229,7 @@ impl Subscriptions {
 
     /// Removes the subscriptions whose lookup of tasks has ended without an answer.
     pub(super) fn forget_unanswered(&mut self, calls: &Calls) {
-        if self.looked_up == 0 {
+        if self.pending_lookups == 0 {
             return;
         }
         let waits = |(serial, listener): (u64, &Listener)| {
@@ -238,25 +238,25 @@ impl Subscriptions {
         };
         let over: Vec<u64> = self.listeners.iter().filter_map(waits).collect();
         for serial in over {
-            self.take_out(serial);
-            self.looked_up = self.looked_up.saturating_sub(1);
+            self.remove(serial);
+            self.pending_lookups = self.pending_lookups.saturating_sub(1);
         }
     }
 
     /// Ends a subscription that the client has cancelled.
     pub(super) fn cancel(&mut self, calls: &mut Calls, serial: u64) {
         if let Some(id) = self.close(serial) {
-            calls.release(&id);
+            calls.release_id(&id);
         }
     }
 
     /// Sends the pending changes, and ends all subscriptions of modern clients.
     pub(super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
-        self.tell(context);
+        self.flush(context);
         while let Some(serial) = self.oldest() {
             let Some(id) = self.close(serial) else { continue };
-            calls.release(&id);
-            let is_stream = context.binding() == ServerChannel::Stream;
+            calls.release_id(&id);
+            let is_stream = context.channel() == ServerChannel::Stream;
             let cancelled = is_stream.then(|| Outgoing::cancelled(&id));
             let end = end_of_subscription(context, id);
             context.send(None, end);
@@ -267,7 +267,7 @@ impl Subscriptions {
     }
 
     /// Sends all pending changes now, instead of when the driver polls.
-    pub(super) fn tell(&mut self, context: &mut Context) {
+    pub(super) fn flush(&mut self, context: &mut Context) {
         while let Some(change) = self.next() {
             context.send(None, change);
         }
@@ -309,10 +309,10 @@ impl Subscriptions {
     }
 
     fn close(&mut self, serial: u64) -> Option<RequestId> {
-        self.take_out(serial)?.id
+        self.remove(serial)?.id
     }
 
-    fn take_out(&mut self, serial: u64) -> Option<Listener> {
+    fn remove(&mut self, serial: u64) -> Option<Listener> {
         let listener = self.listeners.remove(serial)?;
         self.count -= listener.filter.count();
         self.bytes -= listener.filter.bytes();

@@ -21,7 +21,7 @@ use super::admit::{Admitted, admit_with};
 use super::proxies::client_address;
 use super::request::Body;
 use super::{Config, Exchange, RequestCache};
-use crate::budget::{Account, Full, SMALL};
+use crate::budget::{Account, BudgetExceeded, SMALL};
 use crate::frame::http1::{Head, ResponseHead};
 use crate::resource_server::VerifiedToken;
 use crate::server::{Declaration, Extensions};
@@ -106,7 +106,9 @@ impl Admission {
         if length > self.config.server.limits.max_body_bytes {
             return Err(413);
         }
-        self.account.admit(if length > SMALL { length } else { 0 }).map_err(|Full| 503_u16)?;
+        self.account
+            .admit(if length > SMALL { length } else { 0 })
+            .map_err(|BudgetExceeded| 503_u16)?;
         self.body.add(data);
         Ok(())
     }

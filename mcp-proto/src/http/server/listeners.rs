@@ -178,7 +178,7 @@ impl<W: Clone> Listeners<W> {
     }
 
     pub(super) fn publish(&mut self, change: &Change) -> Vec<EndpointAction<W>> {
-        let wanting = self.listeners.values_mut().filter(|listener| listener.filter.has(change));
+        let wanting = self.listeners.values_mut().filter(|listener| listener.filter.admits(change));
         let woken = wanting.filter_map(|listener| {
             listener.changed.insert(change.clone());
             listener.wake()

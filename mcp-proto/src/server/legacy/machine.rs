@@ -51,7 +51,7 @@ impl Server {
     /// [Specification: Ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)
     pub fn ping(&mut self, now: Instant, timeout: Duration) -> Result<PingId, UsageError> {
         self.lifecycle.live_session(&self.context)?;
-        Ok(self.to_client.ping(now, &mut self.context, timeout))
+        Ok(self.server_requests.ping(now, &mut self.context, timeout))
     }
 
     /// Sends a notification that belongs to no request to a legacy client. A log message that is
@@ -71,7 +71,7 @@ impl Server {
     ) -> Result<(), UsageError> {
         let session = self.lifecycle.live_session(&self.context)?;
         let logs = self.context.declaration().declares(Capability::Logging);
-        if let Some(message) = notification.outside(session, logs)? {
+        if let Some(message) = notification.encode_for_session(session, logs)? {
             self.context.send(None, message);
         }
         Ok(())
@@ -118,9 +118,9 @@ impl Server {
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
-        let Self { context, lifecycle, to_client, .. } = self;
+        let Self { context, lifecycle, server_requests, .. } = self;
         let session = lifecycle.live_session(context)?;
-        to_client.request_input(now, (context, session), stream, request, timeout)
+        server_requests.request_input(now, (context, session), stream, request, timeout)
     }
 
     /// Withdraws a request for input: the client is sent `notifications/cancelled`, and no
@@ -133,13 +133,13 @@ impl Server {
     /// [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation)
     pub fn cancel_input(&mut self, _now: Instant, input: InputId) -> Result<(), UsageError> {
         self.lifecycle.live_session(&self.context)?;
-        self.to_client.cancel_input(&mut self.context, input)
+        self.server_requests.cancel_input(&mut self.context, input)
     }
 
     /// Handles a response of the client.
     pub(in super::super) fn response(&mut self, now: Instant, response: Response) {
-        let Self { context, lifecycle, calls, to_client, .. } = self;
-        if let Some((call, input)) = to_client.handle_response(context, calls, response) {
+        let Self { context, lifecycle, calls, server_requests, .. } = self;
+        if let Some((call, input)) = server_requests.handle_response(context, calls, response) {
             serve_again(now, context, lifecycle, calls, call, input);
         }
         self.close_if_drained();
@@ -180,7 +180,7 @@ impl Server {
                         if self.is_answered_enough(path) {
                             let id = Some(request.id.clone());
                             let error = ErrorData::internal(SKIPPED);
-                            self.context.answer(path, None, Outgoing::Error { id, error });
+                            self.context.send_answer(path, None, Outgoing::Error { id, error });
                             continue;
                         }
                     }
@@ -190,7 +190,7 @@ impl Server {
                 Err(malformed) => self.malformed(malformed, path),
             }
         }
-        self.context.leave(path);
+        self.context.end_call(path);
     }
 
     /// Returns whether the answers of a batch have reached their maximum size.

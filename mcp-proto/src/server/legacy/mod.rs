@@ -124,8 +124,8 @@ pub(super) fn serve_again(
     call: Call,
     input: Input,
 ) {
-    let (Some(session), Some(again)) = (lifecycle.session(), &call.again) else { return };
-    let (method, params) = (&again.method, &again.params);
+    let (Some(session), Some(retry)) = (lifecycle.session(), &call.retry) else { return };
+    let (method, params) = (&retry.method, &retry.params);
     let declaration = context.declaration();
     let caller = Caller { capabilities: session.capabilities(), peer: &|| session.peer(context) };
     let error = match declaration.serve(Era::Legacy, method, params, &caller, None) {
@@ -134,7 +134,7 @@ pub(super) fn serve_again(
             return calls.restart(now, context, call, target, requester);
         }
         // The handler was removed meanwhile.
-        Ok(Served::Page(..) | Served::Result(_)) => not_found(&again.method),
+        Ok(Served::Page(..) | Served::Result(_)) => not_found(&retry.method),
         Err(error) => error,
     };
     let error = ErrorData::in_revision(&error, session.version());

@@ -95,7 +95,7 @@ impl ServerRequests {
         context: &mut Context,
         timeout: Duration,
     ) -> PingId {
-        let (number, id) = self.ask(|number| PendingKind::Ping(PingId(number)));
+        let (number, id) = self.register(|number| PendingKind::Ping(PingId(number)));
         let ping = PingId(number);
         self.deadlines.set(RequestTimer::Ping(ping), now + timeout);
         context.send(None, Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
@@ -117,7 +117,7 @@ impl ServerRequests {
             return Err(UsageError::TooManyCalls { max_in_flight });
         }
         let scope = context.scope();
-        let (number, id) = self.ask(|number| PendingKind::Session(InputId { scope, number }));
+        let (number, id) = self.register(|number| PendingKind::Session(InputId { scope, number }));
         let input = InputId { scope, number };
         self.deadlines.set(RequestTimer::Session(input), now + timeout);
         let method = request.method_name();
@@ -142,7 +142,7 @@ impl ServerRequests {
 
     /// Asks the client for the input that a handler needs; the request waits meanwhile. Returns the
     /// request if its input is already complete, because nothing had to be asked.
-    pub(in super::super) fn ask_for(
+    pub(in super::super) fn start_round(
         &mut self,
         now: Instant,
         context: &mut Context,
@@ -152,20 +152,20 @@ impl ServerRequests {
         required: InputRequired,
     ) -> Option<(Call, Input)> {
         let InputRequired { requests, state } = required;
-        calls.drop_input(&mut call);
+        calls.release_input(&mut call);
         let kept = state.as_ref().map_or(0, String::len);
         if let Err(why) = may_ask(context, calls, lifecycle, &call, &requests, kept) {
             calls.fail(context, call, None, ErrorData::internal(why));
             return None;
         }
-        if let Some(again) = &mut call.again {
-            again.rounds += 1;
+        if let Some(retry) = &mut call.retry {
+            retry.rounds += 1;
         }
         let serial = calls.find(&call.id).unwrap_or_default();
-        calls.keep_input(&mut call, kept);
+        calls.charge_input(&mut call, kept);
         let mut missing = BTreeSet::new();
         for (key, request) in requests {
-            let (number, id) = self.ask(|_| PendingKind::Input { serial, key });
+            let (number, id) = self.register(|_| PendingKind::Input { serial, key });
             missing.insert(id.clone());
             let message = Outgoing::request(id, request.method_name(), params(request, number));
             context.send(call.path.stream, message);
@@ -186,8 +186,8 @@ impl ServerRequests {
         calls: &mut Calls,
         response: Response,
     ) -> Option<(Call, Input)> {
-        let question = response.id.as_ref().and_then(|id| self.take(id, context.binding()));
-        match (question, response.body) {
+        let pending = response.id.as_ref().and_then(|id| self.take(id, context.channel()));
+        match (pending, response.body) {
             (None, _) => {
                 context.event(ServerEvent::PeerFault(ProtocolError::UnexpectedResponse));
             }
@@ -207,12 +207,12 @@ impl ServerRequests {
                 let bytes = result.as_bytes().len();
                 if calls.has_room_for_input(context, bytes) {
                     let waiting = self.waiting.get_mut(&serial)?;
-                    calls.keep_input(&mut waiting.call, bytes);
+                    calls.charge_input(&mut waiting.call, bytes);
                     waiting.missing.remove(&id);
                     waiting.input.responses.insert(key, result.detach().into());
                     return if waiting.missing.is_empty() { self.complete(serial) } else { None };
                 }
-                self.give_up(
+                self.fail_waiting(
                     context,
                     calls,
                     serial,
@@ -226,7 +226,7 @@ impl ServerRequests {
                         alloc::format!("the input `{key}` was refused ({})", error.code.0)
                     }
                 };
-                self.give_up(context, calls, serial, &why);
+                self.fail_waiting(context, calls, serial, &why);
             }
         }
         None
@@ -242,7 +242,7 @@ impl ServerRequests {
         match self.deadlines.expire(now) {
             Some(RequestTimer::Input(serial)) => {
                 let why = "the client took longer than Limits::input_timeout to give input";
-                self.give_up(context, calls, serial, why);
+                self.fail_waiting(context, calls, serial, why);
             }
             Some(RequestTimer::Ping(ping)) => {
                 self.pending.remove(&request_id(ping.0));
@@ -267,9 +267,9 @@ impl ServerRequests {
     pub(in super::super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
         while let Some(serial) = self.waiting.keys().next().copied() {
             let why = "the client sends nothing more, and so no input";
-            self.give_up(context, calls, serial, why);
+            self.fail_waiting(context, calls, serial, why);
         }
-        self.end_questions(context);
+        self.end_requests(context);
     }
 
     /// Handles a disconnect of the client: drops the requests that wait for its input.
@@ -278,7 +278,7 @@ impl ServerRequests {
         for waiting in mem::take(&mut self.waiting).into_values() {
             calls.settle(&waiting.call);
         }
-        self.end_questions(context);
+        self.end_requests(context);
     }
 
     /// Handles a client's cancellation of a request that waits for input.
@@ -288,9 +288,9 @@ impl ServerRequests {
         calls: &mut Calls,
         serial: u64,
     ) {
-        if let Some(call) = self.withdraw(context, serial) {
+        if let Some(call) = self.remove_waiting(context, serial) {
             calls.settle(&call);
-            context.leave_unanswered(call.path);
+            context.end_without_answer(call.path);
         }
     }
 
@@ -314,22 +314,22 @@ impl ServerRequests {
         self.deadlines.shrink();
     }
 
-    /// Adds a request to the client, made from its number; the number is also its id.
-    fn ask(&mut self, question: impl FnOnce(u64) -> PendingKind) -> (u64, RequestId) {
+    /// Registers a request to the client, made from its number; the number is also its id.
+    fn register(&mut self, kind: impl FnOnce(u64) -> PendingKind) -> (u64, RequestId) {
         self.ids += 1;
         let id = request_id(self.ids);
-        self.pending.insert(id.clone(), question(self.ids));
+        self.pending.insert(id.clone(), kind(self.ids));
         (self.ids, id)
     }
 
     /// Removes the request that a response answers. On a byte stream some clients answer `"1"` to
     /// `1`. The server's ids are never strings, so this is unambiguous, and `"01"` still differs.
     /// Over HTTP an id must match exactly.
-    fn take(&mut self, id: &RequestId, binding: ServerChannel) -> Option<(RequestId, PendingKind)> {
-        if let Some(question) = self.pending.remove(id) {
-            return Some((id.clone(), question));
+    fn take(&mut self, id: &RequestId, channel: ServerChannel) -> Option<(RequestId, PendingKind)> {
+        if let Some(kind) = self.pending.remove(id) {
+            return Some((id.clone(), kind));
         }
-        if binding != ServerChannel::Stream {
+        if channel != ServerChannel::Stream {
             return None;
         }
         let digits = id.as_str().strip_prefix('"')?.strip_suffix('"')?;
@@ -337,7 +337,7 @@ impl ServerRequests {
         if id.as_str() != digits {
             return None;
         }
-        self.pending.remove(&id).map(|question| (id, question))
+        self.pending.remove(&id).map(|kind| (id, kind))
     }
 
     /// Removes a waiting request whose input is complete.
@@ -347,14 +347,14 @@ impl ServerRequests {
     }
 
     /// Fails a request that waits for input.
-    fn give_up(&mut self, context: &mut Context, calls: &mut Calls, serial: u64, why: &str) {
-        if let Some(call) = self.withdraw(context, serial) {
+    fn fail_waiting(&mut self, context: &mut Context, calls: &mut Calls, serial: u64, why: &str) {
+        if let Some(call) = self.remove_waiting(context, serial) {
             calls.fail(context, call, None, ErrorData::internal(String::from(why)));
         }
     }
 
     /// Removes a request that waits for input, and cancels its requests to the client.
-    fn withdraw(&mut self, context: &mut Context, serial: u64) -> Option<Call> {
+    fn remove_waiting(&mut self, context: &mut Context, serial: u64) -> Option<Call> {
         self.deadlines.clear(RequestTimer::Input(serial));
         let Waiting { call, missing, .. } = self.waiting.remove(&serial)?;
         for id in missing {
@@ -366,9 +366,9 @@ impl ServerRequests {
     }
 
     /// Ends all requests to the client without answers. The requests that wait for them end too.
-    fn end_questions(&mut self, context: &mut Context) {
-        for question in mem::take(&mut self.pending).into_values() {
-            match question {
+    fn end_requests(&mut self, context: &mut Context) {
+        for kind in mem::take(&mut self.pending).into_values() {
+            match kind {
                 PendingKind::Ping(ping) => self.end_ping(context, ping, false),
                 PendingKind::Session(input) => {
                     self.end_input(context, input, Err(InputFailure::Closed));
@@ -406,11 +406,11 @@ fn may_ask(
     requests: &InputRequests,
     kept: usize,
 ) -> Result<(), String> {
-    let (Some(session), Some(again)) = (lifecycle.session(), &call.again) else {
+    let (Some(session), Some(retry)) = (lifecycle.session(), &call.retry) else {
         return Err("the handler said that it never asks for input".into());
     };
     let rounds = context.limits().max_input_rounds;
-    if again.rounds >= rounds {
+    if retry.rounds >= rounds {
         return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
     }
     if kept > 0 && !calls.has_room_for_input(context, kept) {

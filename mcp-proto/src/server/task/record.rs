@@ -28,10 +28,10 @@ const VERSION: u32 = 1;
 const MAX_KEYS: usize = 256;
 
 /// Time after the TTL in which clients still find the task, with the status failed.
-const GRACE: Duration = Duration::from_secs(60);
+const EXPIRY_GRACE: Duration = Duration::from_secs(60);
 
 /// The shortest time for which an ended task is kept.
-const KEPT: Duration = Duration::from_secs(5 * 60);
+const MIN_RETENTION: Duration = Duration::from_secs(5 * 60);
 
 /// Record of a task. [`Debug`](fmt::Debug) shows its status and 8 characters of its id.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -173,7 +173,7 @@ impl Record {
 
     /// The time, counted from `now`, for which a store keeps the record.
     pub fn expires_in(&self, now: Duration) -> Duration {
-        self.ends_at().saturating_add(GRACE).saturating_sub(now)
+        self.ends_at().saturating_add(EXPIRY_GRACE).saturating_sub(now)
     }
 
     /// The end of the TTL, since the Unix epoch.
@@ -364,7 +364,7 @@ impl Record {
         if self.task.status.is_terminal() {
             self.end();
             if event != TaskEvent::RunOut {
-                let kept = millis(now.saturating_add(KEPT)).saturating_sub(self.created);
+                let kept = millis(now.saturating_add(MIN_RETENTION)).saturating_sub(self.created);
                 self.task.ttl_ms = self.task.ttl_ms.map(|ttl| ttl.max(kept));
             }
         }

@@ -217,7 +217,7 @@ impl Exchange {
             self.answer.accept();
         }
         let config = self.config.server.share();
-        let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
+        let mut server = Box::new(Server::modern_exchange(declaration.clone(), config, principal));
         server.set_extensions(extensions);
         let mirrored = MirroredHeaders::of_raw(head.raw_fields());
         let source =
@@ -252,7 +252,7 @@ impl Exchange {
         }
         let config = self.config.server.share();
         let (declaration, principal) = (declaration.clone(), caller.principal);
-        let server = Server::stateless(declaration, config, principal, &incoming, version);
+        let server = Server::legacy_exchange(declaration, config, principal, &incoming, version);
         let mut server = Box::new(server);
         server.set_extensions(caller.extensions);
         server.handle_message_from(now, incoming, MessageSource::legacy(Some(StreamId(1))));

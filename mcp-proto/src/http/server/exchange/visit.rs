@@ -118,7 +118,7 @@ impl Exchange {
             Wanted::Listen { incoming, head, principal, extensions, peer } => {
                 let holder = Holder::new(&self.config, principal.as_ref(), peer);
                 let config = self.config.server.share();
-                let mut server = Server::exchange(declaration.clone(), config, principal);
+                let mut server = Server::modern_exchange(declaration.clone(), config, principal);
                 server.set_extensions(extensions);
                 self.listen(now, endpoint, (me, holder), Box::new(server), incoming, &head);
             }

@@ -146,7 +146,7 @@ impl<W: Clone> Sessions<W> {
         let ends = admitted.map_err(|error| (id.clone(), error))?;
         let config = self.server.clone();
         let principal = caller.principal.clone();
-        let server = Server::shared(declaration.clone(), config, principal);
+        let server = Server::for_session(declaration.clone(), config, principal);
         let mut session = Box::new(Session::new(now, server, Tenancy::new(holder)));
         let (stream, reader) = session.ask(now, incoming, caller.extensions.clone(), me, queue);
         let Some(version) = session.version() else {

@@ -63,7 +63,7 @@ impl SessionBytes {
     /// Does the same as [`Self::excess`] with a lower limit, so that not every new event drops
     /// another one.
     pub(super) fn excess_and_more(&self) -> Option<u128> {
-        if !self.replay.account.is_nearly_over() {
+        if !self.replay.account.is_near_limit() {
             return None;
         }
         self.order.first().map(|(_, key)| *key)

@@ -42,22 +42,22 @@ pub(super) fn outgoing(
             return Outgoing::Error { id: Some(id), error };
         }
         Err(error) => {
-            let error = permitted(era, in_session(error, session()));
+            let error = with_allowed_code(era, in_session(error, session()));
             return Outgoing::Error { id: Some(id), error };
         }
     };
-    let typed = mentions(result.as_bytes(), b"\"result", b'T', b"ype\"");
-    if typed && let Some(error) = misplaced(kind, &result) {
+    let has_result_type = contains_key(result.as_bytes(), b"\"result", b'T', b"ype\"");
+    if has_result_type && let Some(error) = result_type_error(kind, &result) {
         return Outgoing::Error { id: Some(id), error: ErrorData::internal(error) };
     }
     let result = if kind == CallKind::Completion { shortened(result) } else { result };
     match era {
         Era::Legacy => {
-            let result = legacy_result(kind, typed, result);
+            let result = legacy_result(kind, has_result_type, result);
             Outgoing::Result { id, stamp: Bytes::new(), result }
         }
         Era::Modern => {
-            let (stamp, result) = modern_result(kind, typed, declaration, result);
+            let (stamp, result) = modern_result(kind, has_result_type, declaration, result);
             Outgoing::Result { id, stamp, result }
         }
     }
@@ -82,7 +82,7 @@ fn in_session(error: ErrorData, session: Option<ProtocolVersion>) -> ErrorData {
 }
 
 /// A handler's error with a code that may be sent in this era.
-pub(crate) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
+pub(crate) fn with_allowed_code(era: Era, mut error: ErrorData) -> ErrorData {
     let code = error.code;
     let defined = match era {
         Era::Legacy => {
@@ -101,7 +101,7 @@ pub(crate) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
 /// Error text for a result with a forbidden `resultType`: `input_required`, which would bypass
 /// [`Outcome::InputRequired`](super::Outcome) and its checks, or `task` where tasks are not
 /// allowed.
-fn misplaced(kind: CallKind, result: &Json) -> Option<&'static str> {
+fn result_type_error(kind: CallKind, result: &Json) -> Option<&'static str> {
     let mut error = None;
     result.raw().members(|key, value| match (key.0, value.0) {
         (b"\"resultType\"", b"\"input_required\"") => {
@@ -145,20 +145,20 @@ fn is_stamp(kind: CallKind, key: Raw<'_>) -> bool {
     }
 }
 
-/// Returns whether the text may contain members that the machine writes itself. `typed` is true if
-/// the text mentions `resultType`.
-fn mentions_stamp(kind: CallKind, typed: bool, text: &[u8]) -> bool {
+/// Returns whether the text may contain members that the machine writes itself. `has_result_type`
+/// is true if the text mentions `resultType`.
+fn mentions_stamp(kind: CallKind, has_result_type: bool, text: &[u8]) -> bool {
     let hints = matches!(kind, CallKind::Resource { .. });
-    typed
-        || hints && mentions(text, b"\"ttl", b'M', b"s\"")
-        || hints && mentions(text, b"\"cache", b'S', b"cope\"")
+    has_result_type
+        || hints && contains_key(text, b"\"ttl", b'M', b"s\"")
+        || hints && contains_key(text, b"\"cache", b'S', b"cope\"")
 }
 
-fn legacy_result(kind: CallKind, typed: bool, result: Json) -> Json {
-    let stamped = mentions_stamp(kind, typed, result.as_bytes());
+fn legacy_result(kind: CallKind, has_result_type: bool, result: Json) -> Json {
+    let stamped = mentions_stamp(kind, has_result_type, result.as_bytes());
     let result = if stamped { without_stamp(kind, &result) } else { result };
     let CallKind::Tool { wraps, .. } = kind else { return result };
-    if mentions(result.as_bytes(), b"\"structured", b'C', b"ontent\"") {
+    if contains_key(result.as_bytes(), b"\"structured", b'C', b"ontent\"") {
         return wrapped_content(result, wraps);
     }
     result
@@ -179,12 +179,13 @@ fn without_stamp(kind: CallKind, result: &Json) -> Json {
 /// Returns the added members and the object of a modern result.
 fn modern_result(
     kind: CallKind,
-    typed: bool,
+    has_result_type: bool,
     declaration: &Declaration,
     result: Json,
 ) -> (Bytes, Json) {
     let text = result.as_bytes();
-    let own = mentions_stamp(kind, typed, text) || mentions(text, b"\"", b'_', b"meta\"");
+    let own =
+        mentions_stamp(kind, has_result_type, text) || contains_key(text, b"\"", b'_', b"meta\"");
     // A cache key does not include the input, so a result that depends on input must not be cached.
     let cache = match kind {
         CallKind::Resource { retried: true } => Some(CacheHint::default()),
@@ -251,7 +252,7 @@ fn merge(
 
 /// Returns whether `text` contains `before`, `rare` and `after` in sequence; fast if the byte
 /// `rare` is rare.
-fn mentions(text: &[u8], before: &[u8], rare: u8, after: &[u8]) -> bool {
+fn contains_key(text: &[u8], before: &[u8], rare: u8, after: &[u8]) -> bool {
     memchr::memchr_iter(rare, text).any(|at| {
         let (head, tail) = text.split_at(at);
         head.ends_with(before) && tail.get(1..).is_some_and(|tail| tail.starts_with(after))
