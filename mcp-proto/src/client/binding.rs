@@ -4,7 +4,7 @@ use super::event::CallId;
 
 /// Transport of a client's messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum TransportKind {
+pub(super) enum BindingKind {
     /// One stream of messages.
     Stream,
     /// One HTTP request for each request and each notification.

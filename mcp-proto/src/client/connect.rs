@@ -1,4 +1,4 @@
-//! Changes of the [`Life`], as `probe::TABLE` and `recovery::TABLE` define them.
+//! Changes of the [`Conn`], as `probe::TABLE` and `recovery::TABLE` define them.
 //!
 //! In: the opening, the outcomes of `server/discover` and `initialize`, refused requests, lost
 //! sessions, the end of a stream. Out: these requests, and a client that is connected as modern or
@@ -9,16 +9,16 @@
 
 use alloc::vec::Vec;
 
-use super::binding::{MessageSource, TransportKind};
+use super::binding::{BindingKind, MessageSource};
 use super::call::{Call, Goal, State};
 use super::compose::Envelope;
 use super::connect_error::ConnectError;
+use super::connection::{Conn, Modern};
 use super::event::SubscriptionId;
 use super::legacy;
-use super::life::{Life, Modern};
 use super::negotiation::probe::{self, Move, ProbeOutcome, Step};
 use super::negotiation::{
-    Before, Decision, Negotiating, Negotiation, ProbeResult, ServerInfo, Verdict,
+    Decision, Negotiating, Negotiation, PriorServer, ProbeResult, ServerInfo, Verdict,
 };
 use super::recovery::{self, Known, Reaction, Recovery, Refusal, Repeats};
 use super::unconnected::{Restart, Unconnected};
@@ -30,29 +30,29 @@ use crate::version::{Era, ProtocolVersion};
 
 impl Client {
     /// Begins a negotiation at `step`, on a newly opened stream.
-    pub(super) fn begin(&mut self, now: Instant, step: Step) {
-        match (step, self.work.config.verdict.clone()) {
+    pub(super) fn start_negotiation(&mut self, now: Instant, step: Step) {
+        match (step, self.core.config.verdict.clone()) {
             (Step::Unconfirmed, Some(verdict)) => self.connect_modern(now, verdict, None, false),
-            (Step::Unconfirmed, None) => self.enter(now, Step::Probe),
-            _ => self.enter(now, step),
+            (Step::Unconfirmed, None) => self.send_step_request(now, Step::Probe),
+            _ => self.send_step_request(now, step),
         }
     }
 
     /// Begins a negotiation at `step` after an earlier connection, which `before` describes.
-    pub(super) fn enter_after(&mut self, now: Instant, step: Step, before: Before) {
-        self.enter(now, step);
-        if let Some(negotiating) = self.life.negotiating_mut() {
+    pub(super) fn renegotiate(&mut self, now: Instant, step: Step, before: PriorServer) {
+        self.send_step_request(now, step);
+        if let Some(negotiating) = self.conn.negotiating_mut() {
             negotiating.set_before(before);
         }
     }
 
     /// Handles a result with a `resultType`, which shows that the server is modern.
-    pub(super) fn served_typed(&mut self, now: Instant) {
-        let found = match self.life.step() {
+    pub(super) fn handle_modern_evidence(&mut self, now: Instant) {
+        let found = match self.conn.step() {
             Some(Step::Unconfirmed) => ProbeResult::default(),
             // The server was slow, and will not accept the `initialize` in flight.
             Some(Step::Silent | Step::Held) => {
-                let Some(verdict) = self.work.config.verdict.clone() else { return };
+                let Some(verdict) = self.core.config.verdict.clone() else { return };
                 let version = Some(verdict.version);
                 let discover = verdict.discover;
                 ProbeResult { version, discover, ..ProbeResult::default() }
@@ -63,30 +63,30 @@ impl Client {
     }
 
     /// Handles a result without a `resultType`, which a legacy server may have sent.
-    pub(super) fn served_untyped(&mut self, now: Instant) {
+    pub(super) fn handle_missing_result_type(&mut self, now: Instant) {
         self.decide(now, ProbeOutcome::Untyped);
-        if let Some(negotiating) = self.life.negotiating_mut() {
-            negotiating.set_serves();
+        if let Some(negotiating) = self.conn.negotiating_mut() {
+            negotiating.set_has_answered_call();
         }
     }
 
     /// Sends the request of `step`.
-    fn enter(&mut self, now: Instant, step: Step) {
+    fn send_step_request(&mut self, now: Instant, step: Step) {
         let mut negotiating =
-            self.life.take_negotiating().unwrap_or_else(|| Negotiating::new(step));
-        let number = self.work.calls.number();
+            self.conn.take_negotiating().unwrap_or_else(|| Negotiating::new(step));
+        let number = self.core.calls.number();
         let (request, timeout) =
-            negotiating.request(step, number, &self.work.config, self.work.binding);
+            negotiating.request(step, number, &self.core.config, self.core.binding);
         self.deadlines.set(ClientTimer::Negotiation, now + timeout);
-        self.life = Life::Negotiating(negotiating);
-        self.work.outbox.send(request);
+        self.conn = Conn::Negotiating(negotiating);
+        self.core.outbox.send(request);
     }
 
     /// Handles the timeout of the request in flight.
-    pub(super) fn judge_silence(&mut self, now: Instant) {
-        match self.work.binding {
-            TransportKind::Http => self.decide(now, ProbeOutcome::NoAnswer),
-            TransportKind::Stream => self.decide(now, ProbeOutcome::Silence),
+    pub(super) fn handle_probe_timeout(&mut self, now: Instant) {
+        match self.core.binding {
+            BindingKind::Http => self.decide(now, ProbeOutcome::NoAnswer),
+            BindingKind::Stream => self.decide(now, ProbeOutcome::Silence),
         }
     }
 
@@ -96,16 +96,16 @@ impl Client {
     }
 
     pub(super) fn decide_with(&mut self, now: Instant, outcome: ProbeOutcome, found: ProbeResult) {
-        let Some(step) = self.life.step() else { return };
-        let falls_back = self.work.config.negotiation == Negotiation::Auto;
+        let Some(step) = self.conn.step() else { return };
+        let falls_back = self.core.config.negotiation == Negotiation::Auto;
         let Some(row) = probe::TABLE.find((step, falls_back, outcome)) else { return };
         self.decisions.extend(Decision::new(now, step, outcome, row));
-        let before = self.life.before();
+        let before = self.conn.before();
         match row.then {
             Move::Stay | Move::HttpSseTransport => {}
-            Move::Send(step) => self.enter(now, step),
+            Move::Send(step) => self.send_step_request(now, step),
             Move::Await(step) => {
-                if let Some(negotiating) = self.life.negotiating_mut() {
+                if let Some(negotiating) = self.conn.negotiating_mut() {
                     negotiating.wait_at(step);
                 }
             }
@@ -121,7 +121,7 @@ impl Client {
             }
             Move::Modern => self.found_modern(now, found),
             Move::UseHeld => {
-                let held = self.life.negotiating_mut().and_then(Negotiating::take_held);
+                let held = self.conn.negotiating_mut().and_then(Negotiating::take_held);
                 if let Some(held) = held {
                     self.found_modern(now, held);
                 }
@@ -136,29 +136,28 @@ impl Client {
 
     /// Aborts the request in flight, which is no longer needed.
     fn abort_probe(&mut self) {
-        if let (Some(negotiating), TransportKind::Http) =
-            (self.life.negotiating(), self.work.binding)
+        if let (Some(negotiating), BindingKind::Http) = (self.conn.negotiating(), self.core.binding)
         {
-            negotiating.in_flight().for_each(|request| self.work.outbox.abort(request));
+            negotiating.in_flight().for_each(|request| self.core.outbox.abort(request));
         }
     }
 
     /// Requests that the stream is opened again.
-    fn reopen(&mut self, now: Instant, step: Step, before: Before) {
+    fn reopen(&mut self, now: Instant, step: Step, before: PriorServer) {
         self.deadlines.clear(ClientTimer::Negotiation);
-        self.work.recall(now, &mut self.life);
-        self.life = Life::Reopening { step, before };
-        self.work.outbox.event(ClientEvent::Reopen);
+        self.core.recall(now, &mut self.conn);
+        self.conn = Conn::Reopening { step, before };
+        self.core.outbox.event(ClientEvent::Reopen);
     }
 
     fn found_modern(&mut self, now: Instant, found: ProbeResult) {
-        if let Life::Modern(modern) = &mut self.life {
+        if let Conn::Modern(modern) = &mut self.conn {
             modern.confirmed = true;
-            self.pace.connected(now);
+            self.reconnect_rate.connected(now);
             self.deadlines.clear(ClientTimer::Negotiation);
             return;
         }
-        let chosen = self.work.config.negotiation;
+        let chosen = self.core.config.negotiation;
         let version = found.version.unwrap_or_else(|| chosen.modern_version());
         let verdict = Verdict { discover: found.discover, ..Verdict::new(version) };
         self.connect_modern(now, verdict, found.server, true);
@@ -175,40 +174,40 @@ impl Client {
         let version = verdict.version;
         let server =
             server.unwrap_or_else(|| ServerInfo::discovered(version, verdict.discover.as_ref()));
-        let envelope = Envelope::new(version, &self.work.config);
-        let negotiating = self.life.take_negotiating();
+        let envelope = Envelope::new(version, &self.core.config);
+        let negotiating = self.conn.take_negotiating();
         if let Some(number) = negotiating.as_ref().and_then(Negotiating::initialize_in_flight) {
-            self.work.calls.ignore(number);
-            self.work.abort(number);
+            self.core.calls.ignore(number);
+            self.core.abort(number);
         }
         let modern = Modern { server: server.clone(), verdict, envelope, confirmed };
-        self.connected(now, Life::Modern(modern), server, negotiating);
+        self.connected(now, Conn::Modern(modern), server, negotiating);
     }
 
     fn connect_legacy(&mut self, now: Instant, server: ServerInfo) {
-        let negotiating = self.life.take_negotiating();
+        let negotiating = self.conn.take_negotiating();
         let initialized = Outgoing::notification("notifications/initialized", Json::EMPTY_OBJECT);
-        self.work.outbox.send(initialized);
+        self.core.outbox.send(initialized);
         let tells_roots = negotiating.as_ref().is_some_and(Negotiating::tells_roots);
         let session = legacy::Session::new(server.clone(), tells_roots);
-        self.connected(now, Life::Legacy(session), server, negotiating);
+        self.connected(now, Conn::Legacy(session), server, negotiating);
     }
 
     fn connected(
         &mut self,
         now: Instant,
-        life: Life,
+        conn: Conn,
         server: ServerInfo,
         negotiating: Option<Negotiating>,
     ) {
         self.deadlines.clear(ClientTimer::Negotiation);
         // Without a confirmation a stored verdict is not yet a connection.
-        if !life.is_unconfirmed() {
-            self.pace.connected(now);
+        if !conn.is_unconfirmed() {
+            self.reconnect_rate.connected(now);
         }
-        self.life = life;
-        self.work.outbox.event(ClientEvent::Connected(server));
-        self.send_waiting(now, negotiating.as_ref().is_some_and(Negotiating::serves));
+        self.conn = conn;
+        self.core.outbox.event(ClientEvent::Connected(server));
+        self.send_waiting(now, negotiating.as_ref().is_some_and(Negotiating::has_answered_call));
         for message in negotiating.into_iter().flat_map(Negotiating::into_early_messages) {
             self.message(now, message, MessageSource::default());
         }
@@ -216,33 +215,33 @@ impl Client {
 
     /// Rebuilds the envelope after a change of the capabilities.
     pub(super) fn rebuild_envelope(&mut self) {
-        if let Life::Modern(modern) = &mut self.life {
-            modern.envelope = Envelope::new(modern.server.version, &self.work.config);
+        if let Conn::Modern(modern) = &mut self.conn {
+            modern.envelope = Envelope::new(modern.server.version, &self.core.config);
         }
     }
 
     /// Gives a server that shows progress more time to confirm that it is modern.
     pub(super) fn restart_confirmation_timer(&mut self, now: Instant) {
-        if self.is_in_doubt() && self.work.binding == TransportKind::Stream {
-            self.deadlines.set(ClientTimer::Negotiation, now + self.work.config.probe_timeout);
+        if self.is_in_doubt() && self.core.binding == BindingKind::Stream {
+            self.deadlines.set(ClientTimer::Negotiation, now + self.core.config.probe_timeout);
         }
     }
 
     /// Starts the timer within which a server must confirm a stored modern verdict. Over HTTP there
     /// is no timer: an answer confirms the era, and silence has no meaning.
     pub(super) fn start_confirmation_timer(&mut self, now: Instant) {
-        if self.life.is_unconfirmed()
-            && self.work.binding == TransportKind::Stream
+        if self.conn.is_unconfirmed()
+            && self.core.binding == BindingKind::Stream
             && !self.deadlines.has(ClientTimer::Negotiation)
         {
-            self.deadlines.set(ClientTimer::Negotiation, now + self.work.config.probe_timeout);
+            self.deadlines.set(ClientTimer::Negotiation, now + self.core.config.probe_timeout);
         }
     }
 
     /// Returns whether a request was sent because of a stored verdict that no answer has confirmed
     /// yet.
     pub(super) fn is_in_doubt(&self) -> bool {
-        self.life.is_unconfirmed() && self.work.calls.any(Call::is_sent)
+        self.conn.is_unconfirmed() && self.core.calls.any(Call::is_sent)
     }
 
     /// Handles a call that the server has refused.
@@ -253,7 +252,7 @@ impl Client {
         refusal: Refusal,
         error: CallError,
     ) {
-        let Some(call) = self.work.calls.get(number) else { return };
+        let Some(call) = self.core.calls.get(number) else { return };
         let may_repeat =
             call.refusals == 0 && (call.is_idempotent() || refusal.is_before_dispatch());
         let is_answered = refusal != Refusal::Unavailable;
@@ -262,9 +261,9 @@ impl Client {
         {
             return self.refuse_late(now, number, may_repeat && is_answered, error);
         }
-        let Some(known) = self.life.known() else {
+        let Some(known) = self.conn.known() else {
             // The meaning of an error depends on the era.
-            let may_wait = may_repeat && is_answered && self.life.negotiating().is_some();
+            let may_wait = may_repeat && is_answered && self.conn.negotiating().is_some();
             return self.park_or_fail(now, number, may_wait, error);
         };
         let Some(row) = recovery::TABLE.find((known, refusal)) else { return };
@@ -294,7 +293,7 @@ impl Client {
         if !may_repeat {
             return self.fail_call(now, number, error);
         }
-        if let Some(mut call) = self.work.calls.remove(number) {
+        if let Some(mut call) = self.core.calls.remove(number) {
             call.refusals += 1;
             self.send_anew(now, call);
         }
@@ -304,9 +303,9 @@ impl Client {
         if !is_parked {
             return self.fail_call(now, number, error);
         }
-        if let Some(call) = self.work.calls.get_mut(number) {
+        if let Some(call) = self.core.calls.get_mut(number) {
             call.refusals += 1;
-            call.park(error, self.life.era_of_sent());
+            call.park(error, self.conn.era_of_sent());
         }
     }
 
@@ -317,8 +316,8 @@ impl Client {
 
     /// Allows the next attempt at once, since the cause of the last failure may be removed.
     pub(crate) fn retry_at_once(&mut self, now: Instant) {
-        if let Life::Unconnected(_) = &self.life {
-            self.pace.reset();
+        if let Conn::Unconnected(_) = &self.conn {
+            self.reconnect_rate.reset();
             self.reconnect(now);
         }
     }
@@ -328,20 +327,20 @@ impl Client {
     fn first_step(&self, era: Era) -> Step {
         let verdict = Verdict::new(ProtocolVersion::LATEST_LEGACY);
         let legacy = Some(&verdict).filter(|_| era == Era::Legacy);
-        Step::first(self.work.config.negotiation, legacy)
+        Step::first(self.core.config.negotiation, legacy)
     }
 
     /// Returns whether the client can open another connection, or try again on the current
     /// connection.
     fn may_recover(&self, now: Instant) -> bool {
         // The client cannot pause on an open stream, so the refusal is delivered.
-        self.work.binding == TransportKind::Http || self.pace.next(now) <= now
+        self.core.binding == BindingKind::Http || self.reconnect_rate.next(now) <= now
     }
 
     /// Returns whether a lost connection leaves the client unconnected instead of closing it.
     pub(super) fn recovers(&self) -> bool {
-        let restarts = self.work.config.restart != Restart::Never;
-        (self.work.binding == TransportKind::Http || restarts) && self.pace.has_connected()
+        let restarts = self.core.config.restart != Restart::Never;
+        (self.core.binding == BindingKind::Http || restarts) && self.reconnect_rate.has_connected()
     }
 
     /// Negotiates again after a change of the era or the loss of the session, at once or when the
@@ -349,14 +348,14 @@ impl Client {
     fn recover(&mut self, now: Instant, next: Era, reason: ConnectError) {
         let Some(era) = self.era() else { return };
         let subscriptions = match era {
-            Era::Legacy => self.work.leave_session(now, &mut self.life),
+            Era::Legacy => self.core.leave_session(now, &mut self.conn),
             Era::Modern => Vec::new(),
         };
-        let not_before = self.pace.lost(now);
+        let not_before = self.reconnect_rate.lost(now);
         if not_before <= now {
-            self.pace.begin(now);
+            self.reconnect_rate.begin(now);
             self.decisions.clear();
-            self.enter_after(now, self.first_step(next), Before::Here(era));
+            self.renegotiate(now, self.first_step(next), PriorServer::Here(era));
         } else {
             self.disconnect(now, Unconnected { not_before, error: reason, era });
         }
@@ -371,11 +370,11 @@ impl Client {
 
     /// Handles a failed attempt: waiting calls fail with its reason.
     pub(super) fn attempt_failed(&mut self, now: Instant, era: Era, error: ConnectError) {
-        let not_before = self.pace.failed(now);
+        let not_before = self.reconnect_rate.failed(now);
         let cause = CallError::Connect(error.clone());
         self.disconnect(now, Unconnected { not_before, error, era });
-        let fails = |call: &Call| call.waits() && !self.work.subscriptions.lives_on(call);
-        for number in self.work.calls.numbers_of(fails) {
+        let fails = |call: &Call| call.waits() && !self.core.subscriptions.lives_on(call);
+        for number in self.core.calls.numbers_of(fails) {
             self.fail_call(now, number, cause.clone());
         }
         self.schedule(now);
@@ -383,9 +382,9 @@ impl Client {
 
     /// Handles the end of a byte stream, or a failure to open it.
     pub(super) fn stream_ended(&mut self, now: Instant, era: Era, error: ConnectError) {
-        let subscriptions = self.work.leave_stream(now, &mut self.life, era);
+        let subscriptions = self.core.leave_stream(now, &mut self.conn, era);
         // A server that ran long enough is restarted at once; otherwise the delay grows.
-        let not_before = self.pace.lost(now);
+        let not_before = self.reconnect_rate.lost(now);
         self.disconnect(now, Unconnected { not_before, error, era });
         self.listen_all(now, subscriptions);
     }
@@ -393,30 +392,30 @@ impl Client {
     fn disconnect(&mut self, now: Instant, unconnected: Unconnected) {
         self.deadlines.clear(ClientTimer::Negotiation);
         let error = unconnected.error.clone();
-        self.life = Life::Unconnected(unconnected);
-        self.work.outbox.event(ClientEvent::Disconnected(error));
+        self.conn = Conn::Unconnected(unconnected);
+        self.core.outbox.event(ClientEvent::Disconnected(error));
         self.schedule(now);
     }
 
     /// Schedules the next attempt, if anything needs a connection. Fails the calls whose timeout
     /// ends before the attempt.
     fn schedule(&mut self, now: Instant) {
-        let Life::Unconnected(Unconnected { not_before, error, .. }) = &self.life else { return };
+        let Conn::Unconnected(Unconnected { not_before, error, .. }) = &self.conn else { return };
         let not_before = *not_before;
         let error = error.clone();
         let is_late = |call: &Call| {
-            call.waits() && !self.work.subscriptions.lives_on(call) && call.is_late(now, not_before)
+            call.waits() && !self.core.subscriptions.lives_on(call) && call.is_late(now, not_before)
         };
-        for number in self.work.calls.numbers_of(is_late) {
+        for number in self.core.calls.numbers_of(is_late) {
             self.fail_call(now, number, CallError::Connect(error.clone()));
         }
         // The same credentials would be refused again.
         let is_refused = matches!(error, ConnectError::Unauthorized(_));
         let wants =
             |call: &Call| call.waits() && !(is_refused && matches!(call.goal, Goal::Listen { .. }));
-        let is_stream = self.work.binding == TransportKind::Stream;
-        let restarts = is_stream && self.work.config.restart == Restart::Always;
-        if restarts || self.work.calls.any(wants) {
+        let is_stream = self.core.binding == BindingKind::Stream;
+        let restarts = is_stream && self.core.config.restart == Restart::Always;
+        if restarts || self.core.calls.any(wants) {
             self.deadlines.set(ClientTimer::Recovery, not_before);
         } else {
             self.deadlines.clear(ClientTimer::Recovery);
@@ -426,21 +425,21 @@ impl Client {
     /// Handles a call while there is no connection.
     pub(super) fn call_unconnected(&mut self, now: Instant) {
         self.schedule(now);
-        if matches!(&self.life, Life::Unconnected(it) if it.not_before <= now) {
+        if matches!(&self.conn, Conn::Unconnected(it) if it.not_before <= now) {
             self.reconnect(now);
         }
     }
 
     /// Begins the next attempt.
     pub(super) fn reconnect(&mut self, now: Instant) {
-        let Life::Unconnected(Unconnected { era, .. }) = self.life else { return };
+        let Conn::Unconnected(Unconnected { era, .. }) = self.conn else { return };
         self.deadlines.clear(ClientTimer::Recovery);
-        self.pace.begin(now);
+        self.reconnect_rate.begin(now);
         self.decisions.clear();
         let step = self.first_step(era);
-        match self.work.binding {
-            TransportKind::Stream => self.reopen(now, step, Before::Earlier(era)),
-            TransportKind::Http => self.enter_after(now, step, Before::Earlier(era)),
+        match self.core.binding {
+            BindingKind::Stream => self.reopen(now, step, PriorServer::Earlier(era)),
+            BindingKind::Http => self.renegotiate(now, step, PriorServer::Earlier(era)),
         }
     }
 }

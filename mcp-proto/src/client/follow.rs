@@ -9,10 +9,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::call::{Call, Goal};
+use super::client_core::ClientCore;
 use super::event::{CallId, CallOptions, ClientEvent};
 use super::result::ResultType;
 use super::task::{self, FollowEvent, FollowStep, Following, PolledContent, PolledTask};
-use super::work::Work;
 use super::{CallError, Client};
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
@@ -47,7 +47,7 @@ impl Client {
         task_id: impl Into<String>,
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
-        if !self.work.config.follow_tasks {
+        if !self.core.config.follow_tasks {
             return Err(UsageError::UndeclaredByClient { capability: "extensions (tasks)" });
         }
         let following = Following::resumed(now, task_id.into(), now + options.max_total);
@@ -60,18 +60,18 @@ impl Client {
     ///
     /// Fails with [`UsageError::NotInFlight`] if the call has had its response, or has no task.
     pub fn leave_task(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
-        let number = self.work.calls.find(call).ok_or(UsageError::NotInFlight)?;
+        let number = self.core.calls.find(call).ok_or(UsageError::NotInFlight)?;
         let task_id = self.task_id(number).ok_or(UsageError::NotInFlight)?;
-        self.work.stop(now, &mut self.life, number, CallError::TaskLeft { task_id });
+        self.core.stop(now, &mut self.conn, number, CallError::TaskLeft { task_id });
         Ok(())
     }
 
     /// Ends a call whose response is no longer needed, and cancels its own task.
     pub(super) fn stop_call(&mut self, now: Instant, number: u64, error: CallError) {
-        let following = self.work.calls.get(number).and_then(Call::following);
+        let following = self.core.calls.get(number).and_then(Call::following);
         let own = following.filter(|following| following.is_own());
         let task_id = own.map(|following| String::from(following.task_id()));
-        self.work.stop(now, &mut self.life, number, error);
+        self.core.stop(now, &mut self.conn, number, error);
         if let Some(task_id) = task_id {
             self.cancel_task(now, &task_id);
         }
@@ -80,9 +80,9 @@ impl Client {
     /// Fails a call. A call that follows a task polls again later instead.
     pub(super) fn fail_call(&mut self, now: Instant, number: u64, error: CallError) {
         if self.task_id(number).is_none() {
-            return self.work.fail(now, &mut self.life, number, error);
+            return self.core.fail(now, &mut self.conn, number, error);
         }
-        if let Some(call) = self.work.calls.remove(number) {
+        if let Some(call) = self.core.calls.remove(number) {
             let event = FollowEvent::of_error(&error);
             self.advance(now, number, call, event, PolledContent::Error(error));
         }
@@ -90,13 +90,13 @@ impl Client {
 
     /// Handles the timeout of a call, or the time of the next poll of its task.
     pub(super) fn expire_call(&mut self, now: Instant, number: u64) {
-        let Some(call) = self.work.calls.get(number) else { return };
+        let Some(call) = self.core.calls.get(number) else { return };
         let is_over = call.following().map(|following| following.is_over(now));
         if is_over.is_none() || is_over == Some(false) && call.ends <= now {
             return self.stop_call(now, number, CallError::TimedOut);
         }
         let event = if call.is_sent() { FollowEvent::Unavailable } else { FollowEvent::Due };
-        if let Some(call) = self.work.withdraw(&self.life, number) {
+        if let Some(call) = self.core.withdraw(&self.conn, number) {
             self.advance(now, number, call, event, PolledContent::Error(CallError::TimedOut));
         }
     }
@@ -104,7 +104,7 @@ impl Client {
     /// Polls at once the tasks whose changes were reported by subscriptions, instead of at the next
     /// poll.
     pub(super) fn poll_told_tasks(&mut self, now: Instant) {
-        let Work { subscriptions, calls, .. } = &mut self.work;
+        let ClientCore { subscriptions, calls, .. } = &mut self.core;
         while let Some(task_id) = subscriptions.next_told_task() {
             let follows = |call: &Call| call.following().is_some_and(|it| it.task_id() == task_id);
             for number in calls.numbers_of(follows) {
@@ -121,7 +121,7 @@ impl Client {
 
     /// Returns whether a result is about a task.
     pub(super) fn is_of_task(&self, number: u64, kind: &ResultType) -> bool {
-        self.work.config.follow_tasks && (kind.is_task() || self.task_id(number).is_some())
+        self.core.config.follow_tasks && (kind.is_task() || self.task_id(number).is_some())
     }
 
     /// Handles a task as the answer to a call, or the answer to a request about a task.
@@ -132,7 +132,7 @@ impl Client {
         kind: &ResultType,
         result: Json,
     ) {
-        let Some(call) = self.work.calls.remove(number) else { return };
+        let Some(call) = self.core.calls.remove(number) else { return };
         match &call.goal {
             Goal::Task(_) if !matches!(kind, ResultType::Complete | ResultType::Untyped) => {
                 self.invalid(now, call, "complete: it is about a task");
@@ -159,7 +159,7 @@ impl Client {
 
     /// Handles a late answer to a cancelled call: cancels the task in the answer.
     pub(super) fn drop_task(&mut self, now: Instant, result: &Json) {
-        if self.work.config.follow_tasks
+        if self.core.config.follow_tasks
             && ResultType::of(result).is_task()
             && let Ok(task) = task::task(result)
         {
@@ -179,13 +179,13 @@ impl Client {
             Ok(answer) => answer,
             Err(error) => return self.stop_call(now, number, error),
         };
-        let Some(call) = self.work.calls.get_mut(number) else { return };
+        let Some(call) = self.core.calls.get_mut(number) else { return };
         let is_between_polls = call.is_between_polls();
         if let Some(following) = call.following_mut() {
             following.give(key, answer);
         }
         // If a request is in flight, its answer will list the inputs that are still needed.
-        if is_between_polls && let Some(call) = self.work.calls.remove(number) {
+        if is_between_polls && let Some(call) = self.core.calls.remove(number) {
             self.advance(now, number, call, FollowEvent::Given, PolledContent::Nothing);
         }
     }
@@ -203,19 +203,19 @@ impl Client {
             Err(error) => return self.faulty(now, call, error),
         };
         if takes_task {
-            return self.work.finish(now, &mut self.life, call, Ok(result));
+            return self.core.finish(now, &mut self.conn, call, Ok(result));
         }
         let following = Following::created(now, task.clone(), call.ends);
         call.ends = following.ends();
         let polls_at_once = following.is_slow() || task.status != TaskStatus::Working;
         let next = now + following.interval();
-        self.work.outbox.event(ClientEvent::Task { call: call.id, task });
+        self.core.outbox.event(ClientEvent::Task { call: call.id, task });
         call.follow(following);
         if polls_at_once {
             self.send_anew(now, call);
         } else {
             call.rest_until(next);
-            self.work.calls.insert(number, call);
+            self.core.calls.insert(number, call);
         }
     }
 
@@ -233,11 +233,11 @@ impl Client {
         let is_listed = |key: &str| listed.iter().any(|(listed, _)| listed == key);
         following.keep(is_listed);
         call.ends = following.ends();
-        while let Some(dropped) = self.work.inputs.drop_unlisted(id, is_listed) {
-            self.work.drop_input(&mut self.life, dropped);
+        while let Some(dropped) = self.core.inputs.drop_unlisted(id, is_listed) {
+            self.core.drop_input(&mut self.conn, dropped);
         }
         if is_news {
-            self.work.outbox.event(ClientEvent::Task { call: id, task });
+            self.core.outbox.event(ClientEvent::Task { call: id, task });
         }
         self.advance(now, number, call, event, content);
     }
@@ -276,16 +276,16 @@ impl Client {
                 let is_late = row.then == FollowStep::Retry;
                 let delay = if is_late { following.fail() } else { following.rest(now) };
                 call.rest_until(now + delay);
-                return self.work.calls.insert(number, call);
+                return self.core.calls.insert(number, call);
             }
-            FollowStep::Stay => return self.work.calls.insert(number, call),
+            FollowStep::Stay => return self.core.calls.insert(number, call),
             FollowStep::Ask => return self.ask_for_task(now, number, call, requests, bytes),
             FollowStep::Done | FollowStep::Fail => end,
             FollowStep::Cancelled => Err(CallError::Cancelled),
             FollowStep::Gone => Err(CallError::TaskGone { task_id: task_id.into() }),
             FollowStep::GiveUp => Err(CallError::TimedOut),
         };
-        self.work.finish(now, &mut self.life, call, end);
+        self.core.finish(now, &mut self.conn, call, end);
     }
 
     /// Asks the application for the new inputs of a task.
@@ -297,10 +297,10 @@ impl Client {
         requests: Vec<(String, InputRequest)>,
         bytes: usize,
     ) {
-        let work = &mut self.work;
+        let core = &mut self.core;
         let room = call.following().map_or(Ok(()), |following| following.admit(requests.len()));
         let asked = room.and_then(|()| {
-            let Work { inputs, config, outbox, .. } = &mut *work;
+            let ClientCore { inputs, config, outbox, .. } = &mut *core;
             inputs.ask_all(&call, requests, bytes, config, outbox)
         });
         let asked = match asked {
@@ -308,7 +308,7 @@ impl Client {
             Err(error) => {
                 // The task would wait forever for input, so it is cancelled.
                 call.rest_until(now);
-                work.calls.insert(number, call);
+                core.calls.insert(number, call);
                 return self.stop_call(now, number, CallError::Protocol(error));
             }
         };
@@ -334,13 +334,13 @@ impl Client {
 
     /// Ends a call whose answer is invalid.
     fn faulty(&mut self, now: Instant, call: Call, error: ProtocolError) {
-        self.work.outbox.fault(error.clone());
-        self.work.finish(now, &mut self.life, call, Err(CallError::Protocol(error)));
+        self.core.outbox.fault(error.clone());
+        self.core.finish(now, &mut self.conn, call, Err(CallError::Protocol(error)));
     }
 
     /// The id of the task that a call follows.
     fn task_id(&self, number: u64) -> Option<String> {
-        let following = self.work.calls.get(number)?.following()?;
+        let following = self.core.calls.get(number)?.following()?;
         Some(following.task_id().into())
     }
 }

@@ -31,16 +31,18 @@ mod cache;
 mod call;
 mod call_error;
 mod calls;
+mod client_core;
+mod commands;
 mod compose;
 mod config;
 mod connect;
 mod connect_error;
+mod connection;
 mod event;
 mod follow;
 mod forward;
 mod inputs;
 mod legacy;
-mod life;
 mod negotiation;
 mod notification;
 mod outbox;
@@ -51,8 +53,6 @@ mod result;
 mod subscriptions;
 pub mod task;
 mod unconnected;
-mod verbs;
-mod work;
 
 use alloc::vec::Vec;
 
@@ -65,37 +65,37 @@ use crate::version::Era;
 
 pub use crate::change::{Change, List, TaskUpdate};
 pub use crate::progress::Progress;
+use binding::BindingKind;
 pub(crate) use binding::MessageSource;
-use binding::TransportKind;
 pub use cache::settings::{CacheConfig, CachePlace, SharedCache};
 pub use cache::{Cache, CacheContext, CacheLimits, CacheTicket, Cached};
 pub use call_error::CallError;
+use client_core::ClientCore;
 pub(crate) use compose::version_of;
 pub use config::Config;
 pub use connect_error::ConnectError;
+use connection::Conn;
 pub use event::{
     CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId, Undelivered,
 };
-use life::Life;
-use negotiation::Before;
+use negotiation::PriorServer;
 use negotiation::probe::Step;
 pub use negotiation::{Decision, Negotiation, ServerInfo, Transport, Verdict, probe};
 pub(crate) use receive::{is_modern_error, is_same_request};
-use recovery::Pace;
+use recovery::ReconnectRate;
 pub use unconnected::Restart;
-use work::Work;
 
 /// The client's side of one connection.
 #[derive(Debug)]
 pub struct Client {
-    life: Life,
-    pace: Pace,
+    conn: Conn,
+    reconnect_rate: ReconnectRate,
     decisions: Vec<Decision>,
     deadlines: Deadlines<ClientTimer>,
     /// The transport that the binding to HTTP has found.
     transport: Transport,
-    work: Work,
+    core: ClientCore,
 }
 
 /// Reason of a deadline.
@@ -114,32 +114,32 @@ enum ClientTimer {
 impl Client {
     /// A client without a connection so far.
     pub fn new(config: Config) -> Self {
-        Self::over(config, TransportKind::Stream)
+        Self::over(config, BindingKind::Stream)
     }
 
     /// A client whose binding is HTTP.
     pub(crate) fn over_http(config: Config) -> Self {
-        Self::over(config, TransportKind::Http)
+        Self::over(config, BindingKind::Http)
     }
 
-    fn over(config: Config, binding: TransportKind) -> Self {
+    fn over(config: Config, binding: BindingKind) -> Self {
         Self {
-            life: Life::Unopened,
-            pace: Pace::default(),
+            conn: Conn::Unopened,
+            reconnect_rate: ReconnectRate::default(),
             decisions: Vec::new(),
             deadlines: Deadlines::new(),
             transport: Transport::default(),
-            work: Work::new(config, binding),
+            core: ClientCore::new(config, binding),
         }
     }
 
     /// Handles the opening of the stream, the first time or after [`ClientEvent::Reopen`].
     pub fn handle_opened(&mut self, now: Instant) {
-        if let Life::Unopened = self.life {
-            let Config { negotiation, verdict, .. } = &self.work.config;
-            self.begin(now, Step::first(*negotiation, verdict.as_ref()));
-        } else if let Life::Reopening { step, before } = self.life {
-            self.enter_after(now, step, before);
+        if let Conn::Unopened = self.conn {
+            let Config { negotiation, verdict, .. } = &self.core.config;
+            self.start_negotiation(now, Step::first(*negotiation, verdict.as_ref()));
+        } else if let Conn::Reopening { step, before } = self.conn {
+            self.renegotiate(now, step, before);
         }
     }
 
@@ -150,21 +150,23 @@ impl Client {
 
     /// Handles the end of the server's output. A driver that stops reading also calls this.
     pub fn handle_eof(&mut self, now: Instant) {
-        match &self.life {
-            Life::Reopening { before, .. } if self.recovers() => {
+        match &self.conn {
+            Conn::Reopening { before, .. } if self.recovers() => {
                 self.attempt_failed(now, before.era(), ConnectError::Closed);
             }
-            Life::Unopened | Life::Reopening { .. } => self.end(now, Some(ConnectError::Closed)),
-            Life::Negotiating(negotiating) => match negotiating.before() {
+            Conn::Unopened | Conn::Reopening { .. } => self.end(now, Some(ConnectError::Closed)),
+            Conn::Negotiating(negotiating) => match negotiating.before() {
                 // This connection had a server of this era, which may already execute the earlier
                 // requests.
-                Before::Here(era) => self.end_of_stream(now, era),
-                Before::Nothing | Before::Earlier(_) => self.decide(now, probe::ProbeOutcome::Eof),
+                PriorServer::Here(era) => self.end_of_stream(now, era),
+                PriorServer::Nothing | PriorServer::Earlier(_) => {
+                    self.decide(now, probe::ProbeOutcome::Eof)
+                }
             },
-            Life::Modern(_) if self.is_in_doubt() => self.decide(now, probe::ProbeOutcome::Eof),
-            Life::Modern(_) => self.end_of_stream(now, Era::Modern),
-            Life::Legacy(_) => self.end_of_stream(now, Era::Legacy),
-            Life::Unconnected(_) | Life::Closed => {}
+            Conn::Modern(_) if self.is_in_doubt() => self.decide(now, probe::ProbeOutcome::Eof),
+            Conn::Modern(_) => self.end_of_stream(now, Era::Modern),
+            Conn::Legacy(_) => self.end_of_stream(now, Era::Legacy),
+            Conn::Unconnected(_) | Conn::Closed => {}
         }
     }
 
@@ -173,14 +175,14 @@ impl Client {
         while let Some((_, reason)) = self.next_deadline().filter(|(at, _)| *at <= now) {
             self.deadlines.clear(reason);
             match reason {
-                ClientTimer::Negotiation => self.judge_silence(now),
+                ClientTimer::Negotiation => self.handle_probe_timeout(now),
                 ClientTimer::Recovery => self.reconnect(now),
                 ClientTimer::Held => {
-                    self.work.outbox.expire();
+                    self.core.outbox.expire();
                     self.send_held(now);
                 }
                 ClientTimer::Call => {
-                    for number in self.work.calls.expire(now) {
+                    for number in self.core.calls.expire(now) {
                         self.expire_call(now, number);
                     }
                 }
@@ -190,13 +192,13 @@ impl Client {
 
     /// Closes the connection: each call and each subscription ends.
     pub fn close(&mut self, now: Instant) {
-        match &self.life {
-            Life::Closed => {}
-            _ if self.pace.has_connected() => self.end(now, None),
-            Life::Unopened | Life::Reopening { .. } | Life::Negotiating(_) => {
+        match &self.conn {
+            Conn::Closed => {}
+            _ if self.reconnect_rate.has_connected() => self.end(now, None),
+            Conn::Unopened | Conn::Reopening { .. } | Conn::Negotiating(_) => {
                 self.end(now, Some(ConnectError::Closed));
             }
-            Life::Modern(_) | Life::Legacy(_) | Life::Unconnected(_) => self.end(now, None),
+            Conn::Modern(_) | Conn::Legacy(_) | Conn::Unconnected(_) => self.end(now, None),
         }
     }
 
@@ -204,10 +206,10 @@ impl Client {
     /// every request, a legacy server only in `initialize`. [`Client::set_roots`] also declares
     /// roots.
     pub fn set_capabilities(&mut self, capabilities: ClientCapabilities) {
-        let declared = &mut self.work.config.capabilities;
+        let declared = &mut self.core.config.capabilities;
         let roots = declared.roots;
         *declared = capabilities;
-        if self.work.inputs.has_roots() && declared.roots.is_none() {
+        if self.core.inputs.has_roots() && declared.roots.is_none() {
             declared.roots = roots;
         }
         self.rebuild_envelope();
@@ -215,20 +217,20 @@ impl Client {
 
     /// The server, once the era is known.
     pub fn server(&self) -> Option<&ServerInfo> {
-        self.life.server()
+        self.conn.server()
     }
 
     /// The era that the server belongs to, once it is known.
     pub fn era(&self) -> Option<Era> {
-        self.life.era()
+        self.conn.era()
     }
 
     /// Verdict about the server, for storage; `None` until the era is known.
     pub fn verdict(&self) -> Option<Verdict> {
-        if let Some(modern) = self.life.modern() {
+        if let Some(modern) = self.conn.modern() {
             return Some(modern.verdict.clone());
         }
-        let verdict = self.life.version().map(Verdict::new)?;
+        let verdict = self.conn.version().map(Verdict::new)?;
         Some(Verdict { transport: self.transport, ..verdict })
     }
 
@@ -245,33 +247,33 @@ impl Client {
     /// [`Client::handle_unblocked`], while their timeouts run; answers and cancellations are not
     /// held.
     pub fn handle_blocked(&mut self) {
-        self.work.outbox.set_blocked(true);
+        self.core.outbox.set_blocked(true);
     }
 
     /// For drivers: there is room for more messages. Sends the held calls.
     pub fn handle_unblocked(&mut self, now: Instant) {
-        self.work.outbox.set_blocked(false);
+        self.core.outbox.set_blocked(false);
         self.send_held(now);
     }
 
     /// Returns whether the driver has reported that the server does not read.
     pub fn is_blocked(&self) -> bool {
-        self.work.outbox.is_blocked()
+        self.core.outbox.is_blocked()
     }
 
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ClientAction> {
-        self.work.outbox.poll()
+        self.core.outbox.poll()
     }
 
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
-        self.work.outbox.poll_send()
+        self.core.outbox.poll_send()
     }
 
     /// The next action if it is not to send a message.
     pub(crate) fn poll_event(&mut self) -> Option<Action<ClientEvent>> {
-        self.work.outbox.poll_event()
+        self.core.outbox.poll_event()
     }
 
     /// Time by which [`Client::handle_timeout`] must be called.
@@ -282,8 +284,8 @@ impl Client {
     /// Returns whether the driver should read more messages: all actions are polled, and the
     /// connection is open.
     pub fn wants_read(&self) -> bool {
-        let is_connected = self.life.is_open() && !matches!(self.life, Life::Unconnected(_));
-        is_connected && self.work.outbox.is_empty()
+        let is_connected = self.conn.is_open() && !matches!(self.conn, Conn::Unconnected(_));
+        is_connected && self.core.outbox.is_empty()
     }
 
     /// Handles the end of the stream of a known server.
@@ -297,19 +299,19 @@ impl Client {
 
     /// Ends every call and every subscription, and closes the client.
     fn end(&mut self, now: Instant, error: Option<ConnectError>) {
-        self.life = Life::Closed;
+        self.conn = Conn::Closed;
         self.deadlines.clear(ClientTimer::Negotiation);
         self.deadlines.clear(ClientTimer::Recovery);
         let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
-        self.work.end(now, &mut self.life, &cause);
-        self.work.outbox.event(ClientEvent::Closed(error));
-        self.work.outbox.close();
+        self.core.end(now, &mut self.conn, &cause);
+        self.core.outbox.event(ClientEvent::Closed(error));
+        self.core.outbox.close();
     }
 
     /// The earliest deadline of the client and of its parts.
     fn next_deadline(&self) -> Option<(Instant, ClientTimer)> {
-        let call = self.work.calls.next_due().map(|at| (at, ClientTimer::Call));
-        let held = self.work.outbox.next_due().map(|at| (at, ClientTimer::Held));
+        let call = self.core.calls.next_due().map(|at| (at, ClientTimer::Call));
+        let held = self.core.outbox.next_due().map(|at| (at, ClientTimer::Held));
         self.deadlines.first().into_iter().chain(call).chain(held).min()
     }
 }

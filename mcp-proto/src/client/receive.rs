@@ -1,9 +1,9 @@
 //! Handling of messages from the server, and of reports by the binding to HTTP.
 //!
 //! In: messages with their HTTP responses, requests that will get no response. Out: the results of
-//! [`Work`]; for refusals, the moves of the tables of `probe` and `recovery`.
+//! [`ClientCore`]; for refusals, the moves of the tables of `probe` and `recovery`.
 //!
-//! [`Work`]: super::work::Work
+//! [`ClientCore`]: super::client_core::ClientCore
 //! [Specification: Responses](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses)
 
 use alloc::vec::Vec;
@@ -13,14 +13,14 @@ use bytes::Bytes;
 use super::binding::MessageSource;
 use super::call::{Call, Goal};
 use super::calls;
+use super::client_core::ClientCore;
+use super::connection::Conn;
 use super::event::{InputId, SubscriptionId};
 use super::forward;
-use super::life::Life;
 use super::negotiation::probe::ProbeOutcome;
 use super::negotiation::{self, ProbeResult, ResponseMeaning};
 use super::recovery::Refusal;
 use super::result::ResultType;
-use super::work::Work;
 use super::{
     CallError, CallOptions, Client, ClientEvent, ClientTimer, ConnectError, Decision, Negotiation,
     Transport,
@@ -41,15 +41,15 @@ impl Client {
         incoming: Incoming,
         origin: MessageSource,
     ) {
-        if !self.life.is_open() {
+        if !self.conn.is_open() {
             return;
         }
-        match (&self.life, incoming) {
+        match (&self.conn, incoming) {
             (_, Incoming::Message(message)) => self.message(now, message, origin),
-            (Life::Legacy(session), Incoming::Batch(batch)) if session.has_batches() => {
+            (Conn::Legacy(session), Incoming::Batch(batch)) if session.has_batches() => {
                 self.batch(now, &batch, origin);
             }
-            (_, Incoming::Batch(_)) => self.work.outbox.fault(ProtocolError::UnexpectedBatch),
+            (_, Incoming::Batch(_)) => self.core.outbox.fault(ProtocolError::UnexpectedBatch),
         }
     }
 
@@ -57,21 +57,21 @@ impl Client {
         if let Message::Response(response) = message {
             return self.response(now, response, origin);
         }
-        if let Some(negotiating) = self.life.negotiating_mut() {
-            return negotiating.keep(message, &mut self.work.outbox);
+        if let Some(negotiating) = self.conn.negotiating_mut() {
+            return negotiating.keep(message, &mut self.core.outbox);
         }
         match message {
-            Message::Request(request) if self.life.is_open() => {
-                self.work.request(&mut self.life, request, origin);
+            Message::Request(request) if self.conn.is_open() => {
+                self.core.request(&mut self.conn, request, origin);
             }
             Message::Notification(notification) => {
-                let work = &mut self.work;
-                let forwards = work.config.forwards && notification.method != Method::Cancelled;
+                let core = &mut self.core;
+                let forwards = core.config.forwards && notification.method != Method::Cancelled;
                 let has_advanced = if forwards {
-                    let Work { calls, inputs, outbox, .. } = work;
+                    let ClientCore { calls, inputs, outbox, .. } = core;
                     forward::notification(now, calls, inputs, notification, origin.call, outbox)
                 } else {
-                    work.notification(now, &mut self.life, &notification)
+                    core.notification(now, &mut self.conn, &notification)
                 };
                 if has_advanced {
                     self.restart_confirmation_timer(now);
@@ -83,41 +83,41 @@ impl Client {
     }
 
     fn batch(&mut self, now: Instant, batch: &Batch, origin: MessageSource) {
-        let Life::Legacy(session) = &mut self.life else { return };
-        let (id, texts) = match session.begin_batch(batch, &self.work.config.limits) {
+        let Conn::Legacy(session) = &mut self.conn else { return };
+        let (id, texts) = match session.begin_batch(batch, &self.core.config.limits) {
             Ok(begun) => begun,
-            Err(error) => return self.work.outbox.fault(error),
+            Err(error) => return self.core.outbox.fault(error),
         };
         let origin = MessageSource { batch: Some(id), ..origin };
         for text in texts {
-            match message::parse(&text, &self.work.config.limits) {
+            match message::parse(&text, &self.core.config.limits) {
                 Ok(Incoming::Message(message)) => self.message(now, message, origin),
-                Ok(Incoming::Batch(_)) => self.work.outbox.fault(ProtocolError::NotAMessage),
+                Ok(Incoming::Batch(_)) => self.core.outbox.fault(ProtocolError::NotAMessage),
                 Err(malformed) => self.handle_malformed(now, malformed),
             }
         }
-        self.life.leave_batch(Some(id), &mut self.work.outbox);
+        self.conn.leave_batch(Some(id), &mut self.core.outbox);
     }
 
     /// Handles input of the server that is not a message.
     pub fn handle_malformed(&mut self, now: Instant, malformed: Malformed) {
-        if !self.life.is_open() {
+        if !self.conn.is_open() {
             return;
         }
         let Malformed { error, id, answerable } = malformed;
-        self.work.outbox.fault(error.clone());
+        self.core.outbox.fault(error.clone());
         let Some(id) = id.filter(|_| !answerable) else { return };
         // The input is a response.
-        if let Some(outcome) = self.life.negotiating().and_then(|it| it.unreadable(&id)) {
+        if let Some(outcome) = self.conn.negotiating().and_then(|it| it.unreadable(&id)) {
             self.decide(now, outcome);
-        } else if let Some(number) = self.work.calls.awaited(&id) {
-            self.work.fail(now, &mut self.life, number, CallError::Protocol(error));
+        } else if let Some(number) = self.core.calls.awaited(&id) {
+            self.core.fail(now, &mut self.conn, number, CallError::Protocol(error));
         }
     }
 
     fn response(&mut self, now: Instant, response: Response, origin: MessageSource) {
-        let chosen = self.work.config.negotiation;
-        let heard = match self.life.negotiating_mut() {
+        let chosen = self.core.config.negotiation;
+        let heard = match self.conn.negotiating_mut() {
             Some(negotiating) => negotiating.response(response, chosen),
             None => ResponseMeaning::OfCall(response),
         };
@@ -129,10 +129,10 @@ impl Client {
             ResponseMeaning::Nothing => return,
         };
         let Some(id) = id else {
-            return self.work.outbox.fault(ProtocolError::UnexpectedResponse);
+            return self.core.outbox.fault(ProtocolError::UnexpectedResponse);
         };
-        let Some(number) = self.work.calls.awaited(&id) else {
-            return self.stray(now, &id, body.as_ref().ok());
+        let Some(number) = self.core.calls.awaited(&id) else {
+            return self.handle_unmatched_response(now, &id, body.as_ref().ok());
         };
         match body {
             Err(error) => self.refused(now, number, error, origin),
@@ -141,22 +141,22 @@ impl Client {
     }
 
     /// Handles a response that belongs to no call.
-    fn stray(&mut self, now: Instant, id: &RequestId, result: Option<&Json>) {
+    fn handle_unmatched_response(&mut self, now: Instant, id: &RequestId, result: Option<&Json>) {
         let number = calls::number(id);
-        let abandoned = number.is_some_and(|number| self.work.calls.take_abandoned(number));
+        let abandoned = number.is_some_and(|number| self.core.calls.take_abandoned(number));
         if let Some(result) = result.filter(|_| abandoned) {
             self.drop_task(now, result);
         }
         // The ids of probes are strings of this form, and an answer may be late.
         if !abandoned && !id.canonical_str().starts_with("\"discover-") {
-            self.work.outbox.fault(ProtocolError::UnexpectedResponse);
+            self.core.outbox.fault(ProtocolError::UnexpectedResponse);
         }
     }
 
     /// Handles an error in response to a call.
     fn refused(&mut self, now: Instant, number: u64, error: ErrorData, origin: MessageSource) {
         let MessageSource { status, is_resumed, .. } = origin;
-        if negotiation::is_modern(error.code) && self.life.is_unconfirmed() {
+        if negotiation::is_modern(error.code) && self.conn.is_unconfirmed() {
             self.decide(now, ProbeOutcome::Modern);
         }
         let refusal = if is_resumed {
@@ -170,22 +170,22 @@ impl Client {
     /// Handles a result in response to a call.
     fn answered(&mut self, now: Instant, number: u64, result: Json) {
         let mut kind =
-            if self.life.is_legacy() { ResultType::Complete } else { ResultType::of(&result) };
+            if self.conn.is_legacy() { ResultType::Complete } else { ResultType::of(&result) };
         match kind {
-            ResultType::Complete | ResultType::InputRequired => self.served_typed(now),
-            ResultType::Untyped => self.served_untyped(now),
-            ResultType::Unknown(_) if kind.is_task() && self.work.config.follow_tasks => {
-                self.served_typed(now);
+            ResultType::Complete | ResultType::InputRequired => self.handle_modern_evidence(now),
+            ResultType::Untyped => self.handle_missing_result_type(now),
+            ResultType::Unknown(_) if kind.is_task() && self.core.config.follow_tasks => {
+                self.handle_modern_evidence(now);
             }
             ResultType::Unknown(_) => {}
         }
-        if self.work.config.forwards || self.forwards_input(number, &kind) {
+        if self.core.config.forwards || self.forwards_input(number, &kind) {
             kind = ResultType::Complete;
         }
         if self.is_of_task(number, &kind) {
             return self.task_answered(now, number, &kind, result);
         }
-        if let Some(call) = self.work.answered(now, &mut self.life, number, kind, result) {
+        if let Some(call) = self.core.answered(now, &mut self.conn, number, kind, result) {
             self.send_anew(now, call);
         }
     }
@@ -193,7 +193,7 @@ impl Client {
     /// Returns whether the result asks for input, and the application forwards requests for input
     /// of this call.
     fn forwards_input(&self, number: u64, kind: &ResultType) -> bool {
-        let call = self.work.calls.get(number);
+        let call = self.core.calls.get(number);
         matches!(kind, ResultType::InputRequired)
             && call.is_some_and(|call| call.options.forward_input.is_some())
     }
@@ -210,7 +210,7 @@ impl Client {
             let discovers = calls::number(id).is_none();
             let (outcome, found) = ProbeResult::lost(error, discovers);
             self.decide_with(now, outcome, found);
-        } else if let Some(number) = self.work.calls.awaited(id) {
+        } else if let Some(number) = self.core.calls.awaited(id) {
             self.refuse_call(now, number, refusal, error);
         }
     }
@@ -222,15 +222,15 @@ impl Client {
         let fails = |call: &Call| {
             call.is_sent() && matches!(call.goal, Goal::Answer { .. } | Goal::Pages(_))
         };
-        for number in self.work.calls.numbers_of(fails) {
-            self.work.fail(now, &mut self.life, number, CallError::Connection(reason.into()));
+        for number in self.core.calls.numbers_of(fails) {
+            self.core.fail(now, &mut self.conn, number, CallError::Connection(reason.into()));
         }
         self.stream_ended(now, era, ConnectError::Connection(reason.into()));
     }
 
     /// Records that the binding tries HTTP+SSE, because of this row of `answer::TABLE`.
     pub(crate) fn handle_old_transport(&mut self, now: Instant, row: &'static str) {
-        let step = self.life.step();
+        let step = self.conn.step();
         self.decisions.extend(step.map(|step| Decision::old_transport(now, step, row)));
     }
 
@@ -241,7 +241,7 @@ impl Client {
 
     /// Returns whether the client may use this legacy revision.
     pub(crate) fn may_speak(&self, version: ProtocolVersion) -> bool {
-        match self.work.config.negotiation {
+        match self.core.config.negotiation {
             Negotiation::Auto | Negotiation::Legacy => true,
             Negotiation::Pinned(pinned) => pinned == version,
         }
@@ -249,8 +249,8 @@ impl Client {
 
     /// Handles a request that was not sent: it waits for the next session.
     pub(crate) fn handle_unsent(&mut self, id: &RequestId) {
-        let number = self.work.calls.awaited(id);
-        if let Some(call) = number.and_then(|number| self.work.calls.get_mut(number))
+        let number = self.core.calls.awaited(id);
+        if let Some(call) = number.and_then(|number| self.core.calls.get_mut(number))
             && let Goal::Answer { .. } | Goal::Pages(_) | Goal::Task(_) = call.goal
         {
             call.wait();
@@ -260,7 +260,7 @@ impl Client {
     /// Sends a broken subscription again, under another id.
     pub(crate) fn listen_again(&mut self, now: Instant, id: &RequestId) {
         let number = calls::number(id);
-        if let Some(mut call) = number.and_then(|number| self.work.calls.remove(number)) {
+        if let Some(mut call) = number.and_then(|number| self.core.calls.remove(number)) {
             call.begin_anew();
             self.send_anew(now, call);
         }
@@ -277,20 +277,20 @@ impl Client {
     /// Ends subscriptions, also later ones: a legacy server has no stream for messages outside of
     /// calls. Another server may have such a stream.
     pub(crate) fn handle_no_stream(&mut self, now: Instant, cause: CallError) {
-        if self.life.is_legacy() {
-            self.work.subscriptions.end_without_stream(cause, &mut self.work.outbox);
-            self.work.send_resource_requests(now, &mut self.life);
+        if self.conn.is_legacy() {
+            self.core.subscriptions.end_without_stream(cause, &mut self.core.outbox);
+            self.core.send_resource_requests(now, &mut self.conn);
         }
     }
 
     /// Handles a gap in the stream of a legacy session: every subscribed item may have changed.
-    pub(crate) fn changes_missed(&mut self) {
-        self.work.subscriptions.changes_missed(&mut self.work.outbox);
+    pub(crate) fn report_missed_changes(&mut self) {
+        self.core.subscriptions.report_missed_changes(&mut self.core.outbox);
     }
 
     /// Sets the number of messages without a response that the server has not accepted.
     pub(crate) fn set_unaccepted(&mut self, unaccepted: usize) {
-        self.work.outbox.set_unaccepted(unaccepted);
+        self.core.outbox.set_unaccepted(unaccepted);
     }
 
     /// The source of a message in the HTTP response to the request with this id.
@@ -305,54 +305,54 @@ impl Client {
     }
 
     fn call_of(&self, id: &RequestId) -> Option<&Call> {
-        calls::number(id).and_then(|number| self.work.calls.get(number))
+        calls::number(id).and_then(|number| self.core.calls.get(number))
     }
 
     /// Returns whether the client waits for a response to the request with this id.
     pub(crate) fn awaits(&self, id: &RequestId) -> bool {
-        self.is_probe(id) || self.work.calls.awaited(id).is_some()
+        self.is_probe(id) || self.core.calls.awaited(id).is_some()
     }
 
     /// Returns whether the request with this id belongs to a negotiation.
     pub(crate) fn is_probe(&self, id: &RequestId) -> bool {
-        self.life.negotiating().is_some_and(|negotiating| negotiating.has_in_flight(id))
+        self.conn.negotiating().is_some_and(|negotiating| negotiating.has_in_flight(id))
     }
 
     /// The subscription of the request with this id.
     pub(crate) fn subscription_of(&self, id: &RequestId) -> Option<SubscriptionId> {
-        self.work.calls.subscription(calls::number(id)?)
+        self.core.calls.subscription(calls::number(id)?)
     }
 
     /// Returns whether the server has honoured the subscription of the request with this id.
     pub(crate) fn has_begun(&self, id: &RequestId) -> bool {
-        self.subscription_of(id).is_some_and(|id| self.work.subscriptions.has_begun(id))
+        self.subscription_of(id).is_some_and(|id| self.core.subscriptions.has_begun(id))
     }
 
     /// Returns whether the request with this id subscribes to a resource of a legacy server, and a
     /// subscription of the application still needs it.
     pub(crate) fn subscribes(&self, id: &RequestId) -> bool {
         let subscription = self.call_of(id).and_then(Call::subscribes);
-        subscription.is_some_and(|id| self.work.subscriptions.contains(id))
+        subscription.is_some_and(|id| self.core.subscriptions.contains(id))
     }
 
     /// The requests of a legacy server that were answered since
     /// [`forget_answered_inputs`](Self::forget_answered_inputs), and their inputs.
     pub(crate) fn answered_inputs(&self) -> &[(RequestId, InputId)] {
-        self.work.inputs.answered()
+        self.core.inputs.answered()
     }
 
     /// Clears the list of answered requests after the binding has polled the answers.
     pub(crate) fn forget_answered_inputs(&mut self) {
-        self.work.inputs.forget_answered();
+        self.core.inputs.forget_answered();
     }
 
     /// Pauses the timeout of a request that waits in the binding.
-    pub(crate) fn rest_request(&mut self, id: &RequestId) {
+    pub(crate) fn pause_timeout(&mut self, id: &RequestId) {
         if self.is_probe(id) {
             self.deadlines.clear(ClientTimer::Negotiation);
         }
         let number = calls::number(id);
-        if let Some(call) = number.and_then(|number| self.work.calls.get_mut(number)) {
+        if let Some(call) = number.and_then(|number| self.core.calls.get_mut(number)) {
             call.rest();
         }
     }
@@ -360,45 +360,45 @@ impl Client {
     /// Restarts the timeout of a request that has waited in the binding and is sent now.
     pub(crate) fn restart_request(&mut self, now: Instant, id: &RequestId) {
         if self.is_probe(id) {
-            let timeout = self.work.config.initialize_timeout;
+            let timeout = self.core.config.initialize_timeout;
             self.deadlines.set(ClientTimer::Negotiation, now + timeout);
         }
         if let Some(number) = calls::number(id) {
-            self.work.calls.restart(now, number, &self.work.inputs);
+            self.core.calls.restart(now, number, &self.core.inputs);
         }
     }
 
     /// The negotiated version, once it is known. A request that is sent earlier has its version in
     /// its parameters.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
-        self.life.version()
+        self.conn.version()
     }
 
     /// The first members of the parameters in the binding's own requests, if the server is modern.
     pub(crate) fn stamp(&self) -> Option<Bytes> {
-        self.life.modern().map(|modern| modern.envelope.stamp())
+        self.conn.modern().map(|modern| modern.envelope.stamp())
     }
 
     /// Handles a possible change of the credentials.
     pub(crate) fn credentials_changed(&mut self) {
-        self.work.cache.credentials_changed();
+        self.core.cache.credentials_changed();
     }
 
     /// Lists of tools that were found in the cache, so that the binding has not received them.
     pub(crate) fn take_found_tools(&mut self) -> Vec<Json> {
-        self.work.cache.take_tools()
+        self.core.cache.take_tools()
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.work.config.limits
+        &self.core.config.limits
     }
 
     pub(crate) fn fault(&mut self, error: ProtocolError) {
-        self.work.outbox.fault(error);
+        self.core.outbox.fault(error);
     }
 
     pub(crate) fn event(&mut self, event: ClientEvent) {
-        self.work.outbox.event(event);
+        self.core.outbox.event(event);
     }
 }
 

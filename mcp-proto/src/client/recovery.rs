@@ -20,7 +20,7 @@
 //! | all, modern | 400, -32022; -32602 that names `_meta` | `UnsupportedVersion`, `MissingMeta` |
 //!
 //! A refused call is repeated once. The rate of attempts is limited, but not their number: see
-//! `Pace`.
+//! `ReconnectRate`.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
@@ -134,28 +134,28 @@ const fn recovery(then: Reaction, repeats: Repeats) -> Recovery {
 
 const ANY: &[Known] = Known::ALL;
 const ANY_REFUSAL: &[Refusal] = Refusal::ALL;
-const TAKEN_FOR_MODERN: &[Known] = &[Known::Unconfirmed, Known::Modern];
+const ASSUMED_MODERN: &[Known] = &[Known::Unconfirmed, Known::Modern];
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
 pub const TABLE: Table<Sets, Recovery> = Table::new(&["known", "refusal", "then", "repeats"], &[
     row("unavailable",         (ANY, &[Refusal::Unavailable]), recovery(Reaction::Deliver, Repeats::Nothing)),
     row("unsupported-version", (ANY, &[Refusal::UnsupportedVersion]), recovery(Reaction::Negotiate, Repeats::Refused)),
     row("unknown-session",     (&[Known::Legacy], &[Refusal::UnknownSession, Refusal::NoSession]), recovery(Reaction::NewSession, Repeats::Refused)),
-    row("wants-a-session",     (TAKEN_FOR_MODERN, &[Refusal::NoSession]), recovery(Reaction::Negotiate, Repeats::Refused)),
+    row("wants-a-session",     (ASSUMED_MODERN, &[Refusal::NoSession]), recovery(Reaction::Negotiate, Repeats::Refused)),
     row("wants-an-envelope",   (&[Known::Legacy], &[Refusal::MissingMeta]), recovery(Reaction::Negotiate, Repeats::Refused)),
-    row("bad-request",         (TAKEN_FOR_MODERN, &[Refusal::BadRequest]), recovery(Reaction::Negotiate, Repeats::Refused)),
+    row("bad-request",         (ASSUMED_MODERN, &[Refusal::BadRequest]), recovery(Reaction::Negotiate, Repeats::Refused)),
     row("unconfirmed",         (&[Known::Unconfirmed], &[Refusal::UnknownSession, Refusal::MissingMeta, Refusal::UnknownMethod, Refusal::NoEndpoint]), recovery(Reaction::Negotiate, Repeats::Refused)),
     row("unconfirmed-error",   (&[Known::Unconfirmed], &[Refusal::Other]), recovery(Reaction::Negotiate, Repeats::Idempotent)),
     row("delivered",           (ANY, ANY_REFUSAL), recovery(Reaction::Deliver, Repeats::Nothing)),
 ]);
 
 impl Refusal {
-    /// The class of a JSON-RPC error with this HTTP status, or on a byte stream. `spoken` is the
+    /// The class of a JSON-RPC error with this HTTP status, or on a byte stream. `request_version` is the
     /// version of the refused request.
     pub fn of_error(
         error: &ErrorData,
         status: Option<u16>,
-        spoken: Option<ProtocolVersion>,
+        request_version: Option<ProtocolVersion>,
     ) -> Self {
         let is_refused = status.is_some_and(|status| matches!(status, 400..=499));
         if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
@@ -163,7 +163,7 @@ impl Refusal {
             let supported = negotiation::listed(error);
             let lists =
                 |version: ProtocolVersion| supported.iter().any(|it| it == version.as_str());
-            let names_others = !supported.is_empty() && !spoken.is_some_and(lists);
+            let names_others = !supported.is_empty() && !request_version.is_some_and(lists);
             return if is_refused || names_others { Self::UnsupportedVersion } else { Self::Other };
         }
         let Some(status) = status.filter(|_| is_refused) else { return Self::Other };
@@ -244,7 +244,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// The rate of attempts to recover. The first attempt begins at once, the next attempts after 1 s,
 /// 2 s, and so on up to 30 s. A connection that lasts longer than the last delay resets the delays.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct ReconnectRate {
     delay: Duration,
     /// Earliest time of the next attempt.
     next: Instant,
@@ -260,7 +260,7 @@ enum LastConnection {
     Lost,
 }
 
-impl Pace {
+impl ReconnectRate {
     /// Records a new connection.
     pub(super) fn connected(&mut self, now: Instant) {
         self.last = LastConnection::Since(now);

@@ -207,7 +207,7 @@ impl Subscriptions {
     }
 
     /// Reports a change of each list and resource that is honoured.
-    pub(super) fn changes_missed(&self, outbox: &mut Outbox) {
+    pub(super) fn report_missed_changes(&self, outbox: &mut Outbox) {
         for (id, subscription) in &self.open {
             if let Stage::Open(honoured) = &subscription.stage {
                 for change in changes(honoured) {

@@ -2,7 +2,7 @@
 //!
 //! In: refused requests, lost sessions, failed negotiations, the end of a byte stream under a
 //! [`Restart`] policy. Out: the moves of `recovery::TABLE`. Another negotiation begins at the rate
-//! of its [`Pace`](super::recovery::Pace). `Disconnected` follows if the negotiation fails, or may
+//! of its [`ReconnectRate`](super::recovery::ReconnectRate). `Disconnected` follows if the negotiation fails, or may
 //! not begin yet.
 //!
 //! | state | input | then |

@@ -1,7 +1,7 @@
 //! A client's use of a cache.
 //!
 //! In: calls before they are sent, results, errors, changes. Out: results in place of requests.
-//! Called by [`Work`](crate::client::work::Work).
+//! Called by [`ClientCore`](crate::client::client_core::ClientCore).
 //!
 //! | input | what becomes of it |
 //! |---|---|

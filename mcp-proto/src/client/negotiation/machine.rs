@@ -16,13 +16,13 @@ use core::mem;
 
 use bytes::Bytes;
 
-use super::super::binding::TransportKind;
+use super::super::binding::BindingKind;
 use super::super::calls;
 use super::super::compose::{self, Envelope};
 use super::super::config::Config;
 use super::super::outbox::Outbox;
 use super::early_messages::EarlyMessages;
-use super::overdue::Overdue;
+use super::late_probe::LateProbe;
 use super::probe::{ProbeOutcome, Step};
 use super::probe_result::ProbeResult;
 use super::verdict::Negotiation;
@@ -36,20 +36,20 @@ use crate::version::Era;
 #[derive(Debug)]
 pub(in crate::client) struct Negotiating {
     step: Step,
-    flight: Flight,
+    flight: ProbesInFlight,
     /// True if `initialize` declared notifications about changes of the roots.
     tells_roots: bool,
-    overdue: Overdue,
+    late_probe: LateProbe,
     /// Messages from the server during the negotiation.
-    kept: EarlyMessages,
-    before: Before,
+    early_messages: EarlyMessages,
+    before: PriorServer,
     /// True if the server has answered a call before the era was known.
-    serves: bool,
+    has_answered_call: bool,
 }
 
 /// The requests in flight that find out the era of the server.
 #[derive(Debug)]
-enum Flight {
+enum ProbesInFlight {
     Nothing,
     Discover(RequestId),
     Initialize(u64),
@@ -72,14 +72,14 @@ enum ProbeAnswer {
     /// `server/discover`.
     Discover,
     /// The first `server/discover`, after its timeout.
-    Overdue,
+    Late,
     /// `initialize`.
     Initialize,
 }
 
 /// Knowledge about the server before a negotiation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::client) enum Before {
+pub(in crate::client) enum PriorServer {
     /// Nothing, or only a stored verdict.
     Nothing,
     /// A server of this era, which has answered on this connection.
@@ -88,7 +88,7 @@ pub(in crate::client) enum Before {
     Earlier(Era),
 }
 
-impl Before {
+impl PriorServer {
     /// The era in which requests in flight were sent. Before a negotiation, a client sends requests
     /// only if its stored verdict is modern.
     pub(in crate::client) fn era(self) -> Era {
@@ -99,7 +99,7 @@ impl Before {
     }
 }
 
-impl Flight {
+impl ProbesInFlight {
     fn discover(&self) -> Option<&RequestId> {
         match self {
             Self::Discover(id) | Self::Both { discover: id, .. } => Some(id),
@@ -126,7 +126,7 @@ impl Flight {
     }
 
     /// Removes a request that has its response.
-    fn land(&mut self, answer: ProbeAnswer) {
+    fn complete(&mut self, answer: ProbeAnswer) {
         *self = match (mem::replace(self, Self::Nothing), answer) {
             (Self::Both { discover, .. }, ProbeAnswer::Initialize) => Self::Discover(discover),
             (Self::Both { initialize, .. }, ProbeAnswer::Discover) => Self::Initialize(initialize),
@@ -142,12 +142,12 @@ impl Negotiating {
     pub(in crate::client) fn new(step: Step) -> Self {
         Self {
             step,
-            flight: Flight::Nothing,
+            flight: ProbesInFlight::Nothing,
             tells_roots: false,
-            overdue: Overdue::default(),
-            kept: EarlyMessages::default(),
-            before: Before::Nothing,
-            serves: false,
+            late_probe: LateProbe::default(),
+            early_messages: EarlyMessages::default(),
+            before: PriorServer::Nothing,
+            has_answered_call: false,
         }
     }
 
@@ -160,11 +160,11 @@ impl Negotiating {
         self.step = step;
     }
 
-    pub(in crate::client) fn before(&self) -> Before {
+    pub(in crate::client) fn before(&self) -> PriorServer {
         self.before
     }
 
-    pub(in crate::client) fn set_before(&mut self, before: Before) {
+    pub(in crate::client) fn set_before(&mut self, before: PriorServer) {
         self.before = before;
     }
 
@@ -174,7 +174,7 @@ impl Negotiating {
         step: Step,
         number: u64,
         config: &Config,
-        binding: TransportKind,
+        binding: BindingKind,
     ) -> (Outgoing, Duration) {
         self.step = step;
         let Config { negotiation, probe_timeout, initialize_timeout, .. } = *config;
@@ -187,7 +187,7 @@ impl Negotiating {
             // After `initialize`, or with it in flight, there is no other request to fall back to.
             let is_first = matches!(step, Step::Probe | Step::Correct);
             // Over HTTP, silence does not point to a legacy server.
-            let may_be_silent = is_first && binding == TransportKind::Stream;
+            let may_be_silent = is_first && binding == BindingKind::Stream;
             let timeout = if may_be_silent { probe_timeout } else { initialize_timeout };
             (Outgoing::Request { id, method, stamp, params }, timeout)
         } else {
@@ -204,15 +204,15 @@ impl Negotiating {
     /// Records that `server/discover` is sent; an `initialize` in flight stays in flight.
     fn discover(&mut self, id: RequestId) {
         self.flight = match self.flight.initialize() {
-            Some(initialize) => Flight::Both { discover: id, initialize },
-            None => Flight::Discover(id),
+            Some(initialize) => ProbesInFlight::Both { discover: id, initialize },
+            None => ProbesInFlight::Discover(id),
         };
     }
 
     /// Records that `initialize` is sent, in place of the request in flight.
     fn initialize(&mut self, number: u64, tells_roots: bool) {
-        self.overdue = Overdue::new(self.flight.discover().cloned());
-        self.flight = Flight::Initialize(number);
+        self.late_probe = LateProbe::new(self.flight.discover().cloned());
+        self.flight = ProbesInFlight::Initialize(number);
         self.tells_roots = tells_roots;
     }
 
@@ -239,7 +239,7 @@ impl Negotiating {
         chosen: Negotiation,
     ) -> ResponseMeaning {
         let answer = match &response.id {
-            Some(id) => self.land(id),
+            Some(id) => self.complete(id),
             // Without an id the response may belong to either request.
             None if self.step == Step::Silent => return ResponseMeaning::Nothing,
             // A server that cannot read the id of a request answers without an id.
@@ -249,7 +249,7 @@ impl Negotiating {
         let (outcome, found) = match answer {
             Some(ProbeAnswer::Discover) => chosen.discovered(response.body),
             Some(ProbeAnswer::Initialize) => chosen.initialized(response.body),
-            Some(ProbeAnswer::Overdue) => match chosen.discovered(response.body) {
+            Some(ProbeAnswer::Late) => match chosen.discovered(response.body) {
                 (ProbeOutcome::Modern, found) => (ProbeOutcome::Late, self.late(found)),
                 _ => return ResponseMeaning::Nothing,
             },
@@ -259,11 +259,11 @@ impl Negotiating {
     }
 
     /// Returns the request that a response answers, and removes it from the requests in flight.
-    fn land(&mut self, id: &RequestId) -> Option<ProbeAnswer> {
+    fn complete(&mut self, id: &RequestId) -> Option<ProbeAnswer> {
         let answer = self.flight.find(id);
         match answer {
-            Some(answer) => self.flight.land(answer),
-            None => return self.overdue.settle(id).then_some(ProbeAnswer::Overdue),
+            Some(answer) => self.flight.complete(answer),
+            None => return self.late_probe.settle(id).then_some(ProbeAnswer::Late),
         }
         answer
     }
@@ -272,7 +272,7 @@ impl Negotiating {
     /// is unanswered, and uses it otherwise.
     fn late(&mut self, found: ProbeResult) -> ProbeResult {
         if self.step == Step::Silent {
-            self.overdue.hold(found);
+            self.late_probe.hold(found);
             return ProbeResult::default();
         }
         found
@@ -281,14 +281,14 @@ impl Negotiating {
     /// The outcome of an unreadable response with this id.
     pub(in crate::client) fn unreadable(&self, id: &RequestId) -> Option<ProbeOutcome> {
         match self.flight.find(id)? {
-            ProbeAnswer::Discover | ProbeAnswer::Overdue => Some(ProbeOutcome::Malformed),
+            ProbeAnswer::Discover | ProbeAnswer::Late => Some(ProbeOutcome::Malformed),
             ProbeAnswer::Initialize => Some(ProbeOutcome::InitializeMalformed),
         }
     }
 
     /// Removes and returns the held answer.
     pub(in crate::client) fn take_held(&mut self) -> Option<ProbeResult> {
-        self.overdue.take()
+        self.late_probe.take()
     }
 
     /// Queues a message of the server until the era is known. Answers `ping` at once, without
@@ -297,14 +297,14 @@ impl Negotiating {
         if let Message::Request(Request { id, method: Method::Ping, .. }) = message {
             let stamp = Bytes::new();
             outbox.send(Outgoing::Result { id, stamp, result: Json::EMPTY_OBJECT });
-        } else if !self.kept.push(message) {
+        } else if !self.early_messages.push(message) {
             outbox.fault(ProtocolError::TooMuchBeforeConnected);
         }
     }
 
     /// Messages that the server sent during the negotiation, in order.
     pub(in crate::client) fn into_early_messages(self) -> impl Iterator<Item = Message> {
-        self.kept.into_messages().into_iter()
+        self.early_messages.into_messages().into_iter()
     }
 
     /// Returns whether `initialize` declared notifications about changes of the roots.
@@ -313,12 +313,12 @@ impl Negotiating {
     }
 
     /// Records that the server has answered a call before the era was known.
-    pub(in crate::client) fn set_serves(&mut self) {
-        self.serves = true;
+    pub(in crate::client) fn set_has_answered_call(&mut self) {
+        self.has_answered_call = true;
     }
 
     /// Returns whether the server has answered a call before the era was known.
-    pub(in crate::client) fn serves(&self) -> bool {
-        self.serves
+    pub(in crate::client) fn has_answered_call(&self) -> bool {
+        self.has_answered_call
     }
 }

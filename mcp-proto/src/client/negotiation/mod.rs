@@ -8,13 +8,13 @@
 
 mod decision;
 mod early_messages;
+mod late_probe;
 mod machine;
-mod overdue;
 pub mod probe;
 mod probe_result;
 mod verdict;
 
 pub use decision::Decision;
-pub(super) use machine::{Before, Negotiating, ResponseMeaning};
+pub(super) use machine::{Negotiating, PriorServer, ResponseMeaning};
 pub(super) use probe_result::{ProbeResult, is_modern, listed};
 pub use verdict::{Negotiation, ServerInfo, Transport, Verdict};

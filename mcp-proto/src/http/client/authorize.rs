@@ -117,7 +117,7 @@ impl Client {
         attempt: Attempt,
     ) -> ExchangeId {
         if let Some(id) = purpose.timed() {
-            self.side.rest_request(id);
+            self.side.pause_timeout(id);
         }
         self.exchanges.hold(now, request, purpose, attempt)
     }

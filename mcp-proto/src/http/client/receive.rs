@@ -87,7 +87,7 @@ impl Client {
             Purpose::Listen if has_events => {
                 open.answer = Some(answer);
                 if self.session_stream.open(now) {
-                    self.side.changes_missed();
+                    self.side.report_missed_changes();
                 }
             }
             Purpose::Listen => {

@@ -186,7 +186,7 @@ impl Client {
         if !self.exchanges.is_open(id)
             && let Some(id) = self.exchanges.get(id).and_then(|open| open.purpose.timed())
         {
-            self.side.rest_request(id);
+            self.side.pause_timeout(id);
         }
     }
 
@@ -270,7 +270,7 @@ impl Client {
             Some(Resumption::Resume | Resumption::Reopen) => {
                 let delay = call.stream.backoff.fail(now, self.jitter());
                 if kind != Kind::Resumable {
-                    self.side.rest_request(&call.id);
+                    self.side.pause_timeout(&call.id);
                 }
                 self.exchanges.sleep(now + delay, Purpose::Call(call), false);
             }

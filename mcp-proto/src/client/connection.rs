@@ -13,7 +13,7 @@
 use super::compose::Envelope;
 use super::legacy;
 use super::negotiation::probe::Step;
-use super::negotiation::{Before, Negotiating, ServerInfo, Verdict};
+use super::negotiation::{Negotiating, PriorServer, ServerInfo, Verdict};
 use super::outbox::Outbox;
 use super::recovery::Known;
 use super::unconnected::Unconnected;
@@ -21,10 +21,10 @@ use crate::version::{Era, ProtocolVersion};
 
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it")]
-pub(super) enum Life {
+pub(super) enum Conn {
     Unopened,
     Negotiating(Negotiating),
-    Reopening { step: Step, before: Before },
+    Reopening { step: Step, before: PriorServer },
     Modern(Modern),
     Legacy(legacy::Session),
     Unconnected(Unconnected),
@@ -42,7 +42,7 @@ pub(super) struct Modern {
     pub(super) confirmed: bool,
 }
 
-impl Life {
+impl Conn {
     /// The server, once the era is known.
     pub(super) fn server(&self) -> Option<&ServerInfo> {
         let modern = self.modern().map(|modern| &modern.server);
@@ -109,8 +109,8 @@ impl Life {
     }
 
     /// The knowledge about the server before the current negotiation.
-    pub(super) fn before(&self) -> Before {
-        self.negotiating().map_or(Before::Nothing, Negotiating::before)
+    pub(super) fn before(&self) -> PriorServer {
+        self.negotiating().map_or(PriorServer::Nothing, Negotiating::before)
     }
 
     /// The knowledge about the server, for `recovery::TABLE`.
@@ -130,7 +130,7 @@ impl Life {
     /// Returns whether the server has understood the requests in flight. A server that turns out to
     /// be legacy has not understood them.
     pub(super) fn understands(&self) -> bool {
-        self.server().is_some() || matches!(self.before(), Before::Here(_))
+        self.server().is_some() || matches!(self.before(), PriorServer::Here(_))
     }
 
     /// Records that a message of a legacy server's batch, if there is one, is answered.

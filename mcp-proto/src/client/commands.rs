@@ -1,19 +1,19 @@
 //! Methods that the application calls, and sending of calls.
 //!
 //! In: calls, cancellations, notifications, subscriptions, inputs. Out: the messages and events of
-//! [`Work`].
+//! [`ClientCore`].
 //!
-//! [`Work`]: super::work::Work
+//! [`ClientCore`]: super::client_core::ClientCore
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::binding::TransportKind;
+use super::binding::BindingKind;
 use super::call::{Call, Goal, Resumption, Sending, State};
+use super::connection::Conn;
 use super::event::{InputReply, Listing, SubscriptionId};
 use super::inputs::Requester;
 use super::legacy::{self, Session};
-use super::life::Life;
 use super::negotiation::probe::ProbeOutcome;
 use super::pages::Pages;
 use super::{CallError, CallId, CallOptions, Client, ClientEvent};
@@ -42,7 +42,7 @@ impl Client {
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
         let method = method.into();
-        let is_forwarded = self.work.config.forwards && method != "initialize";
+        let is_forwarded = self.core.config.forwards && method != "initialize";
         if is_reserved(&method) && !is_forwarded || method.starts_with("notifications/") {
             return Err(UsageError::ReservedMethod { method: method.into_owned() });
         }
@@ -89,7 +89,7 @@ impl Client {
     ) -> Result<CallId, UsageError> {
         let call = self.call(now, "logging/setLevel", level_params(level), options);
         if call.is_ok() {
-            self.work.log_level = Some(level);
+            self.core.log_level = Some(level);
         }
         call
     }
@@ -100,21 +100,21 @@ impl Client {
     /// Fails with [`UsageError::Closed`], and with [`UsageError::InvalidRoot`] for a URI that does not
     /// begin with `file://`.
     pub fn set_roots(&mut self, _now: Instant, roots: Vec<Root>) -> Result<(), UsageError> {
-        if self.life.is_closed() {
+        if self.conn.is_closed() {
             return Err(UsageError::Closed);
         }
         Root::check_all(&roots)?;
-        if !self.work.inputs.set_roots(roots) {
+        if !self.core.inputs.set_roots(roots) {
             return Ok(());
         }
-        let declared = &mut self.work.config.capabilities.roots;
+        let declared = &mut self.core.config.capabilities.roots;
         if declared.is_none() {
             *declared = Some(ListChangedCapability { list_changed: true });
             self.rebuild_envelope();
         }
-        if self.life.legacy().is_some_and(Session::tells_roots) {
+        if self.conn.legacy().is_some_and(Session::tells_roots) {
             let method = "notifications/roots/list_changed";
-            self.work.outbox.send(Outgoing::notification(method, Json::EMPTY_OBJECT));
+            self.core.outbox.send(Outgoing::notification(method, Json::EMPTY_OBJECT));
         }
         Ok(())
     }
@@ -131,8 +131,8 @@ impl Client {
         method: impl Into<Cow<'static, str>>,
         params: Json,
     ) -> Result<(), UsageError> {
-        if self.work.binding == TransportKind::Http {
-            self.work.outbox.admit(self.work.config.limits.max_in_flight)?;
+        if self.core.binding == BindingKind::Http {
+            self.core.outbox.admit(self.core.config.limits.max_in_flight)?;
         }
         let method = method.into();
         if is_reserved(&method) || !method.starts_with("notifications/") {
@@ -146,7 +146,7 @@ impl Client {
     /// [`CacheConfig::principal`](super::CacheConfig::principal). Private results of other
     /// principals are not used any more.
     pub fn set_principal(&mut self, principal: Option<&str>) {
-        self.work.cache.set_principal(principal.map(Into::into));
+        self.core.cache.set_principal(principal.map(Into::into));
     }
 
     /// Cancels a call. Its response follows at once, with [`CallError::Cancelled`], and the server
@@ -154,7 +154,7 @@ impl Client {
     ///
     /// Fails with [`UsageError::NotInFlight`] if the call has had its response.
     pub fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
-        let number = self.work.calls.find(call).ok_or(UsageError::NotInFlight)?;
+        let number = self.core.calls.find(call).ok_or(UsageError::NotInFlight)?;
         self.stop_call(now, number, CallError::Cancelled);
         Ok(())
     }
@@ -171,11 +171,11 @@ impl Client {
         now: Instant,
         filter: SubscriptionFilter,
     ) -> Result<SubscriptionId, UsageError> {
-        let subscription = self.work.subscriptions.add(filter);
+        let subscription = self.core.subscriptions.add(filter);
         match self.start_listening(now, subscription) {
             Ok(_) => Ok(subscription),
             Err(error) => {
-                self.work.subscriptions.withdraw(subscription);
+                self.core.subscriptions.withdraw(subscription);
                 Err(error)
             }
         }
@@ -190,19 +190,19 @@ impl Client {
         now: Instant,
         subscription: SubscriptionId,
     ) -> Result<(), UsageError> {
-        let work = &mut self.work;
-        let told = work.subscriptions.remove(subscription).ok_or(UsageError::NotInFlight)?;
-        if let Some(number) = work.calls.find_listen(subscription) {
-            work.stop(now, &mut self.life, number, CallError::Cancelled);
+        let core = &mut self.core;
+        let told = core.subscriptions.remove(subscription).ok_or(UsageError::NotInFlight)?;
+        if let Some(number) = core.calls.find_listen(subscription) {
+            core.stop(now, &mut self.conn, number, CallError::Cancelled);
         }
-        if self.life.is_legacy() {
+        if self.conn.is_legacy() {
             for uri in told {
-                work.subscriptions.unsubscribe(&uri);
+                core.subscriptions.unsubscribe(&uri);
             }
-            work.send_resource_requests(now, &mut self.life);
+            core.send_resource_requests(now, &mut self.conn);
         }
         let cause = Err(CallError::Cancelled);
-        work.outbox.event(ClientEvent::SubscriptionEnded { subscription, cause });
+        core.outbox.event(ClientEvent::SubscriptionEnded { subscription, cause });
         Ok(())
     }
 
@@ -211,8 +211,8 @@ impl Client {
     /// [`CallError::InputRefused`]. An answer that is no longer needed is dropped.
     #[expect(clippy::needless_pass_by_value, reason = "the right to answer is used up")]
     pub fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>) {
-        let work = &mut self.work;
-        let Some(requester) = work.inputs.take(reply.id) else { return };
+        let core = &mut self.core;
+        let Some(requester) = core.inputs.take(reply.id) else { return };
         let answer = match answer {
             Ok(result) if !result.raw().is_object() => {
                 Err(ErrorData::internal("the client's result is no JSON object"))
@@ -221,27 +221,27 @@ impl Client {
         };
         match requester {
             Requester::Request { id, batch, .. } => {
-                if work.binding == TransportKind::Http {
-                    work.inputs.record_answer(id.clone(), reply.id);
+                if core.binding == BindingKind::Http {
+                    core.inputs.record_answer(id.clone(), reply.id);
                 }
-                if let Life::Legacy(session) = &mut self.life {
-                    session.respond(batch, legacy::answer(id, answer), &mut work.outbox);
+                if let Conn::Legacy(session) = &mut self.conn {
+                    session.respond(batch, legacy::answer(id, answer), &mut core.outbox);
                 }
-                work.calls.resume(now, &work.inputs);
+                core.calls.resume(now, &core.inputs);
             }
             Requester::Call { call, key } => {
-                let Some(number) = work.calls.find(call) else { return };
-                if work.calls.get(number).is_some_and(|call| call.following().is_some()) {
+                let Some(number) = core.calls.find(call) else { return };
+                if core.calls.get(number).is_some_and(|call| call.following().is_some()) {
                     let answer = answer.map_err(CallError::InputRefused);
                     return self.task_given(now, number, key, answer);
                 }
-                let Some(mut call) = work.calls.remove(number) else { return };
+                let Some(mut call) = core.calls.remove(number) else { return };
                 match answer.map(|answer| call.give(key, answer)) {
                     Ok(true) => self.send_anew(now, call),
-                    Ok(false) => work.calls.insert(number, call),
+                    Ok(false) => core.calls.insert(number, call),
                     Err(error) => {
                         let error = CallError::InputRefused(error);
-                        work.finish(now, &mut self.life, call, Err(error));
+                        core.finish(now, &mut self.conn, call, Err(error));
                     }
                 }
             }
@@ -256,14 +256,14 @@ impl Client {
         options: CallOptions,
         goal: Goal,
     ) -> Result<CallId, UsageError> {
-        if self.life.is_closed() {
+        if self.conn.is_closed() {
             return Err(UsageError::Closed);
         }
         if !params.raw().is_object() {
             return Err(UsageError::NotAnObject { name: method.into_owned() });
         }
-        self.work.admit(&self.life, &params)?;
-        let number = self.work.calls.number();
+        self.core.admit(&self.conn, &params)?;
+        let number = self.core.calls.number();
         let call = Call::new(now, number, method, params, options, goal);
         let id = call.id;
         self.send_call(now, number, call);
@@ -275,7 +275,7 @@ impl Client {
         now: Instant,
         subscription: SubscriptionId,
     ) -> Result<CallId, UsageError> {
-        let params = self.work.subscriptions.listen_params(subscription);
+        let params = self.core.subscriptions.listen_params(subscription);
         let options = CallOptions::default().max_total(Duration::MAX);
         let goal = Goal::Listen { subscription };
         self.start(now, "subscriptions/listen".into(), params, options, goal)
@@ -285,7 +285,7 @@ impl Client {
     pub(super) fn listen(&mut self, now: Instant, subscription: SubscriptionId) {
         if let Err(error) = self.start_listening(now, subscription) {
             let cause = Err(CallError::Usage(error));
-            self.work.subscriptions.end(subscription, cause, &mut self.work.outbox);
+            self.core.subscriptions.end(subscription, cause, &mut self.core.outbox);
         }
     }
 
@@ -294,10 +294,10 @@ impl Client {
     /// already execute these requests.
     pub(super) fn send_waiting(&mut self, now: Instant, begun: bool) {
         let Some(era) = self.era() else { return };
-        let numbers = self.work.calls.numbers_of(|_| true);
+        let numbers = self.core.calls.numbers_of(|_| true);
         self.restore_log_level(now);
         for number in numbers {
-            let Some(mut call) = self.work.calls.remove(number) else { continue };
+            let Some(mut call) = self.core.calls.remove(number) else { continue };
             match call.resumption(era, begun) {
                 Resumption::Send => self.send_call(now, number, call),
                 Resumption::SendAnew => {
@@ -305,13 +305,13 @@ impl Client {
                     self.send_anew(now, call);
                 }
                 Resumption::Recall => {
-                    self.work.calls.ignore(number);
-                    self.work.abort(number);
+                    self.core.calls.ignore(number);
+                    self.core.abort(number);
                     call.state = State::Waiting;
                     self.send_anew(now, call);
                 }
-                Resumption::Stay => self.work.calls.insert(number, call),
-                Resumption::Fail(error) => self.work.finish(now, &mut self.life, call, Err(error)),
+                Resumption::Stay => self.core.calls.insert(number, call),
+                Resumption::Fail(error) => self.core.finish(now, &mut self.conn, call, Err(error)),
             }
         }
     }
@@ -321,11 +321,11 @@ impl Client {
         if self.era().is_none() {
             return;
         }
-        for number in self.work.calls.numbers_of(Call::is_held) {
-            if self.work.outbox.holds() {
-                return self.work.outbox.look_later(now);
+        for number in self.core.calls.numbers_of(Call::is_held) {
+            if self.core.outbox.holds() {
+                return self.core.outbox.look_later(now);
             }
-            if let Some(call) = self.work.calls.remove(number) {
+            if let Some(call) = self.core.calls.remove(number) {
                 self.send_call(now, number, call);
             }
         }
@@ -333,17 +333,17 @@ impl Client {
 
     /// Sends a call under an unused number.
     pub(super) fn send_anew(&mut self, now: Instant, call: Call) {
-        let number = self.work.calls.number();
+        let number = self.core.calls.number();
         self.send_call(now, number, call);
     }
 
     fn send_call(&mut self, now: Instant, number: u64, mut call: Call) {
-        if self.work.cache.is_on()
+        if self.core.cache.is_on()
             && let Some(result) = self.find_result(now, &mut call)
         {
-            return self.work.finish(now, &mut self.life, call, Ok(result));
+            return self.core.finish(now, &mut self.conn, call, Ok(result));
         }
-        match self.work.send(now, &mut self.life, number, call) {
+        match self.core.send(now, &mut self.conn, number, call) {
             Sending::Sent => self.start_confirmation_timer(now),
             Sending::Settled => {}
             // A waiting call needs a connection; begins an attempt if there is none.
@@ -356,23 +356,23 @@ impl Client {
     /// the call gets the ticket of its request.
     fn find_result(&mut self, now: Instant, call: &mut Call) -> Option<Json> {
         call.ticket = None;
-        let variant = self.life.modern()?.envelope.members();
-        let work = &mut self.work;
+        let variant = self.conn.modern()?.envelope.members();
+        let core = &mut self.core;
         let request = call.cacheable()?;
         if call.may_be_found()
-            && let Some(found) = work.cache.find(now, &variant, request, &work.config.limits)
+            && let Some(found) = core.cache.find(now, &variant, request, &core.config.limits)
         {
             return Some(found);
         }
-        call.ticket = work.cache.ticket(now, &variant, request);
+        call.ticket = core.cache.ticket(now, &variant, request);
         None
     }
 
     /// Sends the log level to a new legacy session, unless a call that sets the level is pending.
     fn restore_log_level(&mut self, now: Instant) {
-        let Some(session) = self.life.legacy() else { return };
-        let is_told = self.work.calls.any(|call| call.method == "logging/setLevel");
-        let Some(level) = self.work.log_level.filter(|_| !is_told) else { return };
+        let Some(session) = self.conn.legacy() else { return };
+        let is_told = self.core.calls.any(|call| call.method == "logging/setLevel");
+        let Some(level) = self.core.log_level.filter(|_| !is_told) else { return };
         if session.server().capabilities.logging.is_some() {
             let method = "logging/setLevel".into();
             let params = level_params(level);

@@ -19,7 +19,7 @@ use super::probe_result::ProbeResult;
 use crate::message::RequestId;
 
 #[derive(Debug, Default)]
-pub(super) enum Overdue {
+pub(super) enum LateProbe {
     /// No probe has timed out, or its answer has arrived.
     #[default]
     None,
@@ -29,7 +29,7 @@ pub(super) enum Overdue {
     Held(Box<ProbeResult>),
 }
 
-impl Overdue {
+impl LateProbe {
     /// The unanswered probe, if there is one.
     pub(super) fn new(unanswered: Option<RequestId>) -> Self {
         unanswered.map_or(Self::None, Self::Awaited)

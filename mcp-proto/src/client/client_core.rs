@@ -1,7 +1,7 @@
-//! Work of a client: the calls, inputs and subscriptions of its application.
+//! ClientCore of a client: the calls, inputs and subscriptions of its application.
 //!
 //! In: calls and answers of the application; requests, results and notifications of the server; the
-//! [`Life`] with the facts about the server. Out: messages and events, in the outbox.
+//! [`Conn`] with the facts about the server. Out: messages and events, in the outbox.
 //!
 //! | input | output |
 //! |---|---|
@@ -13,16 +13,16 @@
 
 use alloc::vec::Vec;
 
-use super::binding::{MessageSource, TransportKind};
+use super::binding::{BindingKind, MessageSource};
 use super::cache::access::CacheAccess;
 use super::call::{Call, Completed, Goal, Sending, State};
 use super::call_error::CallError;
 use super::calls::{self, Calls};
 use super::compose;
 use super::config::Config;
+use super::connection::Conn;
 use super::event::{CallOptions, ClientEvent, SubscriptionId};
 use super::inputs::{DroppedInput, Inputs};
-use super::life::Life;
 use super::notification::Notice;
 use super::outbox::Outbox;
 use super::result::ResultType;
@@ -37,9 +37,9 @@ use crate::version::Era;
 
 /// The application's side of a client.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct ClientCore {
     pub(super) config: Config,
-    pub(super) binding: TransportKind,
+    pub(super) binding: BindingKind,
     /// The least severe log messages that the client wants; `None` if no level was set.
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) calls: Calls,
@@ -49,11 +49,11 @@ pub(super) struct Work {
     pub(super) outbox: Outbox,
 }
 
-impl Work {
-    pub(super) fn new(config: Config, binding: TransportKind) -> Self {
+impl ClientCore {
+    pub(super) fn new(config: Config, binding: BindingKind) -> Self {
         let cache = config.cache.as_ref().filter(|_| !config.forwards);
         Self {
-            cache: CacheAccess::new(cache, binding == TransportKind::Http),
+            cache: CacheAccess::new(cache, binding == BindingKind::Http),
             config,
             binding,
             log_level: None,
@@ -65,19 +65,19 @@ impl Work {
     }
 
     /// Checks that there is room for a call with these parameters.
-    pub(super) fn admit(&self, life: &Life, params: &Json) -> Result<(), UsageError> {
-        if life.is_closed() {
+    pub(super) fn admit(&self, conn: &Conn, params: &Json) -> Result<(), UsageError> {
+        if conn.is_closed() {
             return Err(UsageError::Closed);
         }
-        let may_wait = life.era().is_none() || self.outbox.holds();
+        let may_wait = conn.era().is_none() || self.outbox.holds();
         self.calls.admit(params.as_bytes().len(), may_wait, &self.config.limits)
     }
 
     /// Sends the requests that subscriptions need to a legacy server.
-    pub(super) fn send_resource_requests(&mut self, now: Instant, life: &mut Life) {
+    pub(super) fn send_resource_requests(&mut self, now: Instant, conn: &mut Conn) {
         while let Some(request) = self.subscriptions.next_resource_request() {
             let params = request.params();
-            let has_room = self.admit(life, &params).is_ok();
+            let has_room = self.admit(conn, &params).is_ok();
             let ResourceRequest { subscription, uri } = request;
             let mut options = CallOptions::default();
             let (method, goal) = match subscription {
@@ -95,7 +95,7 @@ impl Work {
             };
             let number = self.calls.number();
             let call = Call::new(now, number, method.into(), params, options, goal);
-            self.send(now, life, number, call);
+            self.send(now, conn, number, call);
         }
     }
 
@@ -103,11 +103,11 @@ impl Work {
     pub(super) fn send(
         &mut self,
         now: Instant,
-        life: &mut Life,
+        conn: &mut Conn,
         number: u64,
         mut call: Call,
     ) -> Sending {
-        let Some(era) = life.era() else {
+        let Some(era) = conn.era() else {
             // The era is negotiated again; until the result is known, the next page or the input
             // waits.
             if call.is_sent() {
@@ -129,30 +129,30 @@ impl Work {
             }
             return Sending::Settled;
         }
-        if call.method == "logging/setLevel" && (era == Era::Modern || life.lacks_logging()) {
+        if call.method == "logging/setLevel" && (era == Era::Modern || conn.lacks_logging()) {
             if era == Era::Legacy {
                 self.outbox.fault(ProtocolError::LoggingNotDeclared);
             }
-            self.finish(now, life, call, Ok(Json::EMPTY_OBJECT));
+            self.finish(now, conn, call, Ok(Json::EMPTY_OBJECT));
             return Sending::Settled;
         }
         if let Goal::Listen { subscription } = call.goal {
             self.subscriptions.reopen(subscription);
-            if let Some(session) = life.legacy() {
+            if let Some(session) = conn.legacy() {
                 let has = &session.server().capabilities;
                 self.subscriptions.begin_legacy(subscription, has, &mut self.outbox);
-                self.send_resource_requests(now, life);
+                self.send_resource_requests(now, conn);
                 return Sending::Settled;
             }
         }
         // Over HTTP each request names its version in a header, and a refusal has a status.
-        let is_unproven = self.binding == TransportKind::Stream && life.is_unconfirmed();
+        let is_unproven = self.binding == BindingKind::Stream && conn.is_unconfirmed();
         if is_unproven && !call.is_idempotent() {
             call.wait();
             self.calls.insert(number, call);
             return Sending::Unproven;
         }
-        let envelope = life.modern().map(|modern| &modern.envelope);
+        let envelope = conn.modern().map(|modern| &modern.envelope);
         self.outbox.send(call.request(number, era, envelope, &self.config, self.log_level));
         call.sent(now, era, self.inputs.rests(call.id));
         self.calls.insert(number, call);
@@ -161,26 +161,26 @@ impl Work {
 
     /// Aborts the stream of a request, which is no longer needed.
     pub(super) fn abort(&mut self, number: u64) {
-        if self.binding == TransportKind::Http {
+        if self.binding == BindingKind::Http {
             self.outbox.abort(compose::id(number));
         }
     }
 
     /// Ends a call whose response is no longer wanted, with this error.
-    pub(super) fn stop(&mut self, now: Instant, life: &mut Life, number: u64, error: CallError) {
-        if let Some(call) = self.withdraw(life, number) {
-            self.finish(now, life, call, Err(error));
+    pub(super) fn stop(&mut self, now: Instant, conn: &mut Conn, number: u64, error: CallError) {
+        if let Some(call) = self.withdraw(conn, number) {
+            self.finish(now, conn, call, Err(error));
         }
     }
 
     /// Removes a call; if it was sent, cancels its request.
-    pub(super) fn withdraw(&mut self, life: &Life, number: u64) -> Option<Call> {
+    pub(super) fn withdraw(&mut self, conn: &Conn, number: u64) -> Option<Call> {
         let max_in_flight = self.config.limits.max_in_flight;
         let call = self.calls.abandon(number, max_in_flight)?;
         if call.is_sent() {
             self.abort(number);
             // Over HTTP the end of the request's stream cancels the call at a modern server.
-            if life.understands() && (self.binding == TransportKind::Stream || life.is_legacy()) {
+            if conn.understands() && (self.binding == BindingKind::Stream || conn.is_legacy()) {
                 self.outbox.send(Outgoing::cancelled(&compose::id(number)));
             }
         }
@@ -188,9 +188,9 @@ impl Work {
     }
 
     /// Fails a call, unless it is over.
-    pub(super) fn fail(&mut self, now: Instant, life: &mut Life, number: u64, error: CallError) {
+    pub(super) fn fail(&mut self, now: Instant, conn: &mut Conn, number: u64, error: CallError) {
         if let Some(call) = self.calls.remove(number) {
-            self.finish(now, life, call, Err(error));
+            self.finish(now, conn, call, Err(error));
         }
     }
 
@@ -198,7 +198,7 @@ impl Work {
     pub(super) fn finish(
         &mut self,
         now: Instant,
-        life: &mut Life,
+        conn: &mut Conn,
         mut call: Call,
         result: Result<Json, CallError>,
     ) {
@@ -211,7 +211,7 @@ impl Work {
         // call is closed.
         if matches!(call.state, State::AwaitingInput(_)) || result.is_err() {
             while let Some(dropped) = self.inputs.drop_of_call(id) {
-                self.drop_input(life, dropped);
+                self.drop_input(conn, dropped);
             }
         }
         match call.goal {
@@ -224,22 +224,22 @@ impl Work {
             Goal::Subscribe { subscription, uri } => {
                 let is_told = result.is_ok();
                 self.subscriptions.answered(subscription, &uri, is_told, &mut self.outbox);
-                self.send_resource_requests(now, life);
+                self.send_resource_requests(now, conn);
             }
             Goal::Nobody | Goal::Notification => {}
         }
     }
 
     /// Reports an input that is no longer needed.
-    pub(super) fn drop_input(&mut self, life: &mut Life, dropped: DroppedInput) {
+    pub(super) fn drop_input(&mut self, conn: &mut Conn, dropped: DroppedInput) {
         let DroppedInput { id, batch } = dropped;
-        life.leave_batch(batch, &mut self.outbox);
+        conn.leave_batch(batch, &mut self.outbox);
         self.outbox.event(ClientEvent::InputCancelled { input: id });
     }
 
     /// Handles a request of the server; modern servers send none.
-    pub(super) fn request(&mut self, life: &mut Life, request: Request, origin: MessageSource) {
-        let Life::Legacy(session) = life else {
+    pub(super) fn request(&mut self, conn: &mut Conn, request: Request, origin: MessageSource) {
+        let Conn::Legacy(session) = conn else {
             let method = request.method.name().into();
             return self.outbox.fault(ProtocolError::UnexpectedRequest { method });
         };
@@ -254,7 +254,7 @@ impl Work {
     pub(super) fn answered(
         &mut self,
         now: Instant,
-        life: &mut Life,
+        conn: &mut Conn,
         number: u64,
         kind: ResultType,
         result: Json,
@@ -268,7 +268,7 @@ impl Work {
             ResultType::Complete | ResultType::Untyped => {
                 match call.complete(result, &self.config.limits) {
                     Completed::NextPage => return Some(call),
-                    Completed::Over(result) => self.finish(now, life, call, result),
+                    Completed::Over(result) => self.finish(now, conn, call, result),
                 }
                 return None;
             }
@@ -286,7 +286,7 @@ impl Work {
             }
             ResultType::Unknown(name) => ProtocolError::UnknownResultType { name },
         };
-        self.finish(now, life, call, Err(CallError::Protocol(error)));
+        self.finish(now, conn, call, Err(CallError::Protocol(error)));
         None
     }
 
@@ -294,7 +294,7 @@ impl Work {
     pub(super) fn notification(
         &mut self,
         now: Instant,
-        life: &mut Life,
+        conn: &mut Conn,
         notification: &Notification,
     ) -> bool {
         let is_proper = match Notice::read(notification) {
@@ -307,13 +307,13 @@ impl Work {
                 told.is_ok()
             }
             Some(Notice::Changed { change, listen }) => {
-                self.changed(life, change, listen).is_some()
+                self.changed(conn, change, listen).is_some()
             }
             Some(Notice::Acknowledged { listen, honoured }) => {
                 self.acknowledged(listen, honoured).is_some()
             }
             Some(Notice::Cancelled(id)) => {
-                self.cancelled(now, life, &id);
+                self.cancelled(now, conn, &id);
                 true
             }
             Some(Notice::Event(event)) => {
@@ -329,8 +329,8 @@ impl Work {
         false
     }
 
-    fn changed(&mut self, life: &Life, change: Change, listen: Option<u64>) -> Option<()> {
-        if life.is_legacy() {
+    fn changed(&mut self, conn: &Conn, change: Change, listen: Option<u64>) -> Option<()> {
+        if conn.is_legacy() {
             self.subscriptions.changed_legacy(&change, &mut self.outbox);
             return Some(());
         }
@@ -363,35 +363,35 @@ impl Work {
         Some(())
     }
 
-    fn cancelled(&mut self, now: Instant, life: &mut Life, id: &RequestId) {
+    fn cancelled(&mut self, now: Instant, conn: &mut Conn, id: &RequestId) {
         if let Some(dropped) = self.inputs.drop_request(id) {
-            self.drop_input(life, dropped);
+            self.drop_input(conn, dropped);
             self.calls.resume(now, &self.inputs);
         }
         // On a byte stream a modern server ends a subscription like this, with or without a result.
         let is_listen = |it: &u64| self.calls.get(*it).is_some_and(Call::is_subscription);
         let listen = calls::number(id).filter(is_listen);
         if let Some(call) = listen.and_then(|number| self.calls.remove(number)) {
-            self.finish(now, life, call, Ok(Json::constant(r#"{"resultType":"complete"}"#)));
+            self.finish(now, conn, call, Ok(Json::constant(r#"{"resultType":"complete"}"#)));
         }
     }
 
     /// Recalls the calls that were sent on a stream that has ended. Idempotent calls wait to be
     /// sent again if the next server is of the other era. Other calls fail.
-    pub(super) fn recall(&mut self, now: Instant, life: &mut Life) {
+    pub(super) fn recall(&mut self, now: Instant, conn: &mut Conn) {
         for number in self.calls.numbers_of(Call::is_sent) {
             match self.calls.get_mut(number) {
                 Some(call) if call.is_idempotent() => {
-                    call.park(CallError::Closed, life.before().era());
+                    call.park(CallError::Closed, conn.before().era());
                 }
-                _ => self.fail(now, life, number, CallError::Interrupted),
+                _ => self.fail(now, conn, number, CallError::Interrupted),
             }
         }
     }
 
     /// Ends a session. Idempotent calls in flight are repeated; others fail, since the server may
     /// have executed them. Returns the subscriptions that must be requested again.
-    pub(super) fn leave_session(&mut self, now: Instant, life: &mut Life) -> Vec<SubscriptionId> {
+    pub(super) fn leave_session(&mut self, now: Instant, conn: &mut Conn) -> Vec<SubscriptionId> {
         self.inputs.end(&mut self.outbox);
         let subscriptions = self.subscriptions.forget_session();
         for number in self.calls.numbers_of(Call::is_sent) {
@@ -404,7 +404,7 @@ impl Work {
             if call.is_idempotent() {
                 self.calls.wait(call);
             } else {
-                self.finish(now, life, call, Err(CallError::SessionExpired));
+                self.finish(now, conn, call, Err(CallError::SessionExpired));
             }
         }
         subscriptions
@@ -415,7 +415,7 @@ impl Work {
     pub(super) fn leave_stream(
         &mut self,
         now: Instant,
-        life: &mut Life,
+        conn: &mut Conn,
         era: Era,
     ) -> Vec<SubscriptionId> {
         let is_legacy = era == Era::Legacy;
@@ -429,20 +429,20 @@ impl Work {
                 self.calls.wait(call);
             } else {
                 let error = call.interruption(CallError::Closed);
-                self.finish(now, life, call, Err(error));
+                self.finish(now, conn, call, Err(error));
             }
         }
         subscriptions
     }
 
     /// Ends every call, input and subscription with this cause.
-    pub(super) fn end(&mut self, now: Instant, life: &mut Life, cause: &CallError) {
+    pub(super) fn end(&mut self, now: Instant, conn: &mut Conn, cause: &CallError) {
         self.inputs.end(&mut self.outbox);
         self.subscriptions.end_all(cause, &mut self.outbox);
         for number in self.calls.numbers_of(|_| true) {
             let Some(call) = self.calls.remove(number) else { continue };
             let error = call.interruption(cause.clone());
-            self.finish(now, life, call, Err(error));
+            self.finish(now, conn, call, Err(error));
         }
         // No call is due any more.
         self.calls.expire(now);
