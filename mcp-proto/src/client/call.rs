@@ -23,7 +23,7 @@ use super::compose::{self, Envelope, Extras};
 use super::config::Config;
 use super::event::{CallId, CallOptions, SubscriptionId};
 use super::pages::Pages;
-use super::task::Following;
+use super::task::FollowedTask;
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
 use crate::limits::Limits;
@@ -65,7 +65,7 @@ pub(super) enum Goal {
     /// The application, for all pages at once.
     Pages(Pages),
     /// The application, after the end of the task.
-    Task(Box<Following>),
+    Task(Box<FollowedTask>),
     /// A subscription of a modern server, which the response ends.
     Listen { subscription: SubscriptionId },
     /// A subscription to one resource of a legacy server.
@@ -121,11 +121,11 @@ pub(super) enum Resumption {
     /// Send the call.
     Send,
     /// Send the call under another number.
-    SendAnew,
+    SendWithNewId,
     /// Send the call under another number, and ignore the response to the first request.
-    Recall,
+    ReplaceInFlight,
     /// Leave the call unchanged.
-    Stay,
+    Keep,
     Fail(CallError),
 }
 
@@ -232,18 +232,18 @@ impl Call {
             State::AwaitingInput(_) if era == Era::Legacy && !self.is_idempotent() => {
                 Resumption::Fail(CallError::Interrupted)
             }
-            State::AwaitingInput(asking) if asking.missing.is_empty() => Resumption::SendAnew,
+            State::AwaitingInput(asking) if asking.missing.is_empty() => Resumption::SendWithNewId,
             // The same server would refuse the call again.
             State::Parked { error, refused_as: Era::Modern }
                 if era == Era::Modern && !is_of_version(error) =>
             {
                 Resumption::Fail(error.clone())
             }
-            State::Parked { .. } => Resumption::SendAnew,
+            State::Parked { .. } => Resumption::SendWithNewId,
             State::Sent { .. } if era == Era::Legacy && !begun && self.is_idempotent() => {
-                Resumption::Recall
+                Resumption::ReplaceInFlight
             }
-            State::Sent { .. } | State::AwaitingInput(_) | State::BetweenPolls => Resumption::Stay,
+            State::Sent { .. } | State::AwaitingInput(_) | State::BetweenPolls => Resumption::Keep,
         }
     }
 
@@ -271,22 +271,22 @@ impl Call {
 
     /// Records that the request is sent. Starts the timeout, or pauses it while a legacy server
     /// waits for input.
-    pub(super) fn sent(&mut self, now: Instant, era: Era, rests: bool) {
+    pub(super) fn sent(&mut self, now: Instant, era: Era, is_paused: bool) {
         self.state = State::Sent { era };
         self.progress = None;
-        if rests {
-            self.rest();
+        if is_paused {
+            self.pause_timeout();
         } else {
             self.restart(now);
         }
     }
 
     /// Pauses the timeout.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn pause_timeout(&mut self) {
         self.due = self.ends;
     }
 
-    pub(super) fn rests(&self) -> bool {
+    pub(super) fn is_timeout_paused(&self) -> bool {
         self.due == self.ends
     }
 
@@ -300,13 +300,13 @@ impl Call {
     /// Queues the call until there are a connection and room; pauses the timeout.
     pub(super) fn wait(&mut self) {
         self.state = State::Waiting;
-        self.rest();
+        self.pause_timeout();
     }
 
     /// Parks a call that the server, of this era, has refused or lost; the call may be repeated.
     pub(super) fn park(&mut self, error: CallError, refused_as: Era) {
         self.state = State::Parked { error, refused_as };
-        self.rest();
+        self.pause_timeout();
     }
 
     /// Records the input that the server needs first; returns whether it is already complete.
@@ -316,7 +316,7 @@ impl Call {
         self.rounds += 1;
         self.state = State::AwaitingInput(asking);
         if !is_complete {
-            self.rest();
+            self.pause_timeout();
         }
         is_complete
     }
@@ -330,7 +330,7 @@ impl Call {
     }
 
     /// Begins to follow the task that the server has made of the call.
-    pub(super) fn follow(&mut self, following: Following) {
+    pub(super) fn follow(&mut self, following: FollowedTask) {
         // Requests about tasks support neither progress nor log levels.
         (self.options.progress, self.options.log_level) = (false, None);
         self.goal = Goal::Task(Box::new(following));
@@ -350,17 +350,17 @@ impl Call {
     }
 
     /// Pauses until the next poll of the task.
-    pub(super) fn rest_until(&mut self, next: Instant) {
+    pub(super) fn wait_for_poll(&mut self, next: Instant) {
         self.state = State::BetweenPolls;
         self.due = next.min(self.ends);
     }
 
     /// The task that the call follows.
-    pub(super) fn following(&self) -> Option<&Following> {
+    pub(super) fn following(&self) -> Option<&FollowedTask> {
         if let Goal::Task(following) = &self.goal { Some(following) } else { None }
     }
 
-    pub(super) fn following_mut(&mut self) -> Option<&mut Following> {
+    pub(super) fn following_mut(&mut self) -> Option<&mut FollowedTask> {
         if let Goal::Task(following) = &mut self.goal { Some(following) } else { None }
     }
 

@@ -163,13 +163,18 @@ impl Calls {
     }
 
     /// Pauses the timeouts of calls for which a legacy server waits for input.
-    pub(super) fn rest(&mut self, inputs: &Inputs) {
-        self.table.values_mut().filter(|call| inputs.rests(call.id)).for_each(Call::rest);
+    pub(super) fn pause_timeouts(&mut self, inputs: &Inputs) {
+        self.table
+            .values_mut()
+            .filter(|call| inputs.awaits_legacy_input(call.id))
+            .for_each(Call::pause_timeout);
     }
 
     /// Restarts the paused timeouts of calls for which a legacy server no longer waits.
     pub(super) fn resume(&mut self, now: Instant, inputs: &Inputs) {
-        let rested = |call: &&mut Call| call.is_sent() && call.rests() && !inputs.rests(call.id);
+        let rested = |call: &&mut Call| {
+            call.is_sent() && call.is_timeout_paused() && !inputs.awaits_legacy_input(call.id)
+        };
         for call in self.table.values_mut().filter(rested) {
             call.restart(now);
         }
@@ -180,7 +185,7 @@ impl Calls {
     /// Restarts the timeout of a request, unless a legacy server waits for its input.
     pub(super) fn restart(&mut self, now: Instant, number: u64, inputs: &Inputs) {
         if let Some(call) = self.table.get_mut(number)
-            && !inputs.rests(call.id)
+            && !inputs.awaits_legacy_input(call.id)
         {
             call.restart(now);
             // The deadline may now be earlier.
@@ -201,8 +206,8 @@ impl Calls {
         let ProgressNotificationParams { progress_token, progress, total, message, .. } = params;
         let Some(number) = number(&progress_token) else { return Ok(None) };
         // Progress that arrives after the response may have been sent before it, so it is ignored.
-        let is_told = |call: &&mut Call| call.is_sent() && call.options.progress;
-        let Some(call) = self.table.get_mut(number).filter(is_told) else { return Ok(None) };
+        let wants_progress = |call: &&mut Call| call.is_sent() && call.options.progress;
+        let Some(call) = self.table.get_mut(number).filter(wants_progress) else { return Ok(None) };
         // "The progress value MUST increase with each notification".
         if call.progress.is_some_and(|before| progress < before) {
             return Err(Decreased);

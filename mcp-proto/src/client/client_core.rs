@@ -69,7 +69,7 @@ impl ClientCore {
         if conn.is_closed() {
             return Err(UsageError::Closed);
         }
-        let may_wait = conn.era().is_none() || self.outbox.holds();
+        let may_wait = conn.era().is_none() || self.outbox.holds_calls();
         self.calls.admit(params.as_bytes().len(), may_wait, &self.config.limits)
     }
 
@@ -113,13 +113,13 @@ impl ClientCore {
             if call.is_sent() {
                 call.state = State::Waiting;
             }
-            call.rest();
+            call.pause_timeout();
             self.calls.insert(number, call);
             return Sending::Unconnected;
         };
-        if self.outbox.holds() {
+        if self.outbox.holds_calls() {
             self.calls.hold(now, number, call);
-            self.outbox.look_soon(now);
+            self.outbox.check_soon(now);
             return Sending::Settled;
         }
         if let Goal::Notification = call.goal {
@@ -154,7 +154,7 @@ impl ClientCore {
         }
         let envelope = conn.modern().map(|modern| &modern.envelope);
         self.outbox.send(call.request(number, era, envelope, &self.config, self.log_level));
-        call.sent(now, era, self.inputs.rests(call.id));
+        call.sent(now, era, self.inputs.awaits_legacy_input(call.id));
         self.calls.insert(number, call);
         Sending::Sent
     }
@@ -222,8 +222,8 @@ impl ClientCore {
                 self.subscriptions.end(subscription, result.map(|_| ()), &mut self.outbox);
             }
             Goal::Subscribe { subscription, uri } => {
-                let is_told = result.is_ok();
-                self.subscriptions.answered(subscription, &uri, is_told, &mut self.outbox);
+                let is_accepted = result.is_ok();
+                self.subscriptions.answered(subscription, &uri, is_accepted, &mut self.outbox);
                 self.send_resource_requests(now, conn);
             }
             Goal::Nobody | Goal::Notification => {}
@@ -245,7 +245,7 @@ impl ClientCore {
         };
         let Self { config, inputs, outbox, .. } = self;
         if session.handle_request(request, origin, config, inputs, outbox) {
-            self.calls.rest(&self.inputs);
+            self.calls.pause_timeouts(&self.inputs);
         }
     }
 
@@ -273,7 +273,7 @@ impl ClientCore {
                 return None;
             }
             ResultType::InputRequired => {
-                match self.inputs.require(&call, &result, &self.config, &mut self.outbox) {
+                match self.inputs.require_inputs(&call, &result, &self.config, &mut self.outbox) {
                     Ok(asking) => {
                         if call.ask(asking) {
                             return Some(call);
@@ -299,12 +299,12 @@ impl ClientCore {
     ) -> bool {
         let is_proper = match Notice::read(notification) {
             Some(Notice::Progress(params)) => {
-                let told = self.calls.progressed(now, params, &self.inputs);
-                if let Ok(Some((call, progress))) = told {
+                let progress = self.calls.progressed(now, params, &self.inputs);
+                if let Ok(Some((call, progress))) = progress {
                     self.outbox.event(ClientEvent::Progress { call, progress });
                     return true;
                 }
-                told.is_ok()
+                progress.is_ok()
             }
             Some(Notice::Changed { change, listen }) => {
                 self.changed(conn, change, listen).is_some()
@@ -355,7 +355,7 @@ impl ClientCore {
         let subscription = self.calls.subscription(listen)?;
         if let Some(call) = self.calls.get_mut(listen) {
             call.options.timeout = Duration::MAX;
-            call.rest();
+            call.pause_timeout();
         }
         for missed in self.subscriptions.honoured(subscription, honoured, &mut self.outbox) {
             self.cache.handle_change(&missed);

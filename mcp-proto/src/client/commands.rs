@@ -191,12 +191,12 @@ impl Client {
         subscription: SubscriptionId,
     ) -> Result<(), UsageError> {
         let core = &mut self.core;
-        let told = core.subscriptions.remove(subscription).ok_or(UsageError::NotInFlight)?;
+        let uris = core.subscriptions.remove(subscription).ok_or(UsageError::NotInFlight)?;
         if let Some(number) = core.calls.find_listen(subscription) {
             core.stop(now, &mut self.conn, number, CallError::Cancelled);
         }
         if self.conn.is_legacy() {
-            for uri in told {
+            for uri in uris {
                 core.subscriptions.unsubscribe(&uri);
             }
             core.send_resource_requests(now, &mut self.conn);
@@ -300,17 +300,17 @@ impl Client {
             let Some(mut call) = self.core.calls.remove(number) else { continue };
             match call.resumption(era, begun) {
                 Resumption::Send => self.send_call(now, number, call),
-                Resumption::SendAnew => {
+                Resumption::SendWithNewId => {
                     call.state = State::Waiting;
                     self.send_anew(now, call);
                 }
-                Resumption::Recall => {
+                Resumption::ReplaceInFlight => {
                     self.core.calls.ignore(number);
                     self.core.abort(number);
                     call.state = State::Waiting;
                     self.send_anew(now, call);
                 }
-                Resumption::Stay => self.core.calls.insert(number, call),
+                Resumption::Keep => self.core.calls.insert(number, call),
                 Resumption::Fail(error) => self.core.finish(now, &mut self.conn, call, Err(error)),
             }
         }
@@ -322,8 +322,8 @@ impl Client {
             return;
         }
         for number in self.core.calls.numbers_of(Call::is_held) {
-            if self.core.outbox.holds() {
-                return self.core.outbox.look_later(now);
+            if self.core.outbox.holds_calls() {
+                return self.core.outbox.check_later(now);
             }
             if let Some(call) = self.core.calls.remove(number) {
                 self.send_call(now, number, call);
@@ -338,7 +338,7 @@ impl Client {
     }
 
     fn send_call(&mut self, now: Instant, number: u64, mut call: Call) {
-        if self.core.cache.is_on()
+        if self.core.cache.is_enabled()
             && let Some(result) = self.find_result(now, &mut call)
         {
             return self.core.finish(now, &mut self.conn, call, Ok(result));
@@ -371,8 +371,8 @@ impl Client {
     /// Sends the log level to a new legacy session, unless a call that sets the level is pending.
     fn restore_log_level(&mut self, now: Instant) {
         let Some(session) = self.conn.legacy() else { return };
-        let is_told = self.core.calls.any(|call| call.method == "logging/setLevel");
-        let Some(level) = self.core.log_level.filter(|_| !is_told) else { return };
+        let is_pending = self.core.calls.any(|call| call.method == "logging/setLevel");
+        let Some(level) = self.core.log_level.filter(|_| !is_pending) else { return };
         if session.server().capabilities.logging.is_some() {
             let method = "logging/setLevel".into();
             let params = level_params(level);

@@ -12,7 +12,7 @@ use super::call::{Call, Goal};
 use super::client_core::ClientCore;
 use super::event::{CallId, CallOptions, ClientEvent};
 use super::result::ResultType;
-use super::task::{self, FollowEvent, FollowStep, Following, PolledContent, PolledTask};
+use super::task::{self, FollowEvent, FollowStep, FollowedTask, PolledContent, PolledTask};
 use super::{CallError, Client};
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
@@ -50,7 +50,7 @@ impl Client {
         if !self.core.config.follow_tasks {
             return Err(UsageError::UndeclaredByClient { capability: "extensions (tasks)" });
         }
-        let following = Following::resumed(now, task_id.into(), now + options.max_total);
+        let following = FollowedTask::resumed(now, task_id.into(), now + options.max_total);
         let params = following.params();
         self.start(now, "tasks/get".into(), params, options, Goal::Task(following.into()))
     }
@@ -105,14 +105,15 @@ impl Client {
     /// poll.
     pub(super) fn poll_told_tasks(&mut self, now: Instant) {
         let ClientCore { subscriptions, calls, .. } = &mut self.core;
-        while let Some(task_id) = subscriptions.next_told_task() {
+        while let Some(task_id) = subscriptions.next_changed_task() {
             let follows = |call: &Call| call.following().is_some_and(|it| it.task_id() == task_id);
             for number in calls.numbers_of(follows) {
                 let Some(mut call) = calls.remove(number) else { continue };
                 let is_between_polls = call.is_between_polls();
-                let next = call.following_mut().and_then(|it| it.told(now, is_between_polls));
+                let next =
+                    call.following_mut().and_then(|it| it.handle_report(now, is_between_polls));
                 if let Some(next) = next {
-                    call.rest_until(next);
+                    call.wait_for_poll(next);
                 }
                 calls.insert(number, call);
             }
@@ -205,7 +206,7 @@ impl Client {
         if takes_task {
             return self.core.finish(now, &mut self.conn, call, Ok(result));
         }
-        let following = Following::created(now, task.clone(), call.ends);
+        let following = FollowedTask::created(now, task.clone(), call.ends);
         call.ends = following.ends();
         let polls_at_once = following.is_slow() || task.status != TaskStatus::Working;
         let next = now + following.interval();
@@ -214,7 +215,7 @@ impl Client {
         if polls_at_once {
             self.send_anew(now, call);
         } else {
-            call.rest_until(next);
+            call.wait_for_poll(next);
             self.core.calls.insert(number, call);
         }
     }
@@ -274,8 +275,8 @@ impl Client {
             }
             FollowStep::Wait | FollowStep::Retry => {
                 let is_late = row.then == FollowStep::Retry;
-                let delay = if is_late { following.fail() } else { following.rest(now) };
-                call.rest_until(now + delay);
+                let delay = if is_late { following.fail() } else { following.record_answer(now) };
+                call.wait_for_poll(now + delay);
                 return self.core.calls.insert(number, call);
             }
             FollowStep::Stay => return self.core.calls.insert(number, call),
@@ -299,24 +300,24 @@ impl Client {
     ) {
         let core = &mut self.core;
         let room = call.following().map_or(Ok(()), |following| following.admit(requests.len()));
-        let asked = room.and_then(|()| {
+        let awaiting = room.and_then(|()| {
             let ClientCore { inputs, config, outbox, .. } = &mut *core;
-            inputs.ask_all(&call, requests, bytes, config, outbox)
+            inputs.request_inputs(&call, requests, bytes, config, outbox)
         });
-        let asked = match asked {
-            Ok(asked) => asked,
+        let awaiting = match awaiting {
+            Ok(awaiting) => awaiting,
             Err(error) => {
                 // The task would wait forever for input, so it is cancelled.
-                call.rest_until(now);
+                call.wait_for_poll(now);
                 core.calls.insert(number, call);
                 return self.stop_call(now, number, CallError::Protocol(error));
             }
         };
         call.rounds += 1;
         if let Some(following) = call.following_mut() {
-            following.asked(asked.missing, asked.responses);
+            following.record_requested(awaiting.missing, awaiting.responses);
             let next = now + following.interval();
-            call.rest_until(next);
+            call.wait_for_poll(next);
         }
         self.advance(now, number, call, FollowEvent::Given, PolledContent::Nothing);
     }

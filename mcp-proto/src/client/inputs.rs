@@ -81,7 +81,7 @@ impl Inputs {
     }
 
     /// Asks the application for an input, whose request had this many bytes.
-    pub(super) fn ask(
+    pub(super) fn request_input(
         &mut self,
         requester: Requester,
         bytes: usize,
@@ -100,7 +100,7 @@ impl Inputs {
     /// longer in flight.
     ///
     /// Fails if the result cannot be read, or asks for undeclared or too many inputs.
-    pub(super) fn require(
+    pub(super) fn require_inputs(
         &mut self,
         call: &Call,
         result: &Json,
@@ -108,7 +108,8 @@ impl Inputs {
         outbox: &mut Outbox,
     ) -> Result<AwaitingInput, ProtocolError> {
         let Required { requests, request_state } = Required::read(&call.method, result)?;
-        let asking = self.ask_all(call, requests, result.as_bytes().len(), config, outbox)?;
+        let asking =
+            self.request_inputs(call, requests, result.as_bytes().len(), config, outbox)?;
         Ok(AwaitingInput { request_state, ..asking })
     }
 
@@ -116,7 +117,7 @@ impl Inputs {
     /// length of the result that has requested them.
     ///
     /// Fails if there are too many inputs or rounds, or if the client does not declare an input.
-    pub(super) fn ask_all(
+    pub(super) fn request_inputs(
         &mut self,
         call: &Call,
         requests: Vec<(String, InputRequest)>,
@@ -145,7 +146,7 @@ impl Inputs {
                 missing.insert(key.clone());
                 let requester = Requester::Call { call: call.id, key };
                 let bytes = if last == Some(at) { bytes } else { 0 };
-                self.ask(requester, bytes, request, outbox);
+                self.request_input(requester, bytes, request, outbox);
             }
         }
         Ok(AwaitingInput { missing, responses, request_state: None })
@@ -168,7 +169,7 @@ impl Inputs {
         &self.answered
     }
 
-    pub(super) fn forget_answered(&mut self) {
+    pub(super) fn clear_answered(&mut self) {
         self.answered.clear();
     }
 
@@ -179,7 +180,7 @@ impl Inputs {
 
     /// Returns whether a legacy server waits for input that belongs to this call, or possibly to
     /// any call.
-    pub(super) fn rests(&self, id: CallId) -> bool {
+    pub(super) fn awaits_legacy_input(&self, id: CallId) -> bool {
         self.pending.values().any(|(requester, _)| match requester {
             Requester::Request { call, .. } => call.is_none_or(|call| call == id),
             Requester::Call { .. } => false,
@@ -188,12 +189,12 @@ impl Inputs {
 
     /// Removes the input of a request of a legacy server.
     pub(super) fn drop_request(&mut self, id: &RequestId) -> Option<DroppedInput> {
-        self.drop_first(|requester| requester.is_request(id))
+        self.remove_first(|requester| requester.is_request(id))
     }
 
     /// Removes an input that a call, or a legacy server on behalf of the call, has asked for.
     pub(super) fn drop_of_call(&mut self, call: CallId) -> Option<DroppedInput> {
-        self.drop_first(|requester| requester.call() == Some(call))
+        self.remove_first(|requester| requester.call() == Some(call))
     }
 
     /// Removes an input of a call whose key is not listed.
@@ -202,13 +203,13 @@ impl Inputs {
         call: CallId,
         is_listed: impl Fn(&str) -> bool,
     ) -> Option<DroppedInput> {
-        self.drop_first(|requester| match requester {
+        self.remove_first(|requester| match requester {
             Requester::Call { call: other, key } => *other == call && !is_listed(key),
             Requester::Request { .. } => false,
         })
     }
 
-    fn drop_first(&mut self, is_it: impl Fn(&Requester) -> bool) -> Option<DroppedInput> {
+    fn remove_first(&mut self, is_it: impl Fn(&Requester) -> bool) -> Option<DroppedInput> {
         let id = *self.pending.iter().find(|(_, (requester, _))| is_it(requester))?.0;
         let batch = match self.take(id)? {
             Requester::Request { batch, .. } => batch,

@@ -134,7 +134,7 @@ impl Session {
         };
         match input {
             Ok(request) => {
-                inputs.ask(Requester::Request { id, batch, call }, size, request, outbox);
+                inputs.request_input(Requester::Request { id, batch, call }, size, request, outbox);
                 true
             }
             Err(error) => {

@@ -40,7 +40,7 @@ pub(super) struct Outbox {
     /// Over HTTP, the messages without a response that the server has not accepted.
     unaccepted: usize,
     /// Deadline for sending held calls although the driver can write.
-    resumes: Option<Instant>,
+    held_check_at: Option<Instant>,
 }
 
 impl Outbox {
@@ -63,7 +63,7 @@ impl Outbox {
 
     /// Closes the connection; nothing follows, and the held calls are dropped.
     pub(super) fn close(&mut self) {
-        self.resumes = None;
+        self.held_check_at = None;
         self.actions.push_back(ClientAction::Close);
     }
 
@@ -130,32 +130,32 @@ impl Outbox {
     }
 
     /// Returns whether calls are held.
-    pub(super) fn holds(&self) -> bool {
+    pub(super) fn holds_calls(&self) -> bool {
         self.is_blocked || self.queued > MAX_QUEUED
     }
 
     /// Schedules a check of the queue after the driver's next turn, because a call is held.
-    pub(super) fn look_soon(&mut self, now: Instant) {
-        if !self.is_blocked && self.resumes.is_none() {
-            self.resumes = Some(now);
+    pub(super) fn check_soon(&mut self, now: Instant) {
+        if !self.is_blocked && self.held_check_at.is_none() {
+            self.held_check_at = Some(now);
         }
     }
 
     /// Schedules another check of the queue after a pause, because calls are still held.
-    pub(super) fn look_later(&mut self, now: Instant) {
+    pub(super) fn check_later(&mut self, now: Instant) {
         if !self.is_blocked {
-            self.resumes = Some(now + PAUSE);
+            self.held_check_at = Some(now + PAUSE);
         }
     }
 
     /// Time at which held calls are sent, if there is room.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.resumes
+        self.held_check_at
     }
 
     /// Handles the deadline.
     pub(super) fn expire(&mut self) {
-        self.resumes = None;
+        self.held_check_at = None;
     }
 }
 

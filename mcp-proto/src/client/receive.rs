@@ -343,7 +343,7 @@ impl Client {
 
     /// Clears the list of answered requests after the binding has polled the answers.
     pub(crate) fn forget_answered_inputs(&mut self) {
-        self.core.inputs.forget_answered();
+        self.core.inputs.clear_answered();
     }
 
     /// Pauses the timeout of a request that waits in the binding.
@@ -353,7 +353,7 @@ impl Client {
         }
         let number = calls::number(id);
         if let Some(call) = number.and_then(|number| self.core.calls.get_mut(number)) {
-            call.rest();
+            call.pause_timeout();
         }
     }
 

@@ -150,8 +150,8 @@ pub const TABLE: Table<Sets, Recovery> = Table::new(&["known", "refusal", "then"
 ]);
 
 impl Refusal {
-    /// The class of a JSON-RPC error with this HTTP status, or on a byte stream. `request_version` is the
-    /// version of the refused request.
+    /// The class of a JSON-RPC error with this HTTP status, or on a byte stream. `request_version`
+    /// is the version of the refused request.
     pub fn of_error(
         error: &ErrorData,
         status: Option<u16>,

@@ -5,7 +5,7 @@
 //!
 //! | stage of a subscription | holds | leaves by |
 //! |---|---|---|
-//! | `Asked` | | the acknowledgement: `Subscribed` |
+//! | `Pending` | | the acknowledgement: `Subscribed` |
 //! | `Open` | the filter that the server honours | a request that replaces its own: the stream broke, or the session was lost |
 //! | `Reopening` | | the acknowledgement: `Subscribed`, then `Changed` for everything that is honoured |
 //!
@@ -34,7 +34,7 @@ pub(super) struct Subscriptions {
     /// Number of reported states of tasks.
     task_updates: u64,
     /// The tasks whose state may have changed, and for which no poll is scheduled yet.
-    told_tasks: BTreeSet<String>,
+    changed_tasks: BTreeSet<String>,
     /// Queued requests to a legacy server.
     resource_requests: VecDeque<ResourceRequest>,
     /// Reason why the legacy server cannot send messages outside of calls, if it cannot.
@@ -66,15 +66,15 @@ struct Subscription {
     /// server offers.
     filter: SubscriptionFilter,
     /// The URIs for which a legacy server reports updates.
-    told: Vec<String>,
+    subscribed_uris: Vec<String>,
     /// The URIs for which a legacy server has not answered yet.
-    asked: BTreeSet<String>,
+    pending_uris: BTreeSet<String>,
     stage: Stage,
 }
 
 #[derive(Debug)]
 enum Stage {
-    Asked,
+    Pending,
     Open(SubscriptionFilter),
     Reopening,
 }
@@ -83,10 +83,10 @@ impl Subscriptions {
     pub(super) fn add(&mut self, filter: SubscriptionFilter) -> SubscriptionId {
         self.serials += 1;
         let id = SubscriptionId(self.serials);
-        let told = Vec::new();
-        let asked = BTreeSet::new();
-        let stage = Stage::Asked;
-        self.open.insert(id, Subscription { filter, told, asked, stage });
+        let subscribed_uris = Vec::new();
+        let pending_uris = BTreeSet::new();
+        let stage = Stage::Pending;
+        self.open.insert(id, Subscription { filter, subscribed_uris, pending_uris, stage });
         id
     }
 
@@ -98,7 +98,7 @@ impl Subscriptions {
 
     /// Removes a subscription; returns the URIs for which a legacy server reports updates to it.
     pub(super) fn remove(&mut self, id: SubscriptionId) -> Option<Vec<String>> {
-        self.open.remove(&id).map(|open| open.told)
+        self.open.remove(&id).map(|open| open.subscribed_uris)
     }
 
     pub(super) fn contains(&self, id: SubscriptionId) -> bool {
@@ -128,7 +128,7 @@ impl Subscriptions {
 
     /// Returns whether the current server or an earlier server has honoured a subscription.
     pub(super) fn has_begun(&self, id: SubscriptionId) -> bool {
-        self.open.get(&id).is_some_and(|open| !matches!(open.stage, Stage::Asked))
+        self.open.get(&id).is_some_and(|open| !matches!(open.stage, Stage::Pending))
     }
 
     /// Returns whether a request stays queued after a failed attempt to connect: its subscription
@@ -147,9 +147,9 @@ impl Subscriptions {
     ) -> Vec<Change> {
         let Some(Subscription { stage, .. }) = self.open.get_mut(&id) else { return Vec::new() };
         let changes = match stage {
-            Stage::Asked => Vec::new(),
+            Stage::Pending => Vec::new(),
             Stage::Reopening => {
-                self.told_tasks.extend(honoured.task_ids.iter().cloned());
+                self.changed_tasks.extend(honoured.task_ids.iter().cloned());
                 changes(&honoured)
             }
             Stage::Open(_) => return Vec::new(),
@@ -183,25 +183,27 @@ impl Subscriptions {
         };
         is_among(&change, filter, &filter.resource_subscriptions).then(|| {
             if let Change::TaskUpdated(update) = &change {
-                self.told_tasks.insert(update.task_id().into());
+                self.changed_tasks.insert(update.task_id().into());
             }
             outbox.event(ClientEvent::Changed { subscription: Some(id), change });
         })
     }
 
     /// The next task whose state may have changed.
-    pub(super) fn next_told_task(&mut self) -> Option<String> {
-        self.told_tasks.pop_first()
+    pub(super) fn next_changed_task(&mut self) -> Option<String> {
+        self.changed_tasks.pop_first()
     }
 
     /// Handles a change that a legacy server reports.
     pub(super) fn changed_legacy(&mut self, change: &Change, outbox: &mut Outbox) {
-        let wanting = self.open.iter().filter(|(_, it)| is_among(change, &it.filter, &it.told));
-        let mut told: Vec<Option<SubscriptionId>> = wanting.map(|(id, _)| Some(*id)).collect();
-        if told.is_empty() {
-            told.push(None);
+        let wanting =
+            self.open.iter().filter(|(_, it)| is_among(change, &it.filter, &it.subscribed_uris));
+        let mut recipients: Vec<Option<SubscriptionId>> =
+            wanting.map(|(id, _)| Some(*id)).collect();
+        if recipients.is_empty() {
+            recipients.push(None);
         }
-        for subscription in told {
+        for subscription in recipients {
             outbox.event(ClientEvent::Changed { subscription, change: change.clone() });
         }
     }
@@ -240,8 +242,8 @@ impl Subscriptions {
     pub(super) fn forget_session(&mut self) -> Vec<SubscriptionId> {
         self.no_stream = None;
         for open in self.open.values_mut() {
-            let mut uris = core::mem::take(&mut open.told);
-            uris.extend(core::mem::take(&mut open.asked));
+            let mut uris = core::mem::take(&mut open.subscribed_uris);
+            uris.extend(core::mem::take(&mut open.pending_uris));
             open.filter.resource_subscriptions = uris;
         }
         self.open.keys().copied().collect()
@@ -264,13 +266,14 @@ impl Subscriptions {
         filter.resources_list_changed &= resources.list_changed;
         let wanted = core::mem::take(&mut filter.resource_subscriptions);
         let wanted = if resources.subscribe { wanted } else { Vec::new() };
-        let (told, asked): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|uri| self.is_told(uri));
+        let (subscribed, new): (Vec<_>, Vec<_>) =
+            wanted.into_iter().partition(|uri| self.is_subscribed(uri));
         if let Some(subscription) = self.open.get_mut(&id) {
-            for uri in told {
-                subscription.add_told(uri);
+            for uri in subscribed {
+                subscription.add_subscribed(uri);
             }
-            for uri in asked {
-                if subscription.asked.insert(uri.clone()) {
+            for uri in new {
+                if subscription.pending_uris.insert(uri.clone()) {
                     self.resource_requests
                         .push_back(ResourceRequest { subscription: Some(id), uri });
                 }
@@ -289,18 +292,18 @@ impl Subscriptions {
         &mut self,
         id: SubscriptionId,
         uri: &str,
-        is_told: bool,
+        is_accepted: bool,
         outbox: &mut Outbox,
     ) {
         match self.open.get_mut(&id) {
             Some(subscription) => {
-                subscription.asked.remove(uri);
-                if is_told {
-                    subscription.add_told(uri.into());
+                subscription.pending_uris.remove(uri);
+                if is_accepted {
+                    subscription.add_subscribed(uri.into());
                 }
                 self.check_begun(id, outbox);
             }
-            None if is_told => self.unsubscribe(uri),
+            None if is_accepted => self.unsubscribe(uri),
             None => {}
         }
     }
@@ -308,8 +311,8 @@ impl Subscriptions {
     /// Begins a legacy subscription if all its requests are answered.
     fn check_begun(&mut self, id: SubscriptionId, outbox: &mut Outbox) {
         let Some(subscription) = self.open.get(&id) else { return };
-        if subscription.asked.is_empty() {
-            let resource_subscriptions = subscription.told.clone();
+        if subscription.pending_uris.is_empty() {
+            let resource_subscriptions = subscription.subscribed_uris.clone();
             // Legacy servers have no tasks.
             let task_ids = Vec::new();
             let honoured =
@@ -325,34 +328,34 @@ impl Subscriptions {
 
     /// Unsubscribes from `uri` at a legacy server, if no subscription needs the resource any more.
     pub(super) fn unsubscribe(&mut self, uri: &str) {
-        let is_asked = self.open.values().any(|open| open.asked.contains(uri));
-        if !is_asked && !self.is_told(uri) {
+        let is_pending = self.open.values().any(|open| open.pending_uris.contains(uri));
+        if !is_pending && !self.is_subscribed(uri) {
             self.resource_requests
                 .push_back(ResourceRequest { subscription: None, uri: uri.into() });
         }
     }
 
-    fn is_told(&self, uri: &str) -> bool {
-        self.open.values().flat_map(|open| &open.told).any(|told| told == uri)
+    fn is_subscribed(&self, uri: &str) -> bool {
+        self.open.values().flat_map(|open| &open.subscribed_uris).any(|it| it == uri)
     }
 
     /// Ends every subscription, also later ones in this session, because a legacy server has no
     /// stream for messages outside of calls.
     pub(super) fn end_without_stream(&mut self, cause: CallError, outbox: &mut Outbox) {
-        let told = self.open.values().flat_map(|open| open.told.iter().cloned());
-        let told: BTreeSet<String> = told.collect();
+        let uris = self.open.values().flat_map(|open| open.subscribed_uris.iter().cloned());
+        let uris: BTreeSet<String> = uris.collect();
         self.end_all(&cause, outbox);
         self.no_stream = Some(cause);
-        for uri in told {
+        for uri in uris {
             self.unsubscribe(&uri);
         }
     }
 }
 
 impl Subscription {
-    fn add_told(&mut self, uri: String) {
-        if !self.told.contains(&uri) {
-            self.told.push(uri);
+    fn add_subscribed(&mut self, uri: String) {
+        if !self.subscribed_uris.contains(&uri) {
+            self.subscribed_uris.push(uri);
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! In: refused requests, lost sessions, failed negotiations, the end of a byte stream under a
 //! [`Restart`] policy. Out: the moves of `recovery::TABLE`. Another negotiation begins at the rate
-//! of its [`ReconnectRate`](super::recovery::ReconnectRate). `Disconnected` follows if the negotiation fails, or may
-//! not begin yet.
+//! of its [`ReconnectRate`](super::recovery::ReconnectRate). `Disconnected` follows if the
+//! negotiation fails, or may not begin yet.
 //!
 //! | state | input | then |
 //! |---|---|---|

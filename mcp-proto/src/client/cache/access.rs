@@ -27,7 +27,7 @@ use super::super::compose;
 use super::super::event::Listing;
 use super::super::pages::Pages;
 use super::context::CacheContext;
-use super::question::Question;
+use super::request_key::RequestKey;
 use super::settings::{CacheConfig, CachePlace, SharedCache};
 use super::{Cache, CacheTicket};
 use crate::change::Change;
@@ -91,7 +91,7 @@ impl CacheAccess {
         })))
     }
 
-    pub(in crate::client) fn is_on(&self) -> bool {
+    pub(in crate::client) fn is_enabled(&self) -> bool {
         self.0.is_some()
     }
 
@@ -104,7 +104,7 @@ impl CacheAccess {
         request: CacheableRequest<'_>,
         limits: &Limits,
     ) -> Option<Json> {
-        let open = self.0.as_deref_mut().filter(|_| Question::is_of(request.method))?;
+        let open = self.0.as_deref_mut().filter(|_| RequestKey::is_of(request.method))?;
         open.prepare(now, variant);
         open.find(now, request, limits, Duration::ZERO)
     }
@@ -116,7 +116,7 @@ impl CacheAccess {
         variant: &[u8],
         CacheableRequest { method, params, .. }: CacheableRequest<'_>,
     ) -> Option<Box<CacheTicket>> {
-        let open = self.0.as_deref_mut().filter(|_| Question::is_of(method))?;
+        let open = self.0.as_deref_mut().filter(|_| RequestKey::is_of(method))?;
         open.prepare(now, variant);
         let OpenCache { place, context, .. } = open;
         place.with(now, |cache, _| cache.ticket(context, method, params)).map(Box::new)
@@ -235,7 +235,7 @@ impl OpenCache {
                 cache.get_stale(at, &ticket, max_stale).map(|cached| cached.result_at(at))
             };
             match listing {
-                Some(listing) => whole(listing, limits, get),
+                Some(listing) => assemble_list(listing, limits, get),
                 None => get(params),
             }
         })?;
@@ -274,7 +274,7 @@ impl OpenPlace {
 
 /// A list, assembled from its pages. `None` if a page is not cached, or the list exceeds the
 /// limits.
-fn whole(
+fn assemble_list(
     listing: Listing,
     limits: &Limits,
     mut page: impl FnMut(&Json) -> Option<Json>,

@@ -22,7 +22,7 @@
 
 pub(super) mod access;
 mod context;
-mod question;
+mod request_key;
 pub(super) mod settings;
 
 use alloc::collections::BTreeMap;
@@ -40,7 +40,7 @@ use crate::json::write::List;
 use crate::time::{Duration, Instant};
 use crate::types::CacheScope;
 pub use context::CacheContext;
-use question::{Question, READ, of_list};
+use request_key::{READ, RequestKey, methods_of_list};
 
 /// A cache for results of servers, for any number of clients.
 ///
@@ -107,7 +107,7 @@ pub struct CacheLimits {
 /// The right to cache the next result of a request. A ticket is as large as the request's
 /// parameters.
 pub struct CacheTicket {
-    question: Arc<Question>,
+    request: Arc<RequestKey>,
     principal: Arc<str>,
     number: u64,
 }
@@ -126,10 +126,10 @@ pub struct Cached {
     pub fresh_until: Instant,
 }
 
-/// A question, and for a private result the principal that has requested it.
+/// A request, and for a private result the principal that has requested it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct CacheKey {
-    question: Arc<Question>,
+    request: Arc<RequestKey>,
     principal: Option<Arc<str>>,
 }
 
@@ -138,7 +138,7 @@ struct CacheEntry {
     /// The number of the last use.
     used: u64,
     /// The number of the ticket.
-    asked: u64,
+    ticket: u64,
 }
 
 /// Caching hints in a result.
@@ -182,8 +182,8 @@ impl Cache {
         method: &str,
         params: &Json,
     ) -> Option<CacheTicket> {
-        let question = Arc::new(Question::new(context, method, params)?);
-        Some(CacheTicket { question, principal: context.principal.clone(), number: self.next() })
+        let request = Arc::new(RequestKey::new(context, method, params)?);
+        Some(CacheTicket { request, principal: context.principal.clone(), number: self.next() })
     }
 
     /// The fresh result of the request of a ticket, if there is one.
@@ -220,14 +220,14 @@ impl Cache {
     pub fn put(&mut self, now: Instant, ticket: CacheTicket, result: &Json) -> bool {
         self.latest = self.latest.max(now);
         let keys = ticket.keys();
-        let CacheTicket { question, principal, number } = ticket;
-        let changed = self.changed.get(&question.method).copied().unwrap_or_default();
+        let CacheTicket { request, principal, number } = ticket;
+        let changed = self.changed.get(&request.method).copied().unwrap_or_default();
         if number < changed.max(self.cleared) {
             return false;
         }
         let mut is_late = false;
         for key in &keys {
-            if self.entries.get(key).is_some_and(|entry| entry.asked > number) {
+            if self.entries.get(key).is_some_and(|entry| entry.ticket > number) {
                 is_late = true;
             } else {
                 self.remove(key);
@@ -242,7 +242,7 @@ impl Cache {
             CacheScope::Public => None,
             CacheScope::Private => Some(principal),
         };
-        let key = CacheKey { question, principal };
+        let key = CacheKey { request, principal };
         let fits = key.bytes(result) <= self.limits.max_bytes && self.limits.max_entries > 0;
         if ttl.is_zero() || !fits {
             return false;
@@ -252,7 +252,7 @@ impl Cache {
         let cached = Cached { result: result.detach(), scope, received: now, fresh_until };
         self.bytes += key.bytes(result);
         self.order.insert(used, key.clone());
-        self.entries.insert(key, CacheEntry { cached, used, asked: number });
+        self.entries.insert(key, CacheEntry { cached, used, ticket: number });
         self.shrink();
         true
     }
@@ -261,11 +261,11 @@ impl Cache {
     pub fn handle_change(&mut self, server: &str, change: &Change) {
         match change {
             Change::ListChanged(list) => {
-                for method in of_list(*list) {
-                    self.void(server, method, |_| true);
+                for method in methods_of_list(*list) {
+                    self.invalidate(server, method, |_| true);
                 }
             }
-            Change::ResourceUpdated(uri) => self.void(server, READ, |question| question.reads(uri)),
+            Change::ResourceUpdated(uri) => self.invalidate(server, READ, |it| it.depends_on(uri)),
             // Tasks are not cached.
             Change::TaskUpdated(_) => {}
         }
@@ -276,8 +276,8 @@ impl Cache {
     /// are dropped. The application must fetch the whole list again, from the beginning.
     #[expect(clippy::needless_pass_by_value, reason = "it is good for one answer")]
     pub fn handle_error(&mut self, ticket: CacheTicket) {
-        if ticket.question.has_cursor {
-            self.void(&ticket.question.server, ticket.question.method, |_| true);
+        if ticket.request.has_cursor {
+            self.invalidate(&ticket.request.server, ticket.request.method, |_| true);
         }
     }
 
@@ -291,7 +291,7 @@ impl Cache {
     /// Drops the results of a server. All tickets become void.
     pub fn clear_server(&mut self, server: &str) {
         self.cleared = self.next();
-        self.remove_all(|key| &*key.question.server == server);
+        self.remove_all(|key| &*key.request.server == server);
     }
 
     /// Drops all results. All tickets become void.
@@ -325,11 +325,11 @@ impl Cache {
 
     /// Drops the matching results of a method and a server, and voids all tickets for the method,
     /// also for other servers.
-    fn void(&mut self, server: &str, method: &'static str, is: impl Fn(&Question) -> bool) {
+    fn invalidate(&mut self, server: &str, method: &'static str, is: impl Fn(&RequestKey) -> bool) {
         let number = self.next();
         self.changed.insert(method, number);
-        self.remove_all(|CacheKey { question, .. }| {
-            question.method == method && &*question.server == server && is(question)
+        self.remove_all(|CacheKey { request, .. }| {
+            request.method == method && &*request.server == server && is(request)
         });
     }
 
@@ -382,7 +382,7 @@ impl CacheTicket {
     /// The possible keys of a result: the key with its principal, and the key of public results.
     fn keys(&self) -> [CacheKey; 2] {
         [Some(self.principal.clone()), None]
-            .map(|principal| CacheKey { question: self.question.clone(), principal })
+            .map(|principal| CacheKey { request: self.request.clone(), principal })
     }
 }
 
@@ -398,7 +398,7 @@ impl Cached {
 impl CacheKey {
     fn bytes(&self, result: &Json) -> usize {
         let principal = self.principal.as_ref().map_or(0, |principal| principal.len());
-        ENTRY_BYTES + self.question.bytes() + principal + result.as_bytes().len()
+        ENTRY_BYTES + self.request.bytes() + principal + result.as_bytes().len()
     }
 }
 
@@ -445,6 +445,6 @@ impl fmt::Debug for Cache {
 
 impl fmt::Debug for CacheTicket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CacheTicket").field("method", &self.question.method).finish_non_exhaustive()
+        f.debug_struct("CacheTicket").field("method", &self.request.method).finish_non_exhaustive()
     }
 }

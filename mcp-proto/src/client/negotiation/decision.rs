@@ -49,13 +49,15 @@ impl Decision {
 
 impl core::fmt::Display for Decision {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{}, so ", came(self.outcome))?;
+        write!(f, "{}, so ", outcome_text(self.outcome))?;
         match self.then {
             Move::Modern | Move::UseHeld => f.write_str("the server is modern"),
             Move::Legacy => f.write_str("the server is legacy"),
-            Move::Send(step) => write!(f, "{} is sent", sent(step)),
-            Move::Await(step) => write!(f, "{} is still out", sent(step)),
-            Move::Reopen(step) => write!(f, "it is started anew and {} is sent", sent(step)),
+            Move::Send(step) => write!(f, "{} is sent", request_text(step)),
+            Move::Await(step) => write!(f, "{} is still out", request_text(step)),
+            Move::Reopen(step) => {
+                write!(f, "it is started anew and {} is sent", request_text(step))
+            }
             Move::HttpSseTransport => f.write_str("HTTP+SSE, of 2024-11-05, is tried"),
             Move::Stay => f.write_str("nothing follows"),
             Move::Fail(_) => f.write_str("it is given up"),
@@ -64,7 +66,7 @@ impl core::fmt::Display for Decision {
     }
 }
 
-fn came(outcome: ProbeOutcome) -> &'static str {
+fn outcome_text(outcome: ProbeOutcome) -> &'static str {
     match outcome {
         ProbeOutcome::Modern => "an answer as of a modern server",
         ProbeOutcome::ListsLegacy => "a list of legacy versions alone",
@@ -90,7 +92,7 @@ fn came(outcome: ProbeOutcome) -> &'static str {
     }
 }
 
-fn sent(step: Step) -> &'static str {
+fn request_text(step: Step) -> &'static str {
     match step {
         Step::Probe | Step::Reprobe => "server/discover",
         Step::Correct => "server/discover, with that version,",

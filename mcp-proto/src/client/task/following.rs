@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// The first and the longest interval if the server names none.
 const FIRST: Duration = Duration::from_secs(1);
-const LONGEST_UNNAMED: Duration = Duration::from_secs(10);
+const LONGEST_DEFAULT: Duration = Duration::from_secs(10);
 
 /// Time after the TTL of a task in which its server may still report its outcome.
 const GRACE: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ const MAX_KEYS: usize = 256;
 
 /// The task of a call, and the times of its polls.
 #[derive(Debug)]
-pub(in super::super) struct Following {
+pub(in super::super) struct FollowedTask {
     task_id: String,
     /// True if the server has made the task of this call, not of an earlier call.
     is_own: bool,
@@ -41,13 +41,13 @@ pub(in super::super) struct Following {
     /// The end of the call, independent of the task.
     latest: Instant,
     /// The current interval while the server names none.
-    unnamed: Duration,
+    default_interval: Duration,
     /// The number of failed polls since the last answer.
     failures: u32,
     /// The time of the last answer.
     answered: Instant,
     /// True if a subscription has reported the task since the poll in flight was sent.
-    is_told: bool,
+    was_reported: bool,
     /// The keys that the application has been asked for.
     missing: BTreeSet<String>,
     /// The inputs that the application has given and the server has not accepted yet.
@@ -56,7 +56,7 @@ pub(in super::super) struct Following {
     accepted: BTreeSet<String>,
 }
 
-impl Following {
+impl FollowedTask {
     /// The task that the server has made of a call, which ends at `latest`.
     pub(in super::super) fn created(now: Instant, task: Task, latest: Instant) -> Self {
         let task_id = task.task_id.clone();
@@ -71,10 +71,10 @@ impl Following {
             task: None,
             since: now,
             latest,
-            unnamed: FIRST,
+            default_interval: FIRST,
             failures: 0,
             answered: now,
-            is_told: false,
+            was_reported: false,
             missing: BTreeSet::new(),
             given: InputResponses::new(),
             accepted: BTreeSet::new(),
@@ -95,8 +95,8 @@ impl Following {
         self.failures = 0;
         if let Some(before) = &self.task {
             let is_named = before.poll_interval_ms.or(task.poll_interval_ms).is_some();
-            let longer = (self.unnamed * 3 / 2).min(LONGEST_UNNAMED);
-            self.unnamed = if is_named { FIRST } else { longer };
+            let longer = (self.default_interval * 3 / 2).min(LONGEST_DEFAULT);
+            self.default_interval = if is_named { FIRST } else { longer };
         }
         let is_news = self.task.as_ref().is_none_or(|before| {
             before.status != task.status || before.status_message != task.status_message
@@ -124,25 +124,27 @@ impl Following {
     /// The time between two polls.
     pub(in super::super) fn interval(&self) -> Duration {
         let named = self.task.as_ref().and_then(|task| task.poll_interval_ms);
-        named.map_or(self.unnamed, |named| Duration::from_millis(named).clamp(SHORTEST, LONGEST))
+        named.map_or(self.default_interval, |named| {
+            Duration::from_millis(named).clamp(SHORTEST, LONGEST)
+        })
     }
 
     /// Records that a poll was answered, and the task continues; returns the time until the next
     /// poll.
-    pub(in super::super) fn rest(&mut self, now: Instant) -> Duration {
+    pub(in super::super) fn record_answer(&mut self, now: Instant) -> Duration {
         self.answered = now;
-        let is_told = core::mem::take(&mut self.is_told);
-        if is_told { SHORTEST } else { self.interval() }
+        let was_reported = core::mem::take(&mut self.was_reported);
+        if was_reported { SHORTEST } else { self.interval() }
     }
 
     /// Records that a subscription has reported the task; returns the time of the next poll, if no
     /// request is in flight.
-    pub(in super::super) fn told(
+    pub(in super::super) fn handle_report(
         &mut self,
         now: Instant,
         is_between_polls: bool,
     ) -> Option<Instant> {
-        self.is_told = !is_between_polls;
+        self.was_reported = !is_between_polls;
         is_between_polls.then(|| now.max(self.answered + SHORTEST))
     }
 
@@ -157,9 +159,9 @@ impl Following {
         self.interval().saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST)
     }
 
-    /// The state of the input; `asks` is true if the task needs new input.
-    pub(in super::super) fn input(&self, asks: bool) -> FollowInput {
-        match (asks, self.missing.is_empty(), self.given.is_empty()) {
+    /// The state of the input; `needs_new_input` is true if the task needs new input.
+    pub(in super::super) fn input(&self, needs_new_input: bool) -> FollowInput {
+        match (needs_new_input, self.missing.is_empty(), self.given.is_empty()) {
             (true, _, _) => FollowInput::New,
             (false, false, _) => FollowInput::Pending,
             (false, true, false) => FollowInput::Complete,
@@ -190,7 +192,11 @@ impl Following {
 
     /// Records that the application is asked for the missing keys; the other inputs are available
     /// at once.
-    pub(in super::super) fn asked(&mut self, missing: BTreeSet<String>, given: InputResponses) {
+    pub(in super::super) fn record_requested(
+        &mut self,
+        missing: BTreeSet<String>,
+        given: InputResponses,
+    ) {
         self.missing.extend(missing);
         self.given.extend(given);
     }

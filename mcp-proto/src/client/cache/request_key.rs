@@ -1,6 +1,6 @@
 //! Requests with cacheable results, and their equality.
 //!
-//! In: a context, a method and its parameters. Out: a [`Question`], which has all facts on which
+//! In: a context, a method and its parameters. Out: a [`RequestKey`], which has all facts on which
 //! the result depends, except the principal.
 //!
 //! [Specification: Cache Key](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cache-key)
@@ -18,7 +18,7 @@ pub(super) const READ: &str = "resources/read";
 
 /// A request with a cacheable result, independent of its client.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Question {
+pub(super) struct RequestKey {
     pub(super) server: Arc<str>,
     variant: Arc<str>,
     pub(super) method: &'static str,
@@ -30,8 +30,8 @@ pub(super) struct Question {
     pub(super) has_cursor: bool,
 }
 
-impl Question {
-    /// A question; `None` if the result must not be cached. This holds for other methods, for a
+impl RequestKey {
+    /// A key; `None` if the result must not be cached. This holds for other methods, for a
     /// read that does not name exactly one URI, and for input ("requests carrying `inputResponses`
     /// or `requestState` MUST NOT be cached").
     pub(super) fn new(context: &CacheContext, method: &str, params: &Json) -> Option<Self> {
@@ -66,7 +66,7 @@ impl Question {
 
     /// Returns whether an update of the resource with this URI changes the answer: the request
     /// reads the resource, or a resource that contains it.
-    pub(super) fn reads(&self, updated: &str) -> bool {
+    pub(super) fn depends_on(&self, updated: &str) -> bool {
         let read = self.uri.as_deref().filter(|_| self.method == READ);
         read.is_some_and(|uri| is_part(updated, uri))
     }
@@ -78,7 +78,7 @@ impl Question {
 }
 
 /// The methods that request a list, or a part of the list.
-pub(super) fn of_list(list: List) -> &'static [&'static str] {
+pub(super) fn methods_of_list(list: List) -> &'static [&'static str] {
     match list {
         List::Tools => &["tools/list"],
         List::Prompts => &["prompts/list"],
