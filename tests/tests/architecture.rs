@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use mcp_proto::auth::{binding, flow, grant_kind, granted, redirect, refusal, registration};
+use mcp_proto::auth::{
+    binding, discovery_table, grant_kind, granted, redirect, refusal, registration,
+};
 use mcp_proto::bridge;
 use mcp_proto::client::{probe, recovery, task};
 use mcp_proto::http::client::{answer, resume};
@@ -63,7 +65,7 @@ fn shows_the_tables_of_the_bridge() {
 fn shows_the_tables_of_authorization() {
     for (mark, table) in [
         ("<!-- refusal table: auth::refusal::TABLE -->\n", refusal::TABLE.draw()),
-        ("<!-- flow table: auth::flow::TABLE -->\n", flow::TABLE.draw()),
+        ("<!-- flow table: auth::discovery_table::TABLE -->\n", discovery_table::TABLE.draw()),
         ("<!-- grant table: auth::grant_kind::TABLE -->\n", grant_kind::TABLE.draw()),
         ("<!-- binding table: auth::binding::TABLE -->\n", binding::TABLE.draw()),
         ("<!-- client table: auth::registration::TABLE -->\n", registration::TABLE.draw()),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_proto::auth::{binding, flow, granted, redirect, refusal, registration};
+use mcp_proto::auth::{binding, discovery_table, granted, redirect, refusal, registration};
 use mcp_tests::{fuzz, transcript};
 
 type Target = (&'static str, fn(&[u8]));
@@ -154,8 +154,8 @@ fn the_auth_corpus_takes_every_row_of_the_tables() {
         };
     }
     let rows = rows! {
-        "refusal" refusal "flow" flow "registration" registration "binding" binding "iss" redirect
-        "granted" granted
+        "refusal" refusal "flow" discovery_table "registration" registration "binding" binding
+        "iss" redirect "granted" granted
     };
     for row in rows.into_iter().flatten() {
         assert!(taken.contains(&row), "no script takes {row:?}");

@@ -22,7 +22,7 @@ use super::action::{AuthState, FetchAnswer, FetchId, RecordId, TokenId};
 use super::binding::{self, BindingStep, ChallengeSchemes};
 use super::config::Config;
 use super::current_tokens::{CurrentTokens, TokenSource, expires_at};
-use super::discovery::{Discovered, Discovery, Site};
+use super::discovery::{Discovered, DiscoveredServer, Discovery};
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::ClientOrigin;
@@ -44,7 +44,7 @@ pub(super) struct AuthFlow {
     step: AuthStep,
     pub(super) tokens: Option<CurrentTokens>,
     /// The server from the last discovery.
-    pub(super) site: Option<Site>,
+    pub(super) server: Option<DiscoveredServer>,
     /// The last known text in the store; `None` until the store was read.
     stored: Option<Secret>,
     clock: Clock,
@@ -57,7 +57,7 @@ enum AuthStep {
     Idle,
     Reading { reading: RecordId, goal: Option<AuthGoal> },
     Discovering { fetch: FetchId, discovery: Discovery, goal: AuthGoal },
-    Refreshing { refresh: TokenRefresh, goal: AuthGoal, site: Option<Site> },
+    Refreshing { refresh: TokenRefresh, goal: AuthGoal, server: Option<DiscoveredServer> },
     SigningIn(SignIn),
     Granting(ServiceGrant),
     Storing { write: RecordId, text: Secret },
@@ -69,13 +69,13 @@ pub(super) struct AuthGoal {
     /// The scopes of the challenge, if it has any.
     pub(super) challenged: Option<Scopes>,
     /// The URL of metadata that the challenge names.
-    pub(super) named: Option<String>,
+    pub(super) metadata_url: Option<String>,
     /// The schemes of the challenge, if there is one.
     pub(super) schemes: Option<ChallengeSchemes>,
     /// True if newer tokens in the store, or a refresh, may be sufficient.
-    pub(super) renews: bool,
+    pub(super) accepts_refresh: bool,
     /// True if the stored registration is invalid.
-    pub(super) reregisters: bool,
+    pub(super) must_register: bool,
 }
 
 /// A time since the Unix epoch, and the instant at which it was set.
@@ -93,7 +93,7 @@ impl AuthFlow {
             outbox: AuthOutbox::new(random),
             step: AuthStep::Idle,
             tokens: None,
-            site: None,
+            server: None,
             stored: None,
             clock: Clock::default(),
             nonces: Nonces::default(),
@@ -137,14 +137,14 @@ impl AuthFlow {
     pub(super) fn refresh(&mut self, now: Instant) {
         self.outbox.begin_flow();
         let refresh = TokenRefresh::start(&mut self.context(now).0);
-        self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::default(), site: None };
+        self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::default(), server: None };
     }
 
     /// Begins a flow for more scopes at the known server.
     pub(super) fn step_up(&mut self, now: Instant, goal: AuthGoal) {
         self.outbox.begin_flow();
-        let started = match self.site.clone() {
-            Some(site) => self.get_tokens(now, site, goal),
+        let started = match self.server.clone() {
+            Some(server) => self.get_tokens(now, server, goal),
             None => self.discover(now, goal),
         };
         self.settle(started);
@@ -199,25 +199,27 @@ impl AuthFlow {
             (AuthStep::Discovering { discovery, goal, .. }, AuthEvent::TimedOut) => {
                 self.handle_metadata(now, discovery, goal, None)
             }
-            (AuthStep::Refreshing { refresh, goal, site }, event) => {
+            (AuthStep::Refreshing { refresh, goal, server }, event) => {
                 let (mut context, tokens) = self.context(now);
                 let Some(tokens) = tokens else { return self.discover(now, goal) };
                 match refresh.handle(event, tokens, &mut context)? {
-                    StepProgress::Wait(refresh) => Ok(AuthStep::Refreshing { refresh, goal, site }),
+                    StepProgress::Pending(refresh) => {
+                        Ok(AuthStep::Refreshing { refresh, goal, server })
+                    }
                     StepProgress::Done(refreshed) => {
-                        self.handle_refreshed(now, refreshed, goal, site)
+                        self.handle_refreshed(now, refreshed, goal, server)
                     }
                 }
             }
             (AuthStep::SigningIn(sign_in), event) => {
                 match sign_in.handle(event, &mut self.context(now).0)? {
-                    StepProgress::Wait(sign_in) => Ok(AuthStep::SigningIn(sign_in)),
+                    StepProgress::Pending(sign_in) => Ok(AuthStep::SigningIn(sign_in)),
                     StepProgress::Done(signed_in) => Ok(self.handle_signed_in(now, signed_in)),
                 }
             }
             (AuthStep::Granting(grant), event) => {
                 match grant.handle(event, &mut self.context(now).0)? {
-                    StepProgress::Wait(grant) => Ok(AuthStep::Granting(grant)),
+                    StepProgress::Pending(grant) => Ok(AuthStep::Granting(grant)),
                     StepProgress::Done(outcome) => Ok(self.handle_granted(now, outcome)),
                 }
             }
@@ -248,7 +250,7 @@ impl AuthFlow {
         self.stored = Some(Secret::new(text.unwrap_or_default()));
         let own = self.tokens.as_ref().map(|tokens| &tokens.record.access_token);
         let other = record.filter(|record| Some(&record.access_token) != own);
-        let may_adopt = goal.as_ref().is_none_or(|goal| goal.renews);
+        let may_adopt = goal.as_ref().is_none_or(|goal| goal.accepts_refresh);
         match (other.filter(|_| may_adopt), goal) {
             (Some(record), _) => {
                 self.set_tokens(now, TokenSource::Store, record);
@@ -260,7 +262,7 @@ impl AuthFlow {
     }
 
     fn discover(&mut self, now: Instant, goal: AuthGoal) -> Result<AuthStep, AuthError> {
-        let discovery = Discovery::start(&self.config, goal.named.as_deref())?;
+        let discovery = Discovery::start(&self.config, goal.metadata_url.as_deref())?;
         let fetch = self.outbox.get(now, discovery.url(), &self.config.policy)?;
         Ok(AuthStep::Discovering { fetch, discovery, goal })
     }
@@ -279,40 +281,40 @@ impl AuthFlow {
                 let fetch = self.outbox.get(now, discovery.url(), &self.config.policy)?;
                 Ok(AuthStep::Discovering { fetch, discovery, goal })
             }
-            Discovered::Site(site) => self.handle_site(now, site, goal),
+            Discovered::Server(server) => self.handle_discovered(now, server, goal),
         }
     }
 
     /// Refreshes the tokens if the issuer is the same; tokens of another issuer are dropped.
-    fn handle_site(
+    fn handle_discovered(
         &mut self,
         now: Instant,
-        mut site: Site,
+        mut server: DiscoveredServer,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
-        site.binds = self.binds(&site, &goal)?;
-        let proof_key = self.config.thumbprint().filter(|_| site.binds);
-        self.site = Some(site.clone());
-        self.tokens.take_if(|tokens| tokens.record.issuer != site.issuer.issuer);
+        server.binds = self.binds(&server, &goal)?;
+        let proof_key = self.config.thumbprint().filter(|_| server.binds);
+        self.server = Some(server.clone());
+        self.tokens.take_if(|tokens| tokens.record.issuer != server.issuer.issuer);
         if let Some(tokens) = &mut self.tokens {
-            tokens.record.token_endpoint = site.issuer.token_endpoint.as_str().into();
-            tokens.record.resource.clone_from(&site.resource);
+            tokens.record.token_endpoint = server.issuer.token_endpoint.as_str().into();
+            tokens.record.resource.clone_from(&server.resource);
             tokens.record.proof_key = proof_key;
-            if goal.renews && tokens.record.refresh_token.is_some() {
+            if goal.accepts_refresh && tokens.record.refresh_token.is_some() {
                 let refresh = TokenRefresh::start(&mut self.context(now).0);
-                return Ok(AuthStep::Refreshing { refresh, goal, site: Some(site) });
+                return Ok(AuthStep::Refreshing { refresh, goal, server: Some(server) });
             }
         }
-        self.get_tokens(now, site, goal)
+        self.get_tokens(now, server, goal)
     }
 
     /// Decides by the table whether tokens must be bound to a key; records the row.
-    fn binds(&mut self, site: &Site, goal: &AuthGoal) -> Result<bool, AuthError> {
+    fn binds(&mut self, server: &DiscoveredServer, goal: &AuthGoal) -> Result<bool, AuthError> {
         // Without a challenge, the earlier tokens show the scheme that the server has asked for.
         let is_bound = self.tokens.as_ref().is_some_and(|it| it.record.proof_key.is_some());
         let own = if is_bound { ChallengeSchemes::ProofOnly } else { ChallengeSchemes::Bearer };
         let has_key = self.config.proof_key.is_some();
-        let case = (goal.schemes.unwrap_or(own), site.binds, has_key);
+        let case = (goal.schemes.unwrap_or(own), server.binds, has_key);
         let row = binding::TABLE.find(case);
         self.outbox.decisions.record("binding", row.map_or("gap", |row| row.name));
         match row.map(|row| row.then) {
@@ -328,20 +330,20 @@ impl AuthFlow {
     fn get_tokens(
         &mut self,
         now: Instant,
-        site: Site,
+        server: DiscoveredServer,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
         let current = self.tokens.as_ref().map(|tokens| &tokens.record);
         let token_goal = TokenGoal {
-            site,
+            server,
             challenged: goal.challenged,
-            asked: current.map(|record| record.asked.clone()).unwrap_or_default(),
+            requested_scopes: current.map(|it| it.requested_scopes.clone()).unwrap_or_default(),
             current_token: current.map(|record| record.access_token.clone()),
-            reregisters: goal.reregisters,
+            must_register: goal.must_register,
             omits_offline: false,
         };
         let mut context = self.context(now).0;
-        if token_goal.site.grant.is_of_service() {
+        if token_goal.server.grant.is_of_service() {
             return ServiceGrant::start(token_goal, &mut context).map(AuthStep::Granting);
         }
         SignIn::start(token_goal, &mut context).map(AuthStep::SigningIn)
@@ -352,11 +354,11 @@ impl AuthFlow {
         now: Instant,
         refreshed: RefreshOutcome,
         goal: AuthGoal,
-        site: Option<Site>,
+        server: Option<DiscoveredServer>,
     ) -> Result<AuthStep, AuthError> {
         let unix = self.unix(now);
         let Some(tokens) = &mut self.tokens else { return self.discover(now, goal) };
-        let reregisters = goal.reregisters || matches!(refreshed, RefreshOutcome::Reregister);
+        let must_register = goal.must_register || matches!(refreshed, RefreshOutcome::Reregister);
         match refreshed {
             RefreshOutcome::Token(token) => {
                 let record = tokens.refreshed(token, unix);
@@ -367,7 +369,7 @@ impl AuthFlow {
                 Ok(self.finish(None))
             }
             RefreshOutcome::Keep => {
-                tokens.keep_until_over();
+                tokens.skip_refresh_until_expiry();
                 Ok(self.finish(None))
             }
             RefreshOutcome::Later => {
@@ -379,9 +381,9 @@ impl AuthFlow {
             }
             RefreshOutcome::Reauthorize | RefreshOutcome::Reregister => {
                 tokens.drop_refresh_token();
-                let goal = AuthGoal { reregisters, renews: false, ..goal };
-                match site {
-                    Some(site) => self.get_tokens(now, site, goal),
+                let goal = AuthGoal { must_register, accepts_refresh: false, ..goal };
+                match server {
+                    Some(server) => self.get_tokens(now, server, goal),
                     None => self.discover(now, goal),
                 }
             }
@@ -399,16 +401,16 @@ impl AuthFlow {
     }
 
     fn handle_signed_in(&mut self, now: Instant, signed_in: SignedIn) -> AuthStep {
-        let SignedIn { site, client, origin, asked, token } = signed_in;
+        let SignedIn { server, client, origin, requested_scopes, token } = signed_in;
         let record = ServerRecord {
-            issuer: site.issuer.issuer.clone(),
-            resource: site.resource.clone(),
-            asked,
+            issuer: server.issuer.issuer.clone(),
+            resource: server.resource.clone(),
+            requested_scopes,
             access_token: token.access_token,
             expires_at: expires_at(token.expires_in, self.unix(now)),
             refresh_token: token.refresh_token,
-            proof_key: self.config.thumbprint().filter(|_| site.binds),
-            token_endpoint: site.issuer.token_endpoint.as_str().into(),
+            proof_key: self.config.thumbprint().filter(|_| server.binds),
+            token_endpoint: server.issuer.token_endpoint.as_str().into(),
             client,
             is_dynamic: origin == ClientOrigin::Dynamic,
         };

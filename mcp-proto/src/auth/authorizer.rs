@@ -148,10 +148,10 @@ impl Authorizer {
         let case = self.refusal_case(unauthorized, sent, challenged.as_ref());
         let row = refusal::TABLE.find(case);
         self.flow.outbox.decisions.record("refusal", row.map_or("gap", |row| row.name));
-        let named = challenge.and_then(|challenge| challenge.resource_metadata());
-        let named = named.map(String::from);
+        let metadata_url = challenge.and_then(|challenge| challenge.resource_metadata());
+        let metadata_url = metadata_url.map(String::from);
         let schemes = Some(ChallengeSchemes::of(unauthorized));
-        let goal = AuthGoal { challenged, named, schemes, ..AuthGoal::default() };
+        let goal = AuthGoal { challenged, metadata_url, schemes, ..AuthGoal::default() };
         match row.map(|row| row.then) {
             Some(RefusalStep::Repeat) => RefusalAdvice::Repeat,
             Some(RefusalStep::StepUp) => {
@@ -166,7 +166,7 @@ impl Authorizer {
             }
             Some(RefusalStep::Discover) => {
                 self.flow.refuse_token();
-                self.flow.read(now, Some(AuthGoal { renews: true, ..goal }));
+                self.flow.read(now, Some(AuthGoal { accepts_refresh: true, ..goal }));
                 RefusalAdvice::Wait
             }
             Some(RefusalStep::FailScopes) => {
@@ -193,14 +193,14 @@ impl Authorizer {
         let Some(tokens) = &self.flow.tokens else {
             return if is_idle { Access::None } else { Access::Wait };
         };
-        if is_idle && tokens.is_due(now) {
+        if is_idle && tokens.must_refresh(now) {
             self.flow.refresh(now);
             return Access::Wait;
         }
-        let site = self.flow.site.as_ref();
-        let is_service = site.is_some_and(|site| site.grant.is_of_service());
-        if is_idle && is_service && tokens.is_spent(now) {
-            self.flow.read(now, Some(AuthGoal { renews: true, ..AuthGoal::default() }));
+        let server = self.flow.server.as_ref();
+        let is_service = server.is_some_and(|server| server.grant.is_of_service());
+        if is_idle && is_service && tokens.is_expired_for_good(now) {
+            self.flow.read(now, Some(AuthGoal { accepts_refresh: true, ..AuthGoal::default() }));
             return Access::Wait;
         }
         // A person may take minutes to widen a grant; meanwhile other requests use the current
@@ -309,8 +309,8 @@ impl Authorizer {
             },
             _ => SentToken::Older,
         };
-        let wanted = challenged.or(self.flow.site.as_ref().map(|site| &site.scopes));
-        let asked = self.flow.tokens.as_ref().map(|tokens| &tokens.record.asked);
+        let wanted = challenged.or(self.flow.server.as_ref().map(|server| &server.scopes));
+        let asked = self.flow.tokens.as_ref().map(|tokens| &tokens.record.requested_scopes);
         let names_new = match (wanted, asked) {
             (Some(wanted), Some(asked)) => !asked.contains_all(wanted),
             // The required scopes are unknown; an authorization shows them.

@@ -70,12 +70,12 @@ impl CurrentTokens {
 
     /// True if the next request must wait for a refresh. A token is used at least once before its
     /// refresh, so that a lifetime of zero does not cause endless refreshes.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
+    pub(super) fn must_refresh(&self, now: Instant) -> bool {
         self.record.refresh_token.is_some() && self.refresh_at <= now && self.was_used
     }
 
     /// True if the access token has expired, and no refresh token can renew it.
-    pub(super) fn is_spent(&self, now: Instant) -> bool {
+    pub(super) fn is_expired_for_good(&self, now: Instant) -> bool {
         self.record.refresh_token.is_none() && self.over_at <= now && self.was_used
     }
 
@@ -96,7 +96,7 @@ impl CurrentTokens {
     }
 
     /// Prevents refreshes until the access token has expired.
-    pub(super) fn keep_until_over(&mut self) {
+    pub(super) fn skip_refresh_until_expiry(&mut self) {
         self.refresh_at = self.over_at;
     }
 

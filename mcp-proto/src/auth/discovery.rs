@@ -1,7 +1,7 @@
 //! Discovery: from the URL of a server to the metadata of its authorization server.
 //!
 //! In: answers to requests for metadata, one after the other. Out: the next URL to request, a
-//! [`Site`], or an error. [`flow::TABLE`] decides about the next step.
+//! [`DiscoveredServer`], or an error. [`discovery_table::TABLE`] decides about the next step.
 //!
 //! | state | data | ends with |
 //! |---|---|---|
@@ -21,12 +21,12 @@ use alloc::string::{String, ToString};
 use super::action::FetchAnswer;
 use super::config::Config;
 use super::decisions::Decisions;
+use super::discovery_table::{self, DiscoveryStep, MetadataAnswer, MetadataQuestion};
 use super::error::{AuthError, shown};
-use super::flow::{self, Answered, MetadataAnswer, MetadataQuestion};
 use super::grant_kind::GrantKind;
 use super::metadata::{
-    InvalidIssuer, IssuerMetadata, IssuerRules, ResourceMetadata, issuer_places, origin_place,
-    resource_places,
+    InvalidIssuer, IssuerMetadata, IssuerRules, ResourceMetadata, issuer_metadata_urls,
+    origin_metadata_url, resource_metadata_urls,
 };
 use super::scopes::Scopes;
 use crate::url::{Scheme, Url};
@@ -36,7 +36,7 @@ const MAX_REDIRECTS: u8 = 3;
 
 /// A discovered server.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(super) struct DiscoveredServer {
     /// The identifier of the server, as its metadata states it.
     pub(super) resource: String,
     /// The scopes that the server lists.
@@ -55,7 +55,7 @@ pub(super) struct Discovery {
     url: Url,
     redirects: u8,
     /// The URLs that may be requested next.
-    places: VecDeque<Url>,
+    next_urls: VecDeque<Url>,
     target: Option<IssuerTarget>,
     /// True if an earlier URL was unavailable.
     was_unavailable: bool,
@@ -77,32 +77,32 @@ pub(super) enum Discovered {
     /// Another URL must be requested.
     Ask(Discovery),
     /// The discovery is complete.
-    Site(Site),
+    Server(DiscoveredServer),
 }
 
 /// The class of an answer, and the document if the body has one.
 type Classified<T> = (MetadataAnswer, Option<T>);
 
 impl Discovery {
-    /// Starts a discovery with the URL of a challenge, or with the well-known places.
-    pub(super) fn start(config: &Config, named: Option<&str>) -> Result<Self, AuthError> {
-        let mut places = resource_places(&config.server);
-        let (question, url) = if let Some(named) = named {
-            (MetadataQuestion::NamedResource, config.policy.check(named)?)
+    /// Starts a discovery with the URL of a challenge, or with the well-known URLs.
+    pub(super) fn start(config: &Config, metadata_url: Option<&str>) -> Result<Self, AuthError> {
+        let mut next_urls = resource_metadata_urls(&config.server);
+        let (question, url) = if let Some(metadata_url) = metadata_url {
+            (MetadataQuestion::NamedResource, config.policy.check(metadata_url)?)
         } else {
-            let has_path = places.len() > 1;
+            let has_path = next_urls.len() > 1;
             let question = if has_path {
                 MetadataQuestion::PathResource
             } else {
                 MetadataQuestion::RootResource
             };
-            (question, places.pop_front().unwrap_or_else(|| config.server.clone()))
+            (question, next_urls.pop_front().unwrap_or_else(|| config.server.clone()))
         };
         Ok(Self {
             question,
             url,
             redirects: 0,
-            places,
+            next_urls,
             target: None,
             was_unavailable: false,
             lacked_pkce: false,
@@ -153,7 +153,7 @@ impl Discovery {
         });
         let next = self.decide(found, decisions);
         match (next, document) {
-            (Answered::AskIssuer, Some(document)) => {
+            (DiscoveryStep::AskIssuer, Some(document)) => {
                 let offered = &document.authorization_servers;
                 let expected =
                     config.choose_issuer(offered, current_issuer).unwrap_or_default().to_string();
@@ -165,12 +165,12 @@ impl Discovery {
                 };
                 self.ask_issuer(config, target)
             }
-            (Answered::FailResource, Some(document)) => Err(AuthError::Resource {
+            (DiscoveryStep::FailResource, Some(document)) => Err(AuthError::Resource {
                 stated: document.resource,
                 server: shown(config.server.as_str()),
             }),
-            (Answered::AskRoot, _) => self.ask_next(MetadataQuestion::RootResource, None),
-            (Answered::AskOrigin, _) => self.ask_origin(config),
+            (DiscoveryStep::AskRoot, _) => self.ask_next(MetadataQuestion::RootResource, None),
+            (DiscoveryStep::AskOrigin, _) => self.ask_origin(config),
             (next, _) => Err(self.failure(next, "")),
         }
     }
@@ -222,22 +222,22 @@ impl Discovery {
         self.was_unavailable |= found == MetadataAnswer::Unavailable;
         let IssuerTarget { resource, scopes, binds, expected } = target;
         match (next, document) {
-            (Answered::ChooseClient, Some(issuer)) => {
-                Ok(Discovered::Site(Site { resource, scopes, issuer, binds, grant }))
+            (DiscoveryStep::ChooseClient, Some(issuer)) => {
+                Ok(Discovered::Server(DiscoveredServer { resource, scopes, issuer, binds, grant }))
             }
-            (Answered::AskNext, _) => {
-                let is_last = self.places.len() <= 1;
+            (DiscoveryStep::AskNext, _) => {
+                let is_last = self.next_urls.len() <= 1;
                 let question =
                     if is_last { MetadataQuestion::LastIssuer } else { MetadataQuestion::Issuer };
                 self.ask_next(question, Some(IssuerTarget { resource, scopes, binds, expected }))
             }
-            (Answered::Guess, _) if config.guesses_endpoints => {
+            (DiscoveryStep::Guess, _) if config.guesses_endpoints => {
                 let issuer = IssuerMetadata::guessed(&config.server);
                 let issuer = issuer.ok_or(AuthError::NoIssuer { issuer: expected })?;
-                Ok(Discovered::Site(Site { resource, scopes, issuer, binds, grant }))
+                Ok(Discovered::Server(DiscoveredServer { resource, scopes, issuer, binds, grant }))
             }
-            (Answered::FailIssuer, _) => Err(AuthError::Issuer { expected, stated }),
-            (Answered::FailNoIssuer, _) if self.lacked_pkce => {
+            (DiscoveryStep::FailIssuer, _) => Err(AuthError::Issuer { expected, stated }),
+            (DiscoveryStep::FailNoIssuer, _) if self.lacked_pkce => {
                 Err(AuthError::NoPkce { issuer: expected })
             }
             (next, _) => Err(self.failure(next, &expected)),
@@ -249,7 +249,7 @@ impl Discovery {
         config: &Config,
         target: IssuerTarget,
     ) -> Result<Discovered, AuthError> {
-        self.places = issuer_places(&config.policy.check(&target.expected)?);
+        self.next_urls = issuer_metadata_urls(&config.policy.check(&target.expected)?);
         self.ask_next(MetadataQuestion::Issuer, Some(target))
     }
 
@@ -258,7 +258,7 @@ impl Discovery {
         let path = server.target().split('?').next().unwrap_or_default();
         let origin = format!("{}://{}", server.scheme(), server.authority());
         let resource = format!("{origin}{}", path.strip_suffix('/').unwrap_or(path));
-        self.places = origin_place(server).into_iter().collect();
+        self.next_urls = origin_metadata_url(server).into_iter().collect();
         let scopes = Scopes::none();
         let target = IssuerTarget { resource, scopes, binds: false, expected: origin };
         self.ask_next(MetadataQuestion::OriginIssuer, Some(target))
@@ -271,7 +271,7 @@ impl Discovery {
     ) -> Result<Discovered, AuthError> {
         let issuer = target.as_ref().map_or("", |target| &target.expected);
         let no_issuer = AuthError::NoIssuer { issuer: issuer.to_string() };
-        self.url = self.places.pop_front().ok_or(no_issuer)?;
+        self.url = self.next_urls.pop_front().ok_or(no_issuer)?;
         Ok(Discovered::Ask(Self { question, redirects: 0, target, ..self }))
     }
 
@@ -284,26 +284,26 @@ impl Discovery {
         config.policy.check(url.as_str()).ok().filter(|_| !is_downgrade)
     }
 
-    fn decide(&self, found: MetadataAnswer, decisions: &mut Decisions) -> Answered {
-        let row = flow::TABLE.find((self.question, found, self.was_unavailable));
+    fn decide(&self, found: MetadataAnswer, decisions: &mut Decisions) -> DiscoveryStep {
+        let row = discovery_table::TABLE.find((self.question, found, self.was_unavailable));
         decisions.record("flow", row.map_or("gap", |row| row.name));
-        row.map_or(Answered::FailNoIssuer, |row| row.then)
+        row.map_or(DiscoveryStep::FailNoIssuer, |row| row.then)
     }
 
-    fn failure(&self, next: Answered, issuer: &str) -> AuthError {
+    fn failure(&self, next: DiscoveryStep, issuer: &str) -> AuthError {
         let url = shown(self.url.as_str());
         match next {
-            Answered::FailNamed => AuthError::ResourceMetadata { url },
-            Answered::FailUnavailable => AuthError::Unavailable { url },
-            Answered::AskIssuer
-            | Answered::AskRoot
-            | Answered::AskOrigin
-            | Answered::AskNext
-            | Answered::ChooseClient
-            | Answered::Guess
-            | Answered::FailResource
-            | Answered::FailIssuer
-            | Answered::FailNoIssuer => AuthError::NoIssuer { issuer: issuer.into() },
+            DiscoveryStep::FailNamed => AuthError::ResourceMetadata { url },
+            DiscoveryStep::FailUnavailable => AuthError::Unavailable { url },
+            DiscoveryStep::AskIssuer
+            | DiscoveryStep::AskRoot
+            | DiscoveryStep::AskOrigin
+            | DiscoveryStep::AskNext
+            | DiscoveryStep::ChooseClient
+            | DiscoveryStep::Guess
+            | DiscoveryStep::FailResource
+            | DiscoveryStep::FailIssuer
+            | DiscoveryStep::FailNoIssuer => AuthError::NoIssuer { issuer: issuer.into() },
         }
     }
 }

@@ -54,9 +54,9 @@ impl StepContext<'_> {
 }
 
 /// A step after an input.
-pub(super) enum StepProgress<S, D> {
+pub(super) enum StepProgress<P, D> {
     /// The step waits for another input.
-    Wait(S),
+    Pending(P),
     /// The step is done.
     Done(D),
 }

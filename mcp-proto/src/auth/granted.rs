@@ -73,7 +73,7 @@ pub enum StoredTokens {
 
 /// State of the current access token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HeldAccess {
+pub enum AccessTokenState {
     /// The token has not expired, and no server has refused it.
     Valid,
     /// The token has expired, was refused, or does not exist.
@@ -127,14 +127,19 @@ impl Column for StoredTokens {
     const ALL: Set<Self> = &[Self::Newer, Self::Same];
 }
 
-impl Column for HeldAccess {
+impl Column for AccessTokenState {
     const ALL: Set<Self> = &[Self::Valid, Self::Over];
 }
 
 impl Cells for GrantStep {}
 
-type GrantCase =
-    (Set<GrantRequest>, Set<GrantAnswer>, Set<ClientOrigin>, Set<StoredTokens>, Set<HeldAccess>);
+type GrantCase = (
+    Set<GrantRequest>,
+    Set<GrantAnswer>,
+    Set<ClientOrigin>,
+    Set<StoredTokens>,
+    Set<AccessTokenState>,
+);
 
 use GrantAnswer::{InvalidClient, InvalidGrant, Nonce, Other, Token, Unavailable, Unusable};
 
@@ -147,9 +152,9 @@ const REFUSALS: Set<GrantAnswer> = &[InvalidGrant, InvalidClient, Other, Unusabl
 const ANYONE: Set<ClientOrigin> = ClientOrigin::ALL;
 const STORED: Set<StoredTokens> = StoredTokens::ALL;
 const SAME: Set<StoredTokens> = &[StoredTokens::Same];
-const ACCESS: Set<HeldAccess> = HeldAccess::ALL;
-const VALID: Set<HeldAccess> = &[HeldAccess::Valid];
-const OVER: Set<HeldAccess> = &[HeldAccess::Over];
+const ACCESS: Set<AccessTokenState> = AccessTokenState::ALL;
+const VALID: Set<AccessTokenState> = &[AccessTokenState::Valid];
+const OVER: Set<AccessTokenState> = &[AccessTokenState::Over];
 const DYNAMIC: Set<ClientOrigin> = &[ClientOrigin::Dynamic];
 const GIVEN: Set<ClientOrigin> = &[ClientOrigin::Given];
 

@@ -21,7 +21,7 @@
 //! | decision | table |
 //! |---|---|
 //! | the step after a 401 or 403 | [`refusal::TABLE`] |
-//! | the next place of metadata | [`flow::TABLE`] |
+//! | the next URL of metadata | [`discovery_table::TABLE`] |
 //! | the kind of grant | [`grant_kind::TABLE`] |
 //! | the client of an authorization server | [`registration::TABLE`] |
 //! | the binding of tokens to a key | [`binding::TABLE`] |
@@ -123,11 +123,11 @@ mod config;
 mod current_tokens;
 mod decisions;
 mod discovery;
+#[doc(hidden)]
+pub mod discovery_table;
 mod document;
 mod error;
 mod event;
-#[doc(hidden)]
-pub mod flow;
 mod form;
 #[doc(hidden)]
 pub mod grant_kind;

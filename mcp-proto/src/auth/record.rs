@@ -26,7 +26,7 @@ const VERSION: u64 = 1;
 pub(super) struct ServerRecord {
     pub(super) issuer: String,
     pub(super) resource: String,
-    pub(super) asked: Scopes,
+    pub(super) requested_scopes: Scopes,
     pub(super) access_token: Secret,
     /// Time since the Unix epoch; `None` if it is unknown.
     pub(super) expires_at: Option<Duration>,
@@ -59,7 +59,7 @@ impl ServerRecord {
         Some(Self {
             issuer: text("issuer")?,
             resource: text("resource")?,
-            asked: Scopes::words(&text("asked").unwrap_or_default()),
+            requested_scopes: Scopes::words(&text("asked").unwrap_or_default()),
             access_token: Secret::new(text("access_token").filter(|it| is_visible(it))?),
             expires_at: map.get("expires_at").and_then(Value::as_u64).map(Duration::from_secs),
             refresh_token: text("refresh_token").map(Secret::new),
@@ -76,7 +76,7 @@ impl ServerRecord {
         let secret = |it: &Option<Secret>| it.as_ref().map(|it| it.expose().into());
         set(&mut map, "issuer", Some(self.issuer.as_str().into()));
         set(&mut map, "resource", Some(self.resource.as_str().into()));
-        set(&mut map, "asked", Some(self.asked.to_param().into()));
+        set(&mut map, "asked", Some(self.requested_scopes.to_param().into()));
         set(&mut map, "access_token", Some(self.access_token.expose().into()));
         set(&mut map, "expires_at", self.expires_at.map(|at| at.as_secs().into()));
         set(&mut map, "refresh_token", secret(&self.refresh_token));
@@ -158,7 +158,7 @@ mod tests {
         ServerRecord {
             issuer: "https://a.example".into(),
             resource: "https://s.example/mcp".into(),
-            asked: Scopes::words("a b"),
+            requested_scopes: Scopes::words("a b"),
             access_token: Secret::new("t"),
             expires_at: Some(Duration::from_secs(1_000)),
             refresh_token: Some(Secret::new("r")),

@@ -21,7 +21,7 @@ use super::current_tokens::CurrentTokens;
 use super::error::AuthError;
 use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::{
-    self, ClientOrigin, GrantAnswer, GrantRequest, GrantStep, GrantedToken, HeldAccess,
+    self, AccessTokenState, ClientOrigin, GrantAnswer, GrantRequest, GrantStep, GrantedToken,
     StoredTokens, TokenAnswer,
 };
 use super::record::ServerRecord;
@@ -90,7 +90,7 @@ impl TokenRefresh {
                 send(tokens, context)
             }
             (Self::Sent { call }, event) => match call.handle(event, context)? {
-                StepProgress::Wait(call) => Ok(StepProgress::Wait(Self::Sent { call })),
+                StepProgress::Pending(call) => Ok(StepProgress::Pending(Self::Sent { call })),
                 StepProgress::Done(answer) => Ok(handle_answer(answer, context)),
             },
             (Self::Rereading { reading, refusal }, AuthEvent::Loaded(id, record))
@@ -101,7 +101,7 @@ impl TokenRefresh {
             (Self::Rereading { refusal, .. }, AuthEvent::TimedOut) => {
                 refusal.decide(None, tokens, context)
             }
-            (step, _) => Ok(StepProgress::Wait(step)),
+            (step, _) => Ok(StepProgress::Pending(step)),
         }
     }
 }
@@ -137,7 +137,7 @@ fn send(tokens: &CurrentTokens, context: &mut StepContext<'_>) -> RefreshStep {
     let binds = record.proof_key.is_some();
     let client = Some(client).filter(|client| !client.is_of_workload());
     let draft = TokenDraft::new(&Grant::Refresh(token), resource, client, target, binds);
-    Ok(StepProgress::Wait(TokenRefresh::Sent { call: TokenCall::start(draft, context)? }))
+    Ok(StepProgress::Pending(TokenRefresh::Sent { call: TokenCall::start(draft, context)? }))
 }
 
 /// Handles the answer. A token ends the refresh, and the key stays locked until the token is
@@ -162,7 +162,7 @@ fn handle_answer(
     };
     context.outbox.unlock();
     let reading = context.outbox.load(context.now, context.config.server_key(), false);
-    StepProgress::Wait(TokenRefresh::Rereading {
+    StepProgress::Pending(TokenRefresh::Rereading {
         reading,
         refusal: RefusedRefresh { kind, error, description },
     })
@@ -179,7 +179,7 @@ impl RefusedRefresh {
         let origin = if is_dynamic { ClientOrigin::Dynamic } else { ClientOrigin::Given };
         let store = if newer.is_some() { StoredTokens::Newer } else { StoredTokens::Same };
         let is_valid = tokens.is_valid(context.now);
-        let access = if is_valid { HeldAccess::Valid } else { HeldAccess::Over };
+        let access = if is_valid { AccessTokenState::Valid } else { AccessTokenState::Over };
         let row = granted::TABLE.find((GrantRequest::Refresh, self.kind, origin, store, access));
         context.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
         let done = match (row.map(|row| row.then), newer) {

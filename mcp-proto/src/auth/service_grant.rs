@@ -25,7 +25,7 @@ use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepContext, StepProgress};
 use super::grant_kind::GrantKind;
 use super::granted::{
-    self, ClientOrigin, GrantRequest, GrantStep, HeldAccess, StoredTokens, TokenAnswer,
+    self, AccessTokenState, ClientOrigin, GrantRequest, GrantStep, StoredTokens, TokenAnswer,
 };
 use super::record::ServerRecord;
 use super::registration::{self, ClientChoice, RegisteredClient};
@@ -66,9 +66,9 @@ type ServiceStep = Result<StepProgress<ServiceGrant, ServiceOutcome>, AuthError>
 impl ServiceGrant {
     /// Starts with the choice of a client, and the lock of the record.
     pub(super) fn start(goal: TokenGoal, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
-        let (config, issuer) = (context.config, &goal.site.issuer);
+        let (config, issuer) = (context.config, &goal.server.issuer);
         let preset = config.preset(&issuer.issuer);
-        let (grant, decisions) = (goal.site.grant, &mut context.outbox.decisions);
+        let (grant, decisions) = (goal.server.grant, &mut context.outbox.decisions);
         let (choice, row) = registration::choose(issuer, grant, preset, (false, false), decisions)?;
         decisions.record("registration", row);
         let client = match choice {
@@ -80,15 +80,15 @@ impl ServiceGrant {
             | ClientChoice::FailElsewhere
             | ClientChoice::FailNoClient => None,
         };
-        let wanted = goal.challenged.as_ref().unwrap_or(&goal.site.scopes);
-        let scopes = config.scopes.union(&goal.asked).union(wanted);
+        let wanted = goal.challenged.as_ref().unwrap_or(&goal.server.scopes);
+        let scopes = config.scopes.union(&goal.requested_scopes).union(wanted);
         let reading = context.outbox.load(context.now, config.server_key(), true);
         Ok(Self { goal, client, scopes, state: GrantState::Loading(reading) })
     }
 
     /// Requests tokens, or first the token that is exchanged for them.
     fn ask(self, context: &mut StepContext<'_>) -> ServiceStep {
-        let state = if self.goal.site.grant == GrantKind::ClientCredentials {
+        let state = if self.goal.server.grant == GrantKind::ClientCredentials {
             let scope = self.scopes.to_param();
             let grant = Grant::ClientCredentials { scope: &scope };
             let draft = draft(&grant, true, &self.goal, self.client.clone(), context);
@@ -96,18 +96,18 @@ impl ServiceGrant {
         } else {
             GrantState::AskingSubject(context.outbox.subject(context.now))
         };
-        Ok(StepProgress::Wait(Self { state, ..self }))
+        Ok(StepProgress::Pending(Self { state, ..self }))
     }
 
     /// The stored tokens, if they are newer and valid, and have the requested issuer, scopes and
     /// binding.
     fn adopt(&self, record: Option<&str>, context: &StepContext<'_>) -> Option<ServerRecord> {
         let record = context.read_newer(record)?;
-        let site = &self.goal.site;
-        let is_good = record.issuer == site.issuer.issuer
-            && record.proof_key.is_some() == site.binds
+        let server = &self.goal.server;
+        let is_good = record.issuer == server.issuer.issuer
+            && record.proof_key.is_some() == server.binds
             && record.expires_at.is_none_or(|at| at > context.unix)
-            && record.asked.contains_all(&self.scopes)
+            && record.requested_scopes.contains_all(&self.scopes)
             && Some(&record.access_token) != self.goal.current_token.as_ref();
         is_good.then_some(record)
     }
@@ -121,9 +121,9 @@ impl ServiceGrant {
             context.outbox.unlock();
             return self.ask(context);
         }
-        let AuthEvent::Loaded(id, record) = event else { return Ok(StepProgress::Wait(self)) };
+        let AuthEvent::Loaded(id, record) = event else { return Ok(StepProgress::Pending(self)) };
         if id != reading {
-            return Ok(StepProgress::Wait(self));
+            return Ok(StepProgress::Pending(self));
         }
         match self.adopt(record, context) {
             Some(record) => Ok(StepProgress::Done(ServiceOutcome::Adopt(Box::new(record)))),
@@ -135,7 +135,7 @@ impl ServiceGrant {
     fn handle_answer(self, event: AuthEvent<'_>, context: &mut StepContext<'_>) -> ServiceStep {
         let Self { goal, client, scopes, state } = self;
         let wait = |goal, client, scopes, state| {
-            Ok(StepProgress::Wait(Self { goal, client, scopes, state }))
+            Ok(StepProgress::Pending(Self { goal, client, scopes, state }))
         };
         match (state, event) {
             (GrantState::AskingSubject(asked), AuthEvent::Subject(id, subject)) if id == asked => {
@@ -151,7 +151,7 @@ impl ServiceGrant {
                 Err(AuthError::Subject { reason })
             }
             (GrantState::Exchanging(call), event) => match call.handle(event, context)? {
-                StepProgress::Wait(call) => {
+                StepProgress::Pending(call) => {
                     wait(goal, client, scopes, GrantState::Exchanging(call))
                 }
                 StepProgress::Done(answer) => {
@@ -162,12 +162,15 @@ impl ServiceGrant {
                 }
             },
             (GrantState::Granting(call), event) => match call.handle(event, context)? {
-                StepProgress::Wait(call) => wait(goal, client, scopes, GrantState::Granting(call)),
+                StepProgress::Pending(call) => {
+                    wait(goal, client, scopes, GrantState::Granting(call))
+                }
                 StepProgress::Done(answer) => {
                     let token = token(GrantRequest::Grant, answer, &goal, context)?;
-                    let (site, origin) = (goal.site, ClientOrigin::Given);
+                    let (server, origin) = (goal.server, ClientOrigin::Given);
                     let client = client.unwrap_or_else(RegisteredClient::of_workload);
-                    let signed_in = SignedIn { site, client, origin, asked: scopes, token };
+                    let signed_in =
+                        SignedIn { server, client, origin, requested_scopes: scopes, token };
                     Ok(StepProgress::Done(ServiceOutcome::SignedIn(Box::new(signed_in))))
                 }
             },
@@ -192,10 +195,10 @@ fn exchange(
     let grant = Grant::Exchange {
         subject,
         subject_type: provider.subject_type,
-        audience: &goal.site.issuer.issuer,
+        audience: &goal.server.issuer.issuer,
         scope: &scope,
     };
-    let resource = (!config.omits_resource).then_some(goal.site.resource.as_str());
+    let resource = (!config.omits_resource).then_some(goal.server.resource.as_str());
     let client = Some(provider.client.clone());
     let draft = TokenDraft::new(&grant, resource, client, (&endpoint, &provider.issuer), false);
     Ok(GrantState::Exchanging(TokenCall::start(draft, context)?))
@@ -225,11 +228,11 @@ fn draft(
     client: Option<RegisteredClient>,
     context: &StepContext<'_>,
 ) -> TokenDraft {
-    let site = &goal.site;
+    let server = &goal.server;
     let names_resource = names_resource && !context.config.omits_resource;
-    let resource = names_resource.then_some(site.resource.as_str());
-    let target = (&site.issuer.token_endpoint, site.issuer.issuer.as_str());
-    TokenDraft::new(grant, resource, client, target, site.binds)
+    let resource = names_resource.then_some(server.resource.as_str());
+    let target = (&server.issuer.token_endpoint, server.issuer.issuer.as_str());
+    TokenDraft::new(grant, resource, client, target, server.binds)
 }
 
 /// The token of an answer, by the table.
@@ -240,14 +243,14 @@ fn token(
     context: &mut StepContext<'_>,
 ) -> Result<granted::GrantedToken, AuthError> {
     let (client, store) = (ClientOrigin::Given, StoredTokens::Same);
-    let row = granted::TABLE.find((request, answer.kind(), client, store, HeldAccess::Over));
+    let row = granted::TABLE.find((request, answer.kind(), client, store, AccessTokenState::Over));
     context.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
     let exchanges = request == GrantRequest::Exchange;
     match (row.map(|row| row.then), answer) {
         (Some(GrantStep::Ready), TokenAnswer::Token(token)) => Ok(token),
         (Some(GrantStep::FailUnavailable), _) => {
             let provider = context.config.provider.as_ref().filter(|_| exchanges);
-            let url = provider.map_or(goal.site.issuer.token_endpoint.as_str(), |provider| {
+            let url = provider.map_or(goal.server.issuer.token_endpoint.as_str(), |provider| {
                 provider.token_endpoint.as_str()
             });
             Err(AuthError::Unavailable { url: shown(url) })

@@ -24,13 +24,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::action::{ConsentPage, FetchAnswer, FetchId, RecordId};
-use super::discovery::Site;
+use super::discovery::DiscoveredServer;
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepContext, StepProgress};
 use super::form;
 use super::grant_kind::GrantKind;
 use super::granted::{
-    self, ClientOrigin, GrantRequest, GrantStep, GrantedToken, HeldAccess, StoredTokens,
+    self, AccessTokenState, ClientOrigin, GrantRequest, GrantStep, GrantedToken, StoredTokens,
     TokenAnswer,
 };
 use super::pkce;
@@ -56,15 +56,15 @@ pub(super) enum SignIn {
 /// A request for tokens of a discovered server.
 #[derive(Debug)]
 pub(super) struct TokenGoal {
-    pub(super) site: Site,
+    pub(super) server: DiscoveredServer,
     /// The scopes of the challenge, if it has any.
     pub(super) challenged: Option<Scopes>,
     /// The scopes that were requested earlier at this issuer.
-    pub(super) asked: Scopes,
+    pub(super) requested_scopes: Scopes,
     /// The access token that is no longer valid, if there is one.
     pub(super) current_token: Option<Secret>,
     /// True if the stored registration is invalid.
-    pub(super) reregisters: bool,
+    pub(super) must_register: bool,
     /// True if `offline_access` was refused.
     pub(super) omits_offline: bool,
 }
@@ -85,10 +85,10 @@ pub(super) struct Consenting {
 /// Tokens, and the data of their request.
 #[derive(Debug)]
 pub(super) struct SignedIn {
-    pub(super) site: Site,
+    pub(super) server: DiscoveredServer,
     pub(super) client: RegisteredClient,
     pub(super) origin: ClientOrigin,
-    pub(super) asked: Scopes,
+    pub(super) requested_scopes: Scopes,
     pub(super) token: GrantedToken,
 }
 
@@ -97,7 +97,7 @@ type SignInStep = Result<StepProgress<SignIn, SignedIn>, AuthError>;
 impl SignIn {
     /// Starts with the choice of a client.
     pub(super) fn start(goal: TokenGoal, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
-        let issuer = &goal.site.issuer;
+        let issuer = &goal.server.issuer;
         if context.config.unattended {
             return Err(AuthError::ConsentNeeded { issuer: issuer.issuer.clone() });
         }
@@ -153,27 +153,27 @@ impl SignIn {
                 Err(AuthError::Consent { reason: "nobody answered within 5 minutes".into() })
             }
             (Self::Redeeming { call, consented }, event) => match call.handle(event, context)? {
-                StepProgress::Wait(call) => {
-                    Ok(StepProgress::Wait(Self::Redeeming { call, consented }))
+                StepProgress::Pending(call) => {
+                    Ok(StepProgress::Pending(Self::Redeeming { call, consented }))
                 }
                 StepProgress::Done(answer) => consented.handle_token(answer, context),
             },
-            (step, _) => Ok(StepProgress::Wait(step)),
+            (step, _) => Ok(StepProgress::Pending(step)),
         }
     }
 }
 
 /// Listens at the port of the stored registration, if the port is free.
 fn listen(goal: TokenGoal, record: Option<&str>, context: &mut StepContext<'_>) -> SignInStep {
-    let record = record.filter(|_| !goal.reregisters).and_then(ClientRecord::read);
-    let issuer = &goal.site.issuer;
+    let record = record.filter(|_| !goal.must_register).and_then(ClientRecord::read);
+    let issuer = &goal.server.issuer;
     let (grant, preset) = (GrantKind::Code, Preset::Absent);
     let decisions = &mut context.outbox.decisions;
     registration::choose(issuer, grant, preset, (false, record.is_some()), decisions)?;
     let stored_uri = record.as_ref().and_then(|record| Url::parse(&record.redirect_uri).ok());
     let port = stored_uri.map(|url| url.port());
     context.outbox.listen(context.now, &context.config.redirect_uri, port);
-    Ok(StepProgress::Wait(SignIn::Listening { goal, stored: record }))
+    Ok(StepProgress::Pending(SignIn::Listening { goal, stored: record }))
 }
 
 /// Finds the client for this redirect URI, or registers it.
@@ -183,7 +183,7 @@ fn find_client(
     redirect_uri: String,
     context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &goal.site.issuer;
+    let issuer = &goal.server.issuer;
     let preset = context.config.preset(&issuer.issuer);
     let document = context.config.document_client(issuer, &redirect_uri);
     let stored = stored.filter(|record| record.is_good(&redirect_uri, context.unix));
@@ -212,7 +212,7 @@ fn find_client(
     let body = registration::request(&context.config.client_name, &redirect_uri, issuer);
     let policy = &context.config.policy;
     let fetch = context.outbox.register(context.now, endpoint, body, policy)?;
-    Ok(StepProgress::Wait(SignIn::Registering { fetch, goal, redirect_uri }))
+    Ok(StepProgress::Pending(SignIn::Registering { fetch, goal, redirect_uri }))
 }
 
 fn handle_registration(
@@ -221,7 +221,7 @@ fn handle_registration(
     answer: Option<&FetchAnswer<'_>>,
     context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &goal.site.issuer;
+    let issuer = &goal.server.issuer;
     let read = answer.ok_or_else(|| Some("no answer".into()));
     let read = read.and_then(|it| registration::read_answer(it.status, it.body, issuer));
     let (client, secret_expires_at) =
@@ -241,9 +241,9 @@ fn show_page(
     redirect_uri: String,
     context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &goal.site.issuer;
-    let wanted = goal.challenged.as_ref().unwrap_or(&goal.site.scopes);
-    let mut scopes = context.config.scopes.union(&goal.asked).union(wanted);
+    let issuer = &goal.server.issuer;
+    let wanted = goal.challenged.as_ref().unwrap_or(&goal.server.scopes);
+    let mut scopes = context.config.scopes.union(&goal.requested_scopes).union(wanted);
     if goal.omits_offline {
         scopes = scopes.without(OFFLINE_ACCESS);
     }
@@ -273,7 +273,7 @@ fn show_page(
     };
     let page = consenting.page(context)?;
     context.outbox.consent(context.now, page);
-    Ok(StepProgress::Wait(SignIn::Consenting(consenting)))
+    Ok(StepProgress::Pending(SignIn::Consenting(consenting)))
 }
 
 impl Consenting {
@@ -293,7 +293,7 @@ impl Consenting {
         if !scope.is_empty() {
             params.push(("scope", &scope));
         }
-        let issuer = &self.goal.site.issuer;
+        let issuer = &self.goal.server.issuer;
         let no_page = || AuthError::NoIssuer { issuer: issuer.issuer.clone() };
         let endpoint = issuer.authorization_endpoint.as_ref().ok_or_else(no_page)?.as_str();
         // OpenID Connect Core, section 11: "a prompt parameter value of consent MUST be used".
@@ -312,13 +312,13 @@ impl Consenting {
     }
 
     fn resource(&self, context: &StepContext<'_>) -> Option<&str> {
-        (!context.config.omits_resource).then_some(self.goal.site.resource.as_str())
+        (!context.config.omits_resource).then_some(self.goal.server.resource.as_str())
     }
 
     fn handle_redirect(self, text: &str, context: &mut StepContext<'_>) -> SignInStep {
         let redirect = Redirect::read(text, &self.expected, &mut context.outbox.decisions);
         if redirect == Redirect::Ignored {
-            return Ok(StepProgress::Wait(SignIn::Consenting(self)));
+            return Ok(StepProgress::Pending(SignIn::Consenting(self)));
         }
         context.outbox.stop_listening();
         match redirect {
@@ -333,12 +333,12 @@ impl Consenting {
     fn redeem(self, code: &Secret, context: &mut StepContext<'_>) -> SignInStep {
         let redirect_uri = &self.expected.redirect_uri;
         let grant = Grant::Code { code, redirect_uri, verifier: &self.verifier };
-        let site = &self.goal.site;
-        let target = (&site.issuer.token_endpoint, site.issuer.issuer.as_str());
+        let server = &self.goal.server;
+        let target = (&server.issuer.token_endpoint, server.issuer.issuer.as_str());
         let client = Some(self.client.clone());
-        let draft = TokenDraft::new(&grant, self.resource(context), client, target, site.binds);
+        let draft = TokenDraft::new(&grant, self.resource(context), client, target, server.binds);
         let call = TokenCall::start(draft, context)?;
-        Ok(StepProgress::Wait(SignIn::Redeeming { call, consented: self }))
+        Ok(StepProgress::Pending(SignIn::Redeeming { call, consented: self }))
     }
 
     fn handle_token(self, answer: TokenAnswer, context: &mut StepContext<'_>) -> SignInStep {
@@ -347,21 +347,27 @@ impl Consenting {
             answer.kind(),
             self.origin,
             StoredTokens::Same,
-            HeldAccess::Over,
+            AccessTokenState::Over,
         );
         let row = granted::TABLE.find(case);
         context.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
         match (row.map(|row| row.then), answer) {
             (Some(GrantStep::Ready), TokenAnswer::Token(token)) => {
-                let Self { goal: TokenGoal { site, .. }, client, origin, scopes: asked, .. } = self;
-                Ok(StepProgress::Done(SignedIn { site, client, origin, asked, token }))
+                let Self {
+                    goal: TokenGoal { server, .. },
+                    client,
+                    origin,
+                    scopes: requested_scopes,
+                    ..
+                } = self;
+                Ok(StepProgress::Done(SignedIn { server, client, origin, requested_scopes, token }))
             }
-            (Some(GrantStep::Reregister), _) if !self.goal.reregisters => {
-                let goal = TokenGoal { reregisters: true, ..self.goal };
-                SignIn::start(goal, context).map(StepProgress::Wait)
+            (Some(GrantStep::Reregister), _) if !self.goal.must_register => {
+                let goal = TokenGoal { must_register: true, ..self.goal };
+                SignIn::start(goal, context).map(StepProgress::Pending)
             }
             (Some(GrantStep::FailUnavailable), _) => {
-                let url = shown(self.goal.site.issuer.token_endpoint.as_str());
+                let url = shown(self.goal.server.issuer.token_endpoint.as_str());
                 Err(AuthError::Unavailable { url })
             }
             (_, TokenAnswer::Error(error, description)) => {
@@ -384,7 +390,7 @@ impl Consenting {
     ) -> SignInStep {
         if error == "invalid_scope" && self.adds_offline {
             let goal = TokenGoal { omits_offline: true, ..self.goal };
-            return SignIn::start(goal, context).map(StepProgress::Wait);
+            return SignIn::start(goal, context).map(StepProgress::Pending);
         }
         Err(AuthError::Refused { error, description })
     }

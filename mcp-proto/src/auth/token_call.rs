@@ -17,7 +17,7 @@ use super::action::{FetchAnswer, FetchId, KeyRole, SignId};
 use super::error::AuthError;
 use super::event::{AuthEvent, StepContext, StepProgress};
 use super::granted::{
-    self, ClientOrigin, GrantAnswer, GrantStep, HeldAccess, StoredTokens, TokenAnswer,
+    self, AccessTokenState, ClientOrigin, GrantAnswer, GrantStep, StoredTokens, TokenAnswer,
 };
 use super::jwt::{self, ProofTarget};
 use super::secret::Secret;
@@ -58,14 +58,14 @@ impl TokenCall {
                 if id == sign =>
             {
                 let assertion = signed(&input, signature)?;
-                Self::prove(draft, is_repeated, Some(assertion), context).map(StepProgress::Wait)
+                Self::prove(draft, is_repeated, Some(assertion), context).map(StepProgress::Pending)
             }
             (CallState::Proving { sign, input, assertion }, AuthEvent::Signed(id, signature))
                 if id == sign =>
             {
                 let proof = signed(&input, signature)?;
                 Self::send(draft, is_repeated, assertion.as_ref(), Some(proof), context)
-                    .map(StepProgress::Wait)
+                    .map(StepProgress::Pending)
             }
             (CallState::Asserting { .. } | CallState::Proving { .. }, AuthEvent::TimedOut) => {
                 Err(AuthError::Signature {
@@ -78,7 +78,7 @@ impl TokenCall {
             (CallState::Sent { .. }, AuthEvent::TimedOut) => {
                 Ok(StepProgress::Done(TokenAnswer::Unavailable))
             }
-            (state, _) => Ok(StepProgress::Wait(Self { draft, is_repeated, state })),
+            (state, _) => Ok(StepProgress::Pending(Self { draft, is_repeated, state })),
         }
     }
 
@@ -145,10 +145,10 @@ impl TokenCall {
         let may_repeat = draft.binds && nonce.is_some() && !is_repeated;
         if may_repeat && answer.wants_nonce() {
             let (client, store) = (ClientOrigin::Given, StoredTokens::Same);
-            let case = (draft.kind, GrantAnswer::Nonce, client, store, HeldAccess::Over);
+            let case = (draft.kind, GrantAnswer::Nonce, client, store, AccessTokenState::Over);
             if let Some(row) = granted::TABLE.find(case).filter(|it| it.then == GrantStep::Repeat) {
                 context.outbox.decisions.record("granted", row.name);
-                return Self::sign(draft, true, context).map(StepProgress::Wait);
+                return Self::sign(draft, true, context).map(StepProgress::Pending);
             }
         }
         Ok(StepProgress::Done(answer))

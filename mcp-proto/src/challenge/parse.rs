@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 8 * 1024;
 
 /// Reads the challenges in these values. Skips parts that are unreadable or exceed the limits.
 pub(super) fn challenges<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<Challenge> {
-    let mut kept = ChallengeReader { challenges: Vec::new(), room: MAX_BYTES };
+    let mut kept = ChallengeReader { challenges: Vec::new(), remaining_bytes: MAX_BYTES };
     for value in values {
         kept.read(Cursor { rest: value });
     }
@@ -29,16 +29,17 @@ pub(super) fn challenges<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<
 struct ChallengeReader {
     challenges: Vec<Challenge>,
     /// Bytes of text that may still be kept.
-    room: usize,
+    remaining_bytes: usize,
 }
 
 impl ChallengeReader {
     fn read(&mut self, mut cursor: Cursor<'_>) {
-        // `open`: parameters belong to the last challenge. `begins`: a challenge may begin here.
-        let mut open = false;
-        let mut begins = true;
+        // `has_challenge`: parameters belong to the last challenge. `may_begin`: a challenge may
+        // begin here.
+        let mut has_challenge = false;
+        let mut may_begin = true;
         loop {
-            begins |= cursor.separators();
+            may_begin |= cursor.separators();
             if cursor.rest.is_empty() {
                 return;
             }
@@ -48,16 +49,16 @@ impl ChallengeReader {
                 cursor.junk();
             } else if cursor.equals() {
                 let value = cursor.value();
-                if let Some(value) = value.filter(|_| open) {
+                if let Some(value) = value.filter(|_| has_challenge) {
                     self.param(word, &value);
                 }
-            } else if begins && is_whole {
+            } else if may_begin && is_whole {
                 let token = cursor.token68();
-                open = self.challenge(word, token);
+                has_challenge = self.challenge(word, token);
             } else {
                 cursor.junk();
             }
-            begins = false;
+            may_begin = false;
         }
     }
 
@@ -84,7 +85,7 @@ impl ChallengeReader {
 
     fn text(&mut self, text: &[u8]) -> Option<String> {
         let text = String::from_utf8_lossy(text);
-        self.room = self.room.checked_sub(text.len())?;
+        self.remaining_bytes = self.remaining_bytes.checked_sub(text.len())?;
         Some(text.into_owned())
     }
 }

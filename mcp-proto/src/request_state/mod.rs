@@ -270,7 +270,7 @@ impl RequestStateCodec {
         let sealed = Sealed::read(&bytes).ok_or(RequestStateError::Malformed)?;
         let id = sealed.key;
         let key = self.key(id).ok_or(RequestStateError::UnknownKey { id })?;
-        authenticate(key, binding, sealed.authentic)
+        authenticate(key, binding, sealed.authenticated_bytes)
             .verify_slice(sealed.code)
             .map_err(|_| RequestStateError::Forged)?;
         let now = millis(now);
@@ -322,14 +322,14 @@ struct Sealed<'a> {
     expires: u64,
     payload: &'a [u8],
     /// All parts above, as received.
-    authentic: &'a [u8],
+    authenticated_bytes: &'a [u8],
     code: &'a [u8; CODE],
 }
 
 impl<'a> Sealed<'a> {
     fn read(bytes: &'a [u8]) -> Option<Self> {
-        let (authentic, code) = bytes.split_last_chunk()?;
-        let rest = authentic.strip_prefix(&[VERSION])?;
+        let (authenticated_bytes, code) = bytes.split_last_chunk()?;
+        let rest = authenticated_bytes.strip_prefix(&[VERSION])?;
         let (key, rest) = rest.split_first_chunk()?;
         let (nonce, rest) = rest.split_first_chunk()?;
         let (expires, payload) = rest.split_first_chunk()?;
@@ -338,7 +338,7 @@ impl<'a> Sealed<'a> {
             nonce: *nonce,
             expires: u64::from_be_bytes(*expires),
             payload,
-            authentic,
+            authenticated_bytes,
             code,
         })
     }
@@ -346,12 +346,16 @@ impl<'a> Sealed<'a> {
 
 /// The label and the binding are self-delimiting, so the following bytes cannot be confused with
 /// them.
-fn authenticate(key: &RequestStateKey, binding: &StateBinding, authentic: &[u8]) -> Hmac<Sha256> {
+fn authenticate(
+    key: &RequestStateKey,
+    binding: &StateBinding,
+    authenticated_bytes: &[u8],
+) -> Hmac<Sha256> {
     let mut mac = key.mac.clone().chain_update(LABEL);
     for part in binding.parts() {
         mac.update(part);
     }
-    mac.chain_update(authentic)
+    mac.chain_update(authenticated_bytes)
 }
 
 /// Milliseconds of a time. An overflow becomes the end of time, when everything has expired.

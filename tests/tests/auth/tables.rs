@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use mcp_proto::auth::granted::{
-    ClientOrigin, GrantAnswer, GrantRequest, GrantStep, HeldAccess, StoredTokens,
+    AccessTokenState, ClientOrigin, GrantAnswer, GrantRequest, GrantStep, StoredTokens,
 };
 use mcp_proto::auth::refusal::{RefusalChallenge, RefusalStep, SentToken};
-use mcp_proto::auth::{binding, flow, grant_kind, granted, redirect, refusal, registration};
+use mcp_proto::auth::{
+    binding, discovery_table, grant_kind, granted, redirect, refusal, registration,
+};
 
 macro_rules! covers {
     ($($test:ident $module:ident)*) => { $(
@@ -24,7 +26,7 @@ macro_rules! covers {
 
 covers! {
     every_refusal_has_a_row refusal
-    every_answer_with_metadata_has_a_row flow
+    every_answer_with_metadata_has_a_row discovery_table
     every_client_has_a_row registration
     every_grant_has_a_row grant_kind
     every_binding_has_a_row binding
@@ -69,7 +71,7 @@ fn only_codes_ask_a_person_and_only_if_there_is_one() {
 fn tokens_that_somebody_can_use_are_kept() {
     for ((_, _, _, store, access), row) in granted::TABLE.cases() {
         if row.unwrap().then == GrantStep::Reauthorize {
-            assert_eq!((store, access), (StoredTokens::Same, HeldAccess::Over));
+            assert_eq!((store, access), (StoredTokens::Same, AccessTokenState::Over));
         }
     }
 }

@@ -13,4 +13,4 @@ mod well_known;
 pub use issuer::IssuerMetadata;
 pub(super) use issuer::{InvalidIssuer, IssuerRules};
 pub use resource::ResourceMetadata;
-pub(super) use well_known::{issuer_places, origin_place, resource_places};
+pub(super) use well_known::{issuer_metadata_urls, origin_metadata_url, resource_metadata_urls};

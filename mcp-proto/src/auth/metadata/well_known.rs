@@ -1,8 +1,8 @@
-//! Well-known places of metadata, in the order of the requests.
+//! Well-known URLs of metadata, in the order of the requests.
 //!
 //! In: the URL of a server, or an issuer. Out: URLs.
 //!
-//! | metadata of | place | requested |
+//! | metadata of | URL | requested |
 //! |---|---|---|
 //! | a server with a path | `/.well-known/oauth-protected-resource/PATH` | first |
 //! | a server | `/.well-known/oauth-protected-resource` | last |
@@ -33,34 +33,34 @@ enum NamePosition {
 }
 
 /// Names and positions for issuers with a path; issuers without a path use the first two.
-const ISSUER_PLACES: &[(NamePosition, &str)] = &[
+const ISSUER_PATHS: &[(NamePosition, &str)] = &[
     (NamePosition::Inserted, OAUTH),
     (NamePosition::Inserted, OPENID),
     (NamePosition::Appended, OPENID),
 ];
 
-/// The places of the metadata of a server: one or two.
-pub(in super::super) fn resource_places(server: &Url) -> VecDeque<Url> {
-    let root = place(server, "", NamePosition::Inserted, RESOURCE);
-    let path = place(server, path(server), NamePosition::Inserted, RESOURCE);
+/// The URLs of the metadata of a server: one or two.
+pub(in super::super) fn resource_metadata_urls(server: &Url) -> VecDeque<Url> {
+    let root = well_known_url(server, "", NamePosition::Inserted, RESOURCE);
+    let path = well_known_url(server, path(server), NamePosition::Inserted, RESOURCE);
     let path = path.filter(|_| !self::path(server).is_empty());
     path.into_iter().chain(root).collect()
 }
 
-/// The places of the metadata of an issuer: two or three.
-pub(in super::super) fn issuer_places(issuer: &Url) -> VecDeque<Url> {
+/// The URLs of the metadata of an issuer: two or three.
+pub(in super::super) fn issuer_metadata_urls(issuer: &Url) -> VecDeque<Url> {
     let path = path(issuer);
     let count = if path.is_empty() { 2 } else { 3 };
-    let places = ISSUER_PLACES.iter().take(count);
-    places.filter_map(|(position, name)| place(issuer, path, *position, name)).collect()
+    let urls = ISSUER_PATHS.iter().take(count);
+    urls.filter_map(|(position, name)| well_known_url(issuer, path, *position, name)).collect()
 }
 
-/// The place of the metadata of a server of 2025-03-26: the root of its origin.
-pub(in super::super) fn origin_place(server: &Url) -> Option<Url> {
-    place(server, "", NamePosition::Inserted, OAUTH)
+/// The URL of the metadata of a server of 2025-03-26: the root of its origin.
+pub(in super::super) fn origin_metadata_url(server: &Url) -> Option<Url> {
+    well_known_url(server, "", NamePosition::Inserted, OAUTH)
 }
 
-fn place(url: &Url, path: &str, position: NamePosition, name: &str) -> Option<Url> {
+fn well_known_url(url: &Url, path: &str, position: NamePosition, name: &str) -> Option<Url> {
     let (scheme, authority) = (url.scheme(), url.authority());
     let text = match position {
         NamePosition::Inserted => format!("{scheme}://{authority}/.well-known/{name}{path}"),
@@ -81,35 +81,35 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    fn texts(places: &VecDeque<Url>) -> Vec<String> {
-        places.iter().map(|url| url.as_str().into()).collect()
+    fn texts(urls: &VecDeque<Url>) -> Vec<String> {
+        urls.iter().map(|url| url.as_str().into()).collect()
     }
 
     #[test]
     fn server_with_a_path_has_two_places() {
-        let places = |url| texts(&resource_places(&Url::parse(url).unwrap()));
+        let urls = |url| texts(&resource_metadata_urls(&Url::parse(url).unwrap()));
         let root = "https://a.example/.well-known/oauth-protected-resource";
         let path = "https://a.example/.well-known/oauth-protected-resource/public/mcp";
-        assert_eq!(places("https://a.example/public/mcp?x=1"), [path, root]);
-        assert_eq!(places("https://a.example/public/mcp/"), [path, root]);
-        assert_eq!(places("https://a.example"), [root]);
+        assert_eq!(urls("https://a.example/public/mcp?x=1"), [path, root]);
+        assert_eq!(urls("https://a.example/public/mcp/"), [path, root]);
+        assert_eq!(urls("https://a.example"), [root]);
     }
 
     #[test]
     fn an_issuer_has_two_places_or_three() {
-        let places = |url| texts(&issuer_places(&Url::parse(url).unwrap()));
+        let urls = |url| texts(&issuer_metadata_urls(&Url::parse(url).unwrap()));
         let three = [
             "https://a.example/.well-known/oauth-authorization-server/tenant1",
             "https://a.example/.well-known/openid-configuration/tenant1",
             "https://a.example/tenant1/.well-known/openid-configuration",
         ];
-        assert_eq!(places("https://a.example/tenant1"), three);
-        assert_eq!(places("https://a.example/tenant1/"), three);
+        assert_eq!(urls("https://a.example/tenant1"), three);
+        assert_eq!(urls("https://a.example/tenant1/"), three);
         let two = [
             "https://a.example/.well-known/oauth-authorization-server",
             "https://a.example/.well-known/openid-configuration",
         ];
-        assert_eq!(places("https://a.example"), two);
-        assert_eq!(places("https://a.example/"), two);
+        assert_eq!(urls("https://a.example"), two);
+        assert_eq!(urls("https://a.example/"), two);
     }
 }

@@ -1,10 +1,10 @@
 //! Decision table for the steps of discovery: the next step after an answer.
 //!
-//! In: the [`MetadataQuestion`], the [`MetadataAnswer`], and whether an earlier place was
-//! unavailable. Out: an [`Answered`]. `docs/tables.md` shows [`TABLE`]; a test walks every
+//! In: the [`MetadataQuestion`], the [`MetadataAnswer`], and whether an earlier URL was
+//! unavailable. Out: a [`DiscoveryStep`]. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
-//! Invalid metadata at the URL of a challenge is a failure; no other place is tried. Otherwise a
+//! Invalid metadata at the URL of a challenge is a failure; no other URL is tried. Otherwise a
 //! peer that can make the request fail could choose the authorization server.
 
 use crate::decision_table::{Cells, Column, Set, Table, row};
@@ -14,13 +14,13 @@ use crate::decision_table::{Cells, Column, Set, Table, row};
 pub enum MetadataQuestion {
     /// Metadata of the server, at the URL of the challenge.
     NamedResource,
-    /// Metadata of the server, at the place of its path.
+    /// Metadata of the server, at the URL of its path.
     PathResource,
     /// Metadata of the server, at the root.
     RootResource,
-    /// Metadata of the issuer, at a place that is not the last.
+    /// Metadata of the issuer, at a URL that is not the last.
     Issuer,
-    /// Metadata of the issuer, at the last place.
+    /// Metadata of the issuer, at the last URL.
     LastIssuer,
     /// Metadata of an authorization server at the origin of the server, as in 2025-03-26.
     OriginIssuer,
@@ -45,14 +45,14 @@ pub enum MetadataAnswer {
 
 /// The next step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answered {
+pub enum DiscoveryStep {
     /// Ask for the metadata of the issuer.
     AskIssuer,
     /// Ask for the metadata of the server at the root.
     AskRoot,
     /// Ask for metadata at the origin of the server.
     AskOrigin,
-    /// Ask at the next place of the issuer.
+    /// Ask at the next URL of the issuer.
     AskNext,
     /// Choose a client.
     ChooseClient,
@@ -65,9 +65,9 @@ pub enum Answered {
     FailNamed,
     /// Fail: the metadata describes another issuer.
     FailIssuer,
-    /// Fail: no place has metadata of the issuer.
+    /// Fail: no URL has metadata of the issuer.
     FailNoIssuer,
-    /// Fail: a place does not answer.
+    /// Fail: a URL does not answer.
     FailUnavailable,
 }
 
@@ -93,9 +93,9 @@ impl Column for MetadataAnswer {
     ];
 }
 
-impl Cells for Answered {}
+impl Cells for DiscoveryStep {}
 
-type FlowCase = (Set<MetadataQuestion>, Set<MetadataAnswer>, Set<bool>);
+type DiscoveryCase = (Set<MetadataQuestion>, Set<MetadataAnswer>, Set<bool>);
 
 use MetadataAnswer::{Contradicts, Document, Elsewhere, Missing, Unavailable, Unusable};
 use MetadataQuestion::{
@@ -108,29 +108,37 @@ const ABSENT: Set<MetadataAnswer> = &[Missing, Unusable, Elsewhere];
 const ANY: Set<bool> = bool::ALL;
 
 /// The table; the first row that matches decides.
-pub const TABLE: Table<FlowCase, Answered> = Table::new(
+pub const TABLE: Table<DiscoveryCase, DiscoveryStep> = Table::new(
     &["question", "found", "earlier place unavailable", "next"],
     &[
-        row("resource", (RESOURCES, &[Document], ANY), Answered::AskIssuer),
-        row("resource-of-another", (RESOURCES, &[Contradicts], ANY), Answered::FailResource),
+        row("resource", (RESOURCES, &[Document], ANY), DiscoveryStep::AskIssuer),
+        row("resource-of-another", (RESOURCES, &[Contradicts], ANY), DiscoveryStep::FailResource),
         row(
             "named-resource",
             (&[NamedResource], &[Missing, Unusable, Elsewhere, Unavailable], ANY),
-            Answered::FailNamed,
+            DiscoveryStep::FailNamed,
         ),
-        row("resource-unavailable", (RESOURCES, &[Unavailable], ANY), Answered::FailUnavailable),
-        row("resource-at-root", (&[PathResource], ABSENT, ANY), Answered::AskRoot),
-        row("no-resource", (&[RootResource], ABSENT, ANY), Answered::AskOrigin),
-        row("issuer", (ISSUERS, &[Document], ANY), Answered::ChooseClient),
-        row("issuer-of-another", (ISSUERS, &[Contradicts], ANY), Answered::FailIssuer),
+        row(
+            "resource-unavailable",
+            (RESOURCES, &[Unavailable], ANY),
+            DiscoveryStep::FailUnavailable,
+        ),
+        row("resource-at-root", (&[PathResource], ABSENT, ANY), DiscoveryStep::AskRoot),
+        row("no-resource", (&[RootResource], ABSENT, ANY), DiscoveryStep::AskOrigin),
+        row("issuer", (ISSUERS, &[Document], ANY), DiscoveryStep::ChooseClient),
+        row("issuer-of-another", (ISSUERS, &[Contradicts], ANY), DiscoveryStep::FailIssuer),
         row(
             "issuer-elsewhere",
             (&[Issuer], &[Missing, Unusable, Elsewhere, Unavailable], ANY),
-            Answered::AskNext,
+            DiscoveryStep::AskNext,
         ),
-        row("issuer-unavailable", (ISSUERS, &[Unavailable], ANY), Answered::FailUnavailable),
-        row("earlier-unavailable", (&[LastIssuer], ABSENT, &[true]), Answered::FailUnavailable),
-        row("no-issuer", (&[LastIssuer], ABSENT, &[false]), Answered::FailNoIssuer),
-        row("endpoints", (&[OriginIssuer], ABSENT, ANY), Answered::Guess),
+        row("issuer-unavailable", (ISSUERS, &[Unavailable], ANY), DiscoveryStep::FailUnavailable),
+        row(
+            "earlier-unavailable",
+            (&[LastIssuer], ABSENT, &[true]),
+            DiscoveryStep::FailUnavailable,
+        ),
+        row("no-issuer", (&[LastIssuer], ABSENT, &[false]), DiscoveryStep::FailNoIssuer),
+        row("endpoints", (&[OriginIssuer], ABSENT, ANY), DiscoveryStep::Guess),
     ],
 );
