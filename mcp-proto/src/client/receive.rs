@@ -336,13 +336,13 @@ impl Client {
     }
 
     /// The requests of a legacy server that were answered since
-    /// [`forget_answered_inputs`](Self::forget_answered_inputs), and their inputs.
+    /// [`clear_answered_inputs`](Self::clear_answered_inputs), and their inputs.
     pub(crate) fn answered_inputs(&self) -> &[(RequestId, InputId)] {
         self.core.inputs.answered()
     }
 
     /// Clears the list of answered requests after the binding has polled the answers.
-    pub(crate) fn forget_answered_inputs(&mut self) {
+    pub(crate) fn clear_answered_inputs(&mut self) {
         self.core.inputs.clear_answered();
     }
 

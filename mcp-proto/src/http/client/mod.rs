@@ -373,7 +373,7 @@ impl Binding for Client {
         self.side.set_unaccepted(self.unaccepted());
         let result = command(&mut self.side);
         self.pump(now);
-        self.side.forget_answered_inputs();
+        self.side.clear_answered_inputs();
         result
     }
 }
