@@ -1,4 +1,4 @@
-//! ClientCore of a client: the calls, inputs and subscriptions of its application.
+//! The core of a client: the calls, inputs and subscriptions of its application.
 //!
 //! In: calls and answers of the application; requests, results and notifications of the server; the
 //! [`Conn`] with the facts about the server. Out: messages and events, in the outbox.

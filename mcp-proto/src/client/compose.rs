@@ -167,14 +167,14 @@ fn split<'a>(params: &'a Json, mut visit: impl FnMut(Raw<'a>, Raw<'a>)) -> (Opti
         let key = Raw(key.of(text));
         let is_meta = key.lookup(|key| (key == b"\"_meta\"").then_some(())).is_some();
         if !is_meta || scanner.peek() != Some(b'{') {
-            let value = scanner.skim()?;
+            let value = scanner.skip_unchecked()?;
             if !is_meta {
                 rest.copy(key, Raw(value.of(text)));
             }
             return Ok(());
         }
         let object = scanner.members(|scanner, key| {
-            let value = scanner.skim()?;
+            let value = scanner.skip_unchecked()?;
             visit(Raw(key.of(text)), Raw(value.of(text)));
             Ok(())
         })?;

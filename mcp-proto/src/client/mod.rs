@@ -160,7 +160,7 @@ impl Client {
                 // requests.
                 PriorServer::Here(era) => self.end_of_stream(now, era),
                 PriorServer::Nothing | PriorServer::Earlier(_) => {
-                    self.decide(now, probe::ProbeOutcome::Eof)
+                    self.decide(now, probe::ProbeOutcome::Eof);
                 }
             },
             Conn::Modern(_) if self.is_in_doubt() => self.decide(now, probe::ProbeOutcome::Eof),

@@ -19,6 +19,7 @@ macro_rules! texts {
     };
 }
 
+mod display;
 mod header;
 mod pages;
 mod plan;
@@ -27,10 +28,10 @@ mod quote;
 mod schema;
 mod url;
 mod usage;
-mod words;
 
 use core::fmt;
 
+pub(crate) use display::InRevision;
 pub use header::{EmitError, HeaderError, Place, ValueError};
 pub use plan::PlanError;
 pub use protocol::ProtocolError;
@@ -38,7 +39,6 @@ pub(crate) use quote::excerpt;
 pub use schema::SchemaError;
 pub use url::UrlError;
 pub use usage::UsageError;
-pub(crate) use words::InRevision;
 
 /// A JSON-RPC error code.
 ///

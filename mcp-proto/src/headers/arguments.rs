@@ -75,7 +75,7 @@ impl ArgumentWalk<'_, '_> {
             let key = Raw(key.of(self.text)).string();
             let nested = key.map_or(0..0, |key| self.nested(&key, depth, range.clone()));
             if nested.is_empty() {
-                scanner.skim().map(drop)
+                scanner.skip_unchecked().map(drop)
             } else {
                 self.value(scanner, depth, nested)
             }
@@ -101,7 +101,7 @@ impl ArgumentWalk<'_, '_> {
         let value = if !range.is_empty() && scanner.peek() == Some(b'{') {
             self.object(scanner, depth, range)?
         } else {
-            scanner.skim()?
+            scanner.skip_unchecked()?
         };
         if ends {
             self.set(end, value);

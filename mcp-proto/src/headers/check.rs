@@ -102,12 +102,12 @@ impl<'a> MirroredHeaders<'a> {
     /// legacy one, because legacy servers do not compare headers with bodies. An unknown version
     /// passes: every server that supports the version compares headers with bodies.
     pub fn claim(&self) -> Result<Claim<'_>, HeaderError> {
-        let protocol_version = self.protocol_version.plain(PROTOCOL_VERSION, None)?;
+        let protocol_version = self.protocol_version.plain_value(PROTOCOL_VERSION, None)?;
         let known = ProtocolVersion::from_name(protocol_version);
         if known.is_some_and(|version| version.era() == Era::Legacy) {
             return Err(HeaderError::Unvalidated { version: excerpt(protocol_version) });
         }
-        let method = self.method.plain(METHOD, None)?;
+        let method = self.method.plain_value(METHOD, None)?;
         let name = match name_member(method) {
             Some(_) => Some(self.name.decoded(NAME, None)?),
             None => None,
@@ -132,10 +132,10 @@ impl<'a> MirroredHeaders<'a> {
     ///
     /// Fails with a [`HeaderError`]: the header is missing, occurs twice, or differs.
     pub fn check_version(&self, claimed: &str) -> Result<(), HeaderError> {
-        if self.protocol_version.is_plainly(claimed.as_bytes()) {
+        if self.protocol_version.equals(claimed.as_bytes()) {
             return Ok(());
         }
-        let found = self.protocol_version.plain(PROTOCOL_VERSION, Some(claimed))?;
+        let found = self.protocol_version.plain_value(PROTOCOL_VERSION, Some(claimed))?;
         same(PROTOCOL_VERSION.into(), found, claimed)
     }
 
@@ -143,10 +143,10 @@ impl<'a> MirroredHeaders<'a> {
     ///
     /// Fails with a [`HeaderError`]: the header is missing, occurs twice, or differs.
     pub fn check_method(&self, method: &str) -> Result<(), HeaderError> {
-        if self.method.is_plainly(method.as_bytes()) {
+        if self.method.equals(method.as_bytes()) {
             return Ok(());
         }
-        let found = self.method.plain(METHOD, Some(method))?;
+        let found = self.method.plain_value(METHOD, Some(method))?;
         same(METHOD.into(), found, method)
     }
 
@@ -155,7 +155,7 @@ impl<'a> MirroredHeaders<'a> {
     /// header is not checked. The header is not checked either for methods that need no name.
     pub fn check_name(&self, method: &str, name: Option<&str>) -> Result<(), HeaderError> {
         let (Some(_), Some(name)) = (name_member(method), name) else { return Ok(()) };
-        if self.name.is_plainly(name.as_bytes()) {
+        if self.name.equals(name.as_bytes()) {
             return Ok(());
         }
         let found = self.name.decoded(NAME, Some(name))?;
@@ -164,9 +164,9 @@ impl<'a> MirroredHeaders<'a> {
 
     /// Returns whether `Mcp-Name` equals this JSON string as written. Nearly all names do, so
     /// decoding, which takes 1 % of a call, is avoided.
-    pub(crate) fn repeats(&self, name: Raw<'_>) -> bool {
+    pub(crate) fn name_equals_raw(&self, name: Raw<'_>) -> bool {
         let Raw([b'"', name @ .., b'"']) = name else { return false };
-        self.name.is_plainly(name) && !name.contains(&b'\\')
+        self.name.equals(name) && !name.contains(&b'\\')
     }
 
     /// Checks that `Mcp-Param-*` equal the arguments of a tool. Headers that are not in the plan
@@ -239,13 +239,17 @@ impl<'a> MirroredField<'a> {
     }
 
     /// Returns whether the header occurs once and equals this text as written.
-    fn is_plainly(self, text: &[u8]) -> bool {
+    fn equals(self, text: &[u8]) -> bool {
         let Self::Once(value) = self else { return false };
         value == text && !value.starts_with(b"=?") && is_plain(text)
     }
 
     /// The value, for headers that are never wrapped.
-    fn plain(self, header: &'static str, expected: Option<&str>) -> Result<&'a str, HeaderError> {
+    fn plain_value(
+        self,
+        header: &'static str,
+        expected: Option<&str>,
+    ) -> Result<&'a str, HeaderError> {
         self.read(header, expected, plain)
     }
 

@@ -239,7 +239,7 @@ impl<'a> SchemaWalk<'a> {
                 });
                 elements.map(drop)
             }
-            _ => scanner.skim().map(drop),
+            _ => scanner.skip_unchecked().map(drop),
         }
     }
 
@@ -253,9 +253,9 @@ impl<'a> SchemaWalk<'a> {
                 self.duplicate_key(&key);
             }
             match &*key {
-                ANNOTATION => annotation = Some(self.raw(scanner.skim()?)),
-                "type" => declared = Some(self.raw(scanner.skim()?)),
-                "const" | "default" | "enum" | "examples" => drop(scanner.skim()?),
+                ANNOTATION => annotation = Some(self.raw(scanner.skip_unchecked()?)),
+                "type" => declared = Some(self.raw(scanner.skip_unchecked()?)),
+                "const" | "default" | "enum" | "examples" => drop(scanner.skip_unchecked()?),
                 "properties" => self.nested(key, |walk| walk.map(scanner, reach))?,
                 "$defs" | "definitions" | "patternProperties" | "dependencies"
                 | "dependentRequired" | "dependentSchemas" => {
@@ -374,7 +374,7 @@ fn type_of(declared: Raw<'_>) -> Option<Declared> {
     let mut nulls = 0;
     let mut scanner = Scanner::new(declared.0, MAX_DEPTH);
     let elements = scanner.elements(|scanner| {
-        match Raw(scanner.skim()?.of(declared.0)).string().as_deref() {
+        match Raw(scanner.skip_unchecked()?.of(declared.0)).string().as_deref() {
             Some("null") => nulls += 1,
             word => kinds.push(word.and_then(Kind::of)),
         }

@@ -80,11 +80,11 @@ struct BodyReader {
     /// `_meta`.
     level: usize,
     /// The key of the next value, if it is watched.
-    key: Option<Watched>,
+    key: Option<WatchedMember>,
     /// The current key or string, from its first quote on.
     text: Vec<u8>,
     reading: ReadingState,
-    seen: Vec<Watched>,
+    seen: Vec<WatchedMember>,
     is_done: bool,
 }
 
@@ -93,12 +93,12 @@ struct BodyReader {
 enum ReadingState {
     Nothing,
     Key,
-    Value(Watched),
+    Value(WatchedMember),
 }
 
 /// A member that is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Watched {
+enum WatchedMember {
     Id,
     Method,
     Params,
@@ -175,9 +175,9 @@ impl BodyReader {
             }
             (None, Part::Object) if self.depth == 0 => true,
             (None, _) if self.depth == 0 => return Err(ProtocolError::NotAMessage.into()),
-            (Some(Watched::Params | Watched::Meta), Part::Object) => true,
+            (Some(WatchedMember::Params | WatchedMember::Meta), Part::Object) => true,
             (Some(watched), part) => {
-                watched.may_be(part)?;
+                watched.check_type(part)?;
                 false
             }
             (None, _) => false,
@@ -204,7 +204,7 @@ impl BodyReader {
         let compared = match self.reading {
             ReadingState::Nothing => return Ok(()),
             ReadingState::Key => Member::MetaProtocolVersion.name(),
-            ReadingState::Value(watched) => match self.repeated(watched) {
+            ReadingState::Value(watched) => match self.claimed_value(watched) {
                 Some((_, claimed)) => claimed,
                 None => return Ok(()),
             },
@@ -234,7 +234,7 @@ impl BodyReader {
         match core::mem::replace(&mut self.reading, ReadingState::Nothing) {
             ReadingState::Nothing => {}
             ReadingState::Key => {
-                self.key = string.as_deref().and_then(|key| self.watched(key));
+                self.key = string.as_deref().and_then(|key| self.watched_member(key));
                 if let Some(watched) = self.key {
                     if self.seen.contains(&watched) {
                         let member = self.name_of(watched);
@@ -251,18 +251,20 @@ impl BodyReader {
         Ok(())
     }
 
-    fn compare(&self, watched: Watched, said: &str) -> Result<(), BodyError> {
-        let Some((header, claimed)) = self.repeated(watched) else { return Ok(()) };
+    fn compare(&self, watched: WatchedMember, said: &str) -> Result<(), BodyError> {
+        let Some((header, claimed)) = self.claimed_value(watched) else { return Ok(()) };
         same(Cow::Borrowed(header), claimed, said).map_err(BodyError::Header)
     }
 
     /// Handles the end of the message: checks the required members.
     fn end(&mut self) -> Result<(), BodyError> {
-        if !self.seen.contains(&Watched::Method) {
+        if !self.seen.contains(&WatchedMember::Method) {
             return Err(ProtocolError::UnexpectedResponse.into());
         }
         // A notification needs no claim.
-        if self.seen.contains(&Watched::Id) && !self.seen.contains(&Watched::ProtocolVersion) {
+        if self.seen.contains(&WatchedMember::Id)
+            && !self.seen.contains(&WatchedMember::ProtocolVersion)
+        {
             return Err(ProtocolError::MissingMeta {
                 protocol_version: true,
                 client_capabilities: false,
@@ -274,43 +276,45 @@ impl BodyReader {
     }
 
     /// The header that mirrors a member, and its value.
-    fn repeated(&self, watched: Watched) -> Option<(&'static str, &str)> {
+    fn claimed_value(&self, watched: WatchedMember) -> Option<(&'static str, &str)> {
         match watched {
-            Watched::Method => Some((METHOD, &self.method)),
-            Watched::Name => Some((NAME, &self.name)),
-            Watched::ProtocolVersion => Some((PROTOCOL_VERSION, &self.protocol_version)),
-            Watched::Id | Watched::Params | Watched::Meta => None,
+            WatchedMember::Method => Some((METHOD, &self.method)),
+            WatchedMember::Name => Some((NAME, &self.name)),
+            WatchedMember::ProtocolVersion => Some((PROTOCOL_VERSION, &self.protocol_version)),
+            WatchedMember::Id | WatchedMember::Params | WatchedMember::Meta => None,
         }
     }
 
     /// The watched member with this key, in the innermost container.
-    fn watched(&self, key: &str) -> Option<Watched> {
+    fn watched_member(&self, key: &str) -> Option<WatchedMember> {
         match (self.level, key) {
-            (1, "id") => Some(Watched::Id),
-            (1, "method") => Some(Watched::Method),
-            (1, "params") => Some(Watched::Params),
-            (2, "_meta") => Some(Watched::Meta),
-            (2, key) if Some(key) == self.name_member => Some(Watched::Name),
-            (3, key) if key == Member::MetaProtocolVersion.name() => Some(Watched::ProtocolVersion),
+            (1, "id") => Some(WatchedMember::Id),
+            (1, "method") => Some(WatchedMember::Method),
+            (1, "params") => Some(WatchedMember::Params),
+            (2, "_meta") => Some(WatchedMember::Meta),
+            (2, key) if Some(key) == self.name_member => Some(WatchedMember::Name),
+            (3, key) if key == Member::MetaProtocolVersion.name() => {
+                Some(WatchedMember::ProtocolVersion)
+            }
             _ => None,
         }
     }
 
-    fn name_of(&self, watched: Watched) -> &'static str {
+    fn name_of(&self, watched: WatchedMember) -> &'static str {
         match watched {
-            Watched::Id => "id",
-            Watched::Method => "method",
-            Watched::Params => "params",
-            Watched::Name => self.name_member.unwrap_or_default(),
-            Watched::Meta => Member::Meta.name(),
-            Watched::ProtocolVersion => Member::MetaProtocolVersion.name(),
+            WatchedMember::Id => "id",
+            WatchedMember::Method => "method",
+            WatchedMember::Params => "params",
+            WatchedMember::Name => self.name_member.unwrap_or_default(),
+            WatchedMember::Meta => Member::Meta.name(),
+            WatchedMember::ProtocolVersion => Member::MetaProtocolVersion.name(),
         }
     }
 }
 
-impl Watched {
+impl WatchedMember {
     /// Checks the type of a watched value, given its first part.
-    fn may_be(self, part: Part<'_>) -> Result<(), ProtocolError> {
+    fn check_type(self, part: Part<'_>) -> Result<(), ProtocolError> {
         let key = Member::MetaProtocolVersion.name();
         match self {
             // The server reports invalid parameters itself.

@@ -49,12 +49,12 @@ impl Writer<'_> {
             Some(b'{') => self.object(scanner, |_| true),
             Some(b'[') => self.array(scanner),
             Some(b'"') => {
-                let span = scanner.value()?;
+                let span = scanner.skip_value()?;
                 self.string(span);
                 Ok(())
             }
             _ => {
-                let span = scanner.value()?;
+                let span = scanner.skip_value()?;
                 self.out.extend_from_slice(span.of(self.text));
                 Ok(())
             }
@@ -73,7 +73,7 @@ impl Writer<'_> {
             self.string(key);
             if !keep(self.out.get(start..).unwrap_or_default()) {
                 self.out.truncate(start);
-                return scanner.value().map(drop);
+                return scanner.skip_value().map(drop);
             }
             let colon = self.out.len();
             self.out.push(b':');

@@ -48,7 +48,7 @@ impl Json {
         let text = text.into();
         let valid = core::str::from_utf8(&text).is_ok();
         let mut scanner = Scanner::new(&text, scan::MAX_DEPTH);
-        let span = scanner.value().map_err(|_| InvalidJson)?;
+        let span = scanner.skip_value().map_err(|_| InvalidJson)?;
         if !valid || scanner.end().is_err() {
             return Err(InvalidJson);
         }
@@ -101,7 +101,7 @@ impl Json {
     /// Text that is known to be one JSON value.
     pub(crate) fn trusted(text: impl Into<Bytes>) -> Self {
         let text = text.into();
-        debug_assert!(Scanner::new(&text, 0).skim().is_ok(), "not JSON: {text:?}");
+        debug_assert!(Scanner::new(&text, 0).skip_unchecked().is_ok(), "not JSON: {text:?}");
         Self(text)
     }
 
@@ -237,7 +237,7 @@ impl<'a> Raw<'a> {
         let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
         let _ = scanner.members(|scanner, key| {
             // The value was checked when the JSON was made; its depth is not limited here.
-            let value = scanner.skim()?;
+            let value = scanner.skip_unchecked()?;
             visit(Self(key.of(bytes)), Self(value.of(bytes)));
             Ok(())
         });
@@ -248,7 +248,7 @@ impl<'a> Raw<'a> {
         let bytes = self.0;
         let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
         let _ = scanner.elements(|scanner| {
-            visit(Self(scanner.skim()?.of(bytes)));
+            visit(Self(scanner.skip_unchecked()?.of(bytes)));
             Ok(())
         });
     }

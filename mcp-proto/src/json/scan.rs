@@ -135,7 +135,7 @@ impl<'a> Scanner<'a> {
         self.at += before.len();
         self.depth = depth;
         let start = self.at;
-        self.value().ok().filter(|value| value.start() == start)
+        self.skip_value().ok().filter(|value| value.start() == start)
     }
 
     /// Checks that only whitespace follows.
@@ -160,7 +160,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips one value of any type.
-    pub(crate) fn value(&mut self) -> Result<Span> {
+    pub(crate) fn skip_value(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
         // One bit for each open container, the innermost lowest: 1 is an object.
@@ -211,7 +211,7 @@ impl<'a> Scanner<'a> {
 
     /// Skips one value, and only finds its end; for texts that are already checked or rejected.
     /// Never fails because of depth.
-    pub(crate) fn skim(&mut self) -> Result<Span> {
+    pub(crate) fn skip_unchecked(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
         let mut nesting = 0_usize;
@@ -231,7 +231,7 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                     nesting -= 1;
                 }
-                Some(_) => self.skim_scalar()?,
+                Some(_) => self.skip_unchecked_scalar()?,
                 None => return self.broken(),
             }
             if nesting == 0 {
@@ -309,7 +309,7 @@ impl<'a> Scanner<'a> {
         }
         self.at += 1;
         // Most strings are plain.
-        self.at = plain::stop(self.bytes, self.at);
+        self.at = plain::first_special(self.bytes, self.at);
         if self.byte() == Some(b'"') {
             self.at += 1;
             return Ok(());
@@ -320,7 +320,7 @@ impl<'a> Scanner<'a> {
     #[inline(never)]
     fn string_from_here(&mut self) -> Result<()> {
         loop {
-            self.at = plain::stop(self.bytes, self.at);
+            self.at = plain::first_special(self.bytes, self.at);
             match self.byte() {
                 Some(b'"') => {
                     self.at += 1;
@@ -389,7 +389,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn skim_scalar(&mut self) -> Result<()> {
+    fn skip_unchecked_scalar(&mut self) -> Result<()> {
         let start = self.at;
         while let Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.') = self.byte() {
             self.at += 1;
@@ -417,7 +417,7 @@ mod tests {
             ["{\"a\":[{},[],{\"b\":-1.5e+3}]}", "[]", "\"\\u00e9\\\"\"", "true", "0", "-0.0"]
         {
             let padded = [b" ", text.as_bytes(), b" ,"].concat();
-            let span = Scanner::new(&padded, MAX_DEPTH).value().unwrap();
+            let span = Scanner::new(&padded, MAX_DEPTH).skip_value().unwrap();
             assert_eq!(span.of(&padded), text.as_bytes());
         }
     }
@@ -425,9 +425,9 @@ mod tests {
     #[test]
     fn depth_is_limited_without_recursion() {
         let nested = |depth| [vec![b'['; depth], vec![b']'; depth]].concat();
-        assert!(Scanner::new(&nested(128), 1000).value().is_ok());
-        assert_eq!(Scanner::new(&nested(129), 1000).value(), Err(ScanError::Depth));
-        assert_eq!(Scanner::new(&nested(3), 2).value(), Err(ScanError::Depth));
-        assert!(Scanner::new(&nested(1_000_000), 128).skim().is_ok());
+        assert!(Scanner::new(&nested(128), 1000).skip_value().is_ok());
+        assert_eq!(Scanner::new(&nested(129), 1000).skip_value(), Err(ScanError::Depth));
+        assert_eq!(Scanner::new(&nested(3), 2).skip_value(), Err(ScanError::Depth));
+        assert!(Scanner::new(&nested(1_000_000), 128).skip_unchecked().is_ok());
     }
 }

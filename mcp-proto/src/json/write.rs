@@ -31,7 +31,8 @@ pub fn string(out: &mut impl Sink, text: &str) {
     out.push(b"\"");
     let mut rest = text.as_bytes();
     loop {
-        let (plain, special) = rest.split_at_checked(plain::stop(rest, 0)).unwrap_or_default();
+        let (plain, special) =
+            rest.split_at_checked(plain::first_special(rest, 0)).unwrap_or_default();
         out.push(plain);
         match special.first() {
             Some(b'"') => out.push(b"\\\""),

@@ -188,11 +188,11 @@ impl Members {
                     self.set_span(Member::Meta, meta);
                 }
                 Some(member) => {
-                    let value = scanner.value()?;
+                    let value = scanner.skip_value()?;
                     self.set_span(member, value);
                 }
                 None => {
-                    scanner.value()?;
+                    scanner.skip_value()?;
                 }
             }
             Ok(())
@@ -205,7 +205,7 @@ impl Members {
 
     fn scan_meta(&mut self, scanner: &mut Scanner<'_>, text: &[u8]) -> Result<Span, ScanError> {
         scanner.members(|scanner, key| {
-            let value = scanner.value()?;
+            let value = scanner.skip_value()?;
             if let Some(member) = Raw(key.of(text)).lookup(Member::of_meta) {
                 self.set_span(member, value);
             }

@@ -58,7 +58,7 @@ pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> 
     let _ = scanner.members(|scanner, key| {
         let key = Raw(key.of(text)).lookup(EnvelopeKey::of);
         answers |= matches!(key, Some(EnvelopeKey::Result | EnvelopeKey::Error));
-        let value = scanner.skim()?;
+        let value = scanner.skip_unchecked()?;
         match key {
             Some(EnvelopeKey::Id) if id.is_some() => twice = true,
             Some(EnvelopeKey::Id) => id = Some(value),
@@ -69,10 +69,10 @@ pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> 
     });
     let token = id.filter(|_| (method || answers) && !twice).map(|span| span.of(text));
     let readable = token.filter(|token| {
-        // The skimmed text was not checked, and will be echoed.
+        // The skipped text was not checked, and will be echoed.
         token.len() <= limits.max_id_bytes
             && core::str::from_utf8(token).is_ok()
-            && Scanner::new(token, 0).value() == Ok(Span::whole(token))
+            && Scanner::new(token, 0).skip_value() == Ok(Span::whole(token))
     });
     let id = readable.and_then(|token| RequestId::from_raw(Raw(token)));
     Malformed { error, id, answerable: method || !answers }
@@ -84,7 +84,7 @@ impl Batch {
         let mut texts = alloc::vec::Vec::new();
         let mut scanner = Scanner::new(&self.0, MAX_DEPTH);
         let _ = scanner.elements(|scanner| {
-            let element = scanner.value()?;
+            let element = scanner.skip_value()?;
             if texts.len() <= max {
                 texts.push(element.slice(&self.0));
             }
@@ -153,7 +153,7 @@ impl Envelope {
         let mut scanner = Scanner::new(text, limits.max_depth);
         let envelope = match scanner.peek() {
             Some(b'{') => Self::scan(&mut scanner, text).map(Some),
-            _ => scanner.value().map(|_| None),
+            _ => scanner.skip_value().map(|_| None),
         };
         match envelope.and_then(|envelope| scanner.end().map(|()| envelope)) {
             Ok(Some(envelope)) => Ok(Ok(envelope)),
@@ -181,7 +181,7 @@ impl Envelope {
                 envelope.members = Members::default();
                 envelope.members.scan(scanner, text)?
             } else {
-                scanner.value()?
+                scanner.skip_value()?
             };
             if let Some(key) = key {
                 envelope.set(key, value);

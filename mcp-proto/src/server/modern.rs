@@ -123,7 +123,7 @@ fn check_standard(head: &MirroredHeaders<'_>, request: &Request) -> Result<(), P
         Some(Subject::Uri) => request.params.raw(Member::Uri),
         Some(Subject::TaskId) => request.params.raw(Member::TaskId),
     };
-    if name.is_some_and(|name| head.repeats(name)) {
+    if name.is_some_and(|name| head.name_equals_raw(name)) {
         return Ok(());
     }
     let name = name.and_then(Raw::string);

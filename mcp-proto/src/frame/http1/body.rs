@@ -48,7 +48,7 @@ impl BodyKind {
 
 /// Read position in a body.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(super) enum BodyDecoder {
     /// This many bytes follow.
     Length(u64),
     /// Chunks with a total of `total` bytes have begun.
@@ -75,7 +75,7 @@ pub(super) enum Piece {
     End,
 }
 
-impl Body {
+impl BodyDecoder {
     pub(super) fn new(kind: BodyKind) -> Self {
         match kind {
             BodyKind::None => Self::Length(0),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::body::{Body, Piece};
+use super::body::{BodyDecoder, Piece};
 use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::incoming::Incoming;
@@ -34,7 +34,7 @@ enum ReaderState {
     /// In a head, or right before it.
     Head(Scan),
     /// In a body.
-    Body { body: Body, keep_alive: bool },
+    Body { body: BodyDecoder, keep_alive: bool },
     /// After the last request.
     Last,
     /// After the end.
@@ -146,7 +146,7 @@ impl RequestReader {
                         None => return Ok(None),
                     },
                 };
-                let body = Body::new(parsed.body);
+                let body = BodyDecoder::new(parsed.body);
                 let keep_alive = parsed.keep_alive;
                 self.state = ReaderState::Body { body, keep_alive };
                 Ok(Some(parsed.take(&mut self.buffer)))

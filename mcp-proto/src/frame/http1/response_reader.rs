@@ -4,7 +4,7 @@ use core::fmt;
 
 use bytes::Bytes;
 
-use super::body::{Body, BodyKind, Piece};
+use super::body::{BodyDecoder, BodyKind, Piece};
 use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::refusal::Refusal;
@@ -75,7 +75,7 @@ enum ResponseState {
         interim: usize,
     },
     /// In a body.
-    Body { body: Body, keep_alive: bool },
+    Body { body: BodyDecoder, keep_alive: bool },
     /// After the last response.
     Last,
     /// After the end.
@@ -200,7 +200,7 @@ impl ResponseReader {
                     let body = if is_bare { BodyKind::None } else { parsed.body };
                     let keep_alive = parsed.keep_alive && body != BodyKind::Close;
                     let head = parsed.take(&mut self.buffer);
-                    self.state = ResponseState::Body { body: Body::new(body), keep_alive };
+                    self.state = ResponseState::Body { body: BodyDecoder::new(body), keep_alive };
                     return Ok(Some(IncomingResponse::Head { head, body, keep_alive }));
                 }
             }
@@ -211,7 +211,7 @@ impl ResponseReader {
     fn finish(&mut self) -> Option<IncomingResponse> {
         let (end, state) = match self.state {
             ResponseState::Over => return None,
-            ResponseState::Body { body: Body::Close, .. } => {
+            ResponseState::Body { body: BodyDecoder::Close, .. } => {
                 (IncomingResponse::End, ResponseState::Last)
             }
             ResponseState::Head { interim: 0, .. } if self.buffer.len() == 0 => {

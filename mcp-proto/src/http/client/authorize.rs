@@ -41,11 +41,11 @@ const AUTHORIZATION: &str = "Authorization";
 const PROOF: &str = "DPoP";
 
 /// Result of checking the head for a refusal.
-pub(super) enum RefusalFate {
+pub(super) enum RefusalResult {
     /// The request is held, or was sent again.
-    Taken,
+    Retried,
     /// The answer is read as usual. The text says why the sign-in failed, if there was one.
-    No(Option<String>),
+    Unhandled(Option<String>),
 }
 
 impl Client {
@@ -71,7 +71,7 @@ impl Client {
         command: impl FnOnce(&mut Authorizer) -> T,
     ) -> Option<T> {
         let result = command(&mut self.authorization.as_mut()?.authorizer);
-        self.side.credentials_changed();
+        self.rpc.credentials_changed();
         self.pump(now);
         Some(result)
     }
@@ -116,8 +116,8 @@ impl Client {
         purpose: Purpose,
         attempt: Attempt,
     ) -> ExchangeId {
-        if let Some(id) = purpose.timed() {
-            self.side.pause_timeout(id);
+        if let Some(id) = purpose.paused_request() {
+            self.rpc.pause_timeout(id);
         }
         self.exchanges.hold(now, request, purpose, attempt)
     }
@@ -135,31 +135,31 @@ impl Client {
         now: Instant,
         id: ExchangeId,
         head: &StatusHead,
-    ) -> RefusalFate {
+    ) -> RefusalResult {
         self.handle_nonce(head);
         let (Some(authorization), Some(open)) = (&mut self.authorization, self.exchanges.get(id))
         else {
-            return RefusalFate::No(None);
+            return RefusalResult::Unhandled(None);
         };
-        let Some(request) = &open.request else { return RefusalFate::No(None) };
+        let Some(request) = &open.request else { return RefusalResult::Unhandled(None) };
         let operation = operation(&open.purpose, &request.fields);
         let status = head.status();
         if matches!(status, 200..=299) {
             authorization.authorizer.handle_accepted(&operation);
         }
-        let may_ask = open.purpose.may_ask_person() || !authorization.has_failed;
+        let may_ask = open.purpose.may_prompt_user() || !authorization.has_failed;
         if !matches!(status, 401 | 403) || open.purpose.is_over() || !may_ask {
-            return RefusalFate::No(None);
+            return RefusalResult::Unhandled(None);
         }
         let unauthorized = Unauthorized::new(status, head.all("WWW-Authenticate"));
         let Attempt { token, refusals: tries, nonces, .. } = open.attempt;
         let sent = SentRequest { token, operation: &operation, tries, nonces };
         let advice = authorization.authorizer.handle_refusal(now, &unauthorized, &sent);
         if let RefusalAdvice::Fail(error) = advice {
-            return RefusalFate::No(Some(error.to_string()));
+            return RefusalResult::Unhandled(Some(error.to_string()));
         }
         let Some((request, purpose, attempt)) = self.exchanges.take_refused(now, id) else {
-            return RefusalFate::No(None);
+            return RefusalResult::Unhandled(None);
         };
         let attempt = Attempt {
             refusals: attempt.refusals.saturating_add(1),
@@ -172,7 +172,7 @@ impl Client {
         } else {
             self.begin_authorized(now, request, purpose, attempt);
         }
-        RefusalFate::Taken
+        RefusalResult::Retried
     }
 
     /// Carries out the authorizer's actions; returns false if it has none.
@@ -195,7 +195,7 @@ impl Client {
                 self.queue.push_back(Action::Fetch { exchange, fetch: Box::new(fetch) });
             }
             AuthAction::Changed(state) => {
-                self.side.credentials_changed();
+                self.rpc.credentials_changed();
                 self.queue.push_back(Action::Authorize(AuthAction::Changed(state.clone())));
                 self.end_flow(now, &state);
             }
@@ -233,17 +233,23 @@ impl Client {
             let refusal = attempt.refusal.unwrap_or_else(|| Unauthorized::new(401, []));
             let refusal = Unauthorized { sign_in: Some(reason.clone()), ..refusal };
             let error = CallError::Unauthorized(refusal);
-            self.broken(now, purpose, Break::Unauthorized, Refusal::Unavailable, error);
+            self.end_without_response(
+                now,
+                purpose,
+                Break::Unauthorized,
+                Refusal::Unavailable,
+                error,
+            );
         }
         if error.is_none() {
             self.authorize_streams(now);
-            self.side.retry_at_once(now);
+            self.rpc.retry_at_once(now);
         }
     }
 
     fn send_held(&mut self, now: Instant, request: Request, purpose: Purpose, attempt: Attempt) {
-        if let Some(id) = purpose.timed() {
-            self.side.restart_request(now, id);
+        if let Some(id) = purpose.paused_request() {
+            self.rpc.restart_request(now, id);
         }
         self.begin_authorized(now, request, purpose, Attempt { is_held: false, ..attempt });
     }
@@ -257,7 +263,7 @@ fn operation(purpose: &Purpose, fields: &Fields) -> String {
         Purpose::Refresh(_) => "tools/list",
         Purpose::Message(_) => "notifications",
         Purpose::HttpSsePost(_) => "request",
-        Purpose::HttpSseStream(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => "stream",
+        Purpose::HttpSseStream(_) | Purpose::Listen | Purpose::Drain | Purpose::Delete => "stream",
     };
     let name = fields.iter().find(|(name, _)| name == headers::NAME);
     name.map_or_else(|| method.into(), |(_, name)| format!("{method} {name}"))

@@ -47,7 +47,7 @@ impl Backoff {
     }
 
     /// Ends an attempt that would fail again unless something changes; returns the longest delay.
-    pub(super) fn fail_for_long(&mut self, random: u8) -> Duration {
+    pub(super) fn fail_with_longest_delay(&mut self, random: u8) -> Duration {
         self.open_since = None;
         self.tries = self.tries.saturating_add(1);
         self.waited = resume::delay(u32::MAX, None, random);

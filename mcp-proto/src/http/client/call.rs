@@ -105,7 +105,7 @@ impl Streaming {
     }
 
     /// Drops the last id, which the server does not know.
-    pub(super) fn forget_id(&mut self) {
+    pub(super) fn clear_id(&mut self) {
         self.last = None;
     }
 
@@ -115,7 +115,7 @@ impl Streaming {
     }
 
     /// Records an event.
-    pub(super) fn see(&mut self, event: &sse::Event) {
+    pub(super) fn record_event(&mut self, event: &sse::Event) {
         if !event.data.is_empty() || event.id != self.last {
             self.backoff.succeed();
         }

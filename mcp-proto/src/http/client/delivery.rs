@@ -37,7 +37,7 @@ pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// A message that the server has not accepted yet.
 #[derive(Debug)]
 pub(super) struct Delivery {
-    kind: Delivered,
+    kind: DeliveryKind,
     body: Bytes,
     /// Serial number of the session that the message belongs to.
     pub(super) serial: u64,
@@ -48,7 +48,7 @@ pub(super) struct Delivery {
 
 /// Reaction to a message that the server has not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Broken {
+pub(super) enum NextDelivery {
     /// Send the message again after this delay.
     Again(Duration),
     /// Send the message again with other credentials, or after this delay.
@@ -58,9 +58,9 @@ pub(super) enum Broken {
 }
 
 #[derive(Debug)]
-enum Delivered {
+enum DeliveryKind {
     /// `notifications/initialized`, which other messages wait for.
-    Beginning,
+    Initialized,
     Notification(Box<str>),
     /// The answers to these requests; a batch has several.
     Answer(Vec<RequestId>, Option<InputId>),
@@ -76,7 +76,7 @@ impl Delivery {
         answered: &[(RequestId, InputId)],
         serial: u64,
     ) -> Self {
-        let kind = delivered(message, answered);
+        let kind = delivery_kind(message, answered);
         Self { kind, body, serial, since: now, backoff: Backoff::default() }
     }
 
@@ -86,12 +86,14 @@ impl Delivery {
     }
 
     /// Records that the server has not accepted the message; returns the next step.
-    pub(super) fn fail(&mut self, now: Instant, broke: Break, random: u8) -> Broken {
+    pub(super) fn fail(&mut self, now: Instant, broke: Break, random: u8) -> NextDelivery {
         let row = resume::TABLE.find((self.kind(), broke, self.backoff.may_try()));
         match row.map(|row| row.then) {
-            Some(Resumption::Resend) => Broken::Again(self.backoff.fail(now, random)),
-            Some(Resumption::Authorize) => Broken::Unauthorized(self.backoff.fail_for_long(random)),
-            _ => Broken::Undelivered,
+            Some(Resumption::Resend) => NextDelivery::Again(self.backoff.fail(now, random)),
+            Some(Resumption::Authorize) => {
+                NextDelivery::Unauthorized(self.backoff.fail_with_longest_delay(random))
+            }
+            _ => NextDelivery::Undelivered,
         }
     }
 
@@ -101,48 +103,50 @@ impl Delivery {
     }
 
     /// Returns whether other messages wait for the delivery of this one.
-    pub(super) fn begins(&self) -> bool {
-        matches!(self.kind, Delivered::Beginning)
+    pub(super) fn is_initialized(&self) -> bool {
+        matches!(self.kind, DeliveryKind::Initialized)
     }
 
     /// Returns whether the message answers only the request with this id.
     pub(super) fn answers(&self, id: &RequestId) -> bool {
-        matches!(&self.kind, Delivered::Answer(ids, _) if ids.len() == 1 && ids.contains(id))
+        matches!(&self.kind, DeliveryKind::Answer(ids, _) if ids.len() == 1 && ids.contains(id))
     }
 
     fn kind(&self) -> Kind {
         match self.kind {
-            Delivered::Answer(..) => Kind::Answer,
-            Delivered::Beginning => Kind::Beginning,
-            Delivered::Notification(_) => Kind::Notification,
+            DeliveryKind::Answer(..) => Kind::Answer,
+            DeliveryKind::Initialized => Kind::Beginning,
+            DeliveryKind::Notification(_) => Kind::Notification,
         }
     }
 
     pub(super) fn into_undelivered(self) -> Undelivered {
         match self.kind {
-            Delivered::Beginning => {
+            DeliveryKind::Initialized => {
                 Undelivered::Notification { method: "notifications/initialized".into() }
             }
-            Delivered::Notification(method) => Undelivered::Notification { method: method.into() },
-            Delivered::Answer(_, input) => Undelivered::Answer { input },
+            DeliveryKind::Notification(method) => {
+                Undelivered::Notification { method: method.into() }
+            }
+            DeliveryKind::Answer(_, input) => Undelivered::Answer { input },
         }
     }
 }
 
 /// Kind of a message, as far as its delivery is concerned.
-fn delivered(message: Outgoing, answered: &[(RequestId, InputId)]) -> Delivered {
+fn delivery_kind(message: Outgoing, answered: &[(RequestId, InputId)]) -> DeliveryKind {
     match message {
         Outgoing::Notification { method, .. } if method == "notifications/initialized" => {
-            Delivered::Beginning
+            DeliveryKind::Initialized
         }
         Outgoing::Notification { method, .. } | Outgoing::Request { method, .. } => {
-            Delivered::Notification(method.into())
+            DeliveryKind::Notification(method.into())
         }
         answer @ (Outgoing::Result { .. } | Outgoing::Error { .. } | Outgoing::Batch(_)) => {
             let mut ids = Vec::new();
             collect_ids(&answer, &mut ids);
             let input = answered.iter().find(|(id, _)| ids.contains(id)).map(|(_, input)| *input);
-            Delivered::Answer(ids, input)
+            DeliveryKind::Answer(ids, input)
         }
     }
 }

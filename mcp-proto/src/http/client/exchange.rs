@@ -41,7 +41,7 @@ pub(super) enum Purpose {
     /// The POST of a request by HTTP+SSE, whose response comes on the stream.
     HttpSsePost(RequestId),
     /// Nothing: the head of the answer was enough.
-    Rest,
+    Drain,
     /// The end of a session.
     Delete,
 }
@@ -62,7 +62,7 @@ impl Purpose {
             | Self::Listen
             | Self::HttpSseStream(_)
             | Self::HttpSsePost(_)
-            | Self::Rest
+            | Self::Drain
             | Self::Delete => None,
         }
     }
@@ -76,23 +76,23 @@ impl Purpose {
             | Self::Message(_)
             | Self::Listen
             | Self::HttpSseStream(_)
-            | Self::Rest
+            | Self::Drain
             | Self::Delete => None,
         }
     }
 
     /// The request whose timeout is paused while the exchange waits in the client.
-    pub(super) fn timed(&self) -> Option<&RequestId> {
+    pub(super) fn paused_request(&self) -> Option<&RequestId> {
         if let Self::HttpSseStream(initialize) = self { Some(initialize) } else { self.request() }
     }
 
     /// Returns whether the exchange is for the request with this id.
-    pub(super) fn asks(&self, id: &RequestId) -> bool {
+    pub(super) fn is_for(&self, id: &RequestId) -> bool {
         match self {
             Self::Call(call) => call.id == *id,
             Self::Refresh(refresh) => refresh.call() == id,
             Self::HttpSseStream(request) | Self::HttpSsePost(request) => request == id,
-            Self::Message(_) | Self::Listen | Self::Rest | Self::Delete => false,
+            Self::Message(_) | Self::Listen | Self::Drain | Self::Delete => false,
         }
     }
 
@@ -107,11 +107,11 @@ impl Purpose {
     }
 
     /// The part of the answer's body that the client reads.
-    pub(super) fn wanted(&self) -> WantedBody {
+    pub(super) fn body_to_read(&self) -> WantedBody {
         match self {
             Self::Call(_) | Self::Refresh(_) => WantedBody::Message,
             Self::Listen | Self::HttpSseStream(_) => WantedBody::Events,
-            Self::HttpSsePost(_) | Self::Message(_) | Self::Rest | Self::Delete => {
+            Self::HttpSsePost(_) | Self::Message(_) | Self::Drain | Self::Delete => {
                 WantedBody::Nothing
             }
         }
@@ -123,7 +123,7 @@ impl Purpose {
             Self::Call(call) if call.method == "subscriptions/listen" => Share::Stream,
             Self::Listen | Self::HttpSseStream(_) => Share::Stream,
             Self::Call(_) | Self::Refresh(_) | Self::HttpSsePost(_) => Share::Call,
-            Self::Message(_) | Self::Rest | Self::Delete => Share::Message,
+            Self::Message(_) | Self::Drain | Self::Delete => Share::Message,
         }
     }
 
@@ -136,7 +136,7 @@ impl Purpose {
             | Self::Listen
             | Self::HttpSseStream(_)
             | Self::HttpSsePost(_)
-            | Self::Rest
+            | Self::Drain
             | Self::Delete => None,
         }
     }
@@ -154,7 +154,7 @@ impl Purpose {
             | Self::Listen
             | Self::HttpSseStream(_)
             | Self::HttpSsePost(_)
-            | Self::Rest
+            | Self::Drain
             | Self::Delete => None,
         }
     }
@@ -162,17 +162,19 @@ impl Purpose {
     /// Returns whether the exchange may start a sign-in by a person: only calls may, since the
     /// client itself reopens streams.
     #[cfg(feature = "auth")]
-    pub(super) fn may_ask_person(&self) -> bool {
+    pub(super) fn may_prompt_user(&self) -> bool {
         match self {
             Self::Call(call) => !call.stream.was_open && !call.is_resumed(),
             Self::HttpSseStream(_) | Self::HttpSsePost(_) => true,
-            Self::Refresh(_) | Self::Message(_) | Self::Listen | Self::Rest | Self::Delete => false,
+            Self::Refresh(_) | Self::Message(_) | Self::Listen | Self::Drain | Self::Delete => {
+                false
+            }
         }
     }
 
     /// Returns whether the rest of the answer does not matter.
     #[cfg(feature = "auth")]
     pub(super) fn is_over(&self) -> bool {
-        matches!(self, Self::Rest | Self::Delete)
+        matches!(self, Self::Drain | Self::Delete)
     }
 }

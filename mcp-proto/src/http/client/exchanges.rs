@@ -69,9 +69,9 @@ enum ExchangeTimer {
 #[derive(Debug)]
 pub(super) enum Due {
     /// The exchange has ended.
-    Over(ExchangeId),
+    Expired(ExchangeId),
     /// The purpose is due for another attempt.
-    Awake(Purpose),
+    Retry(Purpose),
 }
 
 impl Exchanges {
@@ -112,7 +112,7 @@ impl Exchanges {
             Purpose::Refresh(_) => Some(ACCEPT_TIMEOUT),
             Purpose::HttpSseStream(_) => Some(ENDPOINT_TIMEOUT),
             Purpose::Delete => Some(DELETE_TIMEOUT),
-            Purpose::Call(_) | Purpose::HttpSsePost(_) | Purpose::Listen | Purpose::Rest => None,
+            Purpose::Call(_) | Purpose::HttpSsePost(_) | Purpose::Listen | Purpose::Drain => None,
         };
         if let Some(timeout) = timeout {
             self.deadlines.set(ExchangeTimer::End(id), now + timeout);
@@ -188,7 +188,7 @@ impl Exchanges {
     pub(super) fn take_message(&mut self, id: ExchangeId) -> Option<Box<Delivery>> {
         let open = self.all.get_mut(&id).filter(|open| open.purpose.is_message())?;
         self.messages = self.messages.saturating_sub(1);
-        mem::replace(&mut open.purpose, Purpose::Rest).into_delivery()
+        mem::replace(&mut open.purpose, Purpose::Drain).into_delivery()
     }
 
     /// Holds a request until there are credentials. A DELETE keeps its usual timeout.
@@ -228,7 +228,7 @@ impl Exchanges {
     ) -> Option<(Request, Purpose, Attempt)> {
         let open = self.all.get_mut(&id)?;
         let request = open.request.take()?;
-        let purpose = mem::replace(&mut open.purpose, Purpose::Rest);
+        let purpose = mem::replace(&mut open.purpose, Purpose::Drain);
         self.messages = self.messages.saturating_sub(usize::from(purpose.is_message()));
         self.deadlines.set(ExchangeTimer::End(id), now + LINGER);
         Some((request, purpose, mem::take(&mut self.all.get_mut(&id)?.attempt)))
@@ -262,19 +262,19 @@ impl Exchanges {
     pub(super) fn abort_where(
         &mut self,
         queue: &mut VecDeque<Action>,
-        is_meant: impl Fn(&Purpose) -> bool,
+        matches: impl Fn(&Purpose) -> bool,
     ) -> Vec<Purpose> {
-        let open = self.find(|_, purpose| is_meant(purpose)).into_iter();
+        let open = self.find(|_, purpose| matches(purpose)).into_iter();
         let mut aborted: Vec<_> =
             open.filter_map(|id| self.abort(queue, id)).map(|open| open.purpose).collect();
-        let asleep = self.asleep_where(|sleeper| is_meant(&sleeper.purpose)).into_iter();
+        let asleep = self.asleep_where(|sleeper| matches(&sleeper.purpose)).into_iter();
         aborted.extend(asleep.filter_map(|key| self.wake(key)));
         aborted
     }
 
     /// Ends the matching requests that wait for a connection; returns their ids.
-    pub(super) fn end_unsent(&mut self, is_meant: impl Fn(&Purpose) -> bool) -> Vec<RequestId> {
-        let is_unsent = |id, purpose: &Purpose| !self.is_open(id) && is_meant(purpose);
+    pub(super) fn end_unsent(&mut self, matches: impl Fn(&Purpose) -> bool) -> Vec<RequestId> {
+        let is_unsent = |id, purpose: &Purpose| !self.is_open(id) && matches(purpose);
         let ended = self.find(is_unsent).into_iter().filter_map(|id| self.end(id));
         ended.filter_map(|ended| Some(ended.purpose.request()?.clone())).collect()
     }
@@ -297,16 +297,16 @@ impl Exchanges {
     }
 
     /// Sets the deadline of each matching exchange that has none.
-    pub(super) fn set_deadline_where(&mut self, at: Instant, is_meant: impl Fn(&Purpose) -> bool) {
-        for id in self.find(|_, purpose| is_meant(purpose)) {
+    pub(super) fn set_deadline_where(&mut self, at: Instant, matches: impl Fn(&Purpose) -> bool) {
+        for id in self.find(|_, purpose| matches(purpose)) {
             if !self.deadlines.has(ExchangeTimer::End(id)) {
                 self.deadlines.set(ExchangeTimer::End(id), at);
             }
         }
     }
 
-    fn find(&self, is_meant: impl Fn(ExchangeId, &Purpose) -> bool) -> Vec<ExchangeId> {
-        let found = self.all.iter().filter(|(id, open)| is_meant(**id, &open.purpose));
+    fn find(&self, matches: impl Fn(ExchangeId, &Purpose) -> bool) -> Vec<ExchangeId> {
+        let found = self.all.iter().filter(|(id, open)| matches(**id, &open.purpose));
         found.map(|(id, _)| *id).collect()
     }
 
@@ -323,8 +323,8 @@ impl Exchanges {
         self.asleep_where(|sleeper| sleeper.is_unauthorized)
     }
 
-    fn asleep_where(&self, is_meant: impl Fn(&Sleeper) -> bool) -> Vec<u64> {
-        let meant = self.sleeping.iter().filter(|(_, sleeper)| is_meant(sleeper));
+    fn asleep_where(&self, matches: impl Fn(&Sleeper) -> bool) -> Vec<u64> {
+        let meant = self.sleeping.iter().filter(|(_, sleeper)| matches(sleeper));
         meant.map(|(key, _)| *key).collect()
     }
 
@@ -340,10 +340,10 @@ impl Exchanges {
     pub(super) fn expire(&mut self, now: Instant) -> Option<Due> {
         while let Some(reason) = self.deadlines.expire(now) {
             match reason {
-                ExchangeTimer::End(id) => return Some(Due::Over(id)),
+                ExchangeTimer::End(id) => return Some(Due::Expired(id)),
                 ExchangeTimer::Wake(key) => {
                     if let Some(purpose) = self.wake(key) {
-                        return Some(Due::Awake(purpose));
+                        return Some(Due::Retry(purpose));
                     }
                 }
             }

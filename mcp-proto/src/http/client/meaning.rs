@@ -10,19 +10,19 @@ use crate::message::{Incoming, Member, Message, Method, RequestId};
 use crate::version::ProtocolVersion;
 
 /// The meaning of the answer to a call, from the row of the table.
-pub(super) fn judge(
-    side: &client::Client,
+pub(super) fn classify(
+    rpc: &client::Client,
     call: &Call,
     status: u16,
     body: Body,
 ) -> (Meaning, &'static str) {
     let asked = match &*call.method {
-        _ if !side.is_probe(&call.id) => Asked::Call,
+        _ if !rpc.is_probe(&call.id) => Asked::Call,
         "initialize" => Asked::Initialize,
         _ => Asked::Discover,
     };
     // A server that has accepted `initialize` has sessions, and so is not one of 2024-11-05.
-    let may_be_old = !call.is_resumed() && side.may_speak(ProtocolVersion::V2024_11_05);
+    let may_be_old = !call.is_resumed() && rpc.may_speak(ProtocolVersion::V2024_11_05);
     let row = answer::TABLE.find((asked, Class::of(status), body, may_be_old));
     row.map_or((Meaning::Status, ""), |row| (row.then, row.name))
 }

@@ -122,7 +122,7 @@ use tools::Tools;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Client {
-    side: client::Client,
+    rpc: client::Client,
     requests: Requests,
     listens: bool,
     exchanges: Exchanges,
@@ -152,7 +152,7 @@ impl Client {
         let exchanges = Exchanges::new(client.limits.max_client_connections);
         let requests = Requests::new(url, fields, &client.client_info);
         Self {
-            side: client::Client::over_http(client),
+            rpc: client::Client::over_http(client),
             requests,
             listens,
             exchanges,
@@ -183,7 +183,7 @@ impl Client {
             return Err(UsageError::InvalidField { name: name.into() });
         }
         self.requests.set_field(name, value)?;
-        self.side.credentials_changed();
+        self.rpc.credentials_changed();
         self.authorize_streams(now);
         self.with(now, |client| client.retry_at_once(now));
         Ok(())
@@ -191,7 +191,7 @@ impl Client {
 
     /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.side.handle_timeout(now);
+        self.rpc.handle_timeout(now);
         #[cfg(feature = "auth")]
         if let Some(authorization) = &mut self.authorization {
             authorization.handle_timeout(now);
@@ -200,8 +200,8 @@ impl Client {
             // Handle deadlines in the order of their times.
             let until = self.session_stream.due().unwrap_or(now).min(now);
             match self.exchanges.expire(until) {
-                Some(Due::Over(id)) => self.exchange_is_over(now, id),
-                Some(Due::Awake(purpose)) => self.attempt_again(now, purpose),
+                Some(Due::Expired(id)) => self.exchange_is_over(now, id),
+                Some(Due::Retry(purpose)) => self.attempt_again(now, purpose),
                 None if self.session_stream.due().is_some_and(|due| due <= now) => self.listen(now),
                 None => break,
             }
@@ -219,7 +219,7 @@ impl Client {
         let own = self.exchanges.next_due().into_iter().chain(self.session_stream.due());
         #[cfg(feature = "auth")]
         let own = own.chain(self.authorization.as_ref().and_then(OwnAuthorizer::due));
-        own.chain(self.side.poll_timeout()).min()
+        own.chain(self.rpc.poll_timeout()).min()
     }
 
     /// URL to which requests go; a permanent redirection changes it.
@@ -228,7 +228,7 @@ impl Client {
     }
 
     fn limits(&self) -> &Limits {
-        self.side.limits()
+        self.rpc.limits()
     }
 
     /// Carries out the actions of the machine of messages.
@@ -242,10 +242,10 @@ impl Client {
 
     fn pump_messages(&mut self, now: Instant) {
         // Calls of tools that were found in a cache need headers as well.
-        for page in self.side.take_found_tools() {
-            let _ = self.tools.read(&page, self.side.limits().max_list_bytes);
+        for page in self.rpc.take_found_tools() {
+            let _ = self.tools.read(&page, self.rpc.limits().max_list_bytes);
         }
-        while let Some(action) = self.side.poll_action() {
+        while let Some(action) = self.rpc.poll_action() {
             match action {
                 ClientAction::Send(message) => self.send(now, message),
                 ClientAction::Abort(id) => self.abort_request(&id),
@@ -266,7 +266,7 @@ impl Client {
         self.end_old_transport();
         let EndedSession { serial, has_begun, unsent } = self.session.end(self.exchanges.serial());
         for id in unsent {
-            self.side.handle_unsent(&id);
+            self.rpc.handle_unsent(&id);
         }
         if !has_begun {
             return;
@@ -275,7 +275,7 @@ impl Client {
             purpose.call().is_some_and(|call| call.serial == serial && !call.is_resumed())
         };
         for call in self.exchanges.end_unsent(is_of_session) {
-            self.side.handle_unsent(&call);
+            self.rpc.handle_unsent(&call);
         }
         let belongs = |purpose: &Purpose| match purpose {
             Purpose::Message(delivery) => delivery.serial == serial,
@@ -284,7 +284,7 @@ impl Client {
             | Purpose::Refresh(_)
             | Purpose::HttpSseStream(_)
             | Purpose::HttpSsePost(_)
-            | Purpose::Rest
+            | Purpose::Drain
             | Purpose::Delete => false,
         };
         let aborted = self.exchanges.abort_where(&mut self.queue, belongs).into_iter();
@@ -298,14 +298,14 @@ impl Client {
     /// Handles a message that belongs to a lost session, and cannot be delivered. The next session
     /// sends its own `notifications/initialized`.
     fn lose_delivery(&mut self, delivery: Delivery) {
-        if !delivery.begins() {
+        if !delivery.is_initialized() {
             self.report_undelivered(delivery, CallError::Http { status: 404 });
         }
     }
 
     fn report_undelivered(&mut self, delivery: Delivery, error: CallError) {
         let message = delivery.into_undelivered();
-        self.side.event(ClientEvent::Undelivered { message, error });
+        self.rpc.event(ClientEvent::Undelivered { message, error });
     }
 
     /// Handles a session that the server does not know; the exchange belongs to the session with
@@ -320,7 +320,7 @@ impl Client {
             // The server had accepted a resumed request, and has lost its session since.
             Purpose::Call(call) if !call.is_resumed() => {
                 let error = CallError::Http { status: 404 };
-                return self.side.handle_lost(now, &call.id, Refusal::UnknownSession, error);
+                return self.rpc.handle_lost(now, &call.id, Refusal::UnknownSession, error);
             }
             Purpose::Message(delivery) => self.lose_delivery(*delivery),
             Purpose::Call(_) => {}
@@ -328,11 +328,11 @@ impl Client {
             | Purpose::Refresh(_)
             | Purpose::HttpSseStream(_)
             | Purpose::HttpSsePost(_)
-            | Purpose::Rest
+            | Purpose::Drain
             | Purpose::Delete => return,
         }
         if is_current {
-            self.side.handle_session_lost(now);
+            self.rpc.handle_session_lost(now);
         }
     }
 
@@ -366,14 +366,14 @@ impl Binding for Client {
     type Machine = client::Client;
 
     fn machine(&self) -> &client::Client {
-        &self.side
+        &self.rpc
     }
 
     fn with<T>(&mut self, now: Instant, command: impl FnOnce(&mut client::Client) -> T) -> T {
-        self.side.set_unaccepted(self.unaccepted());
-        let result = command(&mut self.side);
+        self.rpc.set_unaccepted(self.unaccepted());
+        let result = command(&mut self.rpc);
         self.pump(now);
-        self.side.clear_answered_inputs();
+        self.rpc.clear_answered_inputs();
         result
     }
 }
@@ -381,7 +381,7 @@ impl Binding for Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("side", &self.side)
+            .field("side", &self.rpc)
             .field("exchanges", &self.exchanges)
             .field("session", &self.session)
             .finish_non_exhaustive()

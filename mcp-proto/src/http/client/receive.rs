@@ -10,11 +10,11 @@ use bytes::Bytes;
 
 use super::answer::{Body, Class, Meaning};
 #[cfg(feature = "auth")]
-use super::authorize::RefusalFate;
+use super::authorize::RefusalResult;
 use super::call::{Call, Sent};
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::LINGER;
-use super::meaning::{cancelled, judge, may_settle};
+use super::meaning::{cancelled, classify, may_settle};
 use super::reading::Answer;
 use super::refresh::Refresh;
 use super::resume::Break;
@@ -51,11 +51,11 @@ impl Client {
 
     fn read_head(&mut self, now: Instant, id: ExchangeId, head: &StatusHead) {
         let status = head.status();
-        let max = self.side.limits().max_sse_event_bytes;
+        let max = self.rpc.limits().max_sse_event_bytes;
         #[cfg(feature = "auth")]
         let sign_in = match self.handle_refusal(now, id, head) {
-            RefusalFate::Taken => return,
-            RefusalFate::No(reason) => reason,
+            RefusalResult::Retried => return,
+            RefusalResult::Unhandled(reason) => reason,
         };
         let Some(open) = self.exchanges.get_mut(id) else { return };
         open.request = None;
@@ -65,7 +65,7 @@ impl Client {
         {
             return self.session_lost(now, id, serial);
         }
-        let answer = Answer::new(head, open.purpose.wanted(), max);
+        let answer = Answer::new(head, open.purpose.body_to_read(), max);
         #[cfg(feature = "auth")]
         let answer = answer.with_sign_in(sign_in);
         let has_events = answer.has_events();
@@ -87,7 +87,7 @@ impl Client {
             Purpose::Listen if has_events => {
                 open.answer = Some(answer);
                 if self.session_stream.open(now) {
-                    self.side.report_missed_changes();
+                    self.rpc.report_missed_changes();
                 }
             }
             Purpose::Listen => {
@@ -97,7 +97,7 @@ impl Client {
             Purpose::HttpSseStream(_) if !has_events => self.refuse_old_stream(now, id, answer),
             Purpose::HttpSsePost(_) => self.old_posted(now, id, answer),
             Purpose::Message(_) => self.delivered(now, id, answer),
-            Purpose::HttpSseStream(_) | Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => {
+            Purpose::HttpSseStream(_) | Purpose::Refresh(_) | Purpose::Drain | Purpose::Delete => {
                 open.answer = Some(answer);
             }
         }
@@ -110,8 +110,8 @@ impl Client {
         let status = answer.status();
         if Class::of(status) != Class::Success {
             self.delivery_broke(now, delivery, Break::of(status), answer.into_error());
-        } else if delivery.begins() {
-            self.release(now);
+        } else if delivery.is_initialized() {
+            self.send_held_messages(now);
         }
     }
 
@@ -166,13 +166,13 @@ impl Client {
                 | Purpose::HttpSseStream(_)
                 | Purpose::HttpSsePost(_)
                 | Purpose::Message(_)
-                | Purpose::Rest
+                | Purpose::Drain
                 | Purpose::Delete => None,
             };
             match incoming {
                 sse::Incoming::Event(event) => {
                     if let Some(stream) = stream {
-                        stream.see(&event);
+                        stream.record_event(&event);
                     }
                     let is_message = event.name == b"message"[..];
                     if event.data.is_empty() {
@@ -197,7 +197,7 @@ impl Client {
                     if let Purpose::Call(call) = &mut open.purpose {
                         call.fault = Some(fault.clone());
                     }
-                    self.side.fault(fault);
+                    self.rpc.fault(fault);
                     self.skip_first_event(now, id);
                 }
             }
@@ -225,7 +225,7 @@ impl Client {
             self.read(now, exchange, &text);
         }
         if let Some(Exchange { purpose, answer, .. }) = self.exchanges.end(exchange) {
-            self.ended(now, purpose, answer, &text);
+            self.finish(now, purpose, answer, &text);
         }
         self.pump(now);
     }
@@ -237,7 +237,7 @@ impl Client {
             return self.pump(now);
         }
         if let Some(exchange) = self.exchanges.end(exchange) {
-            self.cut(now, exchange.purpose, reason);
+            self.fail(now, exchange.purpose, reason);
         }
         self.pump(now);
     }
@@ -245,13 +245,13 @@ impl Client {
     /// Ends an exchange whose time is over.
     pub(super) fn exchange_is_over(&mut self, now: Instant, id: ExchangeId) {
         if let Some(exchange) = self.exchanges.abort(&mut self.queue, id) {
-            self.cut(now, exchange.purpose, "no answer in time");
+            self.fail(now, exchange.purpose, "no answer in time");
         }
     }
 
-    fn cut(&mut self, now: Instant, purpose: Purpose, reason: &str) {
+    fn fail(&mut self, now: Instant, purpose: Purpose, reason: &str) {
         let error = CallError::Connection(reason.into());
-        self.broken(now, purpose, Break::Cut, Refusal::Unavailable, error);
+        self.end_without_response(now, purpose, Break::Cut, Refusal::Unavailable, error);
     }
 
     /// Handles the text of a message.
@@ -263,7 +263,7 @@ impl Client {
         let is_answer = |response: &Response, id: &RequestId| match &response.id {
             Some(answered) if is_same_request(answered, id) => true,
             // Some servers refuse a request under another id.
-            Some(answered) => !is_success && response.body.is_err() && !self.side.awaits(answered),
+            Some(answered) => !is_success && response.body.is_err() && !self.rpc.awaits(answered),
             // An error without an id belongs to the request of this exchange.
             None => response.body.is_err(),
         };
@@ -281,15 +281,15 @@ impl Client {
             (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(call))
                 if response.id.is_some() && (call.era == Era::Modern || !is_success) =>
             {
-                self.side.fault(ProtocolError::UnexpectedResponse);
+                self.rpc.fault(ProtocolError::UnexpectedResponse);
             }
             (Ok(incoming), purpose) => {
                 let call = purpose.call();
                 let is_resumed = call.is_some_and(Call::is_resumed);
                 let may_settle = may_settle(&incoming);
                 let cancelled = cancelled(&incoming);
-                let origin = self.side.origin(call.map(|call| &call.id), status, is_resumed);
-                self.side.handle_message_of(now, incoming, origin);
+                let origin = self.rpc.origin(call.map(|call| &call.id), status, is_resumed);
+                self.rpc.handle_message_of(now, incoming, origin);
                 if let Some(id) = cancelled {
                     // The server no longer needs the answer to its request.
                     self.exchanges.abort_where(&mut self.queue, |purpose| purpose.answers(&id));
@@ -305,7 +305,7 @@ impl Client {
                         malformed.id = malformed.id.filter(|id| is_same_request(id, &call.id));
                     }
                 }
-                self.side.handle_malformed(now, malformed);
+                self.rpc.handle_malformed(now, malformed);
                 self.leave_settled(now);
             }
         }
@@ -314,7 +314,7 @@ impl Client {
     /// Sets a deadline for answers whose requests were settled elsewhere, for example by a batch.
     fn leave_settled(&mut self, now: Instant) {
         let is_settled =
-            |purpose: &Purpose| purpose.request().is_some_and(|id| !self.side.awaits(id));
+            |purpose: &Purpose| purpose.request().is_some_and(|id| !self.rpc.awaits(id));
         self.exchanges.set_deadline_where(now + LINGER, is_settled);
     }
 
@@ -325,15 +325,15 @@ impl Client {
             return;
         };
         let status = answer.status();
-        let origin = self.side.origin(Some(&call.id), status, call.is_resumed());
-        if !self.side.awaits(&call.id) {
+        let origin = self.rpc.origin(Some(&call.id), status, call.is_resumed());
+        if !self.rpc.awaits(&call.id) {
             let incoming = Incoming::Message(Message::Response(response));
-            return self.side.handle_message_of(now, incoming, origin);
+            return self.rpc.handle_message_of(now, incoming, origin);
         }
         if call.outlives(status, response.body.is_err()) {
             return;
         }
-        let (meaning, row) = judge(&self.side, call, status, Body::of(&response));
+        let (meaning, row) = classify(&self.rpc, call, status, Body::of(&response));
         match (meaning, &response.body) {
             (Meaning::Body, _) => {}
             (Meaning::HttpSseTransport, _) => {
@@ -347,7 +347,7 @@ impl Client {
             (Meaning::Unavailable, Err(error)) => {
                 let error = CallError::Error { error: error.clone(), status: Some(status) };
                 let id = call.id.clone();
-                return self.side.handle_lost(now, &id, Refusal::Unavailable, error);
+                return self.rpc.handle_lost(now, &id, Refusal::Unavailable, error);
             }
             // The status is reported at the end of the answer.
             (Meaning::Unauthorized | Meaning::Unavailable | Meaning::Status, _) => return,
@@ -356,10 +356,10 @@ impl Client {
         match (&*call.method, &mut response.body) {
             ("initialize", Ok(_)) => self.session.set_id(call.session_id.take()),
             ("tools/list", Ok(page)) if call.era == Era::Modern => {
-                let (kept, rejected) = self.tools.read(page, self.side.limits().max_list_bytes);
+                let (kept, rejected) = self.tools.read(page, self.rpc.limits().max_list_bytes);
                 *page = kept;
                 for (tool, reason) in rejected {
-                    self.side.event(ClientEvent::ToolRejected { tool, reason });
+                    self.rpc.event(ClientEvent::ToolRejected { tool, reason });
                 }
             }
             // A tool's handler may use this code too, but then the status of the answer is 2xx.
@@ -374,7 +374,7 @@ impl Client {
             _ => {}
         }
         self.exchanges.set_deadline(id, now + LINGER);
-        self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
+        self.rpc.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
     }
 
     /// Handles refused headers of a call: lists the tools, whose schemas show the right headers.
@@ -399,8 +399,8 @@ impl Client {
         let Some(Exchange { purpose: Purpose::Refresh(mut refresh), .. }) = aborted else { return };
         let next = response.body.as_ref().ok().and_then(|page| {
             // Rejected tools are reported to callers that list the tools themselves.
-            let _ = self.tools.read(page, self.side.limits().max_list_bytes);
-            refresh.next(page, self.side.limits().max_pages)
+            let _ = self.tools.read(page, self.rpc.limits().max_list_bytes);
+            refresh.next(page, self.rpc.limits().max_pages)
         });
         match next {
             Some(params) => self.list_tools(now, *refresh, params),
@@ -409,25 +409,25 @@ impl Client {
     }
 
     /// Handles the end of an answer.
-    fn ended(&mut self, now: Instant, purpose: Purpose, answer: Option<Answer>, text: &[u8]) {
-        let Some(answer) = answer else { return self.cut(now, purpose, "the answer has no head") };
+    fn finish(&mut self, now: Instant, purpose: Purpose, answer: Option<Answer>, text: &[u8]) {
+        let Some(answer) = answer else { return self.fail(now, purpose, "the answer has no head") };
         let fault = purpose.call().and_then(|call| call.fault.clone());
         let max_line_bytes = self.limits().max_line_bytes;
         let status = answer.status();
         let (broke, refusal, error) = answer.into_break(fault, text, max_line_bytes);
         if let Purpose::Call(call) = &purpose {
-            let (meaning, row) = judge(&self.side, call, status, Body::Nothing);
+            let (meaning, row) = classify(&self.rpc, call, status, Body::Nothing);
             if meaning == Meaning::HttpSseTransport
                 && let Purpose::Call(call) = purpose
             {
                 return self.fall_back(now, *call, row, FirstRefusal::Status(refusal, error));
             }
         }
-        self.broken(now, purpose, broke, refusal, error);
+        self.end_without_response(now, purpose, broke, refusal, error);
     }
 
     /// Ends an exchange; handles a missing response.
-    pub(super) fn broken(
+    pub(super) fn end_without_response(
         &mut self,
         now: Instant,
         purpose: Purpose,
@@ -436,14 +436,14 @@ impl Client {
         error: CallError,
     ) {
         match purpose {
-            Purpose::Call(call) if !self.side.awaits(&call.id) => {}
+            Purpose::Call(call) if !self.rpc.awaits(&call.id) => {}
             Purpose::Call(call) => self.call_broke(now, call, broke, refusal, error),
             Purpose::Refresh(refresh) => self.refreshed(now, *refresh),
             Purpose::Listen => self.session_stream_broke(now, broke, error),
             Purpose::Message(delivery) => self.delivery_broke(now, delivery, broke, error),
             Purpose::HttpSseStream(initialize) => self.old_stream_broke(now, &initialize, error),
             Purpose::HttpSsePost(id) => self.old_post_broke(now, &id, error),
-            Purpose::Rest => {}
+            Purpose::Drain => {}
             Purpose::Delete => self.closed(),
         }
     }

@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 
 use super::attempt::Attempt;
 use super::call::{Call, Sent};
-use super::delivery::{Broken, Delivery};
+use super::delivery::{Delivery, NextDelivery};
 use super::exchange::Purpose;
 use super::refresh::{Refresh, Refreshed};
 use super::requests::{name_notification, name_request};
@@ -40,10 +40,10 @@ impl Client {
         // A server that sends requests and does not accept the answers gets no more answers.
         if !begins && !is_request && self.unaccepted() >= self.limits().max_in_flight {
             let max_in_flight = self.limits().max_in_flight;
-            return self.side.fault(ProtocolError::TooManyInFlight { max_in_flight });
+            return self.rpc.fault(ProtocolError::TooManyInFlight { max_in_flight });
         }
         if begins {
-            self.session.start(self.side.version());
+            self.session.start(self.rpc.version());
             return self.deliver(now, message);
         }
         let Some(message) = self.session.hold(message) else { return };
@@ -64,7 +64,7 @@ impl Client {
 
     /// Sends the messages that waited for `notifications/initialized`. If the session is unusable
     /// after all, each of these messages fails by itself.
-    pub(super) fn release(&mut self, now: Instant) {
+    pub(super) fn send_held_messages(&mut self, now: Instant) {
         let Some(held) = self.session.open() else { return };
         // The GET is sent first: on its stream some servers send requests that a call depends on,
         // even if the stream is not open yet.
@@ -98,7 +98,7 @@ impl Client {
         if method == "resources/subscribe" {
             call.stream = self.reopening.take().unwrap_or_default();
             // The next answer is a new stream.
-            call.stream.forget_id();
+            call.stream.clear_id();
         }
         let mut request = self.requests.post(&self.session, &message);
         if let Some(version) = version {
@@ -107,7 +107,7 @@ impl Client {
                 Ok(headers) => headers,
                 Err(error) => {
                     let error = CallError::Header(error);
-                    return self.side.handle_lost(now, id, Refusal::Unavailable, error);
+                    return self.rpc.handle_lost(now, id, Refusal::Unavailable, error);
                 }
             };
             request.fields.extend(headers.iter().cloned());
@@ -121,10 +121,10 @@ impl Client {
             call.sent = Some(Sent { message, headers: Fields::new() });
         }
         // A subscription that has begun before waits for a connection; only a new one fails.
-        let begins = call.method == "subscriptions/listen" && !self.side.has_begun(&call.id);
+        let begins = call.method == "subscriptions/listen" && !self.rpc.has_begun(&call.id);
         if begins && let Some(max_streams) = self.exchanges.full_of_streams() {
             let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
-            return self.side.handle_lost(now, &call.id, Refusal::Unavailable, error);
+            return self.rpc.handle_lost(now, &call.id, Refusal::Unavailable, error);
         }
         self.open(now, request, Purpose::Call(Box::new(call)));
     }
@@ -133,13 +133,13 @@ impl Client {
     fn deliver(&mut self, now: Instant, message: Outgoing) {
         let mut request = self.requests.post(&self.session, &message);
         if let Outgoing::Notification { method, .. } = &message
-            && let Some(version) = self.side.version().filter(|it| it.era() == Era::Modern)
+            && let Some(version) = self.rpc.version().filter(|it| it.era() == Era::Modern)
         {
             name_notification(&mut request.fields, version, method);
         }
         let body = request.body.clone();
         let serial = self.session.serial();
-        let delivery = Delivery::new(now, message, body, self.side.answered_inputs(), serial);
+        let delivery = Delivery::new(now, message, body, self.rpc.answered_inputs(), serial);
         self.open(now, request, Purpose::Message(Box::new(delivery)));
     }
 
@@ -177,24 +177,24 @@ impl Client {
         attempt: Attempt,
     ) -> ExchangeId {
         let id = self.exchanges.begin(now, &mut self.queue, request, purpose, attempt);
-        self.rest_while_waiting(id);
+        self.pause_while_queued(id);
         id
     }
 
     /// Pauses the timeout of a call until the call is sent.
-    pub(super) fn rest_while_waiting(&mut self, id: ExchangeId) {
+    pub(super) fn pause_while_queued(&mut self, id: ExchangeId) {
         if !self.exchanges.is_open(id)
-            && let Some(id) = self.exchanges.get(id).and_then(|open| open.purpose.timed())
+            && let Some(id) = self.exchanges.get(id).and_then(|open| open.purpose.paused_request())
         {
-            self.side.pause_timeout(id);
+            self.rpc.pause_timeout(id);
         }
     }
 
     /// Opens waiting exchanges while connections are free.
     pub(super) fn open_waiting(&mut self, now: Instant) {
         while let Some(purpose) = self.exchanges.open_waiting(now, &mut self.queue) {
-            if let Some(id) = purpose.timed() {
-                self.side.restart_request(now, id);
+            if let Some(id) = purpose.paused_request() {
+                self.rpc.restart_request(now, id);
             }
         }
     }
@@ -202,7 +202,7 @@ impl Client {
     /// Aborts the request with this id, whose response is no longer needed.
     pub(super) fn abort_request(&mut self, id: &RequestId) {
         self.session.withdraw(id);
-        self.exchanges.abort_where(&mut self.queue, |purpose| purpose.asks(id));
+        self.exchanges.abort_where(&mut self.queue, |purpose| purpose.is_for(id));
     }
 
     /// Sends a message again, or reopens the stream of a call.
@@ -212,12 +212,12 @@ impl Client {
                 let request = self.requests.post_body(&self.session, delivery.body());
                 self.open(now, request, Purpose::Message(delivery));
             }
-            Purpose::Call(call) if !self.side.awaits(&call.id) => {}
+            Purpose::Call(call) if !self.rpc.awaits(&call.id) => {}
             Purpose::Call(call)
                 if matches!(&*call.method, "subscriptions/listen" | "resources/subscribe") =>
             {
                 self.reopening = Some(call.stream);
-                self.side.listen_again(now, &call.id);
+                self.rpc.listen_again(now, &call.id);
                 self.pump(now);
                 // The position is still set if the subscription was not sent.
                 self.reopening = None;
@@ -232,7 +232,7 @@ impl Client {
             | Purpose::Listen
             | Purpose::HttpSseStream(_)
             | Purpose::HttpSsePost(_)
-            | Purpose::Rest
+            | Purpose::Drain
             | Purpose::Delete => {}
         }
     }
@@ -262,7 +262,7 @@ impl Client {
         let kind = match &*call.method {
             "subscriptions/listen" if call.stream.was_open => Kind::Subscription,
             "subscriptions/listen" => Kind::Subscribing,
-            "resources/subscribe" if self.side.subscribes(&call.id) => Kind::Subscribing,
+            "resources/subscribe" if self.rpc.subscribes(&call.id) => Kind::Subscribing,
             _ if call.era == Era::Legacy && is_resumed => Kind::Resumable,
             _ => Kind::Call,
         };
@@ -270,19 +270,19 @@ impl Client {
             Some(Resumption::Resume | Resumption::Reopen) => {
                 let delay = call.stream.backoff.fail(now, self.jitter());
                 if kind != Kind::Resumable {
-                    self.side.pause_timeout(&call.id);
+                    self.rpc.pause_timeout(&call.id);
                 }
                 self.exchanges.sleep(now + delay, Purpose::Call(call), false);
             }
             Some(Resumption::Authorize) => {
-                let delay = call.stream.backoff.fail_for_long(self.jitter());
-                self.report_unauthorized(self.side.subscription_of(&call.id), error);
+                let delay = call.stream.backoff.fail_with_longest_delay(self.jitter());
+                self.report_unauthorized(self.rpc.subscription_of(&call.id), error);
                 self.exchanges.sleep(now + delay, Purpose::Call(call), true);
             }
             _ => {
                 // The server has refused the resumption only; it had accepted the request itself.
                 let refusal = if is_resumed { Refusal::Unavailable } else { refusal };
-                self.side.handle_lost(now, &call.id, refusal, error);
+                self.rpc.handle_lost(now, &call.id, refusal, error);
             }
         }
     }
@@ -295,22 +295,22 @@ impl Client {
         broke: Break,
         error: CallError,
     ) {
-        let broken = delivery.fail(now, broke, self.jitter());
+        let next = delivery.fail(now, broke, self.jitter());
         // The waiting messages are sent even so: their outcome shows whether the session is usable.
-        let is_again = matches!(broken, Broken::Again(_));
-        let releases = delivery.begins() && (!is_again || delivery.is_late(now));
-        match broken {
-            Broken::Again(delay) => {
+        let is_again = matches!(next, NextDelivery::Again(_));
+        let sends_held_messages = delivery.is_initialized() && (!is_again || delivery.is_late(now));
+        match next {
+            NextDelivery::Again(delay) => {
                 self.exchanges.sleep(now + delay, Purpose::Message(delivery), false);
             }
-            Broken::Unauthorized(delay) => {
+            NextDelivery::Unauthorized(delay) => {
                 self.report_unauthorized(None, error);
                 self.exchanges.sleep(now + delay, Purpose::Message(delivery), true);
             }
-            Broken::Undelivered => self.report_undelivered(*delivery, error),
+            NextDelivery::Undelivered => self.report_undelivered(*delivery, error),
         }
-        if releases {
-            self.release(now);
+        if sends_held_messages {
+            self.send_held_messages(now);
         }
     }
 
@@ -319,15 +319,15 @@ impl Client {
         let random = self.jitter();
         let has_session = self.session.has_id();
         match self.session_stream.fail(now, broke, &error, has_session, random) {
-            Resumption::Check => self.side.check_session(now),
+            Resumption::Check => self.rpc.check_session(now),
             Resumption::Lose if !self.is_closing => {
                 self.leave_session();
-                self.side.handle_session_lost(now);
+                self.rpc.handle_session_lost(now);
             }
             Resumption::Authorize => self.report_unauthorized(None, error),
             Resumption::Stop => {
-                self.side.event(ClientEvent::NoStream { error: error.clone() });
-                self.side.handle_no_stream(now, error);
+                self.rpc.event(ClientEvent::NoStream { error: error.clone() });
+                self.rpc.handle_no_stream(now, error);
             }
             Resumption::Resume
             | Resumption::Restart
@@ -342,13 +342,13 @@ impl Client {
     /// error.
     fn report_unauthorized(&mut self, subscription: Option<SubscriptionId>, error: CallError) {
         if let CallError::Unauthorized(unauthorized) = error {
-            self.side.event(ClientEvent::Unauthorized { subscription, unauthorized });
+            self.rpc.event(ClientEvent::Unauthorized { subscription, unauthorized });
         }
     }
 
     /// Requests a page of the tools that a refused call needs.
     pub(super) fn list_tools(&mut self, now: Instant, mut refresh: Refresh, params: Json) {
-        let Some(stamp) = self.side.stamp() else { return self.refreshed(now, refresh) };
+        let Some(stamp) = self.rpc.stamp() else { return self.refreshed(now, refresh) };
         let message = refresh.list(self.exchanges.serial(), stamp, params);
         let mut request = self.requests.post(&self.session, &message);
         let Outgoing::Request { method, stamp, params, .. } = &message else { return };
@@ -362,18 +362,18 @@ impl Client {
     /// Sends the refused call again if its headers differ now; otherwise delivers the refusal.
     pub(super) fn refreshed(&mut self, now: Instant, refresh: Refresh) {
         let id = refresh.call().clone();
-        if !self.side.awaits(&id) {
+        if !self.rpc.awaits(&id) {
             return;
         }
         match refresh.finish(&self.tools) {
             Refreshed::Invalid(error) => {
                 let error = CallError::Header(error);
-                self.side.handle_lost(now, &id, Refusal::Unavailable, error);
+                self.rpc.handle_lost(now, &id, Refusal::Unavailable, error);
             }
             Refreshed::Same(response, status) => {
-                let origin = self.side.origin(Some(&id), status, false);
+                let origin = self.rpc.origin(Some(&id), status, false);
                 let incoming = Incoming::Message(Message::Response(response));
-                self.side.handle_message_of(now, incoming, origin);
+                self.rpc.handle_message_of(now, incoming, origin);
             }
             Refreshed::Again(call, message) => self.call(now, *call, message),
         }

@@ -113,7 +113,7 @@ impl SessionStream {
                 SessionStreamState::Sleeping(now + backoff.fail(now, random))
             }
             Resumption::Authorize => {
-                SessionStreamState::Unauthorized(now + backoff.fail_for_long(random))
+                SessionStreamState::Unauthorized(now + backoff.fail_with_longest_delay(random))
             }
             Resumption::Stop => SessionStreamState::GivenUp,
             Resumption::Lose | Resumption::Reopen | Resumption::Resend | Resumption::Fail => {
@@ -121,7 +121,7 @@ impl SessionStream {
             }
         };
         if then == Resumption::Restart {
-            self.stream.forget_id();
+            self.stream.clear_id();
         }
         then
     }

@@ -19,7 +19,7 @@ use bytes::{Buf, Bytes};
 
 use super::admit::{Admitted, admit_with};
 use super::proxies::client_address;
-use super::request::Body;
+use super::request::ReceivedBody;
 use super::{Config, Exchange, RequestCache};
 use crate::budget::{Account, BudgetExceeded, SMALL};
 use crate::frame::http1::{Head, ResponseHead};
@@ -55,7 +55,7 @@ pub struct Admission {
     head: Head,
     admitted: Admitted,
     peer: Option<IpAddr>,
-    body: Body,
+    body: ReceivedBody,
     /// The request's share of the server's budget.
     account: Account,
 }
@@ -78,9 +78,9 @@ impl Admission {
             Ok(admitted) => {
                 let account = config.server.account();
                 let config = config.clone();
-                Ok(Self { config, head, admitted, peer: None, body: Body::EMPTY, account })
+                Ok(Self { config, head, admitted, peer: None, body: ReceivedBody::EMPTY, account })
             }
-            Err(refused) => Err(Box::new(Exchange::refused(config, refused))),
+            Err(answer) => Err(Box::new(Exchange::immediate(config, answer))),
         }
     }
 
@@ -126,7 +126,7 @@ impl Admission {
 
     /// Returns the exchange that answers the request. Call this after the end of the body.
     pub fn answer(mut self, now: Instant, declaration: &Arc<Declaration>) -> Exchange {
-        let body = core::mem::replace(&mut self.body, Body::EMPTY).into_bytes();
+        let body = core::mem::replace(&mut self.body, ReceivedBody::EMPTY).into_bytes();
         self.answer_with(now, declaration, &body)
     }
 

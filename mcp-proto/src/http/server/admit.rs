@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
 use super::protected;
-use super::refused::{Cors, Refused};
+use super::refused::{Cors, ImmediateAnswer};
 use super::security::Allowed;
 use super::sessions::{Field, RequestContext, SessionHeader, VersionHeader};
 use super::{Authorization, Config};
@@ -31,15 +31,15 @@ use crate::version::{Era, EraPolicy, ProtocolVersion};
 pub(crate) struct Admitted {
     pub(super) method: Method,
     /// Context of a legacy client's request.
-    pub(super) caller: RequestContext,
+    pub(super) context: RequestContext,
     /// CORS headers of the answer.
     pub(super) cors: Cors,
 }
 
 impl Admitted {
     /// The answer to a request whose body does not fit into the server's memory.
-    pub(super) fn refuse_full(&self, config: &Config) -> Box<Refused> {
-        let mut refused = Refused::error(config.server.endpoint_full());
+    pub(super) fn refuse_full(&self, config: &Config) -> Box<ImmediateAnswer> {
+        let mut refused = ImmediateAnswer::error(config.server.endpoint_full());
         refused.cors = self.cors.clone();
         refused
     }
@@ -48,9 +48,9 @@ impl Admitted {
     /// yet.
     pub(super) fn extend(&mut self, extensions: Extensions) {
         if let Some(claims) = extensions.get::<Claims>() {
-            self.caller.principal = self.caller.principal.take().or_else(|| claims.principal());
+            self.context.principal = self.context.principal.take().or_else(|| claims.principal());
         }
-        self.caller.extensions.extend(extensions);
+        self.context.extensions.extend(extensions);
     }
 
     /// The head of a refusal without a body, for faults that only the HTTP stack finds.
@@ -103,13 +103,13 @@ impl Config {
     pub fn verification(&self, head: &Head) -> Option<Verification> {
         let verifier = self.verifier.as_ref()?;
         let token = bearer(head).ok().flatten()?;
-        front(self, head).ok()?;
+        check_path_host_origin(self, head).ok()?;
         Some(verifier.verify(token, head))
     }
 }
 
 /// Runs the steps on a head.
-pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refused>> {
+pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<ImmediateAnswer>> {
     admit_with(config, head, None)
 }
 
@@ -118,8 +118,8 @@ pub(crate) fn admit_with(
     config: &Config,
     head: &Head,
     verdict: Option<VerifiedToken>,
-) -> Result<Admitted, Box<Refused>> {
-    let (fields, cors) = front(config, head)?;
+) -> Result<Admitted, Box<ImmediateAnswer>> {
+    let (fields, cors) = check_path_host_origin(config, head)?;
     let admitted = authorize(config, head, verdict).and_then(|(principal, mut extensions)| {
         let method = fields.method(config, head)?;
         let session = SessionHeader::read(fields.session);
@@ -127,23 +127,26 @@ pub(crate) fn admit_with(
         if config.keep_head {
             extensions.insert(without_credentials(head));
         }
-        let caller = RequestContext { session, version, principal, extensions, peer: None };
-        Ok(Admitted { method, caller, cors: cors.clone() })
+        let context = RequestContext { session, version, principal, extensions, peer: None };
+        Ok(Admitted { method, context, cors: cors.clone() })
     });
     admitted.map_err(|mut refused| {
         refused.cors = cors;
         refused.version =
-            VersionHeader::read(fields.version).spoken(SessionHeader::read(fields.session));
+            VersionHeader::read(fields.version).error_revision(SessionHeader::read(fields.session));
         refused
     })
 }
 
 /// The steps before that of the token: path, host and origin.
-fn front<'a>(config: &Config, head: &'a Head) -> Result<(HeadFields<'a>, Cors), Box<Refused>> {
+fn check_path_host_origin<'a>(
+    config: &Config,
+    head: &'a Head,
+) -> Result<(HeadFields<'a>, Cors), Box<ImmediateAnswer>> {
     if let Some(routes) = &config.routes
         && let Some(response) = routes(head)
     {
-        return Err(Refused::route(response));
+        return Err(ImmediateAnswer::route(response));
     }
     if let Some(resource) = &config.resource
         && head.path().starts_with(WELL_KNOWN)
@@ -154,7 +157,7 @@ fn front<'a>(config: &Config, head: &'a Head) -> Result<(HeadFields<'a>, Cors), 
     let (method, target) = head.raw_line();
     let is_here = config.path.is_empty() || target == config.path.as_bytes();
     if !is_here && head.path() != config.path {
-        return Err(Refused::bare(404));
+        return Err(ImmediateAnswer::bare(404));
     }
     let fields = HeadFields::of(head);
     check_host(config, fields.host.unwrap_or_default())?;
@@ -163,7 +166,7 @@ fn front<'a>(config: &Config, head: &'a Head) -> Result<(HeadFields<'a>, Cors), 
         let allowed = config.allows_origin(origin).filter(|_| fields.origins == 1);
         let origin = String::from_utf8_lossy(origin).into_owned();
         match allowed {
-            None => return Err(Refused::error(ProtocolError::OriginNotAllowed { origin })),
+            None => return Err(ImmediateAnswer::error(ProtocolError::OriginNotAllowed { origin })),
             Some(Allowed::Read) => cors = Cors(Some(origin)),
             Some(Allowed::Send) => {}
         }
@@ -177,21 +180,21 @@ fn front<'a>(config: &Config, head: &'a Head) -> Result<(HeadFields<'a>, Cors), 
 }
 
 /// The step host.
-fn check_host(config: &Config, host: &[u8]) -> Result<(), Box<Refused>> {
+fn check_host(config: &Config, host: &[u8]) -> Result<(), Box<ImmediateAnswer>> {
     if config.allows_host(host) {
         return Ok(());
     }
     let host = String::from_utf8_lossy(host).into_owned();
-    Err(Refused::error(ProtocolError::HostNotAllowed { host }))
+    Err(ImmediateAnswer::error(ProtocolError::HostNotAllowed { host }))
 }
 
 fn authorize(
     config: &Config,
     head: &Head,
     verdict: Option<VerifiedToken>,
-) -> Result<protected::AllowedRequest, Box<Refused>> {
+) -> Result<protected::AllowedRequest, Box<ImmediateAnswer>> {
     if config.verifier.is_some() {
-        return protected::judge(config, head, verdict);
+        return protected::check_token(config, head, verdict);
     }
     let Some(authorize) = &config.authorize else { return Ok((None, Extensions::default())) };
     let (status, challenge) = match authorize(head) {
@@ -201,7 +204,7 @@ fn authorize(
         Authorization::Unauthorized(challenge) => (401, challenge),
         Authorization::Forbidden(challenge) => (403, challenge),
     };
-    let mut refused = Refused::bare(status);
+    let mut refused = ImmediateAnswer::bare(status);
     refused.head.fields.push(("WWW-Authenticate", challenge.into()));
     Err(refused)
 }
@@ -258,28 +261,28 @@ impl<'a> HeadFields<'a> {
     }
 
     /// The steps http-method, media and accept.
-    fn method(&self, config: &Config, head: &Head) -> Result<Method, Box<Refused>> {
+    fn method(&self, config: &Config, head: &Head) -> Result<Method, Box<ImmediateAnswer>> {
         let method = match head.raw_line().0 {
             b"POST" => Method::Post,
             b"GET" => Method::Get,
             b"DELETE" => Method::Delete,
-            _ => return Err(Refused::method(methods(config, head))),
+            _ => return Err(ImmediateAnswer::method(methods(config, head))),
         };
         if method != Method::Post && methods(config, head) == POST {
-            return Err(Refused::method(POST));
+            return Err(ImmediateAnswer::method(POST));
         }
         let is_json = || self.content_type.is_some_and(|value| media::is(value, media::JSON));
         match method {
             Method::Post if self.content_types != 1 || !is_json() => {
-                Err(Refused::error(ProtocolError::UnsupportedMediaType))
+                Err(ImmediateAnswer::error(ProtocolError::UnsupportedMediaType))
             }
             Method::Post if !self.accept.json() || !self.accept.events() => {
                 let expected = "`application/json` and `text/event-stream`";
-                Err(Refused::error(ProtocolError::NotAcceptable { expected }))
+                Err(ImmediateAnswer::error(ProtocolError::NotAcceptable { expected }))
             }
             Method::Get if !self.accept.events() => {
                 let expected = "`text/event-stream`";
-                Err(Refused::error(ProtocolError::NotAcceptable { expected }))
+                Err(ImmediateAnswer::error(ProtocolError::NotAcceptable { expected }))
             }
             Method::Post | Method::Get | Method::Delete => Ok(method),
         }
@@ -300,19 +303,19 @@ fn claims_modern(config: &Config, head: &Head) -> bool {
 }
 
 /// Answers a CORS preflight request.
-fn preflight(config: &Config, head: &Head, cors: &Cors) -> Box<Refused> {
-    let mut refused = Refused::bare(204);
+fn preflight(config: &Config, head: &Head, cors: &Cors) -> Box<ImmediateAnswer> {
+    let mut answer = ImmediateAnswer::bare(204);
     let mut names: alloc::vec::Vec<Cow<'_, str>> =
         ALLOWED_HEADERS.iter().map(|name| Cow::Borrowed(*name)).collect();
     let wanted = head.all("access-control-request-headers");
     let wanted = wanted.filter_map(|value| core::str::from_utf8(value).ok());
     let wanted = wanted.flat_map(|value| value.split(',')).map(str::trim);
     names.extend(wanted.filter(|name| is_param(name)).map(|name| name.to_string().into()));
-    cors.add_to(&mut refused.head);
-    refused.head.fields.push(("Access-Control-Allow-Methods", methods(config, head).into()));
-    refused.head.fields.push(("Access-Control-Allow-Headers", names.join(", ").into()));
-    refused.head.fields.push(("Access-Control-Max-Age", "600".into()));
-    refused
+    cors.add_to(&mut answer.head);
+    answer.head.fields.push(("Access-Control-Allow-Methods", methods(config, head).into()));
+    answer.head.fields.push(("Access-Control-Allow-Headers", names.join(", ").into()));
+    answer.head.fields.push(("Access-Control-Max-Age", "600".into()));
+    answer
 }
 
 fn is_param(name: &str) -> bool {

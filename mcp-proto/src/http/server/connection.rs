@@ -30,8 +30,8 @@ use bytes::Bytes;
 use super::admit::{Admitted, admit_with};
 use super::intake::Intake;
 use super::outgoing::OutgoingBytes;
-use super::refused::Refused;
-use super::request::{Activity, Body, Request, State, Untaken, Unverified};
+use super::refused::ImmediateAnswer;
+use super::request::{Activity, ReceivedBody, Request, State, Untaken, Unverified};
 use super::watch::{ConnectionTimer, Watch};
 use super::{Config, Endpoint, Exchange, ExchangeAction, RequestCache};
 use crate::error::UsageError;
@@ -51,7 +51,7 @@ pub struct Connection {
     reader: Intake,
     cache: RequestCache,
     state: State,
-    life: Phase,
+    phase: Phase,
     /// Time of the last input.
     now: Instant,
     watch: Watch,
@@ -83,7 +83,7 @@ impl Connection {
             peer: None,
             cache: RequestCache::default(),
             state: State::Between,
-            life: Phase::Open,
+            phase: Phase::Open,
             now,
             out: OutgoingBytes::default(),
             event: None,
@@ -139,13 +139,13 @@ impl Connection {
         if let Some(exchange) = self.state.exchange_mut() {
             exchange.shutdown(now);
         }
-        if self.life != Phase::Open {
+        if self.phase != Phase::Open {
             return;
         }
-        self.life = Phase::Ending;
+        self.phase = Phase::Ending;
         self.watch.drain_until(now + self.config.server.limits.drain);
         if !matches!(self.state, State::Answering(_) | State::Lingering) {
-            self.life = Phase::Gone;
+            self.phase = Phase::Gone;
         }
     }
 
@@ -163,16 +163,16 @@ impl Connection {
     /// Handles the verdict about a token. A verdict that no request waits for is ignored.
     pub fn handle_verdict(&mut self, now: Instant, number: u64, verdict: VerifiedToken) {
         self.now = now;
-        self.decide(|unverified| unverified.number == number, verdict);
+        self.resume(|unverified| unverified.number == number, verdict);
     }
 
     /// Handles a failed write: the client is gone. A visit may be due before the connection closes.
     pub fn handle_disconnect(&mut self, now: Instant) {
         self.now = now;
-        if self.life == Phase::Closed {
+        if self.phase == Phase::Closed {
             return;
         }
-        self.life = Phase::Gone;
+        self.phase = Phase::Gone;
         self.out.clear();
         match self.state.exchange_mut() {
             Some(exchange) => exchange.handle_disconnect(now),
@@ -192,7 +192,7 @@ impl Connection {
 
     /// Reads requests until one needs an answer.
     fn read(&mut self) {
-        while self.life == Phase::Open
+        while self.phase == Phase::Open
             && let State::Between | State::Body(_) = self.state
             && let Some(incoming) = self.reader.poll()
         {
@@ -215,17 +215,17 @@ impl Connection {
                 Incoming::Refused(refusal) => {
                     self.refuse(refusal.status(), &refusal.to_string());
                 }
-                Incoming::Truncated | Incoming::Closed => self.life = Phase::Gone,
+                Incoming::Truncated | Incoming::Closed => self.phase = Phase::Gone,
             }
         }
-        self.count();
+        self.charge();
         self.watch();
     }
 
     /// Charges the bytes that were read, and refuses the request if they do not fit into
     /// `Limits::max_endpoint_bytes`.
-    fn count(&mut self) {
-        if self.reader.count(self.state.read()).is_ok() {
+    fn charge(&mut self) {
+        if self.reader.charge(self.state.read()).is_ok() {
             return;
         }
         match core::mem::replace(&mut self.state, State::Between) {
@@ -252,9 +252,9 @@ impl Connection {
         self.handle_admitted(head, admitted, expects_continue, keep_alive);
     }
 
-    /// Continues with the request whose token was verified, if `is_meant` accepts that request.
-    fn decide(&mut self, is_meant: impl FnOnce(&Unverified) -> bool, verdict: VerifiedToken) {
-        let Some(unverified) = self.state.take_unverified(is_meant) else { return };
+    /// Continues with the request whose token was verified, if `matches` accepts that request.
+    fn resume(&mut self, matches: impl FnOnce(&Unverified) -> bool, verdict: VerifiedToken) {
+        let Some(unverified) = self.state.take_unverified(matches) else { return };
         let Unverified { head, expects_continue, keep_alive, .. } = *unverified;
         let admitted = admit_with(&self.config, &head, Some(verdict));
         self.handle_admitted(head, admitted, expects_continue, keep_alive);
@@ -264,7 +264,7 @@ impl Connection {
     fn handle_admitted(
         &mut self,
         head: Head,
-        admitted: Result<Admitted, Box<Refused>>,
+        admitted: Result<Admitted, Box<ImmediateAnswer>>,
         expects_continue: bool,
         keep_alive: bool,
     ) {
@@ -279,7 +279,7 @@ impl Connection {
         // Most bodies arrive together with their heads.
         let whole = if waits_in_vain { None } else { self.reader.take_body() };
         let is_read = waits_in_vain || whole.is_some();
-        let body = whole.map_or(Body::EMPTY, Body::One);
+        let body = whole.map_or(ReceivedBody::EMPTY, ReceivedBody::One);
         let request = Request { head, kind, admitted, body };
         if is_read {
             self.handle_request(request);
@@ -290,7 +290,7 @@ impl Connection {
 
     /// Answers a request that was read completely.
     fn handle_request(&mut self, request: Request) {
-        let _ = self.reader.count(None);
+        let _ = self.reader.charge(None);
         let Self { now, declaration, config, peer, cache, .. } = self;
         self.state = State::Answering(request.answer(*now, declaration, config, *peer, cache));
     }
@@ -307,7 +307,7 @@ impl Connection {
 
     fn linger(&mut self) {
         self.state = State::Lingering;
-        let _ = self.reader.count(None);
+        let _ = self.reader.charge(None);
         self.watch();
     }
 
@@ -327,18 +327,18 @@ impl Connection {
             let State::Answering(answering) = &mut self.state else { return };
             match answering.exchange.poll_part() {
                 Some(ExchangeAction::Head(head)) => {
-                    answering.begin(&head, self.life == Phase::Open, &mut self.out.bytes);
+                    answering.begin(&head, self.phase == Phase::Open, &mut self.out.bytes);
                 }
                 Some(ExchangeAction::Data(data)) => answering.data(&data, &mut self.out.bytes),
                 Some(ExchangeAction::End) => answering.end(&mut self.out.bytes),
                 Some(ExchangeAction::Event(event)) => self.event = Some(event),
                 None => match answering.exchange.take_whole() {
                     Some((head, body)) => {
-                        answering.begin(&head, self.life == Phase::Open, &mut self.out.bytes);
+                        answering.begin(&head, self.phase == Phase::Open, &mut self.out.bytes);
                         answering.data(&body.unwrap_or_default(), &mut self.out.bytes);
                         answering.end(&mut self.out.bytes);
                     }
-                    None if answering.is_over() => self.conclude(),
+                    None if answering.is_over() => self.finish_request(),
                     None => return,
                 },
             }
@@ -346,18 +346,18 @@ impl Connection {
     }
 
     /// Ends a request that was answered.
-    fn conclude(&mut self) {
+    fn finish_request(&mut self) {
         let State::Answering(answering) = &self.state else { return };
         let framed = answering.framing.as_ref().is_some_and(Framing::keeps_alive);
-        let goes_on = answering.kind.keep_alive && framed && self.life == Phase::Open;
+        let goes_on = answering.kind.keep_alive && framed && self.phase == Phase::Open;
         if goes_on {
             self.state = State::Between;
             self.read();
-        } else if self.life == Phase::Open && self.reader.is_in_body() {
+        } else if self.phase == Phase::Open && self.reader.is_in_body() {
             self.linger();
         } else {
             self.state = State::Between;
-            self.life = Phase::Gone;
+            self.phase = Phase::Gone;
         }
     }
 }
@@ -367,20 +367,20 @@ impl Machine for Connection {
 
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         self.now = now;
-        if self.life == Phase::Open && !matches!(self.state, State::Lingering) {
+        if self.phase == Phase::Open && !matches!(self.state, State::Lingering) {
             self.reader.push(data);
             self.read();
         }
     }
 
     fn handle_eof(&mut self, now: Instant) {
-        if self.life == Phase::Closed {
+        if self.phase == Phase::Closed {
             return;
         }
         self.now = now;
         self.reader.end();
         match &mut self.state {
-            State::Lingering => self.life = Phase::Gone,
+            State::Lingering => self.phase = Phase::Gone,
             State::Answering(answering) if answering.exchange.ends_with_input() => {
                 self.handle_disconnect(now);
             }
@@ -391,7 +391,7 @@ impl Machine for Connection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self.life == Phase::Closed {
+        if self.phase == Phase::Closed {
             return;
         }
         self.now = now;
@@ -400,17 +400,17 @@ impl Machine for Connection {
         }
         while let Some(reason) = self.watch.expire(now) {
             match reason {
-                ConnectionTimer::Idle | ConnectionTimer::Linger => self.life = Phase::Gone,
+                ConnectionTimer::Idle | ConnectionTimer::Linger => self.phase = Phase::Gone,
                 ConnectionTimer::Head => {
                     self.refuse(408, "the head took longer than Limits::head_timeout");
                 }
-                ConnectionTimer::Verdict => self.decide(|_| true, Err(TokenRefusal::unavailable())),
+                ConnectionTimer::Verdict => self.resume(|_| true, Err(TokenRefusal::unavailable())),
                 ConnectionTimer::Body => {
                     self.refuse(408, "the body took longer than Limits::body_timeout");
                 }
                 ConnectionTimer::Drain => match self.state.exchange_mut() {
                     Some(exchange) => exchange.give_up(now),
-                    None => self.life = Phase::Gone,
+                    None => self.phase = Phase::Gone,
                 },
             }
         }
@@ -422,15 +422,15 @@ impl Machine for Connection {
         if let Some(action) = bytes.or_else(|| self.event.take().map(Action::Event)) {
             return Some(action);
         }
-        if self.life == Phase::Gone && !matches!(self.state, State::Answering(_)) {
-            self.life = Phase::Closed;
+        if self.phase == Phase::Gone && !matches!(self.state, State::Answering(_)) {
+            self.phase = Phase::Closed;
             return Some(Action::Close);
         }
         None
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        if self.life == Phase::Closed {
+        if self.phase == Phase::Closed {
             return None;
         }
         let exchange = self.state.exchange().and_then(Exchange::poll_timeout);
@@ -439,7 +439,7 @@ impl Machine for Connection {
     }
 
     fn wants_read(&self) -> bool {
-        match (self.life, &self.state) {
+        match (self.phase, &self.state) {
             // No input follows the end of input, even if the answer to a legacy client takes long.
             (Phase::Open, _) if self.reader.has_ended() => false,
             (Phase::Open, State::Answering(_) | State::Verifying(_)) => self.reader.wants_ahead(),

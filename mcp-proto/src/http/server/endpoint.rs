@@ -238,8 +238,8 @@ impl<W: Clone> Endpoint<W> {
     }
 
     /// Detaches a reader from a stream of a session.
-    pub(super) fn leave(&mut self, now: Instant, place: &StreamCursor, has_heard_all: bool) {
-        self.sessions.leave(now, place, has_heard_all, &mut self.queue);
+    pub(super) fn leave(&mut self, now: Instant, place: &StreamCursor, has_received_all: bool) {
+        self.sessions.leave(now, place, has_received_all, &mut self.queue);
     }
 
     /// Latest time for the next call of [`Endpoint::handle_timeout`]; `None` without a deadline.

@@ -26,7 +26,7 @@ impl Intake {
 
     /// Charges the buffered bytes. With `body`, the length of a body so far, the bytes are new
     /// work, and the charge may be refused. Without `body` they were only read ahead.
-    pub(super) fn count(&mut self, body: Option<usize>) -> Result<(), BudgetExceeded> {
+    pub(super) fn charge(&mut self, body: Option<usize>) -> Result<(), BudgetExceeded> {
         let bytes = self.reader.buffered().saturating_add(body.unwrap_or(0));
         let bytes = if bytes > SMALL { bytes } else { 0 };
         if body.is_some() {

@@ -54,7 +54,7 @@ struct Listener<W> {
 
 /// Changes that a listener has not been notified of.
 #[derive(Debug, Default)]
-pub(super) struct Untold {
+pub(super) struct PendingUpdate {
     pub(super) changes: PendingChanges,
     /// True if no more changes follow.
     pub(super) ends: bool,
@@ -123,13 +123,13 @@ impl<W: Clone> Listeners<W> {
     /// units. `None` if that holder is the requester, or has too few listeners.
     fn newest(
         &self,
-        asking: &Holder,
+        requester: &Holder,
         units: usize,
         excess: usize,
         most: usize,
     ) -> Option<Vec<u64>> {
-        let holders = self.shares.above_fair_share(asking, units, most);
-        let holder = holders.first().filter(|holder| *holder != asking)?;
+        let holders = self.shares.above_fair_share(requester, units, most);
+        let holder = holders.first().filter(|holder| *holder != requester)?;
         let mut ending = Vec::new();
         let mut freed = 0;
         for serial in self.shares.items(holder).rev() {
@@ -169,12 +169,12 @@ impl<W: Clone> Listeners<W> {
     }
 
     /// Takes the changes that a listener has not been notified of.
-    pub(super) fn take(&mut self, ListenerId(id): ListenerId) -> Untold {
+    pub(super) fn take(&mut self, ListenerId(id): ListenerId) -> PendingUpdate {
         let Some(listener) = self.listeners.get_mut(id) else {
-            return Untold { ends: true, ..Untold::default() };
+            return PendingUpdate { ends: true, ..PendingUpdate::default() };
         };
         listener.woken = false;
-        Untold { changes: core::mem::take(&mut listener.changed), ends: listener.ends }
+        PendingUpdate { changes: core::mem::take(&mut listener.changed), ends: listener.ends }
     }
 
     pub(super) fn publish(&mut self, change: &Change) -> Vec<EndpointAction<W>> {

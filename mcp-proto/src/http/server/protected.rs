@@ -19,7 +19,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::refused::Refused;
+use super::refused::ImmediateAnswer;
 use super::{Config, RouteResponse};
 use crate::frame::http1::Head;
 use crate::resource_server::{ProtectedResource, TokenRefusal, VerifiedToken, bearer};
@@ -34,9 +34,9 @@ const METHODS: &str = "GET, HEAD, OPTIONS";
 const FIELDS: &str = "accept, mcp-protocol-version";
 
 /// The response to a request for the metadata, or for another path below `/.well-known/`.
-pub(super) fn metadata(resource: &ProtectedResource, head: &Head) -> Box<Refused> {
+pub(super) fn metadata(resource: &ProtectedResource, head: &Head) -> Box<ImmediateAnswer> {
     if !resource.is_at(head.path()) {
-        return Refused::bare(404);
+        return ImmediateAnswer::bare(404);
     }
     let response = match head.method() {
         "GET" | "HEAD" => RouteResponse::new(200).body("application/json", resource.metadata()),
@@ -46,15 +46,15 @@ pub(super) fn metadata(resource: &ProtectedResource, head: &Head) -> Box<Refused
             .field("Access-Control-Max-Age", "600"),
         _ => RouteResponse::new(405).field("Allow", METHODS),
     };
-    Refused::route(response.field("Access-Control-Allow-Origin", "*"))
+    ImmediateAnswer::route(response.field("Access-Control-Allow-Origin", "*"))
 }
 
 /// The verdict about the token of a request.
-pub(super) fn judge(
+pub(super) fn check_token(
     config: &Config,
     head: &Head,
     verdict: Option<VerifiedToken>,
-) -> Result<AllowedRequest, Box<Refused>> {
+) -> Result<AllowedRequest, Box<ImmediateAnswer>> {
     let claims = match (verdict, bearer(head)) {
         (Some(verdict), _) => verdict,
         (None, Ok(None)) => Err(TokenRefusal::missing()),
@@ -73,12 +73,12 @@ pub(super) fn judge(
 }
 
 /// The response that refuses a request.
-pub(super) fn refuse(config: &Config, refusal: &TokenRefusal) -> Box<Refused> {
+pub(super) fn refuse(config: &Config, refusal: &TokenRefusal) -> Box<ImmediateAnswer> {
     let mut refused = match refusal.body() {
-        Some(body) => {
-            Refused::route(RouteResponse::new(refusal.status()).body("application/json", body))
-        }
-        None => Refused::bare(refusal.status()),
+        Some(body) => ImmediateAnswer::route(
+            RouteResponse::new(refusal.status()).body("application/json", body),
+        ),
+        None => ImmediateAnswer::bare(refusal.status()),
     };
     let challenge = refusal.challenge(config.resource.as_deref());
     refused.head.fields.extend(challenge.map(|value| ("WWW-Authenticate", value.into())));

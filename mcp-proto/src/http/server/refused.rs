@@ -19,7 +19,7 @@ pub(super) struct Cors(pub(super) Option<String>);
 
 /// An answer without the endpoint's help.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct ImmediateAnswer {
     pub(super) head: ResponseHead,
     pub(super) error: Option<ProtocolError>,
     /// The body, if the answer has one that is not an error.
@@ -43,7 +43,7 @@ impl Cors {
 
 const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
 
-impl Refused {
+impl ImmediateAnswer {
     /// An answer without a body.
     pub(super) fn bare(status: u16) -> Box<Self> {
         let version = ProtocolVersion::LATEST_MODERN;
@@ -58,21 +58,21 @@ impl Refused {
 
     /// An answer with the response of a route.
     pub(super) fn route(response: RouteResponse) -> Box<Self> {
-        let mut refused = Self::bare(200);
-        (refused.head, refused.body) = response.into_parts();
-        refused
+        let mut answer = Self::bare(200);
+        (answer.head, answer.body) = response.into_parts();
+        answer
     }
 
     /// An answer with an error in the body.
     pub(super) fn error(error: ProtocolError) -> Box<Self> {
-        let mut refused = Self::bare(super::status(error.step(), Era::Modern));
-        refused.error = Some(error);
-        refused
+        let mut answer = Self::bare(super::status(error.step(), Era::Modern));
+        answer.error = Some(error);
+        answer
     }
 
     pub(super) fn method(allowed: &'static str) -> Box<Self> {
-        let mut refused = Self::bare(405);
-        refused.head.fields.push(("Allow", allowed.into()));
-        refused
+        let mut answer = Self::bare(405);
+        answer.head.fields.push(("Allow", allowed.into()));
+        answer
     }
 }

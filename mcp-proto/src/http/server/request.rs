@@ -10,7 +10,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::admit::Admitted;
 use super::proxies::client_address;
-use super::refused::{Cors, Refused};
+use super::refused::{Cors, ImmediateAnswer};
 use super::watch::ConnectionTimer;
 use super::{Config, Exchange, RequestCache};
 use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
@@ -24,8 +24,8 @@ use crate::time::{Duration, Instant};
 pub(super) struct Request {
     pub(super) head: Head,
     pub(super) kind: RequestKind,
-    pub(super) admitted: Result<Admitted, Box<Refused>>,
-    pub(super) body: Body,
+    pub(super) admitted: Result<Admitted, Box<ImmediateAnswer>>,
+    pub(super) body: ReceivedBody,
 }
 
 /// A request whose token is being verified.
@@ -116,13 +116,13 @@ impl State {
         Some((unverified.number, verification))
     }
 
-    /// Takes the request whose token was verified, if `is_meant` accepts the request.
+    /// Takes the request whose token was verified, if `matches` accepts the request.
     pub(super) fn take_unverified(
         &mut self,
-        is_meant: impl FnOnce(&Unverified) -> bool,
+        matches: impl FnOnce(&Unverified) -> bool,
     ) -> Option<Box<Unverified>> {
         match core::mem::replace(self, Self::Between) {
-            Self::Verifying(unverified) if is_meant(&unverified) => Some(unverified),
+            Self::Verifying(unverified) if matches(&unverified) => Some(unverified),
             state @ (Self::Between
             | Self::Verifying(_)
             | Self::Body(_)
@@ -159,7 +159,7 @@ pub enum Activity {
 
 /// The received part of a body. A body that arrives in one piece is not copied.
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum ReceivedBody {
     One(Bytes),
     More(BytesMut),
 }
@@ -174,11 +174,11 @@ impl Request {
 
     /// Refuses the request before its whole body is read. The connection ends with the answer.
     pub(super) fn refuse_full(self, config: &Arc<Config>) -> Answering {
-        let refused = match self.admitted {
+        let answer = match self.admitted {
             Ok(admitted) => admitted.refuse_full(config),
-            Err(refused) => refused,
+            Err(answer) => answer,
         };
-        let exchange = Exchange::refused(config, refused);
+        let exchange = Exchange::immediate(config, answer);
         let kind = RequestKind { keep_alive: false, ..self.kind };
         Answering { exchange, kind, framing: None, ended: false }
     }
@@ -194,7 +194,7 @@ impl Request {
     ) -> Answering {
         let Self { head, kind, admitted, body } = self;
         let mut exchange = match admitted {
-            Err(refused) => Exchange::refused(config, refused),
+            Err(answer) => Exchange::immediate(config, answer),
             Ok(admitted) => {
                 let body = body.into_bytes();
                 Exchange::admitted(now, declaration, config, admitted, &head, &body, cache)
@@ -210,7 +210,7 @@ impl Request {
     pub(super) fn cors(&self) -> &Cors {
         match &self.admitted {
             Ok(admitted) => &admitted.cors,
-            Err(refused) => &refused.cors,
+            Err(answer) => &answer.cors,
         }
     }
 }
@@ -247,7 +247,7 @@ impl Answering {
     }
 }
 
-impl Body {
+impl ReceivedBody {
     pub(crate) const EMPTY: Self = Self::One(Bytes::new());
 
     pub(crate) fn len(&self) -> usize {

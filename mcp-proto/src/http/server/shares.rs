@@ -139,18 +139,18 @@ impl<K: Ord> Shares<K> {
         self.total
     }
 
-    /// The holders that would be above their fair share of `max` if `asking` got `amount` more, the
-    /// largest first. Among equals `asking` comes first.
-    pub fn above_fair_share(&self, asking: &Holder, amount: usize, max: usize) -> Vec<Holder> {
-        let others = self.ranking.iter().rev().filter(|(_, holder)| holder != asking);
-        let count = self.accounts.len() + usize::from(!self.accounts.contains_key(asking));
+    /// The holders that would be above their fair share of `max` if `requester` got `amount` more,
+    /// the largest first. Among equals `requester` comes first.
+    pub fn above_fair_share(&self, requester: &Holder, amount: usize, max: usize) -> Vec<Holder> {
+        let others = self.ranking.iter().rev().filter(|(_, holder)| holder != requester);
+        let count = self.accounts.len() + usize::from(!self.accounts.contains_key(requester));
         let fair = max / count.max(1);
-        let asked = self.amount(asking).saturating_add(amount);
-        let asking = core::iter::once((asked, asking)).filter(|(amount, _)| *amount > fair);
+        let sum = self.amount(requester).saturating_add(amount);
+        let requester = core::iter::once((sum, requester)).filter(|(amount, _)| *amount > fair);
         let others = others.take(MAX_CANDIDATES).map(|(amount, holder)| (*amount, holder));
         let others = others.take_while(|(amount, _)| *amount > fair);
-        let mut candidates: Vec<(usize, &Holder)> = asking.chain(others).collect();
-        // A stable sort: `asking` stays first among equals.
+        let mut candidates: Vec<(usize, &Holder)> = requester.chain(others).collect();
+        // A stable sort: `requester` stays first among equals.
         candidates.sort_by_key(|(amount, _)| Reverse(*amount));
         candidates.into_iter().map(|(_, holder)| holder.clone()).collect()
     }

@@ -45,7 +45,7 @@ impl Client {
         if Class::of(answer.status()) == Class::Success {
             self.exchanges.set_deadline(id, now + LINGER);
             if let Some(open) = self.exchanges.get_mut(id) {
-                open.purpose = Purpose::Rest;
+                open.purpose = Purpose::Drain;
             }
         } else if let Some(open) = self.exchanges.abort(&mut self.queue, id)
             && let Purpose::HttpSsePost(request) = open.purpose
@@ -63,6 +63,6 @@ impl Client {
     ) {
         let is_unknown = error == CallError::Http { status: 404 };
         let refusal = if is_unknown { Refusal::UnknownSession } else { Refusal::Unavailable };
-        self.side.handle_lost(now, id, refusal, error);
+        self.rpc.handle_lost(now, id, refusal, error);
     }
 }

@@ -13,7 +13,7 @@ use crate::http::client::answer::Body;
 use crate::http::client::answer::Meaning;
 use crate::http::client::call::{Call, Sent};
 use crate::http::client::exchange::{Exchange, Purpose};
-use crate::http::client::meaning::judge;
+use crate::http::client::meaning::classify;
 use crate::http::client::reading::Answer;
 use crate::http::client::{Client, ExchangeId};
 use crate::message::{Incoming, Message, Outgoing, RequestId};
@@ -33,7 +33,7 @@ impl Client {
         refusal: FirstRefusal,
     ) {
         let Call { id, sent: Some(Sent { message, .. }), .. } = call else { return };
-        self.side.handle_old_transport(now, row);
+        self.rpc.handle_old_transport(now, row);
         let pending = PendingInitialize { message, refusal: Some(refusal) };
         self.open_old_stream(now, id, pending);
     }
@@ -59,7 +59,7 @@ impl Client {
     ) -> bool {
         match self.exchanges.get(id).map(|open| &open.purpose) {
             Some(Purpose::HttpSseStream(_)) => self.sse.is_opening(),
-            Some(Purpose::Call(call)) => event.name == *ENDPOINT && self.side.is_probe(&call.id),
+            Some(Purpose::Call(call)) => event.name == *ENDPOINT && self.rpc.is_probe(&call.id),
             _ => false,
         }
     }
@@ -108,8 +108,8 @@ impl Client {
         let Some(pending) = self.sse.take_pending(true) else { return };
         self.exchanges.clear_deadline(id);
         self.requests.set_endpoint(Some(endpoint));
-        self.side.set_transport(Transport::HttpSse);
-        self.side.restart_request(now, &initialize);
+        self.rpc.set_transport(Transport::HttpSse);
+        self.rpc.restart_request(now, &initialize);
         self.post(now, initialize, &pending.message);
     }
 
@@ -122,13 +122,13 @@ impl Client {
             return;
         };
         let status = answer.status();
-        let (meaning, row) = judge(&self.side, &call, status, Body::Endpoint);
+        let (meaning, row) = classify(&self.rpc, &call, status, Body::Endpoint);
         let (refusal, error) = (Refusal::Other, CallError::Http { status });
         if meaning == Meaning::HttpSseTransport {
             let refusal = FirstRefusal::Status(refusal, error);
             return self.fall_back(now, *call, row, refusal);
         }
-        self.side.handle_lost(now, &call.id, refusal, error);
+        self.rpc.handle_lost(now, &call.id, refusal, error);
     }
 
     /// Handles a first event that is too long.
@@ -170,15 +170,15 @@ impl Client {
         match (pending.refusal, error) {
             // These errors tell the user what to do; the first refusal does not.
             (_, error @ (CallError::Unauthorized(_) | CallError::Connect(_))) => {
-                self.side.handle_lost(now, initialize, Refusal::Unavailable, error);
+                self.rpc.handle_lost(now, initialize, Refusal::Unavailable, error);
             }
             (Some(FirstRefusal::Response(response, status)), _) => {
-                let origin = self.side.origin(None, status, false);
+                let origin = self.rpc.origin(None, status, false);
                 let incoming = Incoming::Message(Message::Response(response));
-                self.side.handle_message_of(now, incoming, origin);
+                self.rpc.handle_message_of(now, incoming, origin);
             }
             (Some(FirstRefusal::Status(refusal, error)), _) => {
-                self.side.handle_lost(now, initialize, refusal, error);
+                self.rpc.handle_lost(now, initialize, refusal, error);
             }
             (None, _) => self.initialize_at_url(now, initialize.clone(), pending.message),
         }
@@ -186,7 +186,7 @@ impl Client {
 
     /// Sends `initialize` to the URL after a wrong verdict about the server.
     fn initialize_at_url(&mut self, now: Instant, id: RequestId, message: Outgoing) {
-        self.side.restart_request(now, &id);
+        self.rpc.restart_request(now, &id);
         let call = Call::new(id, "initialize".into());
         self.call(now, call, message);
     }
@@ -198,14 +198,14 @@ impl Client {
         } else {
             "the server has ended the stream of HTTP+SSE".into()
         };
-        if self.side.awaits(initialize) {
+        if self.rpc.awaits(initialize) {
             self.leave_session();
             let error = CallError::Connection(reason);
-            return self.side.handle_lost(now, initialize, Refusal::Unavailable, error);
+            return self.rpc.handle_lost(now, initialize, Refusal::Unavailable, error);
         }
         // Unsent messages wait for the next stream.
         self.leave_session();
-        self.side.handle_stream_lost(now, &reason);
+        self.rpc.handle_stream_lost(now, &reason);
     }
 
     /// Ends the stream and the open requests of this transport.
@@ -215,10 +215,10 @@ impl Client {
         }
         self.sse.end();
         self.requests.set_endpoint(None);
-        self.side.set_transport(Transport::Streamable);
+        self.rpc.set_transport(Transport::Streamable);
         let is_post = |purpose: &Purpose| matches!(purpose, Purpose::HttpSsePost(_));
         for id in self.exchanges.end_unsent(is_post) {
-            self.side.handle_unsent(&id);
+            self.rpc.handle_unsent(&id);
         }
         let is_old = |purpose: &Purpose| {
             matches!(purpose, Purpose::HttpSseStream(_) | Purpose::HttpSsePost(_))

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::super::action::ExchangeAction;
-use super::super::refused::{Cors, Refused};
+use super::super::refused::{Cors, ImmediateAnswer};
 use super::super::sessions::text;
 use super::super::status;
 use crate::error::{ProtocolError, ValidationStep};
@@ -57,8 +57,8 @@ enum Form {
 #[derive(Debug)]
 enum AnswerForm {
     /// A refusal that is the same for every body.
-    Refused(Box<Refused>),
-    Said {
+    Immediate(Box<ImmediateAnswer>),
+    Response {
         status: u16,
         body: Option<Bytes>,
     },
@@ -81,13 +81,13 @@ impl Answer {
 
     /// Sends a message; an answer ends the exchange. `step` is the step at which the request
     /// failed, if it did.
-    pub(super) fn say(&mut self, message: &Outgoing, step: Option<ValidationStep>) {
+    pub(super) fn send(&mut self, message: &Outgoing, step: Option<ValidationStep>) {
         let status = step.map_or(200, |step| status(step, self.era));
         let text = text(message);
         if message.is_answer() {
             self.finish(status, text, None);
         } else {
-            self.tell(None, &text, None);
+            self.send_event(None, &text, None);
         }
     }
 
@@ -104,24 +104,24 @@ impl Answer {
     }
 
     /// Answers without reading the body.
-    pub(super) fn refuse(&mut self, refused: Box<Refused>) {
+    pub(super) fn set_immediate(&mut self, answer: Box<ImmediateAnswer>) {
         self.form = Form::Over;
-        self.whole = Some(AnswerForm::Refused(refused));
+        self.whole = Some(AnswerForm::Immediate(answer));
     }
 
     /// Answers 202: the message has no response.
     pub(super) fn accept(&mut self) {
-        self.say_all(202, None);
+        self.set_whole(202, None);
     }
 
     /// Answers 204: the request succeeded.
     pub(super) fn done(&mut self) {
-        self.say_all(204, None);
+        self.set_whole(204, None);
     }
 
     /// Sends a message that does not end the answer, as an event with the id `id`. Sends a priming
     /// event with the id `priming_id` before the first event.
-    pub(super) fn tell(&mut self, id: Option<&str>, text: &[u8], priming_id: Option<&str>) {
+    pub(super) fn send_event(&mut self, id: Option<&str>, text: &[u8], priming_id: Option<&str>) {
         if self.form == Form::Over {
             return;
         }
@@ -135,10 +135,10 @@ impl Answer {
         match self.form {
             Form::Over => {}
             Form::Events => {
-                self.tell(id, &text, None);
+                self.send_event(id, &text, None);
                 self.end();
             }
-            Form::Undecided => self.say_all(status, Some(text)),
+            Form::Undecided => self.set_whole(status, Some(text)),
         }
     }
 
@@ -181,7 +181,7 @@ impl Answer {
                 };
                 return self.error(version, Some(*id), &ProtocolError::ShuttingDown);
             }
-            return self.say_all(503, None);
+            return self.set_whole(503, None);
         }
         self.end();
     }
@@ -222,9 +222,9 @@ impl Answer {
             return None;
         }
         let (mut head, body) = match self.whole.take()? {
-            AnswerForm::Said { status, body } => (ResponseHead::new(status), body),
-            AnswerForm::Refused(refused) => {
-                let Refused { mut head, error, body, version, cors } = *refused;
+            AnswerForm::Response { status, body } => (ResponseHead::new(status), body),
+            AnswerForm::Immediate(answer) => {
+                let ImmediateAnswer { mut head, error, body, version, cors } = *answer;
                 cors.add_to(&mut head);
                 if body.is_some() {
                     return Some((head, body));
@@ -302,9 +302,9 @@ impl Answer {
     }
 
     /// Answers in one piece.
-    fn say_all(&mut self, status: u16, body: Option<Bytes>) {
+    fn set_whole(&mut self, status: u16, body: Option<Bytes>) {
         self.form = Form::Over;
-        self.whole = Some(AnswerForm::Said { status, body });
+        self.whole = Some(AnswerForm::Response { status, body });
     }
 }
 

@@ -35,7 +35,7 @@ use super::action::ExchangeAction;
 use super::admit::{Admitted, Method, admit};
 use super::config::Sessions;
 use super::listeners::ListenerId;
-use super::refused::Refused;
+use super::refused::ImmediateAnswer;
 use super::sessions::{RequestContext, StreamCursor};
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
@@ -90,20 +90,20 @@ impl Exchange {
         let cache = &mut RequestCache::default();
         match admit(config, head) {
             Ok(admitted) => Self::admitted(now, declaration, config, admitted, head, body, cache),
-            Err(refused) => Self::refused(config, refused),
+            Err(answer) => Self::immediate(config, answer),
         }
     }
 
-    /// Creates a complete exchange, which refuses a request because of its head.
-    pub(crate) fn refused(config: &Arc<Config>, refused: Box<Refused>) -> Self {
+    /// Creates a complete exchange, which answers a request by its head alone.
+    pub(crate) fn immediate(config: &Arc<Config>, answer: Box<ImmediateAnswer>) -> Self {
         let mut exchange = Self::begin(Instant::NEVER, config, super::refused::Cors::default());
-        exchange.answer.refuse(refused);
+        exchange.answer.set_immediate(answer);
         exchange
     }
 
     /// Creates an exchange that refuses a request whose body does not fit into the server's memory.
     pub(super) fn refused_full(config: &Arc<Config>, admitted: &Admitted) -> Self {
-        Self::refused(config, admitted.refuse_full(config))
+        Self::immediate(config, admitted.refuse_full(config))
     }
 
     /// Creates the exchange of a request whose head passed every step.
@@ -116,16 +116,16 @@ impl Exchange {
         body: &Bytes,
         cache: &mut RequestCache,
     ) -> Self {
-        let Admitted { method, caller, cors } = admitted;
+        let Admitted { method, context, cors } = admitted;
         let mut exchange = Self::begin(now + config.server.limits.keep_alive, config, cors);
         match method {
-            Method::Post => exchange.post(now, declaration, head, body, caller, cache),
+            Method::Post => exchange.post(now, declaration, head, body, context, cache),
             Method::Get => {
                 let last_event_id = head.field("last-event-id").map(String::from_utf8_lossy);
                 let last_event_id = last_event_id.map(alloc::borrow::Cow::into_owned);
-                exchange.want(Wanted::Get { caller, last_event_id });
+                exchange.want(Wanted::Get { context, last_event_id });
             }
-            Method::Delete => exchange.want(Wanted::Delete { caller }),
+            Method::Delete => exchange.want(Wanted::Delete { context }),
         }
         exchange
     }
@@ -140,15 +140,15 @@ impl Exchange {
         }
     }
 
-    fn want(&mut self, wanted: Wanted) {
-        self.state = State::Waiting(Box::new(wanted));
+    fn want(&mut self, request: Wanted) {
+        self.state = State::Waiting(Box::new(request));
     }
 
     /// Sets the address of the client. Limits per holder count by this address. Set it before the
     /// first visit. Without an address and without a principal, the client has no limit of its own.
     pub fn set_peer(&mut self, peer: IpAddr) {
-        if let State::Waiting(wanted) = &mut self.state {
-            wanted.set_peer(peer);
+        if let State::Waiting(request) = &mut self.state {
+            request.set_peer(peer);
         }
     }
 
@@ -159,7 +159,7 @@ impl Exchange {
         declaration: &Arc<Declaration>,
         head: &Head,
         body: &Bytes,
-        caller: RequestContext,
+        context: RequestContext,
         cache: &mut RequestCache,
     ) {
         let incoming = match cache.messages.read(body, &self.config.server.limits) {
@@ -167,7 +167,7 @@ impl Exchange {
             Err(malformed) => {
                 let id = malformed.id.filter(|_| malformed.answerable);
                 return self.answer.error(
-                    caller.version.spoken(caller.session),
+                    context.version.error_revision(context.session),
                     id,
                     &malformed.error,
                 );
@@ -175,19 +175,19 @@ impl Exchange {
         };
         let policy = self.config.policy();
         let opened =
-            if caller.version.is_modern() { Opened::ModernExchange } else { Opened::Exchange };
+            if context.version.is_modern() { Opened::ModernExchange } else { Opened::Exchange };
         let (kind, claim) = server::facts(&incoming);
         let row = negotiate::classify(opened, policy, kind, claim);
         match row.map_or(Route::Drop, |row| row.then) {
             Route::Drop => self.answer.accept(),
-            Route::Modern => self.modern(now, declaration, head, incoming, caller, cache),
+            Route::Modern => self.modern(now, declaration, head, incoming, context, cache),
             Route::Legacy if self.config.sessions == Sessions::Stateless => {
-                self.stateless(now, declaration, incoming, caller);
+                self.stateless(now, declaration, incoming, context);
             }
-            Route::Legacy => self.want(Wanted::Post { caller, incoming }),
+            Route::Legacy => self.want(Wanted::Post { context, incoming }),
             Route::Reject(refusal) => {
                 let (id, error) = server::refusal(refusal, policy, incoming);
-                self.answer.error(caller.version.spoken(caller.session), id, &error);
+                self.answer.error(context.version.error_revision(context.session), id, &error);
             }
         }
     }
@@ -198,10 +198,10 @@ impl Exchange {
         declaration: &Arc<Declaration>,
         head: &Head,
         incoming: Incoming,
-        caller: RequestContext,
+        context: RequestContext,
         cache: &mut RequestCache,
     ) {
-        let RequestContext { principal, extensions, .. } = caller;
+        let RequestContext { principal, extensions, .. } = context;
         let version = || ProtocolVersion::LATEST_MODERN;
         let sender = (principal.as_ref(), &extensions);
         if self.lacks_scopes(declaration, version, &incoming, sender) {
@@ -232,10 +232,10 @@ impl Exchange {
         now: Instant,
         declaration: &Arc<Declaration>,
         incoming: Incoming,
-        caller: RequestContext,
+        context: RequestContext,
     ) {
         self.answer.era = Era::Legacy;
-        let version = match caller.version.legacy() {
+        let version = match context.version.legacy() {
             // "the server SHOULD assume protocol version 2025-03-26"
             Ok(version) => version.unwrap_or(ProtocolVersion::V2025_03_26),
             Err(error) => {
@@ -243,7 +243,7 @@ impl Exchange {
                 return self.answer.error(ProtocolVersion::LATEST_LEGACY, id, &error);
             }
         };
-        let sender = (caller.principal.as_ref(), &caller.extensions);
+        let sender = (context.principal.as_ref(), &context.extensions);
         if self.lacks_scopes(declaration, || version, &incoming, sender) {
             return;
         }
@@ -251,10 +251,10 @@ impl Exchange {
             self.answer.accept();
         }
         let config = self.config.server.share();
-        let (declaration, principal) = (declaration.clone(), caller.principal);
+        let (declaration, principal) = (declaration.clone(), context.principal);
         let server = Server::legacy_exchange(declaration, config, principal, &incoming, version);
         let mut server = Box::new(server);
-        server.set_extensions(caller.extensions);
+        server.set_extensions(context.extensions);
         server.handle_message_from(now, incoming, MessageSource::legacy(Some(StreamId(1))));
         self.state = State::Alone(server);
     }
@@ -270,8 +270,8 @@ impl Exchange {
             State::Alone(server) => server.handle_disconnect(now),
             // These requests only open a stream to the client; without a client there is nothing to
             // do.
-            State::Waiting(wanted)
-                if matches!(**wanted, Wanted::Listen { .. } | Wanted::Get { .. }) =>
+            State::Waiting(request)
+                if matches!(**request, Wanted::Listen { .. } | Wanted::Get { .. }) =>
             {
                 self.state = State::Answered;
             }
@@ -288,7 +288,7 @@ impl Exchange {
                 self.answer.waiting = server.only_call().cloned().map(Box::new);
                 server.handle_eof(now);
             }
-            State::Waiting(wanted) => self.answer.waiting = wanted.request_id().map(Box::new),
+            State::Waiting(request) => self.answer.waiting = request.request_id().map(Box::new),
             // The next visit gets the request from the endpoint.
             State::Reading(_) => self.more = true,
             State::Answered | State::Listening { .. } => {}
@@ -413,7 +413,7 @@ impl Exchange {
         match &self.state {
             State::Alone(_) => self.answer.era == Era::Modern,
             State::Listening { .. } => true,
-            State::Waiting(wanted) => matches!(**wanted, Wanted::Listen { .. }),
+            State::Waiting(request) => matches!(**request, Wanted::Listen { .. }),
             State::Answered | State::Reading(_) => false,
         }
     }
@@ -428,7 +428,7 @@ impl Exchange {
         while self.answer.is_empty() && happened.is_none() {
             match server.poll_action() {
                 None => break,
-                Some(ServerAction::Send { message, step, .. }) => self.answer.say(&message, step),
+                Some(ServerAction::Send { message, step, .. }) => self.answer.send(&message, step),
                 Some(ServerAction::Unanswered(_)) => self.answer.end(),
                 Some(ServerAction::Event(ServerEvent::Closed)) => {}
                 Some(ServerAction::Event(event)) => happened = Some(event),

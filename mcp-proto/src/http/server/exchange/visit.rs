@@ -34,8 +34,8 @@ impl Exchange {
     /// queued at the endpoint.
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         match core::mem::replace(&mut self.state, State::Answered) {
-            State::Waiting(wanted) => {
-                self.ask(now, endpoint, me, wanted);
+            State::Waiting(request) => {
+                self.ask(now, endpoint, me, request);
                 // No other visit follows for a client that is gone.
                 if let State::Reading(place) = &self.state
                     && self.gone
@@ -72,23 +72,23 @@ impl Exchange {
         now: Instant,
         endpoint: &mut Endpoint<W>,
         me: &W,
-        wanted: Box<Wanted>,
+        request: Box<Wanted>,
     ) {
         if endpoint.closing {
-            let id = wanted.request_id();
+            let id = request.request_id();
             let version = ProtocolVersion::LATEST_LEGACY;
             return self.answer.error(version, id, &ProtocolError::ShuttingDown);
         }
         let Endpoint { declaration, sessions, queue, .. } = &mut *endpoint;
-        match *wanted {
-            Wanted::Post { caller, incoming } => {
+        match *request {
+            Wanted::Post { context, incoming } => {
                 self.answer.era = Era::Legacy;
-                let version = || sessions.spoken(&caller);
-                let sender = (caller.principal.as_ref(), &caller.extensions);
+                let version = || sessions.revision_of(&context);
+                let sender = (context.principal.as_ref(), &context.extensions);
                 if self.lacks_scopes(declaration, version, &incoming, sender) {
                     return;
                 }
-                match sessions.post(now, declaration, &caller, incoming, me, queue) {
+                match sessions.post(now, declaration, &context, incoming, me, queue) {
                     Ok(PostOutcome::Accepted) => self.answer.accept(),
                     Ok(PostOutcome::Answered { status, data }) => {
                         self.answer.finish(status, data, None);
@@ -99,21 +99,23 @@ impl Exchange {
                         self.answer.session = Some(place.session_id());
                         self.read(now, endpoint, place, false);
                     }
-                    Err((id, error)) => self.answer.error(sessions.spoken(&caller), id, &error),
+                    Err((id, error)) => {
+                        self.answer.error(sessions.revision_of(&context), id, &error);
+                    }
                 }
             }
-            Wanted::Get { caller, last_event_id } => {
-                match sessions.get(now, &caller, last_event_id.as_deref(), me, queue) {
+            Wanted::Get { context, last_event_id } => {
+                match sessions.get(now, &context, last_event_id.as_deref(), me, queue) {
                     Ok(place) => {
                         self.answer.stream(place.priming(place.after()).as_deref());
                         self.read(now, endpoint, place, false);
                     }
-                    Err(error) => self.answer.error(sessions.spoken(&caller), None, &error),
+                    Err(error) => self.answer.error(sessions.revision_of(&context), None, &error),
                 }
             }
-            Wanted::Delete { caller } => match sessions.delete(now, &caller, queue) {
+            Wanted::Delete { context } => match sessions.delete(now, &context, queue) {
                 Ok(()) => self.answer.done(),
-                Err(error) => self.answer.error(sessions.spoken(&caller), None, &error),
+                Err(error) => self.answer.error(sessions.revision_of(&context), None, &error),
             },
             Wanted::Listen { incoming, head, principal, extensions, peer } => {
                 let holder = Holder::new(&self.config, principal.as_ref(), peer);
@@ -191,7 +193,7 @@ impl Exchange {
                     taken += data.len();
                     let first = place.priming(before);
                     let id = place.event_id();
-                    self.answer.tell(Some(&id), &data, first.as_deref());
+                    self.answer.send_event(Some(&id), &data, first.as_deref());
                 }
                 Next::Poll => {
                     let retry = self.config.server.limits.retry;

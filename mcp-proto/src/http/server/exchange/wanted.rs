@@ -14,15 +14,15 @@ use crate::server::{self, Extensions};
 #[derive(Debug)]
 pub(super) enum Wanted {
     Post {
-        caller: RequestContext,
+        context: RequestContext,
         incoming: Incoming,
     },
     Get {
-        caller: RequestContext,
+        context: RequestContext,
         last_event_id: Option<String>,
     },
     Delete {
-        caller: RequestContext,
+        context: RequestContext,
     },
     Listen {
         incoming: Incoming,
@@ -36,7 +36,7 @@ pub(super) enum Wanted {
 impl Wanted {
     pub(super) fn set_peer(&mut self, from: IpAddr) {
         match self {
-            Self::Post { caller, .. } => caller.peer = Some(from),
+            Self::Post { context, .. } => context.peer = Some(from),
             Self::Listen { peer, .. } => *peer = Some(from),
             // These requests open no session and no listener, so the address is not needed.
             Self::Get { .. } | Self::Delete { .. } => {}

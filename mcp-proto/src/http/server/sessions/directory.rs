@@ -54,14 +54,14 @@ impl<W: Clone> Directory<W> {
 
     /// The session that a request names, and its id. A session of another principal counts as
     /// unknown.
-    pub(super) fn of_caller(
+    pub(super) fn of_context(
         &mut self,
-        caller: &RequestContext,
+        context: &RequestContext,
         serves_modern: bool,
     ) -> Result<(u128, &mut Session<W>), ProtocolError> {
-        let key = caller.session.key(serves_modern)?;
+        let key = context.session.key(serves_modern)?;
         match self.sessions.get_mut(&key) {
-            Some(session) if session.server.principal() == caller.principal.as_deref() => {
+            Some(session) if session.server.principal() == context.principal.as_deref() => {
                 Ok((key, session))
             }
             Some(_) | None => Err(ProtocolError::SessionNotFound),

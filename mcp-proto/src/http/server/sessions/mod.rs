@@ -53,7 +53,7 @@ use request_context::{check_version, differs, opens};
 use schedule::Schedule;
 use session::Session;
 pub(super) use session::text;
-use standing::Tenancy;
+use standing::HolderListing;
 pub(super) use stream::Next;
 use stream::{Stream, parse_event_id};
 use streams::GET_STREAM;
@@ -87,16 +87,16 @@ impl<W: Clone> Sessions<W> {
         &mut self,
         now: Instant,
         declaration: &Arc<Declaration>,
-        caller: &RequestContext,
+        context: &RequestContext,
         incoming: Incoming,
         me: &W,
         queue: &mut Queue<W>,
     ) -> Result<PostOutcome, (Option<RequestId>, ProtocolError)> {
         let opens = opens(&incoming);
-        if opens && caller.session == SessionHeader::Absent {
-            return self.open(now, declaration, caller, incoming, me, queue);
+        if opens && context.session == SessionHeader::Absent {
+            return self.open(now, declaration, context, incoming, me, queue);
         }
-        let (key, session) = match self.sessions.of_caller(caller, self.serves_modern()) {
+        let (key, session) = match self.sessions.of_context(context, self.serves_modern()) {
             Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
             Err(error) => return Err((request_id(&incoming), error)),
             Ok(_) if opens => {
@@ -104,19 +104,19 @@ impl<W: Clone> Sessions<W> {
             }
             Ok(found) => found,
         };
-        if let Err(error) = check_version(session, caller, queue) {
+        if let Err(error) = check_version(session, context, queue) {
             return Err((request_id(&incoming), error));
         }
         session.begin(now);
         let posted = match &incoming {
             Incoming::Message(Message::Notification(_) | Message::Response(_)) => {
-                session.tell(now, incoming, caller.extensions.clone(), queue);
+                session.handle_without_answer(now, incoming, context.extensions.clone(), queue);
                 PostOutcome::Accepted
             }
             Incoming::Message(Message::Request(_)) | Incoming::Batch(_) => {
                 let priming = session.version().is_some_and(ProtocolVersion::has_polling);
                 let (stream, reader) =
-                    session.ask(now, incoming, caller.extensions.clone(), me, queue);
+                    session.handle_on_stream(now, incoming, context.extensions.clone(), me, queue);
                 let place = StreamCursor { session: key, stream, reader, after: 0, priming };
                 let is_silent = session.streams.get(stream).is_some_and(Stream::is_silent);
                 if is_silent { PostOutcome::Pending(place) } else { PostOutcome::Asked(place) }
@@ -131,24 +131,25 @@ impl<W: Clone> Sessions<W> {
         &mut self,
         now: Instant,
         declaration: &Arc<Declaration>,
-        caller: &RequestContext,
+        context: &RequestContext,
         incoming: Incoming,
         me: &W,
         queue: &mut Queue<W>,
     ) -> Result<PostOutcome, (Option<RequestId>, ProtocolError)> {
         let id = request_id(&incoming);
-        if let Some(error) = differs(caller, &incoming) {
+        if let Some(error) = differs(context, &incoming) {
             return Err((id, error));
         }
-        let holder = Holder::new(&self.config, caller.principal.as_ref(), caller.peer);
+        let holder = Holder::new(&self.config, context.principal.as_ref(), context.peer);
         let Self { schedule, sessions, config, .. } = self;
-        let admitted = schedule.tenants.admit(now, &holder, &config.server.limits, sessions, queue);
+        let admitted = schedule.holders.admit(now, &holder, &config.server.limits, sessions, queue);
         let ends = admitted.map_err(|error| (id.clone(), error))?;
         let config = self.server.clone();
-        let principal = caller.principal.clone();
+        let principal = context.principal.clone();
         let server = Server::for_session(declaration.clone(), config, principal);
-        let mut session = Box::new(Session::new(now, server, Tenancy::new(holder)));
-        let (stream, reader) = session.ask(now, incoming, caller.extensions.clone(), me, queue);
+        let mut session = Box::new(Session::new(now, server, HolderListing::new(holder)));
+        let (stream, reader) =
+            session.handle_on_stream(now, incoming, context.extensions.clone(), me, queue);
         let Some(version) = session.version() else {
             let next = session.streams.change(stream, |stream| stream.next(reader, 0).1);
             return match next {
@@ -163,7 +164,7 @@ impl<W: Clone> Sessions<W> {
             self.end(now, ends, queue);
         }
         let key = self.sessions.mint();
-        self.schedule.tenants.enter(key, &mut session);
+        self.schedule.holders.enter(key, &mut session);
         self.schedule.plan(key, &mut session);
         self.sessions.insert(key, session);
         let priming = version.has_polling();
@@ -174,13 +175,13 @@ impl<W: Clone> Sessions<W> {
     pub(super) fn get(
         &mut self,
         now: Instant,
-        caller: &RequestContext,
+        context: &RequestContext,
         last_event_id: Option<&str>,
         me: &W,
         queue: &mut Queue<W>,
     ) -> Result<StreamCursor, ProtocolError> {
-        let (key, session) = self.sessions.of_caller(caller, self.serves_modern())?;
-        check_version(session, caller, queue)?;
+        let (key, session) = self.sessions.of_context(context, self.serves_modern())?;
+        check_version(session, context, queue)?;
         let (number, after) = match last_event_id {
             None => (GET_STREAM, None),
             Some(id) => {
@@ -189,9 +190,9 @@ impl<W: Clone> Sessions<W> {
             }
         };
         if number == GET_STREAM {
-            session.streams.open_common();
+            session.streams.open_get_stream();
         }
-        let reader = session.mint_reader();
+        let reader = session.next_reader();
         let stream = session.streams.get(number).ok_or(ProtocolError::UnknownEvent)?;
         let mut after = after.unwrap_or(stream.before_untaken());
         let resumed = stream.resumes(after);
@@ -222,11 +223,11 @@ impl<W: Clone> Sessions<W> {
     pub(super) fn delete(
         &mut self,
         now: Instant,
-        caller: &RequestContext,
+        context: &RequestContext,
         queue: &mut Queue<W>,
     ) -> Result<(), ProtocolError> {
-        let (key, session) = self.sessions.of_caller(caller, self.serves_modern())?;
-        check_version(session, caller, queue)?;
+        let (key, session) = self.sessions.of_context(context, self.serves_modern())?;
+        check_version(session, context, queue)?;
         self.end(now, key, queue);
         Ok(())
     }
@@ -269,11 +270,11 @@ impl<W: Clone> Sessions<W> {
         &mut self,
         now: Instant,
         place: &StreamCursor,
-        has_heard_all: bool,
+        has_received_all: bool,
         queue: &mut Queue<W>,
     ) {
         if let Some(session) = self.sessions.get_mut(&place.session) {
-            session.detach(now, place.stream, place.reader, has_heard_all, queue);
+            session.detach(now, place.stream, place.reader, has_received_all, queue);
             self.schedule.plan(place.session, session);
         }
     }
@@ -365,7 +366,7 @@ impl<W: Clone> Sessions<W> {
             session.server.handle_eof(now);
             session.act(now, queue);
             let limits = session.server.limits();
-            let wake = session.streams.change(GET_STREAM, |common| common.finish(now, limits));
+            let wake = session.streams.change(GET_STREAM, |stream| stream.finish(now, limits));
             queue.extend(wake.flatten().map(EndpointAction::Wake));
             self.schedule.plan(key, session);
         }
@@ -384,7 +385,7 @@ impl<W: Clone> Sessions<W> {
             session.forget_streams(now);
             // This must follow everything that uses the session. Otherwise its deadline stays due,
             // and the session is checked for ever.
-            session.rest(now);
+            session.shrink_if_due(now);
             self.schedule.plan(key, session);
         }
     }
@@ -430,10 +431,10 @@ impl<W: Clone> Sessions<W> {
 
     /// The revision of errors for a client: that of its session, otherwise the one that its head
     /// names.
-    pub(super) fn spoken(&mut self, caller: &RequestContext) -> ProtocolVersion {
-        let found = self.sessions.of_caller(caller, self.serves_modern());
+    pub(super) fn revision_of(&mut self, context: &RequestContext) -> ProtocolVersion {
+        let found = self.sessions.of_context(context, self.serves_modern());
         let version = found.ok().and_then(|(_, session)| session.version());
-        version.or_else(|| caller.version.legacy().ok()?).unwrap_or(ProtocolVersion::LATEST_LEGACY)
+        version.or_else(|| context.version.legacy().ok()?).unwrap_or(ProtocolVersion::LATEST_LEGACY)
     }
 
     fn serves_modern(&self) -> bool {

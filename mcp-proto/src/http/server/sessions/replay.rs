@@ -68,7 +68,7 @@ pub(super) struct Replay {
     /// The bytes of events that are kept after a reader has taken them.
     bytes: usize,
     /// The bytes of events that are dropped once a reader has taken them.
-    passing: usize,
+    oversized: usize,
     /// Number of events so far.
     count: u64,
     /// The number of the last event that a reader has taken.
@@ -90,7 +90,7 @@ impl Replay {
     pub(super) fn push(&mut self, event: ReplayEvent, max_bytes: usize) {
         let length = event.data.len();
         let stays = length <= max_bytes;
-        let total = if stays { &mut self.bytes } else { &mut self.passing };
+        let total = if stays { &mut self.bytes } else { &mut self.oversized };
         *total = total.saturating_add(length);
         self.count += 1;
         let kept = StoredEvent { number: self.count, event, stays };
@@ -111,8 +111,8 @@ impl Replay {
         let (number, event) = self.after(after)?;
         let event = event.clone();
         self.taken = self.taken.max(number);
-        if self.passing > 0 {
-            self.forget_passing(number);
+        if self.oversized > 0 {
+            self.forget_oversized(number);
         }
         Some((number, event))
     }
@@ -152,7 +152,7 @@ impl Replay {
         self.newest = None;
         self.older = VecDeque::new();
         self.bytes = 0;
-        self.passing = 0;
+        self.oversized = 0;
         untaken
     }
 
@@ -189,7 +189,7 @@ impl Replay {
 
     /// The bytes of all events in memory.
     pub(super) fn held(&self) -> usize {
-        self.bytes.saturating_add(self.passing)
+        self.bytes.saturating_add(self.oversized)
     }
 
     /// Returns whether there are events that no reader has taken.
@@ -198,8 +198,8 @@ impl Replay {
     }
 
     /// Returns whether there is an event that is too long to be kept after a read.
-    pub(super) fn has_passing(&self) -> bool {
-        self.passing > 0
+    pub(super) fn has_oversized(&self) -> bool {
+        self.oversized > 0
     }
 
     /// Number of kept events.
@@ -218,7 +218,7 @@ impl Replay {
     }
 
     /// Drops the event `number` if it is too long to be kept.
-    fn forget_passing(&mut self, number: u64) {
+    fn forget_oversized(&mut self, number: u64) {
         if let Some(kept) = self.remove(|kept| kept.number == number && !kept.stays)
             && kept.event.kind != EventKind::Notification
         {
@@ -236,7 +236,7 @@ impl Replay {
     }
 
     fn subtract(&mut self, kept: &StoredEvent) {
-        let total = if kept.stays { &mut self.bytes } else { &mut self.passing };
+        let total = if kept.stays { &mut self.bytes } else { &mut self.oversized };
         *total = total.saturating_sub(kept.event.data.len());
     }
 }

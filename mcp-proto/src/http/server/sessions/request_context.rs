@@ -85,7 +85,7 @@ impl VersionHeader {
     }
 
     /// The revision of errors before the session is looked up. Modern clients have no sessions.
-    pub(in super::super) fn spoken(&self, session: SessionHeader) -> ProtocolVersion {
+    pub(in super::super) fn error_revision(&self, session: SessionHeader) -> ProtocolVersion {
         match self {
             Self::Known(version) => *version,
             Self::Absent | Self::Unknown(_) | Self::Repeated
@@ -219,10 +219,10 @@ impl StreamCursor {
 /// is reported as the client's fault, and the session's revision applies.
 pub(super) fn check_version<W: Clone>(
     session: &Session<W>,
-    caller: &RequestContext,
+    context: &RequestContext,
     queue: &mut Queue<W>,
 ) -> Result<(), ProtocolError> {
-    let Some(version) = caller.version.legacy()? else { return Ok(()) };
+    let Some(version) = context.version.legacy()? else { return Ok(()) };
     if let Some(expected) = session.version()
         && expected != version
     {
@@ -235,8 +235,8 @@ pub(super) fn check_version<W: Clone>(
 }
 
 /// Returns an error if the header of an `initialize` names another version than its body.
-pub(super) fn differs(caller: &RequestContext, incoming: &Incoming) -> Option<ProtocolError> {
-    let header = match &caller.version {
+pub(super) fn differs(context: &RequestContext, incoming: &Incoming) -> Option<ProtocolError> {
+    let header = match &context.version {
         VersionHeader::Absent => return None,
         VersionHeader::Known(version) => version.as_str().into(),
         VersionHeader::Unknown(version) => version.clone(),

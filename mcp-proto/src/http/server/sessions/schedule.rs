@@ -1,5 +1,5 @@
 //! Two orders of sessions: by the time of their next check, and by the order in which they end to
-//! make room for others ([`Tenants`]).
+//! make room for others ([`SessionHolders`]).
 //!
 //! Almost every request postpones the deadlines of its session. A session is therefore checked at
 //! the deadline that was the earliest when the check was planned, and its next check is planned
@@ -9,7 +9,7 @@ use alloc::collections::BTreeSet;
 
 use super::session::Session;
 use super::session_bytes::SessionBytes;
-use super::tenants::Tenants;
+use super::tenants::SessionHolders;
 use crate::server;
 use crate::time::Instant;
 
@@ -18,20 +18,20 @@ pub(super) struct Schedule {
     entries: BTreeSet<(Instant, u128)>,
     /// The memory of sessions. The schedule owns it because a change of memory may move deadlines.
     pub(super) kept: SessionBytes,
-    pub(super) tenants: Tenants,
+    pub(super) holders: SessionHolders,
 }
 
 impl Schedule {
     pub(super) fn new(config: &server::Config) -> Self {
         let kept = SessionBytes::new(config);
-        let tenants = Tenants::default();
-        Self { entries: BTreeSet::new(), kept, tenants }
+        let holders = SessionHolders::default();
+        Self { entries: BTreeSet::new(), kept, holders }
     }
 
     /// Plans the next check of a session. Call this after every change of the session.
     pub(super) fn plan<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
         self.kept.note(key, session);
-        self.tenants.list(key, session);
+        self.holders.list(key, session);
         let due = session.due();
         if due >= session.scheduled {
             return;
@@ -45,7 +45,7 @@ impl Schedule {
     pub(super) fn leave<W>(&mut self, key: u128, session: &mut Session<W>) {
         self.forget(key, session);
         self.kept.forget(key, session);
-        self.tenants.leave(key, session);
+        self.holders.leave(key, session);
     }
 
     fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {

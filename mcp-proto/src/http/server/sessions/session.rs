@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::super::action::{EndpointAction, Queue};
 use super::super::status;
 use super::replay::{EventKind, ReplayEvent};
-use super::standing::{Holdings, Tenancy, Use};
+use super::standing::{BudgetShare, HolderListing, Use};
 use super::stream::Stream;
 use super::streams::{GET_STREAM, Streams};
 use crate::limits::Limits;
@@ -24,14 +24,14 @@ use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
 /// Idle time after which a session frees memory that it does not need.
-const A_MOMENT: Duration = Duration::from_secs(1);
+const IDLE_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Session<W> {
     pub(super) server: Server,
     pub(super) streams: Streams<W>,
-    /// Number of streams so far, without the GET stream.
-    minted: u64,
+    /// Number of the last stream, without the GET stream.
+    last_stream: u64,
     /// Number of readers so far. A reader's number may outlive its stream, so no number is used
     /// twice.
     readers: u64,
@@ -40,33 +40,33 @@ pub(super) struct Session<W> {
     /// True if the client has used the session since `initialize`.
     begun: bool,
     /// True if the session has freed the memory that it does not need.
-    rested: bool,
+    has_shrunk: bool,
     /// Time of the session's next check; see `Schedule`.
     pub(super) scheduled: Instant,
     /// Memory of the session after its last event; see `SessionBytes`.
-    pub(super) holdings: Holdings,
-    pub(super) tenancy: Tenancy,
+    pub(super) budget_share: BudgetShare,
+    pub(super) listing: HolderListing,
 }
 
 impl<W: Clone> Session<W> {
-    pub(super) fn new(now: Instant, server: Server, tenancy: Tenancy) -> Self {
+    pub(super) fn new(now: Instant, server: Server, listing: HolderListing) -> Self {
         Self {
             server,
             streams: Streams::default(),
-            minted: 0,
+            last_stream: 0,
             readers: 0,
             used: now,
             begun: false,
-            rested: false,
+            has_shrunk: false,
             scheduled: Instant::NEVER,
-            holdings: Holdings::NONE,
-            tenancy,
+            budget_share: BudgetShare::NONE,
+            listing,
         }
     }
 
     /// Handles a message that is answered on a stream of its own, which `me` reads. Returns the
     /// stream and the reader.
-    pub(super) fn ask(
+    pub(super) fn handle_on_stream(
         &mut self,
         now: Instant,
         incoming: Incoming,
@@ -74,10 +74,10 @@ impl<W: Clone> Session<W> {
         me: &W,
         queue: &mut Queue<W>,
     ) -> (u64, u64) {
-        self.minted += 1;
-        let stream = self.minted;
+        self.last_stream += 1;
+        let stream = self.last_stream;
         let mut opened = Stream::new(request_id(&incoming));
-        let reader = self.mint_reader();
+        let reader = self.next_reader();
         opened.attach(reader, me.clone());
         self.streams.open(stream, opened);
         let source = MessageSource::legacy(Some(StreamId(stream)));
@@ -87,13 +87,13 @@ impl<W: Clone> Session<W> {
     }
 
     /// The number for the next reader.
-    pub(super) fn mint_reader(&mut self) -> u64 {
+    pub(super) fn next_reader(&mut self) -> u64 {
         self.readers += 1;
         self.readers
     }
 
     /// Handles a message that gets no answer.
-    pub(super) fn tell(
+    pub(super) fn handle_without_answer(
         &mut self,
         now: Instant,
         incoming: Incoming,
@@ -126,7 +126,7 @@ impl<W: Clone> Session<W> {
     }
 
     fn shrink(&mut self) {
-        self.rested = true;
+        self.has_shrunk = true;
         self.server.shrink();
         self.streams.shrink();
     }
@@ -139,16 +139,21 @@ impl<W: Clone> Session<W> {
 
     /// Carries out the machine's actions.
     pub(super) fn act(&mut self, now: Instant, queue: &mut Queue<W>) {
-        let hears = self.streams.get(GET_STREAM).is_some_and(Stream::is_read);
+        let has_get_reader = self.streams.get(GET_STREAM).is_some_and(Stream::is_read);
         loop {
             let server = &mut self.server;
-            let action = if hears { server.poll_action() } else { server.poll_queued() };
+            let action = if has_get_reader { server.poll_action() } else { server.poll_queued() };
             let Some(action) = action else { break };
             match action {
                 ServerAction::Send { message, stream, step } => {
                     let status = step.map_or(200, |step| status(step, Era::Legacy));
                     let event = ReplayEvent { data: text(&message), kind: kind(&message, status) };
-                    self.say(now, stream.map_or(GET_STREAM, |stream| stream.0), event, queue);
+                    self.push_event(
+                        now,
+                        stream.map_or(GET_STREAM, |stream| stream.0),
+                        event,
+                        queue,
+                    );
                 }
                 ServerAction::Unanswered(stream) => {
                     let limits = self.server.limits();
@@ -160,7 +165,7 @@ impl<W: Clone> Session<W> {
             }
         }
         self.used = now;
-        self.rested = false;
+        self.has_shrunk = false;
         self.forget_streams(now);
     }
 
@@ -172,39 +177,40 @@ impl<W: Clone> Session<W> {
     }
 
     /// Frees memory, if the session was idle for a moment.
-    pub(super) fn rest(&mut self, now: Instant) {
-        if self.rests() <= now {
+    pub(super) fn shrink_if_due(&mut self, now: Instant) {
+        if self.shrink_time() <= now {
             self.shrink();
         }
     }
 
-    fn rests(&self) -> Instant {
-        if self.rested { Instant::NEVER } else { self.used + A_MOMENT }
+    fn shrink_time(&self) -> Instant {
+        if self.has_shrunk { Instant::NEVER } else { self.used + IDLE_DELAY }
     }
 
-    fn say(&mut self, now: Instant, stream: u64, event: ReplayEvent, queue: &mut Queue<W>) {
+    fn push_event(&mut self, now: Instant, stream: u64, event: ReplayEvent, queue: &mut Queue<W>) {
         if stream == GET_STREAM {
-            self.streams.open_common();
+            self.streams.open_get_stream();
         }
         let limits = self.server.limits();
-        let said = self.streams.change(stream, |stream| {
-            let (wake, lost) = stream.say(now, event, limits);
-            (wake, lost, stream.is_stranded())
+        let pushed = self.streams.change(stream, |stream| {
+            let (wake, lost) = stream.push_event(now, event, limits);
+            (wake, lost, stream.has_unread_oversized())
         });
-        let Some((wake, lost, is_stranded)) = said else { return };
+        let Some((wake, lost, has_unread_oversized)) = pushed else { return };
         if let Some(wake) = wake {
             queue.push_back(EndpointAction::Wake(wake));
         }
         let count = lost + self.streams.make_room(limits.max_replay_bytes);
         report_lost(count, queue);
-        if is_stranded {
+        if has_unread_oversized {
             self.release(now, stream, queue);
         }
     }
 
     /// Drops an event that is too long to be kept, if its reader is gone.
     fn release(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
-        let Some(stream) = self.streams.get(number).filter(|stream| stream.is_stranded()) else {
+        let Some(stream) = self.streams.get(number).filter(|stream| stream.has_unread_oversized())
+        else {
             return;
         };
         let is_over = stream.is_finished();
@@ -216,10 +222,10 @@ impl<W: Clone> Session<W> {
     }
 
     /// The session's share of the endpoint's budget.
-    pub(super) fn holdings(&self) -> Holdings {
+    pub(super) fn budget_share(&self) -> BudgetShare {
         let work = self.server.session_bytes().saturating_add(self.streams.awaited());
         let (replay, since) = self.streams.replay();
-        Holdings { work, replay, since }
+        BudgetShare { work, replay, since }
     }
 
     /// Drops the events kept for resumption on the stream with the oldest last event. An answer is
@@ -236,13 +242,13 @@ impl<W: Clone> Session<W> {
         now: Instant,
         stream: u64,
         reader: u64,
-        has_heard_all: bool,
+        has_received_all: bool,
         queue: &mut Queue<W>,
     ) {
         let limits = self.server.limits();
         let left = self.streams.change(stream, |left| {
             // A replaced reader has not received the events that the current reader waits for.
-            left.detach(now, reader, limits) && has_heard_all && left.is_finished()
+            left.detach(now, reader, limits) && has_received_all && left.is_finished()
         });
         if let Some(is_done) = left {
             if is_done {
@@ -310,7 +316,7 @@ impl<W: Clone> Session<W> {
     /// Time of the session's next deadline.
     pub(super) fn due(&self) -> Instant {
         let due = self.server.poll_timeout().unwrap_or(Instant::NEVER);
-        due.min(self.rests()).min(self.streams.kept_until()).min(self.ends())
+        due.min(self.shrink_time()).min(self.streams.kept_until()).min(self.ends())
     }
 
     pub(super) fn set_used(&mut self, used: Instant) {

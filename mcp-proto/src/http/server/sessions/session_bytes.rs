@@ -7,7 +7,7 @@
 use alloc::collections::BTreeSet;
 
 use super::session::Session;
-use super::standing::Holdings;
+use super::standing::BudgetShare;
 use crate::budget::{Account, ChargeKind};
 use crate::server;
 use crate::time::Instant;
@@ -39,16 +39,20 @@ impl SessionBytes {
 
     /// Updates the bytes of a session after a change.
     pub(super) fn note<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
-        let holdings = session.holdings();
-        self.replace(key, core::mem::replace(&mut session.holdings, holdings), holdings);
+        let budget_share = session.budget_share();
+        self.replace(
+            key,
+            core::mem::replace(&mut session.budget_share, budget_share),
+            budget_share,
+        );
     }
 
     /// Removes a session that has ended.
     pub(super) fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {
         self.replace(
             key,
-            core::mem::replace(&mut session.holdings, Holdings::NONE),
-            Holdings::NONE,
+            core::mem::replace(&mut session.budget_share, BudgetShare::NONE),
+            BudgetShare::NONE,
         );
     }
 
@@ -69,7 +73,7 @@ impl SessionBytes {
         self.order.first().map(|(_, key)| *key)
     }
 
-    fn replace(&mut self, key: u128, before: Holdings, after: Holdings) {
+    fn replace(&mut self, key: u128, before: BudgetShare, after: BudgetShare) {
         if before == after {
             return;
         }

@@ -1,7 +1,7 @@
 //! The standing of a session among the others: its holder, its use, and the bytes that it holds.
 //!
-//! A session keeps these values for their owners, which are its only writers: [`Tenancy`] for
-//! `tenants`, [`Holdings`] for `kept`.
+//! A session keeps these values for their owners, which are its only writers: [`HolderListing`]
+//! for `tenants`, [`BudgetShare`] for `session_bytes`.
 
 use super::super::shares::Holder;
 use crate::time::Instant;
@@ -14,14 +14,14 @@ pub(super) enum Use {
 }
 
 /// The holder of a session, and the position at which the session is listed; see
-/// [`Tenants`](super::tenants::Tenants).
+/// [`SessionHolders`](super::tenants::SessionHolders).
 #[derive(Debug)]
-pub(super) struct Tenancy {
+pub(super) struct HolderListing {
     pub(super) holder: Holder,
     pub(super) listed: Option<(Use, Instant)>,
 }
 
-impl Tenancy {
+impl HolderListing {
     pub(super) fn new(holder: Holder) -> Self {
         Self { holder, listed: None }
     }
@@ -29,13 +29,13 @@ impl Tenancy {
 
 /// Share of the endpoint's budget that one session holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Holdings {
+pub(super) struct BudgetShare {
     pub(super) work: usize,
     pub(super) replay: usize,
     /// Time of the oldest event that is kept for replay; never, if there is none.
     pub(super) since: Instant,
 }
 
-impl Holdings {
+impl BudgetShare {
     pub(super) const NONE: Self = Self { work: 0, replay: 0, since: Instant::NEVER };
 }

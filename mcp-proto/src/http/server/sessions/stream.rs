@@ -69,7 +69,7 @@ impl<W: Clone> Stream<W> {
 
     /// Adds an event, unless the stream is complete. Returns the reader to wake, and the number of
     /// events that were dropped before a reader took them.
-    pub(super) fn say(
+    pub(super) fn push_event(
         &mut self,
         now: Instant,
         event: ReplayEvent,
@@ -104,7 +104,7 @@ impl<W: Clone> Stream<W> {
         limits: &Limits,
     ) -> Option<W> {
         self.finished = false;
-        self.say(now, event, limits).0
+        self.push_event(now, event, limits).0
     }
 
     /// Completes the stream. Returns the reader to wake.
@@ -214,8 +214,8 @@ impl<W: Clone> Stream<W> {
     }
 
     /// Returns whether an event that is too long to be kept waits for a reader that is gone.
-    pub(super) fn is_stranded(&self) -> bool {
-        self.reader.is_none() && self.replay.has_passing()
+    pub(super) fn has_unread_oversized(&self) -> bool {
+        self.reader.is_none() && self.replay.has_oversized()
     }
 
     pub(super) fn is_read(&self) -> bool {

@@ -20,7 +20,7 @@ const MAX_FINISHED: usize = 16;
 /// The streams of a session.
 #[derive(Debug)]
 pub(super) struct Streams<W> {
-    row: SeqMap<Stream<W>>,
+    streams: SeqMap<Stream<W>>,
     sums: Sums,
 }
 
@@ -29,7 +29,7 @@ struct Sums {
     /// The number of streams that have a reader.
     read: u32,
     /// The number of streams that expire: they are complete and have no reader.
-    over: u32,
+    expiring: u32,
     /// The bytes of events for attached readers.
     awaited: usize,
     /// The bytes of all other events.
@@ -38,25 +38,25 @@ struct Sums {
 
 impl<W> Default for Streams<W> {
     fn default() -> Self {
-        Self { row: SeqMap::default(), sums: Sums::default() }
+        Self { streams: SeqMap::default(), sums: Sums::default() }
     }
 }
 
 impl<W: Clone> Streams<W> {
     pub(super) fn open(&mut self, number: u64, stream: Stream<W>) {
         self.sums.add(Sums::of(&stream));
-        self.row.insert(number, stream);
+        self.streams.insert(number, stream);
     }
 
     /// Opens the GET stream, unless it is open.
-    pub(super) fn open_common(&mut self) {
-        if self.row.get(GET_STREAM).is_none() {
+    pub(super) fn open_get_stream(&mut self) {
+        if self.streams.get(GET_STREAM).is_none() {
             self.open(GET_STREAM, Stream::new(None));
         }
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&Stream<W>> {
-        self.row.get(number)
+        self.streams.get(number)
     }
 
     /// Changes a stream with `f`, and updates the sums.
@@ -65,11 +65,11 @@ impl<W: Clone> Streams<W> {
         number: u64,
         change: impl FnOnce(&mut Stream<W>) -> R,
     ) -> Option<R> {
-        self.row.get_mut(number).map(|stream| self.sums.change(stream, change))
+        self.streams.get_mut(number).map(|stream| self.sums.change(stream, change))
     }
 
     pub(super) fn remove(&mut self, number: u64) {
-        if let Some(stream) = self.row.remove(number) {
+        if let Some(stream) = self.streams.remove(number) {
             self.sums.subtract(Sums::of(&stream));
         }
     }
@@ -82,19 +82,19 @@ impl<W: Clone> Streams<W> {
         reader: u64,
         after: u64,
     ) -> Option<(u16, Bytes)> {
-        let stream = self.row.get_mut(number)?;
+        let stream = self.streams.get_mut(number)?;
         let before = Sums::of(stream);
         let whole = stream.take_whole(reader, after)?;
         self.sums.subtract(before);
-        self.row.remove(number);
+        self.streams.remove(number);
         Some(whole)
     }
 
     /// Completes all streams. Returns the readers to wake.
     pub(super) fn finish(&mut self, now: Instant, limits: &Limits) -> impl Iterator<Item = W> {
-        let Self { row, sums } = self;
+        let Self { streams, sums } = self;
         let finish = move |stream| sums.change(stream, |stream| stream.finish(now, limits));
-        row.values_mut().filter_map(finish)
+        streams.values_mut().filter_map(finish)
     }
 
     /// Drops the oldest events, notifications first, of the streams that keep the most, until all
@@ -105,7 +105,7 @@ impl<W: Clone> Streams<W> {
             return lost;
         }
         while self.kept() > max_bytes {
-            let older = self.row.values_mut().filter(|stream| stream.can_forget());
+            let older = self.streams.values_mut().filter(|stream| stream.can_forget());
             let Some(longest) = older.max_by_key(|stream| stream.bytes()) else { break };
             let Some(was_taken) = self.sums.change(longest, Stream::forget_one) else { break };
             lost += u64::from(!was_taken);
@@ -117,7 +117,7 @@ impl<W: Clone> Streams<W> {
     /// dropped with its stream. Returns how many of the events no reader had taken.
     pub(super) fn forget_oldest(&mut self) -> u64 {
         let kept = |stream: &&mut Stream<W>| stream.held() > 0 && !stream.is_awaited();
-        let oldest = self.row.values_mut().filter(kept).min_by_key(|stream| stream.touched());
+        let oldest = self.streams.values_mut().filter(kept).min_by_key(|stream| stream.touched());
         let count = oldest.map_or(0, |stream| self.sums.change(stream, Stream::forget_events));
         self.retain(|stream| !stream.is_finished() || stream.is_read() || stream.held() > 0);
         count
@@ -126,15 +126,15 @@ impl<W: Clone> Streams<W> {
     /// Drops streams that were kept for long enough. Drops the oldest ones if there are too many,
     /// or if they keep more than `max_bytes`.
     pub(super) fn forget(&mut self, now: Instant, max_bytes: usize) {
-        if self.sums.over == 0 {
+        if self.sums.expiring == 0 {
             return;
         }
-        let over = self.row.iter().filter(|(_, stream)| is_over(stream));
+        let over = self.streams.iter().filter(|(_, stream)| expires(stream));
         let (mut count, mut bytes) = over
             .fold((0, 0_usize), |(count, bytes), (_, stream)| (count + 1, bytes + stream.bytes()));
         self.retain(|stream| {
             let too_many = count > MAX_FINISHED || count > 1 && bytes > max_bytes;
-            let goes = is_over(stream) && (too_many || stream.kept_until() <= now);
+            let goes = expires(stream) && (too_many || stream.kept_until() <= now);
             if goes {
                 count -= 1;
                 bytes -= stream.bytes();
@@ -146,10 +146,10 @@ impl<W: Clone> Streams<W> {
     /// Frees memory that an idle session does not need.
     pub(super) fn shrink(&mut self) {
         // The next GET opens a GET stream without any event again.
-        if self.get(GET_STREAM).is_some_and(|common| !common.is_read() && common.count() == 0) {
+        if self.get(GET_STREAM).is_some_and(|stream| !stream.is_read() && stream.count() == 0) {
             self.remove(GET_STREAM);
         }
-        self.row.shrink();
+        self.streams.shrink();
     }
 
     /// Returns whether any stream has a reader.
@@ -167,27 +167,27 @@ impl<W: Clone> Streams<W> {
         if self.sums.replay == 0 {
             return (0, Instant::NEVER);
         }
-        let kept = self.row.iter().map(|(_, stream)| stream);
+        let kept = self.streams.iter().map(|(_, stream)| stream);
         let kept = kept.filter(|stream| stream.held() > 0 && !stream.is_awaited());
         (self.sums.replay, kept.map(Stream::touched).min().unwrap_or(Instant::NEVER))
     }
 
     /// Time at which the next stream is dropped.
     pub(super) fn kept_until(&self) -> Instant {
-        if self.sums.over == 0 {
+        if self.sums.expiring == 0 {
             return Instant::NEVER;
         }
-        let times = self.row.iter().map(|(_, stream)| stream.kept_until());
+        let times = self.streams.iter().map(|(_, stream)| stream.kept_until());
         times.min().unwrap_or(Instant::NEVER)
     }
 
     /// The bytes of events that are kept after a read.
     fn kept(&self) -> usize {
-        self.row.iter().map(|(_, stream)| stream.bytes()).sum()
+        self.streams.iter().map(|(_, stream)| stream.bytes()).sum()
     }
 
     fn retain(&mut self, mut keep: impl FnMut(&Stream<W>) -> bool) {
-        self.row.retain(|_, stream| {
+        self.streams.retain(|_, stream| {
             let stays = keep(stream);
             if !stays {
                 self.sums.subtract(Sums::of(stream));
@@ -198,7 +198,7 @@ impl<W: Clone> Streams<W> {
 }
 
 /// Returns whether a stream expires at some time.
-fn is_over<W: Clone>(stream: &Stream<W>) -> bool {
+fn expires<W: Clone>(stream: &Stream<W>) -> bool {
     stream.kept_until() != Instant::NEVER
 }
 
@@ -209,7 +209,7 @@ impl Sums {
         let awaited = if stream.is_awaited() { held } else { 0 };
         Self {
             read: stream.is_read().into(),
-            over: is_over(stream).into(),
+            expiring: expires(stream).into(),
             awaited,
             replay: held - awaited,
         }
@@ -228,17 +228,17 @@ impl Sums {
     }
 
     fn add(&mut self, part: Self) {
-        let Self { read, over, awaited, replay } = self;
+        let Self { read, expiring, awaited, replay } = self;
         *read = read.saturating_add(part.read);
-        *over = over.saturating_add(part.over);
+        *expiring = expiring.saturating_add(part.expiring);
         *awaited = awaited.saturating_add(part.awaited);
         *replay = replay.saturating_add(part.replay);
     }
 
     fn subtract(&mut self, part: Self) {
-        let Self { read, over, awaited, replay } = self;
+        let Self { read, expiring, awaited, replay } = self;
         *read = read.saturating_sub(part.read);
-        *over = over.saturating_sub(part.over);
+        *expiring = expiring.saturating_sub(part.expiring);
         *awaited = awaited.saturating_sub(part.awaited);
         *replay = replay.saturating_sub(part.replay);
     }
@@ -266,7 +266,7 @@ mod tests {
             let number = next(24);
             let length = usize::try_from(next(200)).unwrap();
             match next(10) {
-                0 => streams.open_common(),
+                0 => streams.open_get_stream(),
                 1 if streams.get(number).is_none() => streams.open(number, Stream::new(None)),
                 2 => streams.remove(number),
                 3 => streams.forget(now, limits.max_replay_bytes),
@@ -282,12 +282,12 @@ mod tests {
                         _ => EventKind::Answer { status },
                     };
                     let event = ReplayEvent { data: Bytes::from(vec![b'x'; length]), kind };
-                    let _ = streams.change(number, |stream| stream.say(now, event, &limits));
+                    let _ = streams.change(number, |stream| stream.push_event(now, event, &limits));
                     streams.make_room(limits.max_replay_bytes);
                 }
             }
             let mut walked = Sums::default();
-            streams.row.iter().for_each(|(_, stream)| walked.add(Sums::of(stream)));
+            streams.streams.iter().for_each(|(_, stream)| walked.add(Sums::of(stream)));
             assert_eq!(streams.sums, walked, "after step {step}");
         }
     }

@@ -20,23 +20,23 @@ use super::super::rates::Rates;
 use super::super::shares::{Holder, Shares};
 use super::directory::Directory;
 use super::session::Session;
-use super::standing::{Tenancy, Use};
+use super::standing::{HolderListing, Use};
 use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::time::Instant;
 
 /// Position of a session in the order in which the sessions of a holder end.
-type TenantEntry = (Use, Instant, u128);
+type ListingEntry = (Use, Instant, u128);
 
 /// The holders of sessions.
 #[derive(Debug, Default)]
-pub(super) struct Tenants {
-    shares: Shares<TenantEntry>,
+pub(super) struct SessionHolders {
+    shares: Shares<ListingEntry>,
     rates: Rates,
     alarms: Alarms,
 }
 
-impl Tenants {
+impl SessionHolders {
     /// Admits an `initialize` of `holder`. Returns the session that must end for it, if there is
     /// one.
     pub(super) fn admit<W: Clone>(
@@ -81,13 +81,13 @@ impl Tenants {
 
     /// Adds a session that has opened.
     pub(super) fn enter<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
-        self.shares.charge(&session.tenancy.holder, 1);
+        self.shares.charge(&session.listing.holder, 1);
         self.list(key, session);
     }
 
     /// Removes a session that has ended.
     pub(super) fn leave<W>(&mut self, key: u128, session: &Session<W>) {
-        let Tenancy { holder, listed } = &session.tenancy;
+        let HolderListing { holder, listed } = &session.listing;
         if let Some((listed, used)) = *listed {
             self.shares.remove(holder, &(listed, used, key));
         }
@@ -96,11 +96,11 @@ impl Tenants {
 
     /// Lists a session whose use may have changed, unless it is already listed early enough.
     pub(super) fn list<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
-        if matches!(session.tenancy.listed, Some((Use::Idle, _))) {
+        if matches!(session.listing.listed, Some((Use::Idle, _))) {
             return;
         }
         let used = session.last_use();
-        if used.is_some_and(|used| session.tenancy.listed.is_none_or(|listed| used < listed)) {
+        if used.is_some_and(|used| session.listing.listed.is_none_or(|listed| used < listed)) {
             self.put(key, session, used);
         }
     }
@@ -141,7 +141,7 @@ impl Tenants {
 
     /// Lists a session at this position only.
     fn put<W>(&mut self, key: u128, session: &mut Session<W>, at: Option<(Use, Instant)>) {
-        let Tenancy { holder, listed } = &mut session.tenancy;
+        let HolderListing { holder, listed } = &mut session.listing;
         if let Some((listed, used)) = core::mem::replace(listed, at) {
             self.shares.remove(holder, &(listed, used, key));
         }
