@@ -182,6 +182,7 @@ impl AuthFlow {
         step: AuthStep,
         event: AuthEvent<'_>,
     ) -> Result<AuthStep, AuthError> {
+        use StepProgress::{Done, Pending};
         match (step, event) {
             (AuthStep::Reading { reading, goal }, AuthEvent::Loaded(id, record))
                 if id == reading =>
@@ -203,24 +204,20 @@ impl AuthFlow {
                 let (mut context, tokens) = self.context(now);
                 let Some(tokens) = tokens else { return self.discover(now, goal) };
                 match refresh.handle(event, tokens, &mut context)? {
-                    StepProgress::Pending(refresh) => {
-                        Ok(AuthStep::Refreshing { refresh, goal, server })
-                    }
-                    StepProgress::Done(refreshed) => {
-                        self.handle_refreshed(now, refreshed, goal, server)
-                    }
+                    Pending(refresh) => Ok(AuthStep::Refreshing { refresh, goal, server }),
+                    Done(refreshed) => self.handle_refreshed(now, refreshed, goal, server),
                 }
             }
             (AuthStep::SigningIn(sign_in), event) => {
                 match sign_in.handle(event, &mut self.context(now).0)? {
-                    StepProgress::Pending(sign_in) => Ok(AuthStep::SigningIn(sign_in)),
-                    StepProgress::Done(signed_in) => Ok(self.handle_signed_in(now, signed_in)),
+                    Pending(sign_in) => Ok(AuthStep::SigningIn(sign_in)),
+                    Done(signed_in) => Ok(self.handle_signed_in(now, signed_in)),
                 }
             }
             (AuthStep::Granting(grant), event) => {
                 match grant.handle(event, &mut self.context(now).0)? {
-                    StepProgress::Pending(grant) => Ok(AuthStep::Granting(grant)),
-                    StepProgress::Done(outcome) => Ok(self.handle_granted(now, outcome)),
+                    Pending(grant) => Ok(AuthStep::Granting(grant)),
+                    Done(outcome) => Ok(self.handle_granted(now, outcome)),
                 }
             }
             (AuthStep::Storing { write, text }, AuthEvent::Stored(id, kept)) if id == write => {

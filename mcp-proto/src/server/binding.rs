@@ -78,20 +78,20 @@ impl Server {
         if self.lifecycle.is_closed() {
             return;
         }
-        let Self { context, lifecycle, calls, outgoing_requests, subscriptions, .. } = self;
+        let Self { context, lifecycle, calls, sent_requests, subscriptions, .. } = self;
         lifecycle.drain(Instant::NEVER);
         context.outbox.forget_messages();
         *subscriptions = Subscriptions::default();
-        outgoing_requests.handle_disconnect(context, calls);
+        sent_requests.handle_disconnect(context, calls);
         calls.cancel_all(context, &CancelCause::Disconnected);
         self.close_if_drained();
     }
 
     /// Drops a request whose answer cannot reach the client any more.
     pub(crate) fn abandon(&mut self, id: &RequestId) {
-        let Self { context, calls, outgoing_requests, .. } = self;
+        let Self { context, calls, sent_requests, .. } = self;
         if let Some(serial) = calls.find(id) {
-            outgoing_requests.cancel(context, calls, serial);
+            sent_requests.cancel(context, calls, serial);
             calls.cancel(context, serial, CancelCause::Disconnected);
         }
     }
@@ -118,7 +118,7 @@ impl Server {
     pub(crate) fn shrink(&mut self) {
         self.context.shrink();
         self.calls.shrink();
-        self.outgoing_requests.shrink();
+        self.sent_requests.shrink();
         self.subscriptions.shrink();
     }
 
@@ -186,6 +186,6 @@ impl Server {
     /// The stream on which a request arrived.
     pub(crate) fn stream_of(&self, about: ReplyId) -> Option<StreamId> {
         let serial = self.context.serial(about)?;
-        self.calls.get(serial).or_else(|| self.outgoing_requests.get(serial))?.path.stream
+        self.calls.get(serial).or_else(|| self.sent_requests.get(serial))?.path.stream
     }
 }

@@ -46,7 +46,7 @@ pub struct Server {
     pub(super) context: Context,
     pub(super) lifecycle: Lifecycle,
     pub(super) calls: Calls,
-    pub(super) outgoing_requests: ServerRequests,
+    pub(super) sent_requests: ServerRequests,
     pub(super) subscriptions: Subscriptions,
     dropped_replies: u64,
 }
@@ -71,7 +71,7 @@ impl Server {
             context,
             lifecycle,
             calls,
-            outgoing_requests: ServerRequests::default(),
+            sent_requests: ServerRequests::default(),
             subscriptions: Subscriptions::default(),
             dropped_replies: 0,
         }
@@ -119,7 +119,7 @@ impl Server {
         self.lifecycle.drain(now + self.context.limits().drain);
         self.subscriptions.handle_eof(&mut self.context, &mut self.calls);
         self.calls.end_forwarded(&mut self.context);
-        self.outgoing_requests.handle_eof(&mut self.context, &mut self.calls);
+        self.sent_requests.handle_eof(&mut self.context, &mut self.calls);
         self.close_if_drained();
     }
 
@@ -128,11 +128,11 @@ impl Server {
         while let Some((at, due)) = self.next_deadline()
             && at <= now
         {
-            let Self { context, calls, outgoing_requests, subscriptions, .. } = self;
+            let Self { context, calls, sent_requests, subscriptions, .. } = self;
             match due {
                 DuePart::Lifecycle => calls.cancel_all(context, &CancelCause::Closed),
                 DuePart::Calls => calls.handle_timeout(now, context),
-                DuePart::ServerRequests => outgoing_requests.handle_timeout(now, context, calls),
+                DuePart::ServerRequests => sent_requests.handle_timeout(now, context, calls),
             }
             subscriptions.forget_unanswered(calls);
             self.close_if_drained();
@@ -142,7 +142,7 @@ impl Server {
     /// Answers a request. The answer is dropped and counted if the request was cancelled, belongs
     /// to another machine, or its connection is closed.
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        let Self { context, lifecycle, calls, outgoing_requests, subscriptions, .. } = self;
+        let Self { context, lifecycle, calls, sent_requests, subscriptions, .. } = self;
         let call = context.serial(reply.id).and_then(|serial| calls.set_aside(serial));
         let Some(mut call) = call else {
             self.dropped_replies = self.dropped_replies.saturating_add(1);
@@ -157,8 +157,8 @@ impl Server {
             Outcome::InputRequired(required) => {
                 call.charge = reply.charge;
                 if let Some((call, required)) = input::require(context, calls, call, required)
-                    && let Some((call, input)) = outgoing_requests
-                        .start_round(now, context, calls, lifecycle, call, required)
+                    && let Some((call, input)) =
+                        sent_requests.start_round(now, context, calls, lifecycle, call, required)
                 {
                     legacy::serve_again(now, context, lifecycle, calls, call, input);
                 }
@@ -201,9 +201,9 @@ impl Server {
         if self.lifecycle.is_closed() {
             return Err(UsageError::Closed);
         }
-        let Self { context, lifecycle, calls, outgoing_requests, .. } = self;
+        let Self { context, lifecycle, calls, sent_requests, .. } = self;
         let serial = context.serial(about).ok_or(UsageError::NotInFlight)?;
-        let call = calls.get_mut(serial).or_else(|| outgoing_requests.get_mut(serial));
+        let call = calls.get_mut(serial).or_else(|| sent_requests.get_mut(serial));
         let call = call.ok_or(UsageError::NotInFlight)?;
         if let Notification::Lost { count } = notification {
             context.event(ServerEvent::MessagesLost { count });
@@ -399,7 +399,7 @@ impl Server {
                 expected: "a string or an integer",
             });
         };
-        let Self { context, calls, outgoing_requests, subscriptions, .. } = self;
+        let Self { context, calls, sent_requests, subscriptions, .. } = self;
         let Some(serial) = calls.find(&id) else { return };
         if calls.is_in_handler(serial) {
             let reason = params.raw(Member::Reason);
@@ -407,7 +407,7 @@ impl Server {
             calls.cancel(context, serial, CancelCause::Client(reason));
             subscriptions.forget_unanswered(calls);
         } else {
-            outgoing_requests.cancel(context, calls, serial);
+            sent_requests.cancel(context, calls, serial);
             subscriptions.cancel(calls, serial);
         }
     }
@@ -440,8 +440,7 @@ impl Server {
     fn next_deadline(&self) -> Option<(Instant, DuePart)> {
         let lifecycle = self.lifecycle.next_deadline().map(|at| (at, DuePart::Lifecycle));
         let calls = self.calls.next_deadline().map(|at| (at, DuePart::Calls));
-        let requests =
-            self.outgoing_requests.next_deadline().map(|at| (at, DuePart::ServerRequests));
+        let requests = self.sent_requests.next_deadline().map(|at| (at, DuePart::ServerRequests));
         lifecycle.into_iter().chain(calls).chain(requests).min()
     }
 

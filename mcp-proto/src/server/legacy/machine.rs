@@ -51,7 +51,7 @@ impl Server {
     /// [Specification: Ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)
     pub fn ping(&mut self, now: Instant, timeout: Duration) -> Result<PingId, UsageError> {
         self.lifecycle.live_session(&self.context)?;
-        Ok(self.outgoing_requests.ping(now, &mut self.context, timeout))
+        Ok(self.sent_requests.ping(now, &mut self.context, timeout))
     }
 
     /// Sends a notification that belongs to no request to a legacy client. A log message that is
@@ -118,9 +118,9 @@ impl Server {
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
-        let Self { context, lifecycle, outgoing_requests, .. } = self;
+        let Self { context, lifecycle, sent_requests, .. } = self;
         let session = lifecycle.live_session(context)?;
-        outgoing_requests.request_input(now, (context, session), stream, request, timeout)
+        sent_requests.request_input(now, (context, session), stream, request, timeout)
     }
 
     /// Withdraws a request for input: the client is sent `notifications/cancelled`, and no
@@ -133,13 +133,13 @@ impl Server {
     /// [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation)
     pub fn cancel_input(&mut self, _now: Instant, input: InputId) -> Result<(), UsageError> {
         self.lifecycle.live_session(&self.context)?;
-        self.outgoing_requests.cancel_input(&mut self.context, input)
+        self.sent_requests.cancel_input(&mut self.context, input)
     }
 
     /// Handles a response of the client.
     pub(in super::super) fn response(&mut self, now: Instant, response: Response) {
-        let Self { context, lifecycle, calls, outgoing_requests, .. } = self;
-        if let Some((call, input)) = outgoing_requests.handle_response(context, calls, response) {
+        let Self { context, lifecycle, calls, sent_requests, .. } = self;
+        if let Some((call, input)) = sent_requests.handle_response(context, calls, response) {
             serve_again(now, context, lifecycle, calls, call, input);
         }
         self.close_if_drained();
