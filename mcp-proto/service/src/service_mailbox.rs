@@ -1,6 +1,7 @@
 //! Queue of commands, wakes and sleeps from handlers to the service.
 //!
-//! Handlers push; the service takes in its turn. The lock is held only to push or take, never while
+//! Handlers push; the service takes in its turn. A turn is one run of the service by its driver, from
+//! `begin_turn`, which sets the time, to `end_turn`. The lock is held only to push or take, never while
 //! a future is polled.
 
 use alloc::boxed::Box;

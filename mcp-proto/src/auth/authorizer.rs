@@ -257,7 +257,7 @@ impl Authorizer {
         let issuer = issuer.map(|tokens| tokens.record.issuer);
         self.flow.outbox.remove(self.flow.config.server_key());
         if let Some(issuer) = issuer {
-            self.flow.outbox.remove(self.flow.config.client_key(&issuer));
+            self.flow.outbox.remove(self.flow.config.registration_key(&issuer));
         }
     }
 

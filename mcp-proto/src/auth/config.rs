@@ -1,7 +1,7 @@
 //! Settings of an authorizer.
 //!
-//! In: the URL of the server, clients, and exceptions that an application allows. Out: the settings
-//! for each issuer.
+//! In: the URL of the server, registrations of the client, and exceptions that an application
+//! allows. Out: the settings for each issuer.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -159,7 +159,8 @@ impl Config {
         self
     }
 
-    /// Allows a host of any kind for endpoints, such as an identity provider inside of a network.
+    /// Allows endpoints at this host even if its address is private, such as an identity provider in
+    /// an internal network.
     pub fn allow_host(mut self, host: &str) -> Self {
         self.policy = self.policy.allow_host(host);
         self
@@ -241,8 +242,8 @@ impl Config {
         self
     }
 
-    /// Sets the key for bound tokens, which is used if the server requires them. The extension is a
-    /// draft, and may change.
+    /// Sets the key for tokens that are bound to a key (DPoP), for servers that require them. The
+    /// extension is a draft, and may change.
     ///
     /// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
     pub fn proof_key(mut self, key: ProofKey) -> Self {
@@ -281,7 +282,7 @@ impl Config {
     }
 
     /// The key under which a registration is stored.
-    pub(super) fn client_key(&self, issuer: &str) -> String {
+    pub(super) fn registration_key(&self, issuer: &str) -> String {
         alloc::format!("client:{issuer} {}", self.redirect_uri)
     }
 

@@ -105,7 +105,7 @@ impl SignIn {
         let preset = context.config.preset(&issuer.issuer);
         let document = context.config.document_client(issuer, redirect_uri);
         if preset == Preset::Absent && document.is_none() {
-            let key = context.config.client_key(&issuer.issuer);
+            let key = context.config.registration_key(&issuer.issuer);
             let reading = context.outbox.load(context.now, key, true);
             return Ok(Self::LoadingClient { reading, goal });
         }
@@ -228,7 +228,7 @@ fn handle_registration(
         read.map_err(|reason| AuthError::Registration { issuer: issuer.issuer.clone(), reason })?;
     let redirect = redirect_uri.clone();
     let record = ClientRecord { client, secret_expires_at, redirect_uri: redirect };
-    let key = context.config.client_key(&issuer.issuer);
+    let key = context.config.registration_key(&issuer.issuer);
     context.outbox.keep(context.now, key, record.write());
     show_page(goal, record.client, ClientOrigin::Dynamic, redirect_uri, context)
 }

@@ -101,7 +101,7 @@ impl Bridge {
         client: &mut Client,
     ) {
         self.now = now;
-        // Before the server is known, the machines keep the notifications.
+        // Before the era of the server is known, it counts as that of the client.
         let up = self.upstream.era(client).unwrap_or(era);
         let then = decide(era, up, BridgeMessage::of_client(method));
         if then == BridgeStep::Pass {
@@ -131,7 +131,7 @@ impl Bridge {
         }
     }
 
-    /// Handles the outcome of a request for input of a legacy client.
+    /// Handles a legacy client's answer to a request for input.
     pub fn handle_input_answered(
         &mut self,
         now: Instant,
@@ -165,8 +165,8 @@ impl Bridge {
         }
     }
 
-    /// Handles the end of a legacy client's session: its subscriptions end. Its requests are
-    /// cancelled one by one.
+    /// Handles the end of a legacy client's session: its subscriptions end. The caller
+    /// cancels its requests.
     pub fn handle_session_ended(&mut self, now: Instant, session: SessionRef, client: &mut Client) {
         self.now = now;
         self.waiting.retain(|request| request.about.session() != session);
@@ -195,8 +195,8 @@ impl Bridge {
         self.parked.next_deadline()
     }
 
-    /// The next action. Poll the actions after all events of the client are handled, so that a
-    /// server's requests go out at once.
+    /// The next action. Poll the actions after all events of the client are handled, so that
+    /// all requests for input of a server go out in one `input_required` result.
     pub fn poll_action(&mut self) -> Option<BridgeAction> {
         if self.actions.is_empty() {
             self.park();
@@ -282,8 +282,8 @@ impl Bridge {
         self.call(now, caller, (method, params), options, CallPurpose::Answer(about), client);
     }
 
-    /// Continues a parked call for a request with a reference. Returns false if the request has no
-    /// reference.
+    /// Continues the parked call that the `requestState` of a request names. Returns false if the
+    /// request has no `requestState` of the bridge.
     fn retry(
         &mut self,
         now: Instant,

@@ -1,8 +1,8 @@
 //! Subscriptions across eras, and the levels of log messages.
 //!
 //! In: `subscriptions/listen` of modern clients, `resources/subscribe` and `logging/setLevel` of
-//! legacy clients. Out: the corresponding requests to a server of the other era. For several
-//! sessions of one legacy server: the requests for all of them together.
+//! legacy clients. Out: the corresponding requests to a server of the other era. If
+//! several clients share a legacy server, it gets one request for all of them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -78,7 +78,7 @@ impl Bridge {
     }
 
     pub(super) fn send_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
-        // If the client cannot queue this request, other requests matter more.
+        // If the queue is full, the level stays; the next request of a client tries again.
         if self.upstream.needs_level(level)
             && client.set_log_level(now, level, CallOptions::default()).is_ok()
         {

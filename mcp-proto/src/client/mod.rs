@@ -12,14 +12,15 @@
 //! | a response | `Response`; or, if the server needs input first, an `Input` for each; or the next page |
 //! | a response that is a task, under [`Config::follow_tasks`] | a `Task` for each status, polls, in the end the `Response`, by [`task::TABLE`] |
 //! | `answer` | legacy: a response; modern: the request again, with the input, once all of it is there |
-//! | a legacy request | `Input`, or an answer: to `ping`, to `roots/list`, to what is not declared |
+//! | a legacy request | `Input`; or an answer to `ping` and `roots/list`; or an error, if its capability is not declared |
 //! | `subscribe`, `unsubscribe` | modern: `subscriptions/listen` and its cancellation; legacy: `resources/subscribe` and `resources/unsubscribe` |
 //! | a notification | `Progress`, `Log`, `Changed`, `Subscribed`, `ElicitationComplete`, or `Notification` |
-//! | `handle_blocked`, `handle_unblocked` | nothing more is sent but answers and cancellations; the calls that were held |
+//! | `handle_blocked` | calls are held; only answers and cancellations are sent |
+//! | `handle_unblocked` | the held calls |
 //! | `cancel`, or the time of a call is over | `notifications/cancelled`, and the `Response` |
 //! | anything that cannot be read or does not belong | `PeerFault`; a client answers no garbage |
 //! | end of input | each call and each subscription ends; then `Closed`, or `Disconnected` under a [`Restart`] policy |
-//! | a refusal that the server of the known era or session does not give | what [`recovery::TABLE`] says |
+//! | a refusal that shows a changed era, or a lost session | what [`recovery::TABLE`] says |
 //!
 //! States: unopened, negotiating, reopening, connected as modern or as legacy, unconnected, closed.
 //! The module `call` has the states of a call, and `unconnected` the states of a lost connection.
@@ -95,6 +96,7 @@ pub struct Client {
     deadlines: Deadlines<ClientTimer>,
     /// The transport that the binding to HTTP has found.
     transport: Transport,
+    /// The application's side: calls, inputs, subscriptions, outbox.
     core: ClientCore,
 }
 
@@ -105,7 +107,7 @@ enum ClientTimer {
     Negotiation,
     /// The call with the earliest deadline.
     Call,
-    /// The next attempt to send held calls while the driver can write.
+    /// The next attempt to send calls that are held because too much is queued.
     Held,
     /// The next attempt to connect again.
     Recovery,
@@ -235,8 +237,8 @@ impl Client {
     }
 
     /// Rows of [`probe::TABLE`] that decided in the last negotiation, in order, also after a
-    /// failure. Rows without a change are left out, so there are at most as many as
-    /// [steps](probe::Step). Over HTTP a row of
+    /// failure. Rows that do not lead to another step are left out, so there is at most one for
+    /// each [step](probe::Step). Over HTTP a row of
     /// [`answer::TABLE`](crate::http::client::answer::TABLE) may follow each of them: the client
     /// then tries HTTP+SSE.
     pub fn decisions(&self) -> &[Decision] {

@@ -1,3 +1,5 @@
+//! The result of `resources/read`.
+
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -64,8 +66,9 @@ impl ReadResourceResult {
         self.to_json_in(&mut Spare::new())
     }
 
-    /// The result as JSON. A single text is written without serde, which checks each byte: 1 MB
-    /// takes a fifth of the instructions. A large text is written into spare memory.
+    /// The result as JSON. Serde checks each byte of a text, so a single text is written
+    /// without it, with a fifth of its instructions (1 MB). A large text is written into `spare`,
+    /// whose memory the next result uses again.
     ///
     /// Fails as [`Json::encode`] does.
     pub fn to_json_in(&self, spare: &mut Spare) -> Result<Json, serde_json::Error> {

@@ -1,7 +1,7 @@
 //! The methods `tasks/get`, `tasks/update` and `tasks/cancel`, and the tools whose calls become tasks.
 //!
-//! In: requests about tasks, from clients that declare the extension. Out: responses, by the table
-//! of `mcp-proto`; the repeated call of a handler once all its input is there.
+//! In: requests about tasks, from clients that declare the extension. Out: responses, by
+//! `server::task::method::TABLE`; the repeated call of a handler once all its input is there.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -67,7 +67,7 @@ impl Registry {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// Tasks run on the adapter that serves, or on the host of
+    /// Tasks run on the runtime that serves the registry, or on the one of
     /// [`TaskManager::host`](crate::TaskManager::host).
     ///
     /// Fails with [`UsageError::UnknownTool`], and with [`UsageError::Duplicate`] if the registry
@@ -206,7 +206,8 @@ struct FoundTasks {
     task_ids: Vec<String>,
 }
 
-/// A running lookup, during which changes of all tasks are reported.
+/// A running lookup. Until its end changes of every task are published, so that none between the
+/// lookup and the subscription is missed.
 struct Lookups<'a>(&'a TaskManager);
 
 impl<'a> Lookups<'a> {
@@ -244,9 +245,9 @@ async fn cancel(id: &TaskId, context: &Context) -> Result<Json, ErrorData> {
 }
 
 /// Gives input to a task, detached from the request: if the request ended between the write and the
-/// call of the handler, the task would wait forever. After 10 s the client gets an error, but the
-/// store is waited for until the end of the lease. If the store is slower than that, the lease
-/// expires and the task fails.
+/// call of the handler, the task would wait forever. The client waits for 10 s, and then gets an
+/// error. The detached work waits for the store until the lease of the task expires; then the task
+/// fails.
 async fn give(id: TaskId, responses: InputResponses, context: &Context) -> Result<Json, ErrorData> {
     let host = context.catalog().tasks().current_host().ok_or_else(failed)?;
     let (mut clock, context) = (host.clock(), context.clone());
