@@ -337,7 +337,8 @@ impl Config {
         })
     }
 
-    /// Reads a record, if its tokens can be used with the configured key.
+    /// Reads the stored record of a server, unless its tokens are bound to another key than
+    /// [`proof_key`](Self::proof_key).
     pub(super) fn read_record(&self, text: &str) -> Option<ServerRecord> {
         ServerRecord::read_for(text, self.thumbprint().as_deref())
     }

@@ -4,8 +4,8 @@
 //! unavailable. Out: a [`DiscoveryStep`]. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
-//! Invalid metadata at the URL of a challenge is a failure; no other URL is tried. Otherwise a
-//! peer that can make the request fail could choose the authorization server.
+//! Invalid metadata at the URL of a challenge is a failure; no other URL is tried. Otherwise
+//! somebody who can spoil this metadata could direct the client to another authorization server.
 
 use crate::decision_table::{Cells, Column, Set, Table, row};
 
@@ -14,13 +14,13 @@ use crate::decision_table::{Cells, Column, Set, Table, row};
 pub enum MetadataQuestion {
     /// Metadata of the server, at the URL of the challenge.
     NamedResource,
-    /// Metadata of the server, at the URL of its path.
+    /// Metadata of the server, at the well-known URL with its path.
     PathResource,
     /// Metadata of the server, at the root.
     RootResource,
-    /// Metadata of the issuer, at a URL that is not the last.
+    /// Metadata of the issuer, at a well-known URL that is not the last one to try.
     Issuer,
-    /// Metadata of the issuer, at the last URL.
+    /// Metadata of the issuer, at the last well-known URL.
     LastIssuer,
     /// Metadata of an authorization server at the origin of the server, as in 2025-03-26.
     OriginIssuer,
@@ -54,7 +54,7 @@ pub enum DiscoveryStep {
     AskOrigin,
     /// Ask at the next URL of the issuer.
     AskNext,
-    /// Choose a client.
+    /// Choose the registration of the client: a configured one, a metadata document, or a new one.
     ChooseClient,
     /// Use `/authorize`, `/token` and `/register`, if the configuration guesses endpoints;
     /// otherwise fail.

@@ -4,12 +4,12 @@
 //! the actions, in order; for each call, whether it is sent or held. A server that does not read
 //! must not make the client's memory grow, so its driver calls `handle_blocked`. From then on calls
 //! are held, in order, while their timeouts run. A held call has not reached the server, so its
-//! cancellation sends nothing.
+//! cancellation sends nothing. The held calls are in `calls`.
 //!
 //! | state | a call | leaves by |
 //! |---|---|---|
 //! | open, at most [`MAX_QUEUED`] bytes in the queue | is sent | more bytes; `handle_blocked` |
-//! | open, more bytes in the queue | is held | the queue is taken: a deadline that is due at once sends what is held |
+//! | open, more bytes in the queue | is held | the driver has emptied the queue: a deadline that is already due sends what is held |
 //! | blocked | is held | `handle_unblocked` sends what is held, up to [`MAX_QUEUED`] bytes at a time |
 //!
 //! At most `Limits::max_unsent_bytes` of calls are held; a call beyond this limit fails. Answers to
@@ -37,9 +37,9 @@ pub(super) struct Outbox {
     /// The bytes of requests and notifications in the queue.
     queued: usize,
     is_blocked: bool,
-    /// Over HTTP, the messages without a response that the server has not accepted.
+    /// Over HTTP, the number of answers and notifications for which no 202 has come.
     unaccepted: usize,
-    /// Deadline for sending held calls although the driver can write.
+    /// Time of the next attempt to send held calls, if the driver is not blocked.
     held_check_at: Option<Instant>,
 }
 
@@ -57,6 +57,7 @@ impl Outbox {
         self.event(ClientEvent::PeerFault(error));
     }
 
+    /// Closes the HTTP stream of a request whose response is no longer needed.
     pub(super) fn abort(&mut self, request: RequestId) {
         self.actions.push_back(ClientAction::Abort(request));
     }

@@ -6,10 +6,10 @@
 //! | stage of a subscription | holds | leaves by |
 //! |---|---|---|
 //! | `Pending` | | the acknowledgement: `Subscribed` |
-//! | `Open` | the filter that the server honours | a request that replaces its own: the stream broke, or the session was lost |
+//! | `Open` | the filter that the server honours | a new request, because the stream broke or the session was lost |
 //! | `Reopening` | | the acknowledgement: `Subscribed`, then `Changed` for everything that is honoured |
 //!
-//! A subscription leaves every stage when it ends. Changes that occur between two streams are not
+//! A subscription can end in every stage. Changes that occur between two streams are not
 //! reported, so the application is notified that everything may have changed.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
@@ -31,7 +31,7 @@ use crate::types::{ServerCapabilities, SubscriptionFilter};
 pub(super) struct Subscriptions {
     open: BTreeMap<SubscriptionId, Subscription>,
     serials: u64,
-    /// Number of reported states of tasks.
+    /// Number of the last state of a task; it orders the states for the application.
     task_updates: u64,
     /// The tasks whose state may have changed, and for which no poll is scheduled yet.
     changed_tasks: BTreeSet<String>,
@@ -131,8 +131,8 @@ impl Subscriptions {
         self.open.get(&id).is_some_and(|open| !matches!(open.stage, Stage::Pending))
     }
 
-    /// Returns whether a request stays queued after a failed attempt to connect: its subscription
-    /// has begun. A subscription that no server has honoured fails like a call.
+    /// Returns whether a request stays queued after a failed attempt to connect. It does so if
+    /// its subscription has begun. A subscription that no server has honoured fails like a call.
     pub(super) fn lives_on(&self, call: &Call) -> bool {
         call.listens().is_some_and(|id| self.has_begun(id))
     }

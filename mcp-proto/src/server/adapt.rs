@@ -2,8 +2,8 @@
 //!
 //! A modern result has `resultType` and, in `_meta`, the server's name; the result of
 //! `resources/read` also has caching hints. A legacy result has neither, and its structured content
-//! is an object. The handler's result is sent unchanged, with these members in front, unless it
-//! already contains some of them.
+//! is an object. The handler's result is sent unchanged, with these members, its *stamp*, in
+//! front, unless it already contains some of them.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -18,14 +18,14 @@ use crate::types::{Prompt, Tool};
 
 impl<H> Registry<H> {
     /// Moves all entries of another registry into this one. Names of tools and prompts get the
-    /// prefix, such as `notes_`; resources and templates keep their URIs, methods and notifications
-    /// their names.
+    /// prefix, such as `notes_`. Resources and templates keep their URIs. Methods and notifications
+    /// keep their names.
     ///
-    /// The entries keep their scopes, filters, required extensions, completions and pages.
-    /// Instructions are appended. The registry then has the declarations of both registries:
-    /// extensions, changes, subscriptions, logs. Name, version, page size and caching hints of the
-    /// other registry are dropped, and so is its handler of task subscriptions if this registry has
-    /// one.
+    /// The entries keep their scopes, filters, required extensions, completions and app pages.
+    /// Instructions are appended. The registry then declares what either of both declares:
+    /// extensions, `listChanged`, `subscribe`, logging. Name, version, page size and caching hints
+    /// of the other registry are dropped, and so is its handler of task subscriptions if this
+    /// registry has one.
     ///
     /// Fails, and changes nothing, with [`UsageError::Duplicate`] for an entry of both: a prefixed
     /// name, a URI, a template, a method, a notification, an extension with other settings, or
@@ -51,8 +51,8 @@ impl<H> Registry<H> {
         self.handlers.remove(&handler.serial)
     }
 
-    /// The handlers of all entries, completions, methods and notifications, of task subscriptions, the
-    /// fallback, and the forwarder.
+    /// The handlers of all entries, completions, methods and notifications, of task subscriptions,
+    /// the fallback, and the forwarder.
     pub fn handlers(&self) -> impl Iterator<Item = HandlerId> {
         let registered = &self.registered;
         let tools = registered.tools.iter().map(|(_, handler)| *handler);

@@ -4,8 +4,8 @@ use crate::json::Json;
 
 /// The clients that may use a cached result.
 ///
-/// Any value other than `public` is read as private, so that a server's mistake costs a request and
-/// not the result.
+/// Any value other than `public` is read as private. A result with an invalid scope can still be
+/// used, and is cached for fewer clients.
 ///
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for CacheScope {
     }
 }
 
-/// Reads `ttlMs`. Like [`CacheScope`] it accepts any value: all but a number read as 0.
+/// Reads `ttlMs`. Like [`CacheScope`] it accepts any value; a value that is not a number is 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

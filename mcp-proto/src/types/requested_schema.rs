@@ -77,10 +77,11 @@ impl RequestedSchema {
     }
 }
 
-/// The member `default` of the schema, even if the schema is unknown.
+/// The member `default` of a schema, also of a kind of schema that this version does not know.
 fn default_of(schema: &PrimitiveSchemaDefinition) -> Option<Json> {
     #[derive(Deserialize)]
     struct Field {
+        /// `null` is a default, too.
         #[serde(default, deserialize_with = "present")]
         default: Option<Json>,
     }

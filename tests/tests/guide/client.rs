@@ -175,7 +175,7 @@ async fn show(form: ElicitRequestFormParams) -> Result<ElicitResult, ErrorData> 
 }
 
 async fn open(url: ElicitRequestURLParams) -> ElicitResult {
-    // Ask first, and show where it leads: `url.url` is what a server says.
+    // Ask first, and show the URL: it comes from the server, so do not trust it.
     let action =
         if url.url.starts_with("https://") { ElicitAction::Accept } else { ElicitAction::Decline };
     ElicitResult::new(action)

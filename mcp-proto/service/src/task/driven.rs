@@ -1,7 +1,8 @@
-//! A handler with its own mailbox.
+//! The handler of a call that may become a task. It has its own mailbox, so that it can outlive its
+//! request.
 //!
-//! In: polls. Out: its outcome and its reports. The poller acts as the service for this mailbox: it
-//! sets the time, and wakes sleeping futures.
+//! In: polls. Out: its outcome and its commands, such as progress. Whoever polls it acts as the
+//! service for this mailbox: sets the time, and wakes sleeping futures.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -55,7 +56,7 @@ impl Driven {
         })
     }
 
-    /// Waits until `at`. The end of a sleep of the handler wakes the task before that.
+    /// Ready at `at`. If the handler sleeps, and its sleep ends earlier, the waker is woken then.
     pub(super) fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         if at <= self.clock.now() {
             return Poll::Ready(());

@@ -4,10 +4,10 @@
 //! In: exchanges that begin and end. Out: the exchange to open next. Each exchange has a connection
 //! of its own. Every kind of exchange has its share, so that no kind starves another:
 //!
-//! | kind | share | in order |
+//! | kind | share | priority |
 //! |---|---|---|
 //! | messages without a response: answers, notifications, the end of a session | a quarter | first |
-//! | calls, and the streams that they are resumed on | the rest, without the streams in it | second |
+//! | calls, and the streams that they are resumed on | three quarters, together with the streams below | second |
 //! | streams that stay open: the GET of a legacy session, subscriptions | half | third |
 //!
 //! Answers to a server's requests for input have connections that no call may use. So these answers

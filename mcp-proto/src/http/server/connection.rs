@@ -5,14 +5,14 @@
 //!
 //! | state | input | then |
 //! |---|---|---|
-//! | `Between` requests | a head | in its `Body`; what follows waits until it is answered |
+//! | `Between` requests | a head | `Body`; bytes after the request wait until it is answered |
 //! | | `Limits::head_timeout` after its first byte | 408, `Lingering` |
 //! | | `Limits::connection_idle_timeout` without one; the end of input | closed |
 //! | | a head whose token must be verified | `Verifying` |
 //! | `Verifying` | a verdict; `Limits::verify_timeout` | as after a head |
 //! | `Body` | the rest of it | `Answering` |
 //! | | `Limits::body_timeout` | 408, `Lingering` |
-//! | any of these | what no server should take ([`Refusal`](crate::frame::http1::Refusal)) | its status, `Lingering` |
+//! | any of these | invalid HTTP, or too much of it ([`Refusal`](crate::frame::http1::Refusal)) | its status, `Lingering` |
 //! | `Answering` | the end of the answer | `Between`, or closed if either side said so |
 //! | | the end of input | a modern request is cancelled; a legacy one is answered, then closed |
 //! | `Lingering` | bytes | dropped: a socket with unread input might lose the answer when it closes |
@@ -49,10 +49,10 @@ pub struct Connection {
     config: Arc<Config>,
     peer: Option<IpAddr>,
     reader: Intake,
+    /// Parts of the last requests, which make it cheaper to read the next one.
     cache: RequestCache,
     state: State,
     phase: Phase,
-    /// Time of the last input.
     now: Instant,
     watch: Watch,
     out: OutgoingBytes,
@@ -67,7 +67,7 @@ enum Phase {
     Open,
     /// No more requests are read.
     Ending,
-    /// The client is gone.
+    /// Nothing more is read; the connection closes after its answer.
     Gone,
     Closed,
 }
@@ -120,7 +120,7 @@ impl Connection {
         exchange.notify(now, about, notification)
     }
 
-    /// Returns whether a visit is due, in addition to the visits that the endpoint wakes for.
+    /// Returns whether this connection needs a visit by itself; for others the endpoint wakes it.
     pub fn needs_endpoint(&self) -> bool {
         let has_exchange = self.state.exchange();
         has_exchange.is_some_and(Exchange::needs_endpoint) || self.reader.needs_room()
@@ -149,8 +149,8 @@ impl Connection {
         }
     }
 
-    /// Takes the verification of a token and its number, once; see [`Config::protect`]. Pass the
-    /// verdict to [`Connection::handle_verdict`]. A later verification replaces an earlier one.
+    /// Takes the next verification of a token, with its number; see [`Config::protect`]. Pass number
+    /// and verdict to [`Connection::handle_verdict`]. A later verification replaces an earlier one.
     pub fn poll_verification(&mut self) -> Option<(u64, Verification)> {
         self.state.take_verification()
     }
@@ -440,7 +440,7 @@ impl Machine for Connection {
 
     fn wants_read(&self) -> bool {
         match (self.phase, &self.state) {
-            // No input follows the end of input, even if the answer to a legacy client takes long.
+            // After the end of input the connection may stay open for an answer.
             (Phase::Open, _) if self.reader.has_ended() => false,
             (Phase::Open, State::Answering(_) | State::Verifying(_)) => self.reader.wants_ahead(),
             (Phase::Open, State::Between | State::Body(_) | State::Lingering) => true,

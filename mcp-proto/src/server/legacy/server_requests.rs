@@ -9,7 +9,7 @@
 //! | all answers are there | its handler sees it again, with an [`Input`] |
 //! | an answer is an error, no object, or too long (`Limits::max_in_flight_bytes`) | -32603 |
 //! | `Limits::input_timeout` | -32603 |
-//! | the input ends | -32603 |
+//! | the client's output ends (`handle_eof`) | -32603 |
 //! | the client cancels it | nothing |
 //!
 //! When a wait ends, the unanswered requests for its input are cancelled.
@@ -21,7 +21,7 @@
 //! | an error | `Refused` |
 //! | its timeout; the client is sent `notifications/cancelled` | `TimedOut` |
 //! | the end of the connection or of the session | `Closed` |
-//! | [`ServerRequests::cancel_input`]; the client is sent `notifications/cancelled` | no event tells |
+//! | [`ServerRequests::cancel_input`]; the client is sent `notifications/cancelled` | none: there is no event |
 //!
 //! [Specification: Elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
 
@@ -102,7 +102,7 @@ impl ServerRequests {
         ping
     }
 
-    /// Asks the client for input for the application, on this stream.
+    /// Asks the client for input outside of any of its requests, on this stream.
     pub(super) fn request_input(
         &mut self,
         now: Instant,
@@ -314,7 +314,7 @@ impl ServerRequests {
         self.deadlines.shrink();
     }
 
-    /// Registers a request to the client, made from its number; the number is also its id.
+    /// Registers a request to the client. Its number is also its id; `kind` gets the number.
     fn register(&mut self, kind: impl FnOnce(u64) -> PendingKind) -> (u64, RequestId) {
         self.ids += 1;
         let id = request_id(self.ids);

@@ -144,8 +144,8 @@ impl ResourceCommand {
 const USAGE_READ: &str = "mcp resource read [OPTIONS] <URL> <URI>
        mcp resource read [OPTIONS] <URI> -- <COMMAND>...";
 const HELP_READ: &str = "\
-Into a file (--out) or a pipe, contents go as they are, without a line feed of ours. A terminal
-gets text, and the size of what is no text.
+Into a file (--out) or a pipe, contents go unchanged, without a line feed at the end. On a terminal
+text is printed; of binary contents only the size is.
 
 With --json: {\"result\"}, as the specification has it.";
 
@@ -162,15 +162,16 @@ pub(crate) const USAGE_COMPLETE: &str = "\
 mcp complete [OPTIONS] <URL> <PROMPT|URI-TEMPLATE> <ARGUMENT=PREFIX> [KEY=VALUE]...
        mcp complete [OPTIONS] <PROMPT|URI-TEMPLATE> <ARGUMENT=PREFIX> [KEY=VALUE]... -- <COMMAND>...";
 pub(crate) const HELP_COMPLETE: &str = "\
-A word with :// in it is a URI template, any other one is a prompt. A line is a value.
+A word with :// in it is a URI template, any other one is a prompt. Each line of output
+is one proposed value.
 
 With --json: {\"result\"}, as the specification has it.";
 
 pub(crate) const USAGE_TASK: &str = "mcp task [OPTIONS] <URL> <ID>
        mcp task [OPTIONS] <ID> -- <COMMAND>...";
 pub(crate) const HELP_TASK: &str = "\
-The id is what `mcp call --detach` has shown, or another client. What the task asks for, you are
-asked. ^C leaves the task alone.
+The id was printed by `mcp call --detach` or by another client. If the task needs input, you are
+asked for it. ^C leaves the task alone.
 
 With --json a line is one of {\"task\"}, {\"asked\"}, and in the end {\"result\"} or {\"error\"}.";
 
@@ -194,10 +195,10 @@ mcp replay [OPTIONS] <FILE>
        mcp replay [OPTIONS] <FILE> <URL>
        mcp replay [OPTIONS] <FILE> -- <COMMAND>...";
 pub(crate) const HELP_REPLAY: &str = "\
-A recording is a file of `mcp record`, or what MCP_WIRE=1 has shown. Alone it is served on standard
-input and output: a request gets the answer that one with the same method and parameters got, the
-first time the first one. With a server its requests are sent again, in the recorded version, and
-each answer that differs is shown, by place; _meta is left out of the comparison. The exit code is
-then 9.
+A recording is a file of `mcp record`, or the output of MCP_WIRE=1. Without a server, `mcp replay`
+acts as the recorded server on standard input and output: a request gets the recorded answer to the
+same method and parameters; of several answers the first one first. With a server the recorded
+requests are sent again, in the recorded version. If an answer differs, its differences are shown by
+place, and the exit code is 9. _meta is not compared.
 
 With --json: {\"compared\",\"differences\"}, where a difference is {\"request\",\"path\",\"recorded\",\"found\"}.";

@@ -13,17 +13,13 @@ use crate::server::{self, Extensions};
 /// A request that the endpoint answers.
 #[derive(Debug)]
 pub(super) enum Wanted {
-    Post {
-        context: RequestContext,
-        incoming: Incoming,
-    },
-    Get {
-        context: RequestContext,
-        last_event_id: Option<String>,
-    },
-    Delete {
-        context: RequestContext,
-    },
+    /// A legacy POST, in a session or to open one.
+    Post { context: RequestContext, incoming: Incoming },
+    /// A legacy GET, for a stream of a session.
+    Get { context: RequestContext, last_event_id: Option<String> },
+    /// A legacy DELETE, which ends a session.
+    Delete { context: RequestContext },
+    /// A modern `subscriptions/listen`.
     Listen {
         incoming: Incoming,
         head: Box<Head>,
