@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         print_tools(&result?.decode()?)?;
                         client.with(now(), |client| client.close(now()));
                     }
-                    // The server exited at the first message.
+                    // Some legacy servers exit at a modern message.
                     ClientEvent::Reopen => {
                         server = start()?;
                         client.handle_opened(now());

@@ -95,8 +95,9 @@ impl Outgoing {
                 let answers = answers.iter().map(|answer| answer.size_hint().saturating_add(1));
                 answers.fold(2, usize::saturating_add)
             }
-            Self::Notification { params, .. } | Self::Request { params, .. } => {
-                params.as_bytes().len().saturating_add(128)
+            Self::Notification { params, .. } => params.as_bytes().len().saturating_add(128),
+            Self::Request { stamp, params, .. } => {
+                stamp.len().saturating_add(params.as_bytes().len()).saturating_add(128)
             }
             Self::Error { .. } => 256,
         }
