@@ -242,7 +242,7 @@ impl Config {
         self
     }
 
-    /// Sets the key for tokens that are bound to a key (DPoP), for servers that require them. The
+    /// Sets the key for tokens that are bound to a key (`DPoP`), for servers that require them. The
     /// extension is a draft, and may change.
     ///
     /// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
