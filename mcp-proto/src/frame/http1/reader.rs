@@ -136,15 +136,13 @@ impl RequestReader {
                 } else {
                     None
                 };
-                let parsed = match known {
-                    Some(parsed) => parsed,
-                    None => match scan.next::<Parsed>(&mut self.buffer, &self.bounds)? {
-                        Some(parsed) => {
-                            self.last_head.record(self.buffer.bytes(), &parsed);
-                            parsed
-                        }
-                        None => return Ok(None),
-                    },
+                let parsed = if let Some(parsed) = known {
+                    parsed
+                } else {
+                    let parsed = scan.next::<Parsed>(&mut self.buffer, &self.bounds)?;
+                    let Some(parsed) = parsed else { return Ok(None) };
+                    self.last_head.record(self.buffer.bytes(), &parsed);
+                    parsed
                 };
                 let body = BodyDecoder::new(parsed.body);
                 let keep_alive = parsed.keep_alive;
