@@ -18,42 +18,28 @@ use crate::json::Raw;
 ///
 /// [Specification: Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic#requests)
 #[derive(Clone)]
-pub struct RequestId {
-    token: Token,
-    /// The canonical form of the value, if it differs from the token.
-    canonical: Option<Box<[u8]>>,
-    /// First eight bytes of the canonical form as an integer, for a fast comparison.
-    prefix: u64,
-}
+pub struct RequestId(Form);
 
-/// A JSON token. A token of usual length is stored inline, and copied at once.
+/// The text of an id, in one of two forms; 24 bytes, since ids are part of most messages.
 #[derive(Clone)]
-enum Token {
-    Short { bytes: [u8; SHORT], len: u8 },
-    Long(Box<[u8]>),
+enum Form {
+    /// A canonical token of usual length, filled up with zeros.
+    Short {
+        bytes: [u8; SHORT],
+        len: u8,
+    },
+    Long(Box<LongToken>),
 }
 
 /// With its length and the tag of the enum, a short token fills three words.
 const SHORT: usize = 22;
 
-impl Token {
-    fn new(token: &[u8]) -> Self {
-        let mut bytes = [0; SHORT];
-        match (bytes.get_mut(..token.len()), u8::try_from(token.len())) {
-            (Some(place), Ok(len)) => {
-                place.copy_from_slice(token);
-                Self::Short { bytes, len }
-            }
-            _ => Self::Long(token.into()),
-        }
-    }
-
-    fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Short { bytes, len } => bytes.get(..usize::from(*len)).unwrap_or_default(),
-            Self::Long(bytes) => bytes,
-        }
-    }
+/// Any other token.
+#[derive(Clone)]
+struct LongToken {
+    token: Box<[u8]>,
+    /// The canonical form of the value, if it differs from the token.
+    canonical: Option<Box<[u8]>>,
 }
 
 /// A progress token, with the same properties as a [`RequestId`].
@@ -79,7 +65,7 @@ impl RequestId {
             digits.push(b'-');
         }
         digits.reverse();
-        Self { prefix: prefix(&digits), token: Token::new(&digits), canonical: None }
+        Self::new(&digits, None)
     }
 
     /// The id `text`.
@@ -91,11 +77,7 @@ impl RequestId {
 
     /// A token that is known to be a string or an integer.
     fn of(token: &[u8]) -> Self {
-        Self::from_raw(Raw(token)).unwrap_or_else(|| Self {
-            token: Token::new(b"0"),
-            canonical: None,
-            prefix: prefix(b"0"),
-        })
+        Self::from_raw(Raw(token)).unwrap_or_else(|| Self::new(b"0", None))
     }
 
     /// The JSON token of a valid id, `None` for all other values.
@@ -113,9 +95,21 @@ impl RequestId {
             },
             _ => return None,
         };
-        let prefix = prefix(canonical.as_deref().unwrap_or(raw.0));
-        let canonical = canonical.map(Vec::into_boxed_slice);
-        Some(Self { token: Token::new(raw.0), canonical, prefix })
+        Some(Self::new(raw.0, canonical))
+    }
+
+    fn new(token: &[u8], canonical: Option<Vec<u8>>) -> Self {
+        let mut bytes = [0; SHORT];
+        match (bytes.get_mut(..token.len()), u8::try_from(token.len()), &canonical) {
+            (Some(place), Ok(len), None) => {
+                place.copy_from_slice(token);
+                Self(Form::Short { bytes, len })
+            }
+            _ => {
+                let canonical = canonical.map(Vec::into_boxed_slice);
+                Self(Form::Long(Box::new(LongToken { token: token.into(), canonical })))
+            }
+        }
     }
 
     /// The id as JSON, unchanged.
@@ -125,7 +119,10 @@ impl RequestId {
 
     /// The id as JSON bytes, unchanged.
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        self.token.as_bytes()
+        match &self.0 {
+            Form::Short { bytes, len } => bytes.get(..usize::from(*len)).unwrap_or_default(),
+            Form::Long(long) => &long.token,
+        }
     }
 
     /// The canonical form of the value.
@@ -134,19 +131,11 @@ impl RequestId {
     }
 
     fn canonical(&self) -> &[u8] {
-        self.canonical.as_deref().unwrap_or(self.token.as_bytes())
+        match &self.0 {
+            Form::Short { .. } => self.as_bytes(),
+            Form::Long(long) => long.canonical.as_deref().unwrap_or(&long.token),
+        }
     }
-}
-
-fn prefix(spelling: &[u8]) -> u64 {
-    if let Some(bytes) = spelling.first_chunk() {
-        return u64::from_be_bytes(*bytes);
-    }
-    let mut bytes = [0; 8];
-    for (byte, value) in bytes.iter_mut().zip(spelling) {
-        *byte = *value;
-    }
-    u64::from_be_bytes(bytes)
 }
 
 /// The canonical decimal form of an integral JSON number. `None` if the number has a fraction, or
@@ -191,9 +180,17 @@ fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(digits))
 }
 
+/// The first eight bytes as a number: most ids differ in them, and numbers are compared at once.
+fn prefix(bytes: &[u8; SHORT]) -> u64 {
+    bytes.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
+}
+
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
-        self.prefix == other.prefix && self.canonical() == other.canonical()
+        match (&self.0, &other.0) {
+            (Form::Short { bytes, .. }, Form::Short { bytes: others, .. }) => bytes == others,
+            _ => self.canonical() == other.canonical(),
+        }
     }
 }
 
@@ -207,8 +204,13 @@ impl PartialOrd for RequestId {
 
 impl Ord for RequestId {
     fn cmp(&self, other: &Self) -> Ordering {
-        let prefixes = self.prefix.cmp(&other.prefix);
-        prefixes.then_with(|| self.canonical().cmp(other.canonical()))
+        match (&self.0, &other.0) {
+            // No token has a zero in it, so the order is that of the tokens.
+            (Form::Short { bytes, .. }, Form::Short { bytes: others, .. }) => {
+                prefix(bytes).cmp(&prefix(others)).then_with(|| bytes.cmp(others))
+            }
+            _ => self.canonical().cmp(other.canonical()),
+        }
     }
 }
 
@@ -254,6 +256,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn ids_are_ordered_by_their_canonical_forms() {
+        let long = ["7".repeat(SHORT), "7".repeat(SHORT + 1), "7".repeat(SHORT + 2)];
+        let tokens = ["1", "10", "1e1", "2", "\"1\"", "\"\"", "\"\\u0032\"", "-1"];
+        let tokens: Vec<&str> = tokens.into_iter().chain(long.iter().map(|id| &**id)).collect();
+        for (one, other) in tokens.iter().flat_map(|one| tokens.iter().map(move |two| (one, two))) {
+            let (one, other) = (id(one).unwrap(), id(other).unwrap());
+            let expected = one.canonical().cmp(other.canonical());
+            assert_eq!(one.cmp(&other), expected, "{one} {other}");
+            assert_eq!(one == other, expected.is_eq(), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn an_id_fills_three_words() {
+        assert_eq!(size_of::<RequestId>(), 3 * size_of::<u64>());
     }
 
     #[test]
