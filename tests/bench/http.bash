@@ -5,8 +5,10 @@ label+=(
   [floor-http]=floor
   [fixed]='hyper, a fixed answer'
   [own]='mcp-tokio'
-  [own-1]='one worker'
-  [own-2]='two workers'
+  [own-1]='mcp-tokio, one worker'
+  [own-2]='mcp-tokio, two workers'
+  [fixed-1]='hyper, a fixed answer, one worker'
+  [fixed-2]='hyper, a fixed answer, two workers'
   [tower]='mcp-tokio, `tower`, behind hyper'
   [rmcp-json]="$rmcp, JSON, no sessions, behind hyper"
   [rmcp-session]="$rmcp, sessions, SSE, behind hyper"
@@ -15,6 +17,8 @@ command+=(
   [floor-http]="$built/floor-http"
   [fixed]="$built/fixed-http"
   [own]="$built/mcp-server http"
+  [fixed-1]="$built/fixed-http 1"
+  [fixed-2]="$built/fixed-http 2"
   [own-1]="$built/mcp-server http 1"
   [own-2]="$built/mcp-server http 2"
   [tower]="$built/mcp-server tower"
@@ -146,13 +150,16 @@ measure_wrk() {
     done
   done
   for era in legacy modern; do
-    find_median "http-cpu own-1 $era 16"
-    find_median "http-cpu own-2 $era 16"
-    find_quotient "two-workers $era" "http-cpu own-2 $era 16" "http-cpu own-1 $era 16"
+    for server in fixed own; do
+      find_median "http-cpu $server-1 $era 16"
+      find_median "http-cpu $server-2 $era 16"
+      find_quotient "two-workers $server $era" "http-cpu $server-2 $era 16" \
+        "http-cpu $server-1 $era 16"
+    done
   done
   table "CPU time of the server per call over HTTP, µs." http-cpu wrk_servers "${wrk_loads[@]}"
-  local workers=(own-1 own-2)
-  table "CPU time of mcp-tokio per call over HTTP with one worker and with two, µs." http-cpu workers \
+  local workers=(fixed-1 fixed-2 own-1 own-2)
+  table "CPU time per call over HTTP with one worker and with two, µs." http-cpu workers \
     "legacy 16" "modern 16"
   wrk_servers=(own tower rmcp-json rmcp-session)
   table "The same over that of hyper with a fixed answer." http-cpu-to-fixed wrk_servers \
@@ -163,7 +170,7 @@ measure_wrk() {
 measure_workers() {
   local pin=(taskset -c "$cpus") server era
   for era in legacy modern; do
-    for server in own-1 own-2; do
+    for server in fixed-1 fixed-2 own-1 own-2; do
       wrk_load "$server" "$era" 16 >"$scratch/load"
       note "http-cpu $server $era 16" cpu_us_per_call
     done
@@ -189,13 +196,13 @@ pending() { load_http "$1" pending "$2" "$3"; }
 http_era() {
   case $2-$1 in
     modern-*) echo modern ;;
-    legacy-floor-http | legacy-fixed | legacy-rmcp-json) echo stateless ;;
+    legacy-floor-http | legacy-fixed* | legacy-rmcp-json) echo stateless ;;
     *) echo session ;;
   esac
 }
 
 # The call whose answer `load-http` is to expect.
-http_call() { [[ $1 == fixed ]] && echo fixed || echo echo; }
+http_call() { [[ $1 == fixed* ]] && echo fixed || echo echo; }
 
 # load_http SERVER ARGUMENT...
 load_http() {
