@@ -15,7 +15,7 @@ use std::{thread, time};
 
 use bytes::Bytes;
 use mcp_proto::Instant;
-use mcp_service::runtime::{self, Runtime};
+use mcp_service::runtime::{self, Runtime, copy_input};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Spawned, Writer};
 use smol::Async;
 use smol::io::{AsyncRead, AsyncWrite};
@@ -146,7 +146,7 @@ impl<T: AsyncRead + Unpin> Reader for Stream<T> {
         // On the stack, so that an idle connection needs no buffer.
         let mut input = [0; CHUNK];
         let count = ready!(Pin::new(&mut self.0).poll_read(context, &mut input))?;
-        Poll::Ready(Ok(Bytes::copy_from_slice(input.get(..count).unwrap_or_default())))
+        Poll::Ready(Ok(copy_input(input.get(..count).unwrap_or_default())))
     }
 }
 

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use mcp_proto::Instant;
-use mcp_service::runtime::{self, Runtime};
+use mcp_service::runtime::{self, Runtime, copy_input};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -147,8 +147,7 @@ impl<T: AsyncRead + Unpin> Reader for Stream<T> {
         let mut input = [const { MaybeUninit::uninit() }; CHUNK];
         let mut buffer = ReadBuf::uninit(&mut input);
         ready!(Pin::new(&mut self.0).poll_read(context, &mut buffer))?;
-        // A copy, so that a short message in flight does not keep a long buffer alive.
-        Poll::Ready(Ok(Bytes::copy_from_slice(buffer.filled())))
+        Poll::Ready(Ok(copy_input(buffer.filled())))
     }
 }
 

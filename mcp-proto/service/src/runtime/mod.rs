@@ -28,6 +28,7 @@ mod event_count;
 mod eyeballs;
 #[cfg(feature = "jwt")]
 mod get;
+mod input;
 mod listener;
 mod process;
 mod proxy;
@@ -61,6 +62,7 @@ pub use dial::{Dialer, connect_http, connect_http_with, run_http, run_http_with}
 pub use dialed::Dialed;
 #[cfg(feature = "jwt")]
 pub use get::{get, jwks};
+pub use input::copy_input;
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::standard_stream;

@@ -12,6 +12,7 @@ use bytes::{Buf, Bytes};
 use futures_io::{AsyncRead, AsyncWrite};
 use futures_rustls::client::TlsStream;
 
+use super::super::copy_input;
 use crate::{Reader, Socket, Writer};
 
 /// The size of a read of plain bytes: the longest record.
@@ -21,7 +22,7 @@ impl<S: Socket + Unpin> Reader for TlsStream<Transport<S>> {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         let mut input = [0; CHUNK];
         let count = ready!(AsyncRead::poll_read(Pin::new(self), context, &mut input))?;
-        Poll::Ready(Ok(Bytes::copy_from_slice(input.get(..count).unwrap_or_default())))
+        Poll::Ready(Ok(copy_input(input.get(..count).unwrap_or_default())))
     }
 }
 
