@@ -34,7 +34,7 @@ pub struct Context {
 /// Context of a request.
 #[derive(Clone, Debug)]
 pub(super) struct CallContext {
-    pub(super) peer: Peer,
+    pub(super) peer: Arc<Peer>,
     pub(super) wants_progress: bool,
     pub(super) may_be_task: bool,
     pub(super) log_level: Option<LoggingLevel>,
@@ -189,6 +189,11 @@ impl Context {
     /// The client of this request: its version, capabilities and principal.
     pub fn peer(&self) -> &Peer {
         &self.call.peer
+    }
+
+    /// The same, shared.
+    pub(super) fn shared_peer(&self) -> Arc<Peer> {
+        self.call.peer.clone()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Inputs, outputs and settings of a bridge.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
 
 use crate::json::Json;
@@ -19,7 +20,7 @@ pub struct ClientRequest {
     /// The parameters, unchanged.
     pub params: Json,
     /// The client.
-    pub peer: Peer,
+    pub peer: Arc<Peer>,
     /// True if the client asked for progress notifications.
     pub wants_progress: bool,
     /// The least severe log messages that the client wants.

@@ -102,7 +102,7 @@ impl CallerFilters {
     pub(super) fn hide(
         &self,
         entry: impl FnOnce() -> ListEntry,
-        caller: impl FnOnce() -> Peer,
+        caller: impl FnOnce() -> Arc<Peer>,
     ) -> bool {
         if self.is_empty() {
             return false;

@@ -48,7 +48,7 @@ impl Server {
         let lifecycle = if opens {
             Lifecycle::undecided()
         } else {
-            Lifecycle::legacy(Session::stateless(version))
+            Lifecycle::legacy(Session::stateless(version, principal.clone()))
         };
         Self::for_exchange(declaration, config, principal, lifecycle)
     }

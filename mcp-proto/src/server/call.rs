@@ -1,6 +1,7 @@
 //! One request in flight, with the data that its answer and a second call of its handler need.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::event::{Peer, StreamId};
 use super::inputs::Inputs;
@@ -108,7 +109,7 @@ pub(super) struct RetryContext {
 
 /// The sender of a request, and the data that came with the request in addition to its parameters.
 pub(super) struct Requester {
-    pub(super) peer: Peer,
+    pub(super) peer: Arc<Peer>,
     /// Kinds of input that the client supports.
     pub(super) inputs: Inputs,
     pub(super) input: Option<Box<Input>>,

@@ -126,11 +126,16 @@ impl Context {
         version: ProtocolVersion,
         client_info: Option<Json>,
         capabilities: Json,
-    ) -> Peer {
+    ) -> Arc<Peer> {
         let principal = self.principal.clone();
         let extensions = self.extensions.clone();
         let is_http = self.is_http();
-        Peer { version, client_info, capabilities, principal, extensions, is_http }
+        Arc::new(Peer { version, client_info, capabilities, principal, extensions, is_http })
+    }
+
+    /// The values of the current HTTP request.
+    pub(super) fn extensions(&self) -> &Extensions {
+        &self.extensions
     }
 
     /// Sets the values of the HTTP request that is handled next.

@@ -2,6 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -155,7 +156,7 @@ impl Declaration {
     pub(super) fn resource(
         &self,
         uri: &str,
-        caller: &dyn Fn() -> Peer,
+        caller: &dyn Fn() -> Arc<Peer>,
     ) -> Option<(HandlerId, Json)> {
         if let Some(handler) = self.resources.get(uri)
             && !self.hides(|| ListEntry::resource(uri), caller)
@@ -172,7 +173,7 @@ impl Declaration {
 
     /// Returns whether this caller gets no updates of a URI, because its resource is hidden from
     /// the caller. Updates of a URI without a resource or a template are for all callers.
-    pub(super) fn hides_updates(&self, uri: &str, caller: &dyn Fn() -> Peer) -> bool {
+    pub(super) fn hides_updates(&self, uri: &str, caller: &dyn Fn() -> Arc<Peer>) -> bool {
         if self.access.is_empty() {
             return false;
         }
@@ -186,7 +187,7 @@ impl Declaration {
     pub(super) fn hides(
         &self,
         entry: impl FnOnce() -> ListEntry,
-        caller: impl FnOnce() -> Peer,
+        caller: impl FnOnce() -> Arc<Peer>,
     ) -> bool {
         self.access.filters.hide(entry, caller)
     }
@@ -201,7 +202,7 @@ impl Declaration {
     pub(super) fn completion(
         &self,
         reference: &Reference,
-        caller: &dyn Fn() -> Peer,
+        caller: &dyn Fn() -> Arc<Peer>,
     ) -> Option<CompletionSource> {
         let entry = || match reference {
             Reference::Prompt(name) => ListEntry::prompt(&**name),
@@ -234,7 +235,7 @@ impl Declaration {
         era: Era,
         list: Cacheable,
         cursor: Option<&str>,
-        caller: &dyn Fn() -> Peer,
+        caller: &dyn Fn() -> Arc<Peer>,
     ) -> Option<Json> {
         self.lists.page(era, list, cursor, caller)
     }

@@ -166,8 +166,8 @@ pub struct Request {
     /// The input of the client after [`Outcome::InputRequired`](super::Outcome::InputRequired);
     /// `None` the first time.
     pub input: Option<Box<Input>>,
-    /// The peer that has sent the request.
-    pub peer: Peer,
+    /// The peer that has sent the request; requests of a session share it, mostly.
+    pub peer: Arc<Peer>,
     /// True if the client asked for progress notifications.
     pub wants_progress: bool,
     /// True if [`Outcome::Task`](super::Outcome::Task) may answer the request.

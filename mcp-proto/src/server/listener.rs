@@ -5,6 +5,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::context::Context;
@@ -29,7 +30,7 @@ pub(super) struct Listener {
     #[expect(clippy::box_collection, reason = "8 bytes in place of 24 where there is none")]
     last_sent: Option<Box<BTreeMap<String, u64>>>,
     /// The sender of the latest request; `None` if no entry had a filter at that time.
-    pub(super) peer: Option<Box<Peer>>,
+    pub(super) peer: Option<Arc<Peer>>,
 }
 
 impl Listener {
@@ -42,7 +43,7 @@ impl Listener {
         self.last_sent.as_ref()?.get(task).copied()
     }
 
-    pub(super) fn by(self, peer: Option<Box<Peer>>) -> Self {
+    pub(super) fn by(self, peer: Option<Arc<Peer>>) -> Self {
         Self { peer, ..self }
     }
 
@@ -62,7 +63,7 @@ impl Listener {
     pub(super) fn is_hidden(&self, change: &Change, context: &Context) -> bool {
         let Change::ResourceUpdated(uri) = change else { return false };
         context.declaration().hides_updates(uri, &|| match &self.peer {
-            Some(peer) => Peer::clone(peer),
+            Some(peer) => peer.clone(),
             None if self.id.is_none() => unknown_peer(context, ProtocolVersion::LATEST_LEGACY),
             None => unknown_peer(context, ProtocolVersion::LATEST_MODERN),
         })
@@ -97,16 +98,17 @@ impl Listener {
 }
 
 /// The sender of a subscription. A description above `Limits::max_client_bytes` is left out.
-pub(super) fn bounded(peer: Peer, limits: &Limits) -> Peer {
+pub(super) fn bounded(peer: Arc<Peer>, limits: &Limits) -> Arc<Peer> {
     let info = peer.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
     if info + peer.capabilities.as_bytes().len() > limits.max_client_bytes {
-        return Peer { client_info: None, capabilities: Json::EMPTY_OBJECT, ..peer };
+        let capabilities = Json::EMPTY_OBJECT;
+        return Arc::new(Peer { client_info: None, capabilities, ..Arc::unwrap_or_clone(peer) });
     }
     peer
 }
 
 /// The sender of a subscription that was opened before the registry had filters.
-fn unknown_peer(context: &Context, version: ProtocolVersion) -> Peer {
+fn unknown_peer(context: &Context, version: ProtocolVersion) -> Arc<Peer> {
     context.peer(version, None, Json::EMPTY_OBJECT)
 }
 

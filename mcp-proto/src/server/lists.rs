@@ -4,6 +4,7 @@
 //! beforehand, unless the list depends on its caller.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::access::{CallerFilters, EntryAccess, ListEntry};
@@ -79,7 +80,7 @@ impl Lists {
         era: Era,
         list: Cacheable,
         cursor: Option<&str>,
-        caller: &dyn Fn() -> Peer,
+        caller: &dyn Fn() -> Arc<Peer>,
     ) -> Option<Json> {
         let is_legacy_tools = era == Era::Legacy && list == Cacheable::Tools;
         let by_caller = match &self.legacy_by_caller {

@@ -96,7 +96,7 @@ fn listen(
         return Ok(Answer::TaskSubscription(target, requester));
     }
     let RequestMeta { client_info, client_capabilities, .. } = meta;
-    let peer = || Box::new(context.peer(version, client_info, client_capabilities));
+    let peer = || context.peer(version, client_info, client_capabilities);
     Ok(Answer::Subscription(declaration.has_filters().then(peer)))
 }
 

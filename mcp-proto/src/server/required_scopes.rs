@@ -3,6 +3,7 @@
 //! In: a message or a batch. Out: the scopes of all tools that the message or batch calls. Over
 //! HTTP an exchange calls this before it passes a message on.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::access::ListEntry;
@@ -30,7 +31,7 @@ impl Declaration {
         &self,
         incoming: &Incoming,
         limits: &Limits,
-        caller: &dyn Fn() -> Peer,
+        caller: &dyn Fn() -> Arc<Peer>,
     ) -> Scopes {
         match incoming {
             Incoming::Message(message) => {
@@ -56,7 +57,7 @@ impl Declaration {
     pub(super) fn check_scopes_of_filtered(
         &self,
         tool: &str,
-        caller: &dyn Fn() -> Peer,
+        caller: &dyn Fn() -> Arc<Peer>,
     ) -> Result<(), ProtocolError> {
         if !self.has_filters() {
             return Ok(());
@@ -70,7 +71,7 @@ impl Declaration {
         Err(ProtocolError::InsufficientScope { scopes: required.to_param() })
     }
 
-    fn scopes_of(&self, message: &Message, caller: &dyn Fn() -> Peer) -> Option<&Scopes> {
+    fn scopes_of(&self, message: &Message, caller: &dyn Fn() -> Arc<Peer>) -> Option<&Scopes> {
         let Message::Request(request) = message else { return None };
         if !matches!(request.method, Method::CallTool) {
             return None;
@@ -79,7 +80,7 @@ impl Declaration {
         let scopes = self.tool_scopes.get(&*name)?;
         let peer = || match RequestMeta::read(&request.params) {
             Ok(RequestMeta { client_info, client_capabilities: capabilities, .. }) => {
-                Peer { client_info, capabilities, ..caller() }
+                Arc::new(Peer { client_info, capabilities, ..Arc::unwrap_or_clone(caller()) })
             }
             Err(_) => caller(),
         };

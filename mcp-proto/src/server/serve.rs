@@ -5,8 +5,8 @@
 //!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
-use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 
 use bytes::Bytes;
 
@@ -42,7 +42,7 @@ pub(super) enum Answer {
         result: Json,
     },
     /// A subscription, which is answered when it ends; with its sender, if entries have filters.
-    Subscription(Option<Box<Peer>>),
+    Subscription(Option<Arc<Peer>>),
     /// A subscription that names tasks, which this handler looks up first.
     TaskSubscription(Target, Requester),
     Handler(Target, Requester),
@@ -59,7 +59,7 @@ pub(super) struct Target {
 pub(super) struct Caller<'a> {
     pub(super) capabilities: &'a Json,
     /// Makes the peer. It is only called if there are filters.
-    pub(super) peer: &'a dyn Fn() -> Peer,
+    pub(super) peer: &'a dyn Fn() -> Arc<Peer>,
 }
 
 impl Declaration {

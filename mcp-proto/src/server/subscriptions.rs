@@ -14,9 +14,9 @@
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
-use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -72,7 +72,7 @@ impl Subscriptions {
     pub(super) fn subscribe(
         &mut self,
         uri: &str,
-        peer: Option<Box<Peer>>,
+        peer: Option<Arc<Peer>>,
         limits: &Limits,
     ) -> Result<(), ProtocolError> {
         let known = self.listeners.get(SESSION).is_some_and(|session| session.filter.has_uri(uri));
@@ -165,7 +165,7 @@ impl Subscriptions {
         calls: &mut Calls,
         id: RequestId,
         params: &Params,
-        peer: Option<Box<Peer>>,
+        peer: Option<Arc<Peer>>,
     ) -> Result<(), ProtocolError> {
         let filter = self.read(context, params)?;
         context.send(None, acknowledged(&id, &filter));
@@ -174,7 +174,7 @@ impl Subscriptions {
             context.send(None, end);
             return Ok(());
         }
-        let peer = peer.map(|peer| Box::new(bounded(*peer, context.limits())));
+        let peer = peer.map(|peer| bounded(peer, context.limits()));
         self.open(calls.reserve_id(&id), Listener::new(Some(id), true, filter).by(peer));
         Ok(())
     }
@@ -187,11 +187,11 @@ impl Subscriptions {
         calls: &Calls,
         id: RequestId,
         params: &Params,
-        peer: Option<Peer>,
+        peer: Option<Arc<Peer>>,
     ) -> Result<(), ProtocolError> {
         let filter = self.read(context, params)?;
         self.pending_lookups += 1;
-        let peer = peer.map(|peer| Box::new(bounded(peer, context.limits())));
+        let peer = peer.map(|peer| bounded(peer, context.limits()));
         self.open(calls.next_serial(), Listener::new(Some(id), false, filter).by(peer));
         Ok(())
     }

@@ -142,7 +142,7 @@ impl Upstream {
             about,
             method,
             params,
-            peer: context.peer().clone(),
+            peer: context.shared_peer(),
             wants_progress: context.wants_progress(),
             log_level: context.log_level(),
         };

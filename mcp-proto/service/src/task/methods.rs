@@ -325,7 +325,7 @@ fn call_again(
     let layered = registry.layers.around(registry, &Method::CallTool, id, now);
     let call_context = CallContext {
         checks: checks.clone(),
-        peer: context.peer().clone(),
+        peer: context.shared_peer(),
         wants_progress: true,
         may_be_task: false,
         log_level: None,

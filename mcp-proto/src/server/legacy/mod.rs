@@ -48,7 +48,7 @@ pub(super) fn serve(
     #[expect(clippy::wildcard_enum_match_arm, reason = "the others are of both eras, or of none")]
     let result = match method {
         Method::Initialize => {
-            let session = Session::open(params, context.limits())?;
+            let session = Session::open(context, params)?;
             let result = declaration.initialize(session.version());
             lifecycle.open_legacy(session);
             subscriptions.open_session();
@@ -68,7 +68,7 @@ pub(super) fn serve(
                 return Err(ProtocolError::ResourceNotFound { uri: uri.into_owned() });
             }
             let session = lifecycle.session().filter(|_| declaration.has_filters());
-            let peer = session.map(|session| Box::new(session.peer(context)));
+            let peer = session.map(|session| session.peer(context));
             subscriptions.subscribe(&uri, peer, context.limits())?;
             Json::EMPTY_OBJECT
         }
@@ -105,7 +105,7 @@ fn forward(
     let target = forward::target(context.declaration(), Era::Legacy, policy, method, params)?;
     let Some(target) = target else { return Ok(None) };
     if matches!(method, Method::Initialize) {
-        lifecycle.open_legacy(Session::open(params, context.limits())?);
+        lifecycle.open_legacy(Session::open(context, params)?);
     }
     let session = lifecycle.session_mut().ok_or_else(|| not_found(method))?;
     if matches!(method, Method::SetLevel) {

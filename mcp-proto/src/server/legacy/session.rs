@@ -7,15 +7,16 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::super::call::Requester;
 use super::super::context::Context;
 use super::super::event::Peer;
+use super::super::extensions::Extensions;
 use super::super::inputs::Inputs;
 use super::super::outcome::Input;
 use crate::error::{ProtocolError, UsageError};
 use crate::json::{Json, Raw};
-use crate::limits::Limits;
 use crate::message::{Capability, Member, Params};
 use crate::meta;
 use crate::negotiate;
@@ -25,10 +26,8 @@ use crate::version::ProtocolVersion;
 /// The client of a legacy session.
 #[derive(Debug)]
 pub(in super::super) struct Session {
-    version: ProtocolVersion,
-    /// `None` for a request without a session.
-    client_info: Option<Json>,
-    capabilities: Json,
+    /// The client, without the values of an HTTP request.
+    client: Arc<Peer>,
     /// Kinds of input that the client supports.
     inputs: Inputs,
     /// The least severe log messages that the client wants; initially `debug`.
@@ -39,7 +38,7 @@ pub(in super::super) struct Session {
 
 impl Session {
     /// The session that an `initialize` with these parameters opens.
-    pub(super) fn open(params: &Params, limits: &Limits) -> Result<Self, ProtocolError> {
+    pub(super) fn open(context: &Context, params: &Params) -> Result<Self, ProtocolError> {
         let invalid = |member: Member, expected| ProtocolError::InvalidParam {
             member: member.name(),
             expected,
@@ -56,27 +55,43 @@ impl Session {
         for (member, value) in
             [(Member::Capabilities, &capabilities), (Member::ClientInfo, &client_info)]
         {
-            if value.as_bytes().len() > limits.max_client_bytes {
+            if value.as_bytes().len() > context.limits().max_client_bytes {
                 return Err(invalid(member, "no longer than Limits::max_client_bytes"));
             }
         }
-        Ok(Self {
+        let inputs = Inputs::of(&capabilities);
+        let client = Peer {
             version: negotiate::legacy_version(&requested),
             client_info: Some(client_info.detach()),
-            inputs: Inputs::of(&capabilities),
             capabilities: capabilities.detach(),
+            principal: context.principal().cloned(),
+            extensions: Extensions::default(),
+            is_http: context.is_http(),
+        };
+        Ok(Self {
+            client: Arc::new(client),
+            inputs,
             log_level: LoggingLevel::Debug,
             initialized: false,
         })
     }
 
     /// The session for a single request of a client without sessions.
-    pub(in super::super) fn stateless(version: ProtocolVersion) -> Self {
-        Self {
+    pub(in super::super) fn stateless(
+        version: ProtocolVersion,
+        principal: Option<Arc<str>>,
+    ) -> Self {
+        let client = Peer {
             version,
             client_info: None,
-            inputs: Inputs::default(),
             capabilities: Json::EMPTY_OBJECT,
+            principal,
+            extensions: Extensions::default(),
+            is_http: true,
+        };
+        Self {
+            client: Arc::new(client),
+            inputs: Inputs::default(),
             log_level: LoggingLevel::Debug,
             initialized: true,
         }
@@ -99,7 +114,7 @@ impl Session {
 
     /// The revision with which the session was opened.
     pub(in super::super) fn version(&self) -> ProtocolVersion {
-        self.version
+        self.client.version
     }
 
     pub(in super::super) fn log_level(&self) -> LoggingLevel {
@@ -112,13 +127,13 @@ impl Session {
 
     /// The bytes that the session stores about its client.
     pub(in super::super) fn bytes(&self) -> usize {
-        let info = self.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
-        info + self.capabilities.as_bytes().len()
+        let info = self.client.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
+        info + self.client.capabilities.as_bytes().len()
     }
 
     /// The client's `ClientCapabilities`.
     pub(super) fn capabilities(&self) -> &Json {
-        &self.capabilities
+        &self.client.capabilities
     }
 
     /// The sender of a request of the session.
@@ -134,8 +149,12 @@ impl Session {
     }
 
     /// The sender of the requests of the session.
-    pub(in super::super) fn peer(&self, context: &Context) -> Peer {
-        context.peer(self.version, self.client_info.clone(), self.capabilities.clone())
+    pub(in super::super) fn peer(&self, context: &Context) -> Arc<Peer> {
+        let extensions = context.extensions();
+        if extensions.is_empty() {
+            return self.client.clone();
+        }
+        Arc::new(Peer { extensions: extensions.clone(), ..Peer::clone(&self.client) })
     }
 
     /// Checks that the client can get this request outside of its own requests.
@@ -164,6 +183,6 @@ impl Session {
             | InputRequest::ListRoots(_)
             | InputRequest::Forwarded { .. } => return None,
         };
-        if since.contains(&self.version) { None } else { since.first().copied() }
+        if since.contains(&self.client.version) { None } else { since.first().copied() }
     }
 }

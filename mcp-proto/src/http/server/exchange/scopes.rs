@@ -25,13 +25,15 @@ impl Exchange {
             return false;
         }
         let version = version();
-        let caller = || Peer {
-            version,
-            client_info: None,
-            capabilities: Json::EMPTY_OBJECT,
-            principal: principal.cloned(),
-            extensions: extensions.clone(),
-            is_http: true,
+        let caller = || {
+            Arc::new(Peer {
+                version,
+                client_info: None,
+                capabilities: Json::EMPTY_OBJECT,
+                principal: principal.cloned(),
+                extensions: extensions.clone(),
+                is_http: true,
+            })
         };
         let required = declaration.required_scopes(incoming, &self.config.server.limits, &caller);
         let claims = extensions.get::<Claims>();
