@@ -12,13 +12,24 @@
 //! | [`Deadlines`] | the sleeps of handlers, the timeouts of exchanges |
 //! | [`SeqMap`] | the calls that an application waits for |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
+//! | `RequestCache`, `admit_cached`, `answer_cached` | requests of another HTTP stack |
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use bytes::Bytes;
 
 pub use crate::deadlines::Deadlines;
+use crate::frame::http1::Head;
 pub use crate::http::server::alarms::Alarms;
+pub use crate::http::server::exchange::RequestCache;
 pub use crate::http::server::shares::{Holder, Shares};
+use crate::http::{Admission, Config, Exchange};
 use crate::json::Json;
 pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, write};
 pub use crate::seq_map::SeqMap;
+use crate::server::Declaration;
+use crate::time::Instant;
 
 /// A view of a value.
 #[inline]
@@ -28,7 +39,7 @@ pub fn raw(json: &Json) -> Raw<'_> {
 
 /// Marks a text as one valid JSON value.
 #[inline]
-pub fn trusted(text: impl Into<bytes::Bytes>) -> Json {
+pub fn trusted(text: impl Into<Bytes>) -> Json {
     Json::trusted(text)
 }
 
@@ -36,4 +47,35 @@ pub fn trusted(text: impl Into<bytes::Bytes>) -> Json {
 #[cold]
 pub fn explain<T: serde::de::DeserializeOwned>(json: &Json) -> Option<DecodeError> {
     crate::json::explain::<T>(json.as_str())
+}
+
+/// The length of a head, in bytes.
+pub fn head_length(head: &Head) -> usize {
+    head.text().len()
+}
+
+/// The length of the head of a request, in bytes.
+pub fn admitted_length(admission: &Admission) -> usize {
+    admission.head_length()
+}
+
+/// Checks the head of a request that needs no verdict. `cache` has parts of the last requests.
+pub fn admit_cached(
+    config: &Arc<Config>,
+    head: Head,
+    cache: &mut RequestCache,
+) -> Result<Admission, Box<Exchange>> {
+    Admission::cached(config, head, cache)
+}
+
+/// The exchange that answers a request. `cache` has parts of the last requests. Without `body` it is
+/// the one that was added to the admission.
+pub fn answer_cached(
+    admission: Admission,
+    now: Instant,
+    declaration: &Arc<Declaration>,
+    body: Option<&Bytes>,
+    cache: &mut RequestCache,
+) -> Exchange {
+    admission.answer_cached(now, declaration, body, cache)
 }

@@ -232,6 +232,10 @@ impl Jobs {
         self.free.pop().unwrap_or_else(|| {
             let at = self.slots.len();
             let waker = Waker::from(Arc::new(SlotWaker { at, mailbox: self.mailbox.clone() }));
+            if at == 0 {
+                // Most connections have one call at a time.
+                self.slots.reserve_exact(1);
+            }
             self.slots.push(HandlerSlot { job: None, waker });
             at
         })

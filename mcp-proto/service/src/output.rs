@@ -33,6 +33,10 @@ impl Output {
 
     pub(super) fn push(&mut self, bytes: Bytes) {
         self.waiting += bytes.len();
+        if self.queue.capacity() == 0 {
+            // Most connections have one piece at a time.
+            self.queue.reserve_exact(1);
+        }
         self.queue.push_back(bytes);
         self.count();
     }

@@ -32,7 +32,7 @@ pub struct Service<L: Link = Connection<Server>> {
     link: L,
     runner: Runner,
     visitor: EndpointWaker,
-    wire: Option<Wire>,
+    wire: Option<Box<Wire>>,
     on_fault: Option<Box<OnFault>>,
     input: ReadAhead,
     output: Output,
@@ -121,10 +121,10 @@ impl<L: Link> Service<L> {
     /// under keys that look secret are masked, and so are values of such headers.
     pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
         let sink = Box::new(sink);
-        self.wire = Some(match self.link.number() {
+        self.wire = Some(Box::new(match self.link.number() {
             None => Wire::of_server(now, sink),
             Some((number, last_shown)) => Wire::of_connection(number, last_shown, sink),
-        });
+        }));
     }
 
     /// Calls `f` with each fault of the peer that gets no response, such as a response to no

@@ -160,10 +160,12 @@ impl ServiceMailbox {
 
     /// Closes the mailbox: later work is dropped, and sleeping futures are woken.
     pub(super) fn close(&self) {
-        let (work, sleepers) = self.state.with(|state| {
+        let left = self.state.with(|state| {
             state.closed = true;
-            (mem::take(&mut state.work), mem::take(&mut state.sleepers))
+            let is_empty = state.work.is_empty() && state.sleepers.is_empty();
+            (!is_empty).then(|| (mem::take(&mut state.work), mem::take(&mut state.sleepers)))
         });
+        let Some((work, sleepers)) = left else { return };
         drop(work);
         sleepers.into_values().for_each(Waker::wake);
     }

@@ -35,16 +35,16 @@ pin_project! {
     pub struct HttpFuture<B> {
         #[pin]
         body: B,
-        // Boxed, since a future is moved before it is polled.
-        state: Box<CallState>,
+        state: CallState,
     }
 }
 
+/// The parts of the state are boxed, since a future is moved before it is polled.
 enum CallState {
-    Verifying(Verifying),
+    Verifying(Box<Verifying>),
     Reading(Reading),
-    Answering(Answer),
-    Refused(ResponseHead, Bytes),
+    Answering(Box<Answer>),
+    Refused(Box<(ResponseHead, Bytes)>),
     Done,
 }
 
@@ -95,10 +95,11 @@ impl<B: Body> HttpFuture<B> {
         let state = match shared.server.verification(&admitting.head) {
             None => admitting.admit(shared, None),
             Some(verification) => {
-                CallState::Verifying(Verifying { shared, verification, admitting, timer: None })
+                let verifying = Verifying { shared, verification, admitting, timer: None };
+                CallState::Verifying(Box::new(verifying))
             }
         };
-        Self { body, state: Box::new(state) }
+        Self { body, state }
     }
 }
 
@@ -108,43 +109,43 @@ impl<B: Body> Future for HttpFuture<B> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            match &mut **this.state {
+            match this.state {
                 CallState::Verifying(verifying) => {
                     let verdict = ready!(verifying.poll(context));
-                    **this.state = match std::mem::replace(&mut **this.state, CallState::Done) {
-                        CallState::Verifying(Verifying { shared, admitting, .. }) => {
+                    *this.state = match std::mem::replace(this.state, CallState::Done) {
+                        CallState::Verifying(verifying) => {
+                            let Verifying { shared, admitting, .. } = *verifying;
                             admitting.admit(shared, Some(verdict))
                         }
                         state @ (CallState::Reading(_)
                         | CallState::Answering(_)
-                        | CallState::Refused(..)
+                        | CallState::Refused(_)
                         | CallState::Done) => state,
                     };
                 }
                 CallState::Reading(reading) => {
                     let read = ready!(reading.poll(this.body.as_mut(), context));
-                    **this.state =
-                        match (std::mem::replace(&mut **this.state, CallState::Done), read) {
-                            (CallState::Reading(reading), Ok(())) => {
-                                CallState::Answering(reading.answer())
-                            }
-                            (CallState::Reading(reading), Err(status)) => {
-                                refused(&reading.admission, status)
-                            }
-                            (state, _) => state,
-                        };
+                    *this.state = match (std::mem::replace(this.state, CallState::Done), read) {
+                        (CallState::Reading(reading), Ok(())) => {
+                            CallState::Answering(Box::new(reading.answer()))
+                        }
+                        (CallState::Reading(reading), Err(status)) => {
+                            refused(&reading.admission, status)
+                        }
+                        (state, _) => state,
+                    };
                 }
                 CallState::Answering(answer) => match ready!(answer.poll(context)) {
                     Part::Whole(head, data) => {
-                        **this.state = CallState::Done;
+                        *this.state = CallState::Done;
                         return Poll::Ready(Ok(head::response(head, HttpBody::whole(data))));
                     }
                     Part::Head(head) => {
-                        let body = match std::mem::replace(&mut **this.state, CallState::Done) {
-                            CallState::Answering(answer) => HttpBody::stream(Box::new(answer)),
+                        let body = match std::mem::replace(this.state, CallState::Done) {
+                            CallState::Answering(answer) => HttpBody::stream(answer),
                             CallState::Verifying(_)
                             | CallState::Reading(_)
-                            | CallState::Refused(..)
+                            | CallState::Refused(_)
                             | CallState::Done => HttpBody::whole(Bytes::new()),
                         };
                         return Poll::Ready(Ok(head::response(head, body)));
@@ -152,12 +153,14 @@ impl<B: Body> Future for HttpFuture<B> {
                     // The head comes first.
                     Part::Data(_) => {}
                     Part::End => {
-                        **this.state = CallState::Refused(ResponseHead::new(500), Bytes::new());
+                        let refusal = (ResponseHead::new(500), Bytes::new());
+                        *this.state = CallState::Refused(Box::new(refusal));
                     }
                 },
-                CallState::Refused(..) | CallState::Done => {
-                    let state = std::mem::replace(&mut **this.state, CallState::Done);
-                    let CallState::Refused(head, body) = state else { return Poll::Pending };
+                CallState::Refused(_) | CallState::Done => {
+                    let state = std::mem::replace(this.state, CallState::Done);
+                    let CallState::Refused(refusal) = state else { return Poll::Pending };
+                    let (head, body) = *refusal;
                     return Poll::Ready(Ok(head::response(head, HttpBody::whole(body))));
                 }
             }
@@ -184,7 +187,7 @@ impl Admitting {
     fn admit(self, shared: Arc<Shared>, verdict: Option<VerifiedToken>) -> CallState {
         let Self { head, length, peer, extensions } = self;
         match shared.server.admit_with(head, verdict) {
-            Err(answering) => CallState::Answering(Answer::new(*answering, shared, None)),
+            Err(answering) => CallState::Answering(Box::new(Answer::new(*answering, shared, None))),
             Ok(admission) if is_longer(length, shared.limits().max_body_bytes) => {
                 refused(&admission, 413)
             }
@@ -239,8 +242,7 @@ impl Reading {
 }
 
 fn refused(admission: &Admission, status: u16) -> CallState {
-    let (head, body) = admission.refuse(status);
-    CallState::Refused(head, body)
+    CallState::Refused(Box::new(admission.refuse(status)))
 }
 
 fn is_longer(length: u64, max: usize) -> bool {

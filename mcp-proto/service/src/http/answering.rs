@@ -15,6 +15,7 @@ use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
+use mcp_proto::internals::{admit_cached, admitted_length, answer_cached, head_length};
 use mcp_proto::resource_server::VerifiedToken;
 use mcp_proto::server::{
     Change, Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
@@ -34,7 +35,13 @@ impl Admission {
         head: Head,
         verdict: Option<VerifiedToken>,
     ) -> Result<Self, Box<Answering>> {
-        match http::Admission::with_verdict(&hub.config, head, verdict) {
+        let admitted = match verdict {
+            None => {
+                hub.caches.with(head_length(&head), |cache| admit_cached(&hub.config, head, cache))
+            }
+            verdict => http::Admission::with_verdict(&hub.config, head, verdict),
+        };
+        match admitted {
             Ok(admission) => Ok(Self { hub, admission }),
             Err(exchange) => {
                 let runner = Runner::without_updates(&hub.catalog);
@@ -65,17 +72,21 @@ impl Admission {
 
     /// Begins the response, once the body is complete.
     pub fn answer(self, now: Instant) -> Answering {
-        let Self { hub, admission } = self;
-        let runner = Runner::without_updates(&hub.catalog);
-        let exchange = admission.answer(now, &runner.snapshot.declaration);
-        Answering::new(now, hub, runner, exchange)
+        self.begin(now, None)
     }
 
     /// Begins the response, with a body that the caller has read.
     pub(super) fn answer_with(self, now: Instant, body: &Bytes) -> Answering {
+        self.begin(now, Some(body))
+    }
+
+    fn begin(self, now: Instant, body: Option<&Bytes>) -> Answering {
         let Self { hub, admission } = self;
         let runner = Runner::without_updates(&hub.catalog);
-        let exchange = admission.answer_with(now, &runner.snapshot.declaration, body);
+        let declaration = &runner.snapshot.declaration;
+        let exchange = hub.caches.with(admitted_length(&admission), |cache| {
+            answer_cached(admission, now, declaration, body, cache)
+        });
         Answering::new(now, hub, runner, exchange)
     }
 }

@@ -14,6 +14,7 @@ mod answering;
 mod connections;
 mod counted_bytes;
 mod link;
+mod request_caches;
 mod shared;
 mod verifying;
 mod visitor;
@@ -45,6 +46,7 @@ use mcp_proto::resource_server::{Verification, VerifiedToken};
 use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
 
 use connections::Connections;
+use request_caches::RequestCaches;
 use shared::{Leftover, Shared};
 pub use visitor::EndpointWaker;
 
@@ -68,6 +70,8 @@ pub(super) struct ServerShared {
     on_event: Lock<Option<Arc<OnEvent>>>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
     open: Connections,
+    /// The caches of requests that another HTTP stack has read.
+    caches: RequestCaches,
     /// An empty account, to read how full the endpoint is.
     account: Account,
     /// Number of connections so far.
@@ -103,6 +107,7 @@ impl HttpServer {
             on_event: Lock::new(None),
             spawn: Box::new(spawn),
             open: Connections::default(),
+            caches: RequestCaches::default(),
             connections: AtomicU64::new(0),
             last_shown: Arc::default(),
         };

@@ -124,7 +124,8 @@ impl<R: Runtime> ListenerConnections<R> {
 
     fn open(&mut self, clock: &R::Timer, socket: R::Socket, peer: SocketAddr) {
         self.opened += 1;
-        let service = self.server.connect_from(clock.now(), peer.ip());
+        // Boxed, since a future holds its arguments twice.
+        let service = Box::new(self.server.connect_from(clock.now(), peer.ip()));
         let closes = AdvanceOnDrop(self.closed.clone());
         let clock = self.runtime.timer();
         self.runtime.spawn(serve_connection(closes, service, socket, clock, self.phase.clone()));
@@ -166,7 +167,7 @@ impl<R> Drop for ListenerConnections<R> {
 /// Serves one connection, and ignores its errors. `_closes` is dropped last.
 async fn serve_connection(
     _closes: AdvanceOnDrop,
-    mut service: Service<HttpLink>,
+    mut service: Box<Service<HttpLink>>,
     mut socket: impl crate::Socket,
     mut clock: impl Clock,
     phase: EventCount,
@@ -175,6 +176,6 @@ async fn serve_connection(
         service.show_wire(clock.now(), to_stderr);
     }
     let stop = phase.reached(STOPPING);
-    let driven = drive_until(&mut service, &mut socket, &mut clock, stop);
+    let driven = drive_until(&mut *service, &mut socket, &mut clock, stop);
     let _ = unless(pin!(phase.reached(CUT)), driven).await;
 }

@@ -30,6 +30,10 @@ pub(super) struct FieldSpan {
     pub(super) value_end: u16,
 }
 
+/// The bytes before a name and before a value in a built head. Neither part contains the byte after
+/// it, so heads with the same text are equal.
+const SEPARATORS: [u8; 2] = [b'\n', b':'];
+
 #[derive(Clone)]
 enum Text {
     Slice(Bytes),
@@ -61,19 +65,23 @@ impl Fields {
     pub(super) fn push_checked(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         const MAX: usize = u16::MAX as usize;
         let value = trim(value);
-        if self.text().len() + name.len() + value.len() > MAX {
+        if self.text().len() + name.len() + value.len() + SEPARATORS.len() > MAX {
             return Err(Refusal::HeadTooLong { max_head_bytes: MAX });
         }
         if let Text::Slice(text) = &self.text {
             self.text = Text::Built(text.to_vec());
         }
         if let Text::Built(text) = &mut self.text {
+            let [before_name, before_value] = SEPARATORS;
+            text.push(before_name);
             let start = position(text.len());
             text.extend_from_slice(name.as_bytes());
             let name_end = position(text.len());
+            text.push(before_value);
             text.extend_from_slice(value);
             let value_end = position(text.len());
-            self.places.push(FieldSpan { name: start, name_end, value: name_end, value_end });
+            let value = position(text.len() - value.len());
+            self.places.push(FieldSpan { name: start, name_end, value, value_end });
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use core::fmt;
 
 use bytes::Bytes;
 
-use super::fields::{FieldSpans, Fields, position};
+use super::fields::{FieldSpans, Fields, is_secret, position};
 use super::refusal::Refusal;
 use super::syntax::{is_target, is_token};
 
@@ -83,6 +83,16 @@ impl Head {
     /// The target, unchanged.
     pub fn target(&self) -> &str {
         self.fields.str_part(self.method_end.saturating_add(1), self.target_end)
+    }
+
+    /// Method, target and fields. Two heads with the same text are equal if both were built.
+    pub(crate) fn text(&self) -> &[u8] {
+        self.fields.text()
+    }
+
+    /// Returns whether a field contains credentials.
+    pub(crate) fn has_secret(&self) -> bool {
+        self.fields.iter().any(|(name, _)| is_secret(name))
     }
 
     /// Method and target as bytes.

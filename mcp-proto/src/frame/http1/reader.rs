@@ -22,6 +22,9 @@ pub struct RequestReader {
     bounds: Bounds,
     buffer: Buffer,
     pub(super) last_head: LastHead,
+    /// True if the last head equals the one that is kept, in all but the digits of
+    /// `Content-Length`.
+    repeats_head: bool,
     state: ReaderState,
     /// True if the input has ended.
     ended: bool,
@@ -48,6 +51,7 @@ impl RequestReader {
             bounds: Bounds::new(limits),
             buffer: Buffer::new(),
             last_head: LastHead::default(),
+            repeats_head: false,
             state: ReaderState::Idle,
             ended: false,
         }
@@ -90,6 +94,12 @@ impl RequestReader {
         let keep_alive = *keep_alive;
         self.complete(keep_alive);
         Some(data)
+    }
+
+    /// Returns whether the last head repeats an earlier one in all but the digits of
+    /// `Content-Length`.
+    pub(crate) fn repeats_head(&self) -> bool {
+        self.repeats_head
     }
 
     /// Returns whether the reader is between two requests, without bytes of the next one.
@@ -136,6 +146,7 @@ impl RequestReader {
                 } else {
                     None
                 };
+                self.repeats_head = known.is_some();
                 let parsed = if let Some(parsed) = known {
                     parsed
                 } else {

@@ -19,6 +19,7 @@ use bytes::{Buf, Bytes};
 
 use super::admit::{Admitted, admit_with};
 use super::proxies::client_address;
+use super::refused::ImmediateAnswer;
 use super::request::ReceivedBody;
 use super::{Config, Exchange, RequestCache};
 use crate::budget::{Account, BudgetExceeded, SMALL};
@@ -50,7 +51,11 @@ use crate::time::Instant;
 /// # Ok::<(), &str>(())
 /// ```
 #[derive(Debug)]
-pub struct Admission {
+pub struct Admission(Box<AdmittedRequest>);
+
+/// Boxed, since layers of another HTTP stack move an admission often.
+#[derive(Debug)]
+struct AdmittedRequest {
     config: Arc<Config>,
     head: Head,
     admitted: Admitted,
@@ -74,26 +79,48 @@ impl Admission {
         head: Head,
         verdict: Option<VerifiedToken>,
     ) -> Result<Self, Box<Exchange>> {
-        match admit_with(config, &head, verdict) {
-            Ok(admitted) => {
-                let account = config.server.account();
-                let config = config.clone();
-                Ok(Self { config, head, admitted, peer: None, body: ReceivedBody::EMPTY, account })
-            }
+        let admitted = admit_with(config, &head, verdict);
+        Self::admitted(config, head, admitted)
+    }
+
+    /// Does the same as [`Admission::new`], with parts of the last requests.
+    pub(crate) fn cached(
+        config: &Arc<Config>,
+        head: Head,
+        cache: &mut RequestCache,
+    ) -> Result<Self, Box<Exchange>> {
+        let admitted = cache.admit_built(config, &head);
+        Self::admitted(config, head, admitted)
+    }
+
+    fn admitted(
+        config: &Arc<Config>,
+        head: Head,
+        admitted: Result<Admitted, Box<ImmediateAnswer>>,
+    ) -> Result<Self, Box<Exchange>> {
+        match admitted {
+            Ok(admitted) => Ok(Self(Box::new(AdmittedRequest {
+                config: config.clone(),
+                head,
+                admitted,
+                peer: None,
+                body: ReceivedBody::EMPTY,
+                account: config.server.account(),
+            }))),
             Err(answer) => Err(Box::new(Exchange::immediate(config, answer))),
         }
     }
 
     /// Sets the address of the client. Limits per holder count by this address.
     pub fn set_peer(&mut self, peer: IpAddr) {
-        self.peer = Some(peer);
+        self.0.peer = Some(peer);
     }
 
     /// Adds values for handlers to those of [`Config::authorize`]: for example values that a layer
     /// in front of the server has found. A value replaces an earlier one of the same type.
     /// [`Claims`](crate::resource_server::Claims) set the principal, if no principal is set yet.
     pub fn extend(&mut self, extensions: Extensions) {
-        self.admitted.extend(extensions);
+        self.0.admitted.extend(extensions);
     }
 
     /// Adds the next bytes of the body.
@@ -102,14 +129,13 @@ impl Admission {
     /// than `Limits::max_body_bytes`, 503 if the body does not fit into
     /// `Limits::max_endpoint_bytes`.
     pub fn add(&mut self, data: impl Buf) -> Result<(), u16> {
-        let length = self.body.len().saturating_add(data.remaining());
-        if length > self.config.server.limits.max_body_bytes {
+        let AdmittedRequest { config, body, account, .. } = &mut *self.0;
+        let length = body.len().saturating_add(data.remaining());
+        if length > config.server.limits.max_body_bytes {
             return Err(413);
         }
-        self.account
-            .admit(if length > SMALL { length } else { 0 })
-            .map_err(|BudgetExceeded| 503_u16)?;
-        self.body.add(data);
+        account.admit(if length > SMALL { length } else { 0 }).map_err(|BudgetExceeded| 503_u16)?;
+        body.add(data);
         Ok(())
     }
 
@@ -117,17 +143,17 @@ impl Admission {
     /// status 400 if the body breaks off, 408 if it is too slow, 413 if it is too long, and 503 if
     /// the server has no room for it.
     pub fn refuse(&self, status: u16) -> (ResponseHead, Bytes) {
-        let full = || Exchange::refused_full(&self.config, &self.admitted).take_whole();
+        let AdmittedRequest { config, admitted, .. } = &*self.0;
+        let full = || Exchange::refused_full(config, admitted).take_whole();
         match (status == 503).then(full).flatten() {
             Some((head, body)) => (head, body.unwrap_or_default()),
-            None => (self.admitted.refuse(status), Bytes::new()),
+            None => (admitted.refuse(status), Bytes::new()),
         }
     }
 
     /// Returns the exchange that answers the request. Call this after the end of the body.
-    pub fn answer(mut self, now: Instant, declaration: &Arc<Declaration>) -> Exchange {
-        let body = core::mem::replace(&mut self.body, ReceivedBody::EMPTY).into_bytes();
-        self.answer_with(now, declaration, &body)
+    pub fn answer(self, now: Instant, declaration: &Arc<Declaration>) -> Exchange {
+        self.answer_cached(now, declaration, None, &mut RequestCache::default())
     }
 
     /// Does the same as [`Admission::answer`], with a body that the caller has read itself.
@@ -137,12 +163,29 @@ impl Admission {
         declaration: &Arc<Declaration>,
         body: &Bytes,
     ) -> Exchange {
-        let Self { config, head, admitted, peer, account, .. } = self;
+        self.answer_cached(now, declaration, Some(body), &mut RequestCache::default())
+    }
+
+    /// The length of the head in bytes.
+    pub(crate) fn head_length(&self) -> usize {
+        self.0.head.text().len()
+    }
+
+    /// Does the same as [`Admission::answer_with`], with parts of the last requests. Without `body`
+    /// it is the one that was added.
+    pub(crate) fn answer_cached(
+        self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        body: Option<&Bytes>,
+        cache: &mut RequestCache,
+    ) -> Exchange {
+        let AdmittedRequest { config, head, admitted, peer, body: added, account } = *self.0;
         // From here on the request is counted as one in flight.
         drop(account);
-        let cache = &mut RequestCache::default();
+        let body = body.cloned().unwrap_or_else(|| added.into_bytes());
         let mut exchange =
-            Exchange::admitted(now, declaration, &config, admitted, &head, body, cache);
+            Exchange::admitted(now, declaration, &config, admitted, &head, &body, cache);
         if let Some(peer) = peer {
             exchange.set_peer(client_address(&config.trusted_proxies, peer, &head));
         }

@@ -212,6 +212,14 @@ impl Config {
         }
     }
 
+    /// Returns whether the steps of a head depend on nothing but the head and these settings: no
+    /// code of the application takes part.
+    pub(super) fn decides_alone(&self) -> bool {
+        let Self { authorize, resource, verifier, routes, keep_head, .. } = self;
+        let asks = authorize.is_some() || verifier.is_some() || routes.is_some();
+        !asks && resource.is_none() && !keep_head
+    }
+
     /// Returns whether legacy clients have sessions, and therefore GET and DELETE.
     pub(super) fn has_sessions(&self) -> bool {
         self.sessions == Sessions::Stateful && self.policy() != EraPolicy::ModernOnly

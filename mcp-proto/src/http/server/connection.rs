@@ -49,15 +49,14 @@ pub struct Connection {
     config: Arc<Config>,
     peer: Option<IpAddr>,
     reader: Intake,
-    /// Parts of the last requests, which make it cheaper to read the next one.
     cache: RequestCache,
     state: State,
     phase: Phase,
     now: Instant,
     watch: Watch,
     out: OutgoingBytes,
-    /// Event that is reported after `out` is taken.
-    event: Option<ServerEvent>,
+    /// Event that is reported after `out` is taken. Boxed, since there is rarely one.
+    event: Option<Box<ServerEvent>>,
     /// The number of tokens that needed a verification so far.
     verifications: u64,
 }
@@ -248,7 +247,7 @@ impl Connection {
                 Unverified { head, expects_continue, keep_alive, number, verification };
             return self.state = State::Verifying(Box::new(unverified));
         }
-        let admitted = admit_with(&self.config, &head, None);
+        let admitted = self.cache.admit(&self.config, &head, self.reader.repeats_head());
         self.handle_admitted(head, admitted, expects_continue, keep_alive);
     }
 
@@ -317,21 +316,17 @@ impl Connection {
         self.watch.set(self.now, wait);
     }
 
-    /// Encodes the available part of the answer; stops at an event.
-    fn encode(&mut self) {
-        if !matches!(self.state, State::Answering(_)) {
-            return;
-        }
-        self.out.prepare();
+    /// Encodes the available part of the answer, up to an event, which it returns.
+    fn encode(&mut self) -> Option<ServerEvent> {
         while self.event.is_none() && !self.out.is_full() {
-            let State::Answering(answering) = &mut self.state else { return };
+            let State::Answering(answering) = &mut self.state else { return None };
             match answering.exchange.poll_part() {
                 Some(ExchangeAction::Head(head)) => {
                     answering.begin(&head, self.phase == Phase::Open, &mut self.out.bytes);
                 }
                 Some(ExchangeAction::Data(data)) => answering.data(&data, &mut self.out.bytes),
                 Some(ExchangeAction::End) => answering.end(&mut self.out.bytes),
-                Some(ExchangeAction::Event(event)) => self.event = Some(event),
+                Some(ExchangeAction::Event(event)) => return Some(event),
                 None => match answering.exchange.take_whole() {
                     Some((head, body)) => {
                         answering.begin(&head, self.phase == Phase::Open, &mut self.out.bytes);
@@ -339,10 +334,11 @@ impl Connection {
                         answering.end(&mut self.out.bytes);
                     }
                     None if answering.is_over() => self.finish_request(),
-                    None => return,
+                    None => return None,
                 },
             }
         }
+        None
     }
 
     /// Ends a request that was answered.
@@ -417,10 +413,13 @@ impl Machine for Connection {
     }
 
     fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
-        self.encode();
-        let bytes = self.out.take().map(Action::Transmit);
-        if let Some(action) = bytes.or_else(|| self.event.take().map(Action::Event)) {
-            return Some(action);
+        let event = self.encode();
+        if let Some(bytes) = self.out.take() {
+            self.event = event.map(Box::new).or_else(|| self.event.take());
+            return Some(Action::Transmit(bytes));
+        }
+        if let Some(event) = event.or_else(|| self.event.take().map(|event| *event)) {
+            return Some(Action::Event(event));
         }
         if self.phase == Phase::Gone && !matches!(self.state, State::Answering(_)) {
             self.phase = Phase::Closed;

@@ -11,22 +11,12 @@ use crate::frame::http1::{RequestKind, ResponseHead};
 /// The length at which a chunk is passed to the driver.
 const CHUNK: usize = 64 * 1024;
 
-/// The capacity of the buffer that is kept while there is nothing to write.
-const KEPT: usize = 1024;
-
 #[derive(Debug, Default)]
 pub(super) struct OutgoingBytes {
     pub(super) bytes: Vec<u8>,
 }
 
 impl OutgoingBytes {
-    /// Makes room for an answer of the usual size.
-    pub(super) fn prepare(&mut self) {
-        if self.bytes.capacity() == 0 {
-            self.bytes.reserve(KEPT / 2);
-        }
-    }
-
     /// Adds a whole answer to input that is not a valid request.
     pub(super) fn refuse(&mut self, mut head: ResponseHead, why: &str) {
         head.length = Some(why.len() as u64);
@@ -41,17 +31,9 @@ impl OutgoingBytes {
         self.bytes.len() >= CHUNK
     }
 
-    /// Takes the bytes to write. Keeps a buffer of the usual size for the next answer.
+    /// Takes the bytes to write. An idle connection keeps no buffer.
     pub(super) fn take(&mut self) -> Option<Bytes> {
-        if self.bytes.is_empty() {
-            return None;
-        }
-        if self.bytes.capacity() > KEPT {
-            return Some(Bytes::from(core::mem::take(&mut self.bytes)));
-        }
-        let written = Bytes::copy_from_slice(&self.bytes);
-        self.bytes.clear();
-        Some(written)
+        (!self.bytes.is_empty()).then(|| Bytes::from(core::mem::take(&mut self.bytes)))
     }
 
     /// Drops the output, because nobody reads it.

@@ -19,6 +19,9 @@ use crate::resource_server::Verification;
 use crate::server::Declaration;
 use crate::time::{Duration, Instant};
 
+/// More bytes than most heads of answers have.
+const HEAD: usize = 256;
+
 /// A request that is being read.
 #[derive(Debug)]
 pub(super) struct Request {
@@ -222,6 +225,9 @@ impl Answering {
 
     /// Sends the head; `stays` is true if the connection may serve another request.
     pub(super) fn begin(&mut self, head: &ResponseHead, stays: bool, out: &mut Vec<u8>) {
+        // Room for the head and a whole body, so that the buffer does not grow.
+        let body = head.length.and_then(|length| usize::try_from(length).ok());
+        out.reserve(body.unwrap_or(0).saturating_add(HEAD));
         self.kind.keep_alive &= stays;
         self.framing = Some(head.encode(self.kind, out));
     }

@@ -1,5 +1,6 @@
 //! A server over HTTP: its connections and the handlers of its sessions, in virtual time.
 
+mod alike;
 mod connections;
 mod modern;
 mod outside;

@@ -206,8 +206,11 @@ impl Socket {
         if let Some(session) = &self.session {
             text.extend(["Mcp-Session-Id: ", session, "\r\n"]);
         }
-        let bytes = format!("{text}\r\n{body}");
-        self.service.handle_bytes(self.time.now(), bytes.into());
+        self.send_bytes(format!("{text}\r\n{body}").into());
+    }
+
+    pub(crate) fn send_bytes(&mut self, bytes: Bytes) {
+        self.service.handle_bytes(self.time.now(), bytes);
         self.turn();
     }
 
@@ -247,11 +250,16 @@ impl Socket {
 }
 
 impl Asked {
+    /// The next part of the response, if there is one.
+    pub(crate) fn part(&mut self) -> Option<Part> {
+        self.answering.turn(self.time.now(), &self.waker)
+    }
+
     /// The status and the data that can be taken, and whether it has ended.
     pub(crate) fn out(&mut self) -> (Option<u16>, String, bool) {
         let (mut status, mut text) = (None, String::new());
         loop {
-            match self.answering.turn(self.time.now(), &self.waker) {
+            match self.part() {
                 Some(Part::Whole(head, data)) => {
                     status = Some(head.status);
                     text.push_str(std::str::from_utf8(&data).unwrap());

@@ -50,7 +50,7 @@ use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
 
 use answer::Answer;
-pub(crate) use request_cache::RequestCache;
+pub use request_cache::RequestCache;
 use wanted::Wanted;
 
 /// One HTTP request and its answer.
