@@ -47,7 +47,8 @@ pub(super) struct Jobs {
 }
 
 struct HandlerSlot {
-    job: Option<Job>,
+    /// Boxed, since most handlers end with their first poll.
+    job: Option<Box<Job>>,
     waker: Waker,
 }
 
@@ -155,7 +156,7 @@ impl Jobs {
             }
             Poll::Pending => {
                 self.pending.insert(job.reply.id(), JobLocation::HandlerSlot(at));
-                slot.job = Some(job);
+                slot.job = Some(Box::new(job));
                 Progressed::Pending
             }
         }
@@ -225,7 +226,7 @@ impl Jobs {
         let job = self.slots.get_mut(at)?.job.take()?;
         self.pending.remove(&job.reply.id());
         self.free.push(at);
-        Some(job)
+        Some(*job)
     }
 
     fn free_slot(&mut self) -> usize {

@@ -76,13 +76,35 @@ struct MailboxState {
     /// True if the service is gone.
     closed: bool,
     work: Work,
+    /// The sleeps of handlers. Most handlers never sleep.
+    sleeps: Option<Box<Sleeps>>,
+}
+
+#[derive(Debug, Default)]
+struct Sleeps {
     /// Wakers of sleeping futures, by serial number.
     sleepers: BTreeMap<u64, Waker>,
     /// Ends of the sleeps.
     deadlines: Deadlines<u64>,
     /// Sleeps with durations that began outside of a turn, where the time is unknown.
     falling_asleep: Vec<(u64, Duration)>,
-    sleeps: u64,
+    count: u64,
+}
+
+impl Sleeps {
+    /// The wakers of the sleeps that end at `now`.
+    fn expire(&mut self, now: Instant) -> Vec<Waker> {
+        for (sleep, duration) in mem::take(&mut self.falling_asleep) {
+            if self.sleepers.contains_key(&sleep) {
+                self.deadlines.set(sleep, now + duration);
+            }
+        }
+        let mut due = Vec::new();
+        while let Some(sleep) = self.deadlines.expire(now) {
+            due.extend(self.sleepers.remove(&sleep));
+        }
+        due
+    }
 }
 
 impl ServiceMailbox {
@@ -91,10 +113,7 @@ impl ServiceMailbox {
             now: None,
             closed: false,
             work: Work::default(),
-            sleepers: BTreeMap::new(),
-            deadlines: Deadlines::new(),
-            falling_asleep: Vec::new(),
-            sleeps: 0,
+            sleeps: None,
         });
         Self { catalog, state, spawned: Lock::default() }
     }
@@ -106,16 +125,7 @@ impl ServiceMailbox {
     pub(super) fn begin_turn(&self, now: Instant, waker: &Waker) {
         let due = self.state.begin_turn(waker, |state| {
             state.now = Some(now);
-            for (sleep, duration) in mem::take(&mut state.falling_asleep) {
-                if state.sleepers.contains_key(&sleep) {
-                    state.deadlines.set(sleep, now + duration);
-                }
-            }
-            let mut due = Vec::new();
-            while let Some(sleep) = state.deadlines.expire(now) {
-                due.extend(state.sleepers.remove(&sleep));
-            }
-            due
+            state.sleeps.as_mut().map(|sleeps| sleeps.expire(now)).unwrap_or_default()
         });
         due.into_iter().for_each(Waker::wake);
     }
@@ -162,12 +172,12 @@ impl ServiceMailbox {
     pub(super) fn close(&self) {
         let left = self.state.with(|state| {
             state.closed = true;
-            let is_empty = state.work.is_empty() && state.sleepers.is_empty();
-            (!is_empty).then(|| (mem::take(&mut state.work), mem::take(&mut state.sleepers)))
+            let is_empty = state.work.is_empty() && state.sleeps.is_none();
+            (!is_empty).then(|| (mem::take(&mut state.work), state.sleeps.take()))
         });
-        let Some((work, sleepers)) = left else { return };
+        let Some((work, sleeps)) = left else { return };
         drop(work);
-        sleepers.into_values().for_each(Waker::wake);
+        sleeps.into_iter().flat_map(|sleeps| sleeps.sleepers.into_values()).for_each(Waker::wake);
     }
 
     pub(super) fn command(&self, command: Command) {
@@ -216,15 +226,16 @@ impl ServiceMailbox {
         let mut sleep = 0;
         let mut waker = Some(waker);
         self.state.put(|state| {
-            state.sleeps += 1;
-            sleep = state.sleeps;
             if state.closed {
                 return None;
             }
-            state.sleepers.extend(waker.take().map(|waker| (sleep, waker)));
+            let sleeps = state.sleeps.get_or_insert_default();
+            sleeps.count += 1;
+            sleep = sleeps.count;
+            sleeps.sleepers.extend(waker.take().map(|waker| (sleep, waker)));
             match state.now {
-                Some(now) => state.deadlines.set(sleep, now + duration),
-                None => state.falling_asleep.push((sleep, duration)),
+                Some(now) => sleeps.deadlines.set(sleep, now + duration),
+                None => sleeps.falling_asleep.push((sleep, duration)),
             }
             Some(())
         });
@@ -235,7 +246,7 @@ impl ServiceMailbox {
     /// Returns whether a sleep has ended; if not, `waker` is woken at its end.
     pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
         let sleeping = self.state.with(|state| {
-            let sleeper = state.sleepers.get_mut(&sleep)?;
+            let sleeper = state.sleeps.as_mut()?.sleepers.get_mut(&sleep)?;
             let known = sleeper.will_wake(waker);
             Some(if known { None } else { Some(mem::replace(sleeper, waker.clone())) })
         });
@@ -244,8 +255,9 @@ impl ServiceMailbox {
 
     pub(super) fn forget_sleep(&self, sleep: u64) {
         let sleeper = self.state.with(|state| {
-            state.deadlines.clear(sleep);
-            state.sleepers.remove(&sleep)
+            let sleeps = state.sleeps.as_mut()?;
+            sleeps.deadlines.clear(sleep);
+            sleeps.sleepers.remove(&sleep)
         });
         drop(sleeper);
     }
@@ -281,7 +293,7 @@ impl ServiceMailbox {
     }
 
     pub(super) fn next_sleep(&self) -> Option<Instant> {
-        self.state.with(|state| state.deadlines.next())
+        self.state.with(|state| state.sleeps.as_ref()?.deadlines.next())
     }
 
     fn add(&self, push: impl FnOnce(&mut Work)) {

@@ -153,7 +153,10 @@ impl Members {
         spans: impl Iterator<Item = (Member, Span)>,
         duplicate: Option<Member>,
     ) -> Self {
-        Self { spans: spans.collect(), duplicate }
+        let mut members = Self { duplicate, ..Self::default() };
+        // One by one, since most messages have few.
+        spans.for_each(|span| members.spans.push(span));
+        members
     }
 
     /// The members and their positions.

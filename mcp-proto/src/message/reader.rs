@@ -199,7 +199,11 @@ impl Pattern {
         };
         let span = |place: PatternSpan| Span::between(position(place.start), position(place.end));
         let (duplicate, duplicate_member) = self.duplicates;
-        let places = self.places.map(span);
+        // Written out, since calls of closures cost more than the sums.
+        let mut places = [Span::default(); EnvelopeKey::COUNT];
+        for (place, known) in places.iter_mut().zip(&self.places) {
+            *place = span(*known);
+        }
         let mut envelope = Envelope { places, duplicate, members: Members::default() };
         let params = envelope.place(EnvelopeKey::Params).unwrap_or_default();
         let members = self.members.iter();

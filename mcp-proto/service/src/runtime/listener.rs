@@ -124,11 +124,11 @@ impl<R: Runtime> ListenerConnections<R> {
 
     fn open(&mut self, clock: &R::Timer, socket: R::Socket, peer: SocketAddr) {
         self.opened += 1;
-        // Boxed, since a future holds its arguments twice.
         let service = Box::new(self.server.connect_from(clock.now(), peer.ip()));
-        let closes = AdvanceOnDrop(self.closed.clone());
-        let clock = self.runtime.timer();
-        self.runtime.spawn(serve_connection(closes, service, socket, clock, self.phase.clone()));
+        let (clock, closes) = (self.runtime.timer(), AdvanceOnDrop(self.closed.clone()));
+        let mut connection = ListenerConnection { service, socket, clock, closes };
+        let phase = self.phase.clone();
+        self.runtime.spawn(async move { connection.serve(&phase).await });
     }
 
     /// Waits until another connection may be served.
@@ -164,18 +164,24 @@ impl<R> Drop for ListenerConnections<R> {
     }
 }
 
-/// Serves one connection, and ignores its errors. `_closes` is dropped last.
-async fn serve_connection(
-    _closes: AdvanceOnDrop,
-    mut service: Box<Service<HttpLink>>,
-    mut socket: impl crate::Socket,
-    mut clock: impl Clock,
-    phase: EventCount,
-) {
-    if shows_wire() {
-        service.show_wire(clock.now(), to_stderr);
+/// One connection, in memory of its own: a future holds its arguments twice.
+struct ListenerConnection<S, C> {
+    service: Box<Service<HttpLink>>,
+    socket: S,
+    clock: C,
+    #[expect(dead_code, reason = "it counts when it is dropped, after the other fields")]
+    closes: AdvanceOnDrop,
+}
+
+impl<S: crate::Socket, C: Clock> ListenerConnection<S, C> {
+    /// Serves the connection, and ignores its errors.
+    async fn serve(&mut self, phase: &EventCount) {
+        let Self { service, socket, clock, .. } = self;
+        if shows_wire() {
+            service.show_wire(clock.now(), to_stderr);
+        }
+        let stop = pin!(phase.reached(STOPPING));
+        let driven = drive_until(&mut **service, socket, clock, stop);
+        let _ = unless(pin!(phase.reached(CUT)), driven).await;
     }
-    let stop = phase.reached(STOPPING);
-    let driven = drive_until(&mut *service, &mut socket, &mut clock, stop);
-    let _ = unless(pin!(phase.reached(CUT)), driven).await;
 }

@@ -25,6 +25,7 @@
 //!
 //! [Specification: Elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use core::mem;
@@ -35,20 +36,27 @@ use super::super::context::{Context, ServerChannel};
 use super::super::event::{InputFailure, InputId, PingId, ServerEvent, StreamId};
 use super::super::lifecycle::Lifecycle;
 use super::super::outcome::{Input, InputRequired};
-use super::session::Session;
+use super::session::{Session, input_params};
 use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
 use crate::message::{ErrorData, Outgoing, RequestId, Response};
 use crate::time::{Duration, Instant};
-use crate::types::{ElicitRequestParams, InputRequest, InputRequests, InputResponses};
+use crate::types::{InputRequest, InputRequests, InputResponses};
 
 /// The unanswered requests to the client.
 #[derive(Debug, Default)]
 pub(in super::super) struct ServerRequests {
-    /// The requests by id. Ids are counted from 1.
-    pending: BTreeMap<RequestId, PendingKind>,
+    /// The number of requests so far. Ids are counted from 1.
     ids: u64,
+    /// Most servers send no requests.
+    open: Option<Box<OpenRequests>>,
+}
+
+#[derive(Debug, Default)]
+struct OpenRequests {
+    /// The requests by id.
+    pending: BTreeMap<RequestId, PendingKind>,
     /// The requests of the client that wait for input, by serial number.
     waiting: BTreeMap<u64, Waiting>,
     deadlines: Deadlines<RequestTimer>,
@@ -87,6 +95,12 @@ enum RequestTimer {
 
 const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
 
+impl OpenRequests {
+    fn first_waiting(&self) -> Option<u64> {
+        self.waiting.keys().next().copied()
+    }
+}
+
 impl ServerRequests {
     /// Sends a ping to the client.
     pub(super) fn ping(
@@ -97,7 +111,7 @@ impl ServerRequests {
     ) -> PingId {
         let (number, id) = self.register(|number| PendingKind::Ping(PingId(number)));
         let ping = PingId(number);
-        self.deadlines.set(RequestTimer::Ping(ping), now + timeout);
+        self.open().deadlines.set(RequestTimer::Ping(ping), now + timeout);
         context.send(None, Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
         ping
     }
@@ -113,15 +127,15 @@ impl ServerRequests {
     ) -> Result<InputId, UsageError> {
         session.check(&request)?;
         let max_in_flight = context.limits().max_in_flight;
-        if self.pending.len() >= max_in_flight {
+        if self.open().pending.len() >= max_in_flight {
             return Err(UsageError::TooManyCalls { max_in_flight });
         }
         let scope = context.scope();
         let (number, id) = self.register(|number| PendingKind::Session(InputId { scope, number }));
         let input = InputId { scope, number };
-        self.deadlines.set(RequestTimer::Session(input), now + timeout);
+        self.open().deadlines.set(RequestTimer::Session(input), now + timeout);
         let method = request.method_name();
-        context.send(stream, Outgoing::request(id, method, params(request, number)));
+        context.send(stream, Outgoing::request(id, method, input_params(request, number)));
         Ok(input)
     }
 
@@ -132,10 +146,10 @@ impl ServerRequests {
         input: InputId,
     ) -> Result<(), UsageError> {
         let id = request_id(input.number);
-        if input.scope != context.scope() || self.pending.remove(&id).is_none() {
+        if input.scope != context.scope() || self.open().pending.remove(&id).is_none() {
             return Err(UsageError::NotInFlight);
         }
-        self.deadlines.clear(RequestTimer::Session(input));
+        self.open().deadlines.clear(RequestTimer::Session(input));
         context.send(None, Outgoing::cancelled(&id));
         Ok(())
     }
@@ -167,15 +181,18 @@ impl ServerRequests {
         for (key, request) in requests {
             let (number, id) = self.register(|_| PendingKind::Input { serial, key });
             missing.insert(id.clone());
-            let message = Outgoing::request(id, request.method_name(), params(request, number));
+            let message =
+                Outgoing::request(id, request.method_name(), input_params(request, number));
             context.send(call.path.stream, message);
         }
         let input = Input { responses: InputResponses::new(), state };
         if missing.is_empty() {
             return Some((call, input));
         }
-        self.waiting.insert(serial, Waiting { call, missing, input });
-        self.deadlines.set(RequestTimer::Input(serial), now + context.limits().input_timeout);
+        self.open().waiting.insert(serial, Waiting { call, missing, input });
+        self.open()
+            .deadlines
+            .set(RequestTimer::Input(serial), now + context.limits().input_timeout);
         None
     }
 
@@ -206,7 +223,7 @@ impl ServerRequests {
             {
                 let bytes = result.as_bytes().len();
                 if calls.has_room_for_input(context, bytes) {
-                    let waiting = self.waiting.get_mut(&serial)?;
+                    let waiting = self.open().waiting.get_mut(&serial)?;
                     calls.charge_input(&mut waiting.call, bytes);
                     waiting.missing.remove(&id);
                     waiting.input.responses.insert(key, result.detach().into());
@@ -239,18 +256,18 @@ impl ServerRequests {
         context: &mut Context,
         calls: &mut Calls,
     ) {
-        match self.deadlines.expire(now) {
+        match self.open().deadlines.expire(now) {
             Some(RequestTimer::Input(serial)) => {
                 let why = "the client took longer than Limits::input_timeout to give input";
                 self.fail_waiting(context, calls, serial, why);
             }
             Some(RequestTimer::Ping(ping)) => {
-                self.pending.remove(&request_id(ping.0));
+                self.open().pending.remove(&request_id(ping.0));
                 self.end_ping(context, ping, false);
             }
             Some(RequestTimer::Session(input)) => {
                 let id = request_id(input.number);
-                if self.pending.remove(&id).is_some() {
+                if self.open().pending.remove(&id).is_some() {
                     context.send(None, Outgoing::cancelled(&id));
                 }
                 self.end_input(context, input, Err(InputFailure::TimedOut));
@@ -260,12 +277,12 @@ impl ServerRequests {
     }
 
     pub(in super::super) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.next()
+        self.open.as_ref()?.deadlines.next()
     }
 
     /// Handles the end of the client's output: no input and no pong can arrive any more.
     pub(in super::super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
-        while let Some(serial) = self.waiting.keys().next().copied() {
+        while let Some(serial) = self.open.as_ref().and_then(|open| open.first_waiting()) {
             let why = "the client sends nothing more, and so no input";
             self.fail_waiting(context, calls, serial, why);
         }
@@ -274,8 +291,9 @@ impl ServerRequests {
 
     /// Handles a disconnect of the client: drops the requests that wait for its input.
     pub(in super::super) fn handle_disconnect(&mut self, context: &mut Context, calls: &mut Calls) {
-        self.deadlines = Deadlines::new();
-        for waiting in mem::take(&mut self.waiting).into_values() {
+        let Some(open) = &mut self.open else { return };
+        open.deadlines = Deadlines::new();
+        for waiting in mem::take(&mut open.waiting).into_values() {
             calls.settle(&waiting.call);
         }
         self.end_requests(context);
@@ -296,29 +314,31 @@ impl ServerRequests {
 
     /// A request that waits for input.
     pub(in super::super) fn get(&self, serial: u64) -> Option<&Call> {
-        self.waiting.get(&serial).map(|waiting| &waiting.call)
+        self.open.as_ref()?.waiting.get(&serial).map(|waiting| &waiting.call)
     }
 
     pub(in super::super) fn get_mut(&mut self, serial: u64) -> Option<&mut Call> {
-        self.waiting.get_mut(&serial).map(|waiting| &mut waiting.call)
+        self.open.as_mut()?.waiting.get_mut(&serial).map(|waiting| &mut waiting.call)
     }
 
-    /// Frees memory, if no request to the client is open. (An empty map keeps a node.)
+    /// Frees memory, if no request to the client is open.
     pub(in super::super) fn shrink(&mut self) {
-        if self.pending.is_empty() {
-            self.pending = BTreeMap::new();
+        let has_none = |open: &OpenRequests| open.pending.is_empty() && open.waiting.is_empty();
+        if self.open.as_deref().is_some_and(has_none) {
+            self.open = None;
         }
-        if self.waiting.is_empty() {
-            self.waiting = BTreeMap::new();
-        }
-        self.deadlines.shrink();
+    }
+
+    fn open(&mut self) -> &mut OpenRequests {
+        self.open.get_or_insert_default()
     }
 
     /// Registers a request to the client. Its number is also its id; `kind` gets the number.
     fn register(&mut self, kind: impl FnOnce(u64) -> PendingKind) -> (u64, RequestId) {
         self.ids += 1;
         let id = request_id(self.ids);
-        self.pending.insert(id.clone(), kind(self.ids));
+        let kind = kind(self.ids);
+        self.open().pending.insert(id.clone(), kind);
         (self.ids, id)
     }
 
@@ -326,7 +346,7 @@ impl ServerRequests {
     /// `1`. The server's ids are never strings, so this is unambiguous, and `"01"` still differs.
     /// Over HTTP an id must match exactly.
     fn take(&mut self, id: &RequestId, channel: ServerChannel) -> Option<(RequestId, PendingKind)> {
-        if let Some(kind) = self.pending.remove(id) {
+        if let Some(kind) = self.open().pending.remove(id) {
             return Some((id.clone(), kind));
         }
         if channel != ServerChannel::Stream {
@@ -337,13 +357,13 @@ impl ServerRequests {
         if id.as_str() != digits {
             return None;
         }
-        self.pending.remove(&id).map(|kind| (id, kind))
+        self.open().pending.remove(&id).map(|kind| (id, kind))
     }
 
     /// Removes a waiting request whose input is complete.
     fn complete(&mut self, serial: u64) -> Option<(Call, Input)> {
-        self.deadlines.clear(RequestTimer::Input(serial));
-        self.waiting.remove(&serial).map(|waiting| (waiting.call, waiting.input))
+        self.open().deadlines.clear(RequestTimer::Input(serial));
+        self.open().waiting.remove(&serial).map(|waiting| (waiting.call, waiting.input))
     }
 
     /// Fails a request that waits for input.
@@ -355,10 +375,11 @@ impl ServerRequests {
 
     /// Removes a request that waits for input, and cancels its requests to the client.
     fn remove_waiting(&mut self, context: &mut Context, serial: u64) -> Option<Call> {
-        self.deadlines.clear(RequestTimer::Input(serial));
-        let Waiting { call, missing, .. } = self.waiting.remove(&serial)?;
+        let open = self.open.as_mut()?;
+        open.deadlines.clear(RequestTimer::Input(serial));
+        let Waiting { call, missing, .. } = open.waiting.remove(&serial)?;
         for id in missing {
-            if self.pending.remove(&id).is_some() {
+            if open.pending.remove(&id).is_some() {
                 context.send(call.path.stream, Outgoing::cancelled(&id));
             }
         }
@@ -367,7 +388,8 @@ impl ServerRequests {
 
     /// Ends all requests to the client without answers. The requests that wait for them end too.
     fn end_requests(&mut self, context: &mut Context) {
-        for kind in mem::take(&mut self.pending).into_values() {
+        let pending = self.open.as_mut().map(|open| mem::take(&mut open.pending));
+        for kind in pending.unwrap_or_default().into_values() {
             match kind {
                 PendingKind::Ping(ping) => self.end_ping(context, ping, false),
                 PendingKind::Session(input) => {
@@ -379,7 +401,7 @@ impl ServerRequests {
     }
 
     fn end_ping(&mut self, context: &mut Context, ping: PingId, answered: bool) {
-        self.deadlines.clear(RequestTimer::Ping(ping));
+        self.open().deadlines.clear(RequestTimer::Ping(ping));
         context.event(ServerEvent::Pong { ping, answered });
     }
 
@@ -389,7 +411,7 @@ impl ServerRequests {
         input: InputId,
         answer: Result<Json, InputFailure>,
     ) {
-        self.deadlines.clear(RequestTimer::Session(input));
+        self.open().deadlines.clear(RequestTimer::Session(input));
         context.event(ServerEvent::InputAnswered { input, answer });
     }
 }
@@ -397,6 +419,7 @@ impl ServerRequests {
 fn request_id(number: u64) -> RequestId {
     RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))
 }
+
 /// Checks that the handler may ask for this input, and that `kept` bytes can be stored meanwhile.
 fn may_ask(
     context: &Context,
@@ -422,29 +445,5 @@ fn may_ask(
     if !lifecycle.is_open() {
         return Err("the client sends nothing more, and so no input".into());
     }
-    if !session.is_initialized() {
-        return Err("the client is not initialized, and cannot be asked for input".into());
-    }
-    for (key, request) in requests {
-        if let Some(since) = session.lacks(request) {
-            return Err(alloc::format!("the input `{key}` needs {since}"));
-        }
-    }
-    Ok(())
-}
-
-/// The parameters of the legacy request. A URL needs an id that no other request of the session
-/// has.
-fn params(request: InputRequest, number: u64) -> Json {
-    let params = match request {
-        InputRequest::Elicit(ElicitRequestParams::Url(mut url)) => {
-            url.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));
-            Json::encode(&url)
-        }
-        InputRequest::Elicit(params) => Json::encode(&params),
-        InputRequest::CreateMessage(params) => Json::encode(&params),
-        InputRequest::ListRoots(params) => Json::encode(&params),
-        InputRequest::Forwarded { params, .. } => Ok(params),
-    };
-    params.unwrap_or(Json::EMPTY_OBJECT)
+    session.takes(requests)
 }

@@ -7,6 +7,7 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::super::call::Requester;
@@ -20,7 +21,9 @@ use crate::json::{Json, Raw};
 use crate::message::{Capability, Member, Params};
 use crate::meta;
 use crate::negotiate;
-use crate::types::{ElicitRequestParams, InputRequest, LoggingLevel, SetLevelRequestParams};
+use crate::types::{
+    ElicitRequestParams, InputRequest, InputRequests, LoggingLevel, SetLevelRequestParams,
+};
 use crate::version::ProtocolVersion;
 
 /// The client of a legacy session.
@@ -157,6 +160,19 @@ impl Session {
         Arc::new(Peer { extensions: extensions.clone(), ..Peer::clone(&self.client) })
     }
 
+    /// Checks that the client can get these requests; an error tells the handler why not.
+    pub(super) fn takes(&self, requests: &InputRequests) -> Result<(), String> {
+        if !self.initialized {
+            return Err("the client is not initialized, and cannot be asked for input".into());
+        }
+        for (key, request) in requests {
+            if let Some(since) = self.lacks(request) {
+                return Err(alloc::format!("the input `{key}` needs {since}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the client can get this request outside of its own requests.
     pub(super) fn check(&self, request: &InputRequest) -> Result<(), UsageError> {
         if !self.initialized {
@@ -185,4 +201,20 @@ impl Session {
         };
         if since.contains(&self.client.version) { None } else { since.first().copied() }
     }
+}
+
+/// The parameters of the legacy request. A URL needs an id that no other request of the session
+/// has.
+pub(super) fn input_params(request: InputRequest, number: u64) -> Json {
+    let params = match request {
+        InputRequest::Elicit(ElicitRequestParams::Url(mut url)) => {
+            url.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));
+            Json::encode(&url)
+        }
+        InputRequest::Elicit(params) => Json::encode(&params),
+        InputRequest::CreateMessage(params) => Json::encode(&params),
+        InputRequest::ListRoots(params) => Json::encode(&params),
+        InputRequest::Forwarded { params, .. } => Ok(params),
+    };
+    params.unwrap_or(Json::EMPTY_OBJECT)
 }
