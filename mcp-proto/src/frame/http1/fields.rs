@@ -11,6 +11,9 @@ use smallvec::SmallVec;
 use super::refusal::Refusal;
 use super::syntax::{is_field_text, is_token, trim};
 
+/// The longest head that is built, counted without separators.
+pub(super) const MAX_SIZE: usize = u16::MAX as usize;
+
 /// The text of a head, at most 64 KiB, with the positions of the fields.
 #[derive(Clone)]
 pub(super) struct Fields {
@@ -52,22 +55,14 @@ impl Fields {
     }
 
     pub(super) fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
-        if !is_token(name.as_bytes()) {
-            return Err(Refusal::FieldName);
-        }
-        if !is_field_text(value) {
-            return Err(Refusal::FieldValue);
-        }
+        check(name, value)?;
         self.push_checked(name, value)
     }
 
     /// Appends a field whose name is a token, and whose value has no controls except tabs.
     pub(super) fn push_checked(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
-        const MAX: usize = u16::MAX as usize;
         let value = trim(value);
-        if self.text().len() + name.len() + value.len() + SEPARATORS.len() > MAX {
-            return Err(Refusal::HeadTooLong { max_head_bytes: MAX });
-        }
+        add_size(self.text().len(), name, value)?;
         if let Text::Slice(text) = &self.text {
             self.text = Text::Built(text.to_vec());
         }
@@ -161,6 +156,26 @@ impl fmt::Debug for Fields {
 pub(super) fn is_secret(name: &str) -> bool {
     let secret = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
     secret.iter().any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+/// Refuses a field whose name is no token, or whose value has controls other than tabs.
+pub(super) fn check(name: &str, value: &[u8]) -> Result<(), Refusal> {
+    if !is_token(name.as_bytes()) {
+        return Err(Refusal::FieldName);
+    }
+    if !is_field_text(value) {
+        return Err(Refusal::FieldValue);
+    }
+    Ok(())
+}
+
+/// The size of a head with one more field; refuses a head that is too long.
+pub(super) fn add_size(size: usize, name: &str, value: &[u8]) -> Result<usize, Refusal> {
+    let size = size + name.len() + value.len() + SEPARATORS.len();
+    if size > MAX_SIZE {
+        return Err(Refusal::HeadTooLong { max_head_bytes: MAX_SIZE });
+    }
+    Ok(size)
 }
 
 fn slice(text: &[u8], start: u16, end: u16) -> &[u8] {

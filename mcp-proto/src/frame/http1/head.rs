@@ -12,6 +12,10 @@ use super::fields::{FieldSpans, Fields, is_secret, position};
 use super::refusal::Refusal;
 use super::syntax::{is_target, is_token};
 
+/// The longest method and the longest target of a head that is built.
+pub(super) const MAX_METHOD: usize = 255;
+pub(super) const MAX_TARGET: usize = 32 * 1024;
+
 /// The version in a request line, or in a status line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HttpVersion {
@@ -43,10 +47,10 @@ impl Head {
     /// that is not a token becomes empty. So does a target with whitespace or controls, or over 32
     /// KiB.
     pub fn new(method: &str, target: &str) -> Self {
-        const MAX: usize = 32 * 1024;
-        let known = method.len() <= 255 && is_token(method.as_bytes());
+        let known = method.len() <= MAX_METHOD && is_token(method.as_bytes());
         let method = if known { method } else { "" };
-        let target = if target.len() <= MAX && is_target(target.as_bytes()) { target } else { "" };
+        let target =
+            if target.len() <= MAX_TARGET && is_target(target.as_bytes()) { target } else { "" };
         let mut text = Vec::with_capacity(method.len() + target.len() + 512);
         text.extend_from_slice(method.as_bytes());
         let method_end = position(text.len());

@@ -8,11 +8,12 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::head::Head;
+use super::fields::{self, MAX_SIZE};
+use super::head::{Head, MAX_METHOD, MAX_TARGET};
 use super::parse::authority;
 use super::refusal::Refusal;
 use super::response::content_length;
-use super::syntax::{is_host, is_token};
+use super::syntax::{is_host, is_token, trim};
 
 /// The head of a request to send, which is unambiguous for a server.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,19 +28,8 @@ impl RequestHead {
     /// Fails for a method that is not a token, for an invalid target or host, for a target of
     /// another host, and for a target over 32 KiB.
     pub fn new(method: &str, target: &str, host: &str) -> Result<Self, Refusal> {
-        if !is_token(method.as_bytes()) {
-            return Err(Refusal::Method);
-        }
-        if host.is_empty() || host.starts_with(':') || !is_host(host.as_bytes()) {
-            return Err(Refusal::InvalidHost);
-        }
-        if authority(method, target)?.is_some_and(|other| !other.eq_ignore_ascii_case(host)) {
-            return Err(Refusal::HostMismatch);
-        }
+        check_line(method, target, host)?;
         let mut head = Head::new(method, target);
-        if (head.method(), head.target()) != (method, target) {
-            return Err(Refusal::TargetTooLong { max_head_bytes: usize::from(u16::MAX) });
-        }
         head.try_push("Host", host.as_bytes())?;
         Ok(Self(head))
     }
@@ -53,10 +43,7 @@ impl RequestHead {
     /// `Host`, `Connection`, `Content-Length` and `Transfer-Encoding` are refused too, because they
     /// are added or not needed.
     pub fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
-        let framing = ["host", "connection", "content-length", "transfer-encoding"];
-        if framing.iter().any(|one| name.eq_ignore_ascii_case(one)) {
-            return Err(Refusal::FramingField);
-        }
+        check_framing(name)?;
         self.0.try_push(name, value)
     }
 
@@ -84,6 +71,65 @@ impl RequestHead {
         }
         out.extend_from_slice(b"\r\n");
     }
+}
+
+/// Appends the head of a request to method, target and host, with these fields, to `out`. This is
+/// what [`RequestHead::encode`] appends, without a copy in between.
+///
+/// # Errors
+///
+/// Fails as [`RequestHead::new`] and [`RequestHead::push`] do; `out` may then have a part of the
+/// head.
+pub fn write_request<'a>(
+    [method, target, host]: [&str; 3],
+    fields: impl Iterator<Item = (&'a str, &'a [u8])>,
+    length: Option<u64>,
+    out: &mut Vec<u8>,
+) -> Result<(), Refusal> {
+    check_line(method, target, host)?;
+    let mut size = fields::add_size(method.len() + 1 + target.len(), "Host", host.as_bytes())?;
+    for part in [method, " ", target, " HTTP/1.1\r\nHost: ", host, "\r\n"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+    for (name, value) in fields {
+        check_framing(name)?;
+        fields::check(name, value)?;
+        let value = trim(value);
+        size = fields::add_size(size, name, value)?;
+        for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+            out.extend_from_slice(part);
+        }
+    }
+    if let Some(length) = length {
+        content_length(length, out);
+    }
+    out.extend_from_slice(b"\r\n");
+    Ok(())
+}
+
+fn check_line(method: &str, target: &str, host: &str) -> Result<(), Refusal> {
+    if !is_token(method.as_bytes()) {
+        return Err(Refusal::Method);
+    }
+    if host.is_empty() || host.starts_with(':') || !is_host(host.as_bytes()) {
+        return Err(Refusal::InvalidHost);
+    }
+    if authority(method, target)?.is_some_and(|other| !other.eq_ignore_ascii_case(host)) {
+        return Err(Refusal::HostMismatch);
+    }
+    if method.len() > MAX_METHOD || target.len() > MAX_TARGET {
+        return Err(Refusal::TargetTooLong { max_head_bytes: MAX_SIZE });
+    }
+    Ok(())
+}
+
+/// Refuses a field that is added, or not needed.
+fn check_framing(name: &str) -> Result<(), Refusal> {
+    let framing = ["host", "connection", "content-length", "transfer-encoding"];
+    if framing.iter().any(|one| name.eq_ignore_ascii_case(one)) {
+        return Err(Refusal::FramingField);
+    }
+    Ok(())
 }
 
 /// Shows the method, the target and the fields, without credentials.

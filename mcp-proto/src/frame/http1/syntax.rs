@@ -4,7 +4,7 @@
 
 /// Returns whether a text is a token: a method, the name of a field, or a coding.
 pub(super) fn is_token(text: &[u8]) -> bool {
-    // Most tokens are lower-case letters and dashes, which are checked eight bytes at a time.
+    // Most tokens are letters and dashes, which are checked eight bytes at a time.
     all_words(text, is_plain_name)
         || !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
 }
@@ -84,12 +84,14 @@ fn at_least(word: u64, least: u8) -> u64 {
     word + all(0x80 - least)
 }
 
-/// Returns whether all bytes are lower-case letters and dashes.
+/// Returns whether all bytes are letters and dashes.
 fn is_plain_name(word: u64) -> bool {
     if word & HIGH != 0 {
         return false;
     }
-    let letters = at_least(word, b'a') & !at_least(word, b'z' + 1);
+    // Setting the case bit makes a lower-case letter of letters only.
+    let lower = word | all(b' ');
+    let letters = at_least(lower, b'a') & !at_least(lower, b'z' + 1);
     let dashes = at_least(word, b'-') & !at_least(word, b'-' + 1);
     (letters | dashes) & HIGH == HIGH
 }

@@ -1,6 +1,7 @@
 //! Requests as they are written, and what is not.
 
 use mcp_proto::frame::http1::{Incoming, Refusal, RequestHead, RequestReader};
+use mcp_proto::internals::write_request;
 use mcp_proto::{Bytes, Limits};
 use proptest::prelude::*;
 
@@ -115,4 +116,35 @@ proptest! {
         prop_assert_eq!(reader.poll(), Some(Incoming::End));
         prop_assert!(reader.is_idle());
     }
+
+    /// A head that is written directly has the bytes of one that is built first, and is refused
+    /// for the same reason.
+    #[test]
+    fn direct_heads_are_those_that_are_built(
+        method in "[A-Z]{1,4}|.{0,3}|x{254,257}",
+        target in prop_oneof![4 => "/[ -~]{0,9}|.{0,5}", 1 => long("/", 32_768)],
+        host in prop_oneof![4 => "[a-z]{1,3}(:[0-9]{1,2})?|.{0,5}", 1 => long("", 32_760)],
+        fields in prop::collection::vec(("[a-zA-Z-]{1,9}|.{0,4}|[hH]ost", value()), 0..5),
+        length in prop::option::of(any::<u64>()),
+    ) {
+        let built = RequestHead::new(&method, &target, &host).and_then(|mut head| {
+            fields.iter().try_for_each(|(name, value)| head.push(name, value.as_bytes()))?;
+            let mut out = b"before".to_vec();
+            head.encode(length, &mut out);
+            Ok(out)
+        });
+        let mut out = b"before".to_vec();
+        let pairs = fields.iter().map(|(name, value)| (&**name, value.as_bytes()));
+        let written = write_request([&method, &target, &host], pairs, length, &mut out);
+        prop_assert_eq!(written.map(|()| out), built);
+    }
+}
+
+/// A text of about so many bytes.
+fn long(start: &'static str, length: usize) -> impl Strategy<Value = String> {
+    (length - 9..length + 9).prop_map(move |length| format!("{start:x<length$}"))
+}
+
+fn value() -> impl Strategy<Value = String> {
+    prop_oneof![8 => "[ -~]{0,9}|.{0,5}|\t?x{1,9} ", 1 => long("", 32_760)]
 }

@@ -19,8 +19,9 @@ use super::super::super::wire::Wire;
 use crate::Socket;
 use mcp_proto::Instant;
 use mcp_proto::Limits;
-use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader, StatusHead};
+use mcp_proto::frame::http1::{IncomingResponse, ResponseReader, StatusHead};
 use mcp_proto::http::client::Request;
+use mcp_proto::internals::write_request;
 
 /// Room for a usual head, in bytes.
 const HEAD: usize = 512;
@@ -93,22 +94,17 @@ impl Connection {
         request: &Request,
         host: &str,
     ) -> Result<(), Failure> {
-        let head = RequestHead::new(request.method, &request.target, host).and_then(|mut head| {
-            for (name, value) in &request.fields {
-                head.push(name, value.as_bytes())?;
-            }
-            Ok(head)
-        });
+        let Request { method, target, fields, body, .. } = request;
         let unsent = |reason: &dyn core::fmt::Display| {
             Failure::new(format!("the request cannot be sent: {reason}"))
         };
-        let head = head.map_err(|refusal| unsent(&refusal))?;
-        self.reader.expect(request.method).map_err(|error| unsent(&error))?;
-        let body = &request.body;
-        let length = u64::try_from(body.len()).ok().filter(|_| request.method == "POST");
+        let length = u64::try_from(body.len()).ok().filter(|_| *method == "POST");
+        let fields = fields.iter().map(|(name, value)| (&**name, value.as_bytes()));
         // A buffer that grows line by line would cost 4,000 instructions more.
         let mut text = Vec::with_capacity(HEAD + body.len().min(SHORT));
-        head.encode(length, &mut text);
+        write_request([method, target, host], fields, length, &mut text)
+            .map_err(|refusal| unsent(&refusal))?;
+        self.reader.expect(method).map_err(|error| unsent(&error))?;
         if body.len() <= SHORT {
             text.extend_from_slice(body);
             self.write(now, text.into());
