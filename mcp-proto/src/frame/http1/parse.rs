@@ -16,17 +16,18 @@ use super::framing_headers::{FramingHeaders, places};
 use super::head::{Head, HttpVersion, split_authority};
 use super::head_syntax::HeadSyntax;
 use super::incoming::Incoming;
+use super::last_head::ParsedHead;
 use super::refusal::Refusal;
 use super::syntax::{is_host, is_target, is_token, is_token_byte};
 
 /// Offsets of the parts of a request head, and its parsed values.
 #[derive(Debug)]
 pub(super) struct Parsed {
-    pub(super) end: usize,
+    end: usize,
     method_end: u16,
     target_end: u16,
     version: HttpVersion,
-    pub(super) places: FieldSpans,
+    places: FieldSpans,
     pub(super) body: BodyKind,
     expects_continue: bool,
     pub(super) keep_alive: bool,
@@ -132,6 +133,20 @@ impl HeadSyntax for Parsed {
             expects_continue: waits && body.is_wanted(bounds),
             keep_alive: framing_headers.keeps_alive(version),
         }))
+    }
+}
+
+impl ParsedHead for Parsed {
+    fn end(&self) -> usize {
+        self.end
+    }
+
+    fn places(&self) -> &FieldSpans {
+        &self.places
+    }
+
+    fn body_mut(&mut self) -> &mut BodyKind {
+        &mut self.body
     }
 }
 

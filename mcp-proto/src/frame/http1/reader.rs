@@ -21,10 +21,7 @@ use crate::limits::Limits;
 pub struct RequestReader {
     bounds: Bounds,
     buffer: Buffer,
-    pub(super) last_head: LastHead,
-    /// True if the last head equals the one that is kept, in all but the digits of
-    /// `Content-Length`.
-    repeats_head: bool,
+    pub(super) last_head: LastHead<Parsed>,
     state: ReaderState,
     /// True if the input has ended.
     ended: bool,
@@ -51,7 +48,6 @@ impl RequestReader {
             bounds: Bounds::new(limits),
             buffer: Buffer::new(),
             last_head: LastHead::default(),
-            repeats_head: false,
             state: ReaderState::Idle,
             ended: false,
         }
@@ -99,7 +95,7 @@ impl RequestReader {
     /// Returns whether the last head repeats an earlier one in all but the digits of
     /// `Content-Length`.
     pub(crate) fn repeats_head(&self) -> bool {
-        self.repeats_head
+        self.last_head.repeats()
     }
 
     /// Returns whether the reader is between two requests, without bytes of the next one.
@@ -141,20 +137,8 @@ impl RequestReader {
         }
         match &mut self.state {
             ReaderState::Head(scan) => {
-                let known = if self.buffer.is_unsearched() {
-                    self.last_head.find(self.buffer.bytes())
-                } else {
-                    None
-                };
-                self.repeats_head = known.is_some();
-                let parsed = if let Some(parsed) = known {
-                    parsed
-                } else {
-                    let parsed = scan.next::<Parsed>(&mut self.buffer, &self.bounds)?;
-                    let Some(parsed) = parsed else { return Ok(None) };
-                    self.last_head.record(self.buffer.bytes(), &parsed);
-                    parsed
-                };
+                let parsed = self.last_head.next(scan, &mut self.buffer, &self.bounds)?;
+                let Some(parsed) = parsed else { return Ok(None) };
                 let body = BodyDecoder::new(parsed.body);
                 let keep_alive = parsed.keep_alive;
                 self.state = ReaderState::Body { body, keep_alive };

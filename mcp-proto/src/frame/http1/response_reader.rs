@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::body::{BodyDecoder, BodyKind, Piece};
 use super::bounds::Bounds;
 use super::buffer::Buffer;
+use super::last_head::LastHead;
 use super::refusal::Refusal;
 use super::scan::Scan;
 use super::status::{ParsedStatus, StatusHead};
@@ -57,6 +58,7 @@ pub struct NotIdle;
 pub struct ResponseReader {
     bounds: Bounds,
     buffer: Buffer,
+    last_head: LastHead<ParsedStatus>,
     state: ResponseState,
     /// True if the input has ended.
     ended: bool,
@@ -87,7 +89,13 @@ impl ResponseReader {
     /// [`max_head_bytes`](Limits::max_head_bytes) and [`max_fields`](Limits::max_fields).
     pub fn new(limits: &Limits) -> Self {
         let bounds = Bounds { max_body_bytes: u64::MAX, ..Bounds::new(limits) };
-        Self { bounds, buffer: Buffer::new(), state: ResponseState::Idle, ended: false }
+        Self {
+            bounds,
+            buffer: Buffer::new(),
+            last_head: LastHead::default(),
+            state: ResponseState::Idle,
+            ended: false,
+        }
     }
 
     /// Announces a request with this method, whose response is expected.
@@ -184,9 +192,8 @@ impl ResponseReader {
             return Ok(None);
         };
         loop {
-            let Some(parsed) = scan.next::<ParsedStatus>(&mut self.buffer, &self.bounds)? else {
-                return Ok(None);
-            };
+            let parsed = self.last_head.next(scan, &mut self.buffer, &self.bounds)?;
+            let Some(parsed) = parsed else { return Ok(None) };
             match parsed.status {
                 101 => return Err(Refusal::SwitchingProtocols),
                 100..=199 if *interim >= MAX_INTERIM => return Err(Refusal::TooManyInterim),

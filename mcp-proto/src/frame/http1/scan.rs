@@ -35,7 +35,7 @@ impl Scan {
         bounds: &Bounds,
     ) -> Result<Option<P>, Refusal> {
         // Most heads arrive completely, with few fields and no fault.
-        if buffer.is_unsearched() {
+        if buffer.is_unsearched() && buffer.len() > 0 {
             let max_fields = FEW_FIELDS.min(bounds.max_fields);
             if let Some(parsed) = parse(buffer.bytes(), max_fields, bounds) {
                 return parsed.map(Some);

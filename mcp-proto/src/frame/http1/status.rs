@@ -16,6 +16,7 @@ use super::fields::{FieldSpans, Fields};
 use super::framing_headers::{FramingHeaders, places};
 use super::head::HttpVersion;
 use super::head_syntax::HeadSyntax;
+use super::last_head::ParsedHead;
 use super::refusal::Refusal;
 use super::syntax::is_field_text;
 
@@ -92,6 +93,7 @@ impl fmt::Debug for StatusHead {
 }
 
 /// Offsets of the parts of a response head, and its parsed values.
+#[derive(Debug)]
 pub(super) struct ParsedStatus {
     pub(super) end: usize,
     pub(super) status: u16,
@@ -100,6 +102,13 @@ pub(super) struct ParsedStatus {
     /// Framing of the body according to the fields only.
     pub(super) body: BodyKind,
     pub(super) keep_alive: bool,
+}
+
+impl Clone for ParsedStatus {
+    fn clone(&self) -> Self {
+        // The positions are copied at once, not one by one.
+        Self { places: FieldSpans::from_slice(&self.places), ..*self }
+    }
 }
 
 impl ParsedStatus {
@@ -176,5 +185,19 @@ impl HeadSyntax for ParsedStatus {
             Ok((body, keep_alive)) => Ok(Self { end, status, version, places, body, keep_alive }),
             Err(refusal) => Err(refusal),
         })
+    }
+}
+
+impl ParsedHead for ParsedStatus {
+    fn end(&self) -> usize {
+        self.end
+    }
+
+    fn places(&self) -> &FieldSpans {
+        &self.places
+    }
+
+    fn body_mut(&mut self) -> &mut BodyKind {
+        &mut self.body
     }
 }

@@ -105,3 +105,44 @@ fn nothing_is_expected_behind_the_last_response() {
     reader.push(Bytes::from(ANSWER));
     assert_eq!((poll(&mut reader), reader.buffered()), (String::new(), 0));
 }
+
+/// Whatever was read before, the next answer is read in the same way.
+#[test]
+fn heads_that_are_alike_are_read_like_others() {
+    let one = |length: &str, body: &str| {
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nx: y\r\n\r\n{body}")
+    };
+    let texts = [
+        one("1", "a"),
+        one("2", "bc"),
+        one("9", "in nine b"),
+        one("10", "in ten byt"),
+        one("00", ""),
+        one("-1", "a"),
+        one("99999999999999999999", "a"),
+        one("1", "a").replace("x: y", "x: z"),
+        one("1", "a").replace("200", "204"),
+        one("1", "a").replace("200", "100") + ANSWER,
+        one("1", "a").replace("1.1", "1.0"),
+        one("1", "a").replace("x: y", "connection: close"),
+        one("1", "a").replace("x: y", "content-length: 2"),
+        one("1", "a").replace("Content-Length: 1", "Transfer-Encoding: chunked"),
+        ANSWER.to_owned(),
+    ];
+    let limits = Limits::default();
+    let read = |reader: &mut ResponseReader, method: &str, text: &str| {
+        reader.expect(method).ok()?;
+        reader.push(Bytes::copy_from_slice(text.as_bytes()));
+        Some(poll(reader))
+    };
+    for (before, text) in texts.iter().flat_map(|one| texts.iter().map(move |two| (one, two))) {
+        for method in ["POST", "HEAD"] {
+            let mut reader = ResponseReader::new(&limits);
+            let has_read = (0..3).all(|_| read(&mut reader, "POST", before).is_some());
+            if let Some(found) = has_read.then(|| read(&mut reader, method, text)).flatten() {
+                let expected = read(&mut ResponseReader::new(&limits), method, text);
+                assert_eq!(Some(found), expected, "{method} {text:?} after {before:?}");
+            }
+        }
+    }
+}
