@@ -75,11 +75,14 @@ impl Envelope {
 }
 
 /// The version in a prefix of this client; `None` if the message is a legacy message.
-pub(crate) fn version_of(stamp: &[u8]) -> Option<&str> {
+pub(crate) fn version_of(stamp: &[u8]) -> Option<ProtocolVersion> {
     const BEFORE: &[u8] = b"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"";
     let rest = stamp.strip_prefix(BEFORE)?;
-    let end = memchr::memchr(b'"', rest)?;
-    core::str::from_utf8(rest.get(..end)?).ok()
+    let is_it = |version: &ProtocolVersion| {
+        let rest = rest.strip_prefix(version.as_str().as_bytes());
+        rest.is_some_and(|rest| rest.starts_with(b"\""))
+    };
+    ProtocolVersion::ALL.iter().copied().find(is_it)
 }
 
 /// The id of the client's request with this number.

@@ -9,7 +9,7 @@
 //!
 //! [Specification: Sending Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)
 
-use alloc::borrow::ToOwned;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -21,7 +21,7 @@ use super::{Fields, Request};
 use crate::error::{EmitError, UsageError};
 use crate::headers::{self, is_name};
 use crate::json::Json;
-use crate::message::{self, Outgoing};
+use crate::message::{self, MethodRow, Outgoing};
 use crate::types::Implementation;
 use crate::url::Url;
 use crate::version::ProtocolVersion;
@@ -190,12 +190,19 @@ pub(super) fn name_notification(fields: &mut Fields, version: ProtocolVersion, m
 /// Adds the headers that mirror the members of every modern request.
 pub(super) fn name_request(
     fields: &mut Fields,
-    version: &str,
+    version: ProtocolVersion,
     method: &str,
     params: &Json,
 ) -> Result<(), EmitError> {
-    let standard = headers::standard(version, method, params)?;
-    fields.extend(standard.map(|(name, value)| (name.into(), value.into_owned().into())));
+    for (name, value) in headers::standard(version.as_str(), method, params)? {
+        let constant = match name {
+            headers::PROTOCOL_VERSION => Some(version.as_str()),
+            headers::METHOD => MethodRow::named(method).map(|row| row.name),
+            _ => None,
+        };
+        let value = constant.map_or_else(|| value.into_owned().into(), Cow::Borrowed);
+        fields.push((name.into(), value));
+    }
     Ok(())
 }
 

@@ -26,7 +26,7 @@ pub(super) type Rejected = (String, PlanError);
 impl Tools {
     /// The headers that mirror arguments of a call, if the tool's schema is known.
     pub(super) fn headers(&self, method: &str, params: &Json) -> Result<Fields, EmitError> {
-        if method != "tools/call" {
+        if method != "tools/call" || self.0.is_empty() {
             return Ok(Vec::new());
         }
         let Some((plan, arguments)) = self.0.of_call(params) else { return Ok(Vec::new()) };
