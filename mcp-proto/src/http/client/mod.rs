@@ -78,6 +78,7 @@ use crate::client::{self, CallError, ClientAction, ClientEvent};
 use crate::error::UsageError;
 use crate::limits::Limits;
 use crate::machine::Binding;
+use crate::message::MessageReader;
 use crate::time::Instant;
 use crate::url::Url;
 
@@ -130,6 +131,8 @@ pub struct Client {
     session: Session,
     sse: SseTransport,
     tools: Tools,
+    /// Parser for the messages of all answers.
+    reader: MessageReader,
     /// Position in the stream of the subscription that is being reopened.
     reopening: Option<Streaming>,
     queue: VecDeque<Action>,
@@ -160,6 +163,7 @@ impl Client {
             session: Session::default(),
             sse,
             tools: Tools::default(),
+            reader: MessageReader::default(),
             reopening: None,
             queue: VecDeque::new(),
             random,

@@ -27,7 +27,7 @@ use crate::error::{ErrorCode, ProtocolError};
 use crate::frame::http1::StatusHead;
 use crate::frame::sse;
 use crate::json::Json;
-use crate::message::{self, Incoming, Message, RequestId, Response};
+use crate::message::{Incoming, Message, RequestId, Response};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
 
@@ -256,7 +256,7 @@ impl Client {
 
     /// Handles the text of a message.
     fn read(&mut self, now: Instant, id: ExchangeId, text: &Bytes) {
-        let parsed = message::parse(text, self.limits());
+        let parsed = self.reader.read(text, self.rpc.limits());
         let Some(open) = self.exchanges.get_mut(id) else { return };
         let status = open.answer.as_ref().map_or(0, Answer::status);
         let is_success = Class::of(status) == Class::Success;
