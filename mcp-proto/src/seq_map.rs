@@ -94,11 +94,12 @@ impl<V> SeqMap<V> {
         else {
             return Err(0);
         };
-        // Usually the number is the last one, or missing.
+        // Usually the number is the last one, the first one, or missing.
         match number {
             _ if number > *last => Err(self.entries.len()),
             _ if number == *last => Ok(self.entries.len() - 1),
             _ if number < *first => Err(0),
+            _ if number == *first => Ok(0),
             _ => self.entries.binary_search_by_key(&number, |(number, _)| *number),
         }
     }

@@ -13,9 +13,10 @@
 //! Answers to a server's requests for input have connections that no call may use. So these answers
 //! are sent even while many calls are in flight.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 
 use super::ExchangeId;
+use crate::seq_map::SeqMap;
 
 /// The smallest number of connections with which each kind has at least one.
 const LEAST: usize = 4;
@@ -35,27 +36,36 @@ pub(super) enum Share {
 #[derive(Debug)]
 pub(super) struct Connections {
     max: usize,
-    open: BTreeMap<ExchangeId, Share>,
-    messages: VecDeque<ExchangeId>,
-    calls: VecDeque<ExchangeId>,
-    streams: VecDeque<ExchangeId>,
+    /// The exchanges with a connection, by the numbers of their ids.
+    open: SeqMap<Share>,
+    messages: ShareQueue,
+    calls: ShareQueue,
+    streams: ShareQueue,
+}
+
+/// The exchanges of one kind.
+#[derive(Debug, Default)]
+struct ShareQueue {
+    /// The number of those that have a connection.
+    open: usize,
+    waiting: VecDeque<ExchangeId>,
 }
 
 impl Connections {
     pub(super) fn new(max: usize) -> Self {
-        let messages = VecDeque::new();
-        let calls = VecDeque::new();
-        let streams = VecDeque::new();
-        Self { max: max.max(LEAST), open: BTreeMap::new(), messages, calls, streams }
+        let max = max.max(LEAST);
+        let (messages, calls, streams) =
+            (ShareQueue::default(), ShareQueue::default(), ShareQueue::default());
+        Self { max, open: SeqMap::default(), messages, calls, streams }
     }
 
     /// Begins an exchange; returns false if it must wait for a connection.
     pub(super) fn begin(&mut self, id: ExchangeId, share: Share) -> bool {
-        let is_next = self.queue(share).is_empty() && self.has_room(share);
+        let is_next = self.queue(share).waiting.is_empty() && self.has_room(share);
         if is_next {
-            self.open.insert(id, share);
+            self.open(id, share);
         } else {
-            self.queue(share).push_back(id);
+            self.queue(share).waiting.push_back(id);
         }
         is_next
     }
@@ -64,30 +74,37 @@ impl Connections {
     pub(super) fn next(&mut self) -> Option<ExchangeId> {
         let shares = [Share::Message, Share::Call, Share::Stream];
         let share = shares.into_iter().find(|share| {
-            let waits = !self.queue(*share).is_empty();
+            let waits = !self.queue(*share).waiting.is_empty();
             waits && self.has_room(*share)
         })?;
-        let id = self.queue(share).pop_front()?;
-        self.open.insert(id, share);
+        let id = self.queue(share).waiting.pop_front()?;
+        self.open(id, share);
         Some(id)
+    }
+
+    fn open(&mut self, id: ExchangeId, share: Share) {
+        self.open.insert(id.number(), share);
+        self.queue(share).open += 1;
     }
 
     /// Returns whether an exchange has a connection.
     pub(super) fn is_open(&self, id: ExchangeId) -> bool {
-        self.open.contains_key(&id)
+        self.open.get(id.number()).is_some()
     }
 
     pub(super) fn end(&mut self, id: ExchangeId) {
-        if self.open.remove(&id).is_none() {
+        if let Some(share) = self.open.remove(id.number()) {
+            self.queue(share).open -= 1;
+        } else {
             for queue in [&mut self.messages, &mut self.calls, &mut self.streams] {
-                queue.retain(|waiting| *waiting != id);
+                queue.waiting.retain(|waiting| *waiting != id);
             }
         }
     }
 
     /// Returns whether another stream would have to wait until an open one ends.
     pub(super) fn is_full_of_streams(&self) -> bool {
-        self.count(Share::Stream) + self.streams.len() >= self.max_streams()
+        self.streams.open + self.streams.waiting.len() >= self.max_streams()
     }
 
     /// The most streams that may be open.
@@ -97,22 +114,15 @@ impl Connections {
 
     fn has_room(&self, share: Share) -> bool {
         let max_messages = self.max / 4;
-        let calls = self.count(Share::Call);
-        let streams = self.count(Share::Stream);
+        let has_room = self.calls.open + self.streams.open < self.max - max_messages;
         match share {
-            Share::Message => self.count(Share::Message) < max_messages,
-            Share::Call => calls + streams < self.max - max_messages,
-            Share::Stream => {
-                streams < self.max_streams() && calls + streams < self.max - max_messages
-            }
+            Share::Message => self.messages.open < max_messages,
+            Share::Call => has_room,
+            Share::Stream => has_room && self.streams.open < self.max_streams(),
         }
     }
 
-    fn count(&self, share: Share) -> usize {
-        self.open.values().filter(|other| **other == share).count()
-    }
-
-    fn queue(&mut self, share: Share) -> &mut VecDeque<ExchangeId> {
+    fn queue(&mut self, share: Share) -> &mut ShareQueue {
         match share {
             Share::Message => &mut self.messages,
             Share::Call => &mut self.calls,

@@ -25,6 +25,7 @@ use super::sse2024::ENDPOINT_TIMEOUT;
 use super::{Action, ExchangeId, Request};
 use crate::deadlines::Deadlines;
 use crate::message::RequestId;
+use crate::seq_map::SeqMap;
 use crate::time::{Duration, Instant};
 use crate::url::Url;
 
@@ -40,7 +41,8 @@ const MAX_REDIRECTS: u8 = 5;
 /// Exchanges that are open, wait for a connection, or sleep.
 #[derive(Debug)]
 pub(super) struct Exchanges {
-    all: BTreeMap<ExchangeId, Exchange>,
+    /// By the numbers of their ids. Boxed, since the places of the others change when one ends.
+    all: SeqMap<Box<Exchange>>,
     sleeping: BTreeMap<u64, Sleeper>,
     connections: Connections,
     deadlines: Deadlines<ExchangeTimer>,
@@ -78,7 +80,7 @@ impl Exchanges {
     /// Creates an empty set of exchanges, of which at most `max` will have a connection.
     pub(super) fn new(max: usize) -> Self {
         Self {
-            all: BTreeMap::new(),
+            all: SeqMap::default(),
             sleeping: BTreeMap::new(),
             connections: Connections::new(max),
             deadlines: Deadlines::new(),
@@ -118,7 +120,7 @@ impl Exchanges {
             self.deadlines.set(ExchangeTimer::End(id), now + timeout);
         }
         self.messages += usize::from(purpose.is_message());
-        self.all.insert(id, Exchange::new(request, purpose, attempt));
+        self.all.insert(id.0, Box::new(Exchange::new(request, purpose, attempt)));
         id
     }
 
@@ -131,7 +133,7 @@ impl Exchanges {
         url: &Url,
         is_permanent: bool,
     ) -> Option<(Request, Purpose, Attempt, Option<Instant>)> {
-        self.all.get(&id).filter(|open| open.attempt.redirects < MAX_REDIRECTS)?;
+        self.all.get(id.0).filter(|open| open.attempt.redirects < MAX_REDIRECTS)?;
         let due = self.deadlines.due(ExchangeTimer::End(id));
         let aborted = self.abort(queue, id)?;
         let request = Request { target: url.target().into(), ..aborted.request? };
@@ -148,9 +150,8 @@ impl Exchanges {
         queue: &mut VecDeque<Action>,
     ) -> Option<&Purpose> {
         while let Some(id) = self.connections.next() {
-            let Some(Exchange { request: Some(request), purpose, .. }) = self.all.get(&id) else {
-                continue;
-            };
+            let Some(open) = self.all.get(id.0) else { continue };
+            let Exchange { request: Some(request), purpose, .. } = &**open else { continue };
             if purpose.is_message() {
                 self.deadlines.set(ExchangeTimer::End(id), now + ACCEPT_TIMEOUT);
             }
@@ -161,11 +162,11 @@ impl Exchanges {
     }
 
     pub(super) fn get(&self, id: ExchangeId) -> Option<&Exchange> {
-        self.all.get(&id)
+        self.all.get(id.0).map(|open| &**open)
     }
 
     pub(super) fn get_mut(&mut self, id: ExchangeId) -> Option<&mut Exchange> {
-        self.all.get_mut(&id)
+        self.all.get_mut(id.0).map(|open| &mut **open)
     }
 
     /// Returns whether an exchange has a connection.
@@ -186,7 +187,7 @@ impl Exchanges {
     /// Takes the message of an exchange that has received its status; the rest of the answer is
     /// ignored.
     pub(super) fn take_message(&mut self, id: ExchangeId) -> Option<Box<Delivery>> {
-        let open = self.all.get_mut(&id).filter(|open| open.purpose.is_message())?;
+        let open = self.all.get_mut(id.0).filter(|open| open.purpose.is_message())?;
         self.messages = self.messages.saturating_sub(1);
         mem::replace(&mut open.purpose, Purpose::Drain).into_delivery()
     }
@@ -206,7 +207,7 @@ impl Exchanges {
         }
         self.messages += usize::from(purpose.is_message());
         let attempt = Attempt { is_held: true, ..attempt };
-        self.all.insert(id, Exchange::new(request, purpose, attempt));
+        self.all.insert(id.0, Box::new(Exchange::new(request, purpose, attempt)));
         id
     }
 
@@ -214,7 +215,7 @@ impl Exchanges {
     #[cfg(feature = "auth")]
     pub(super) fn take_held(&mut self) -> Vec<(Request, Purpose, Attempt)> {
         let held = self.all.iter().filter(|(_, open)| open.attempt.is_held);
-        let held: Vec<_> = held.map(|(id, _)| *id).collect();
+        let held: Vec<_> = held.map(|(number, _)| ExchangeId(number)).collect();
         let held = held.into_iter().filter_map(|id| self.end(id));
         held.filter_map(|open| Some((open.request?, open.purpose, open.attempt))).collect()
     }
@@ -226,21 +227,21 @@ impl Exchanges {
         now: Instant,
         id: ExchangeId,
     ) -> Option<(Request, Purpose, Attempt)> {
-        let open = self.all.get_mut(&id)?;
+        let open = self.all.get_mut(id.0)?;
         let request = open.request.take()?;
         let purpose = mem::replace(&mut open.purpose, Purpose::Drain);
         self.messages = self.messages.saturating_sub(usize::from(purpose.is_message()));
         self.deadlines.set(ExchangeTimer::End(id), now + LINGER);
-        Some((request, purpose, mem::take(&mut self.all.get_mut(&id)?.attempt)))
+        Some((request, purpose, mem::take(&mut self.all.get_mut(id.0)?.attempt)))
     }
 
     /// Ends an exchange that the driver has ended.
     pub(super) fn end(&mut self, id: ExchangeId) -> Option<Exchange> {
         self.deadlines.clear(ExchangeTimer::End(id));
         self.connections.end(id);
-        let ended = self.all.remove(&id)?;
+        let ended = self.all.remove(id.0)?;
         self.messages = self.messages.saturating_sub(usize::from(ended.purpose.is_message()));
-        Some(ended)
+        Some(*ended)
     }
 
     /// Ends an exchange whose answer is no longer needed.
@@ -286,7 +287,7 @@ impl Exchanges {
     /// Sets the earlier deadline of a request that is sent again, unless the request is held.
     pub(super) fn restore_deadline(&mut self, id: ExchangeId, at: Instant) {
         #[cfg(feature = "auth")]
-        if self.all.get(&id).is_some_and(|open| open.attempt.is_held) {
+        if self.all.get(id.0).is_some_and(|open| open.attempt.is_held) {
             return;
         }
         self.deadlines.set(ExchangeTimer::End(id), at);
@@ -306,8 +307,8 @@ impl Exchanges {
     }
 
     fn find(&self, matches: impl Fn(ExchangeId, &Purpose) -> bool) -> Vec<ExchangeId> {
-        let found = self.all.iter().filter(|(id, open)| matches(**id, &open.purpose));
-        found.map(|(id, _)| *id).collect()
+        let all = self.all.iter().map(|(number, open)| (ExchangeId(number), &open.purpose));
+        all.filter(|(id, purpose)| matches(*id, purpose)).map(|(id, _)| id).collect()
     }
 
     /// Schedules another attempt of a call or a message at `at`, or earlier with other credentials.

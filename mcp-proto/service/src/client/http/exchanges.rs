@@ -17,7 +17,6 @@
 //! [RFC 9112, section 9.3.1](https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1)
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -35,11 +34,12 @@ use mcp_proto::Limits;
 use mcp_proto::auth::Fetch;
 use mcp_proto::http::Url;
 use mcp_proto::http::client::{ExchangeId, Request};
-use mcp_proto::internals::Deadlines;
+use mcp_proto::internals::{Deadlines, SeqMap};
 use mcp_proto::{Duration, Instant};
 
 pub(super) struct Exchanges {
-    all: BTreeMap<ExchangeId, Exchange>,
+    /// By the numbers of their ids.
+    all: SeqMap<Exchange>,
     idle: IdleConnections,
     /// Deadlines of the connection attempts.
     deadlines: Deadlines<ExchangeId>,
@@ -75,7 +75,7 @@ type Resend = Option<Box<Request>>;
 impl Exchanges {
     pub(super) fn new(limits: Limits, connect_timeout: Duration) -> Self {
         Self {
-            all: BTreeMap::new(),
+            all: SeqMap::default(),
             idle: IdleConnections::default(),
             deadlines: Deadlines::new(),
             woken: Arc::default(),
@@ -130,7 +130,7 @@ impl Exchanges {
         let wake_handle = ExchangeWaker::new(id, &self.woken);
         let waker = Waker::from(wake_handle.clone());
         wake_handle.wake_exchange();
-        self.all.insert(id, Exchange { state, other_url, wake_handle, waker });
+        self.all.insert(id.number(), Exchange { state, other_url, wake_handle, waker });
         self.idle.trim(self.max_idle());
     }
 
@@ -160,7 +160,7 @@ impl Exchanges {
     /// Drops an exchange and its connection.
     pub(super) fn abort(&mut self, id: ExchangeId) {
         self.deadlines.clear(id);
-        self.all.remove(&id);
+        self.all.remove(id.number());
     }
 
     /// Returns the next part of a response; nothing follows an end or a failure.
@@ -171,12 +171,12 @@ impl Exchanges {
         url: &Url,
         connector: &mut impl Connector,
     ) -> Poll<ResponseEvent> {
-        let Some(exchange) = self.all.get(&id) else { return Poll::Pending };
+        let Some(exchange) = self.all.get(id.number()) else { return Poll::Pending };
         exchange.wake_handle.reset();
         let waker = exchange.waker.clone();
         let mut context = Context::from_waker(&waker);
         loop {
-            let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
+            let Some(exchange) = self.all.get_mut(id.number()) else { return Poll::Pending };
             let event = match &mut exchange.state {
                 ExchangeState::Connecting(connecting, _) => {
                     match ready!(connecting.as_mut().poll(&mut context)) {
@@ -191,7 +191,7 @@ impl Exchanges {
                     ready!(connection.poll(now, &mut context))
                 }
             };
-            let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
+            let Some(exchange) = self.all.get_mut(id.number()) else { return Poll::Pending };
             match event {
                 ResponseEvent::Head(_) => {
                     if exchange.forget_request() {
@@ -227,7 +227,7 @@ impl Exchanges {
         socket: Box<dyn Socket>,
     ) -> Result<(), Failure> {
         self.deadlines.clear(id);
-        let Some(exchange) = self.all.get_mut(&id) else { return Ok(()) };
+        let Some(exchange) = self.all.get_mut(id.number()) else { return Ok(()) };
         let other_url = exchange.other_url.as_deref();
         let ExchangeState::Connecting(_, request) = &exchange.state else { return Ok(()) };
         // Conversations with authorization servers are not shown.
@@ -250,14 +250,14 @@ impl Exchanges {
         connector: &mut impl Connector,
     ) {
         let connecting = self.connect(now, id, url, connector);
-        if let Some(exchange) = self.all.get_mut(&id) {
+        if let Some(exchange) = self.all.get_mut(id.number()) {
             exchange.state = ExchangeState::Connecting(connecting, request);
         }
     }
 
     /// Queues an exchange again, after the others.
     pub(super) fn yield_now(&self, id: ExchangeId) {
-        if let Some(exchange) = self.all.get(&id) {
+        if let Some(exchange) = self.all.get(id.number()) {
             exchange.wake_handle.wake_exchange();
         }
     }
@@ -268,7 +268,7 @@ impl Exchanges {
             state: ExchangeState::Connected(connection, _),
             other_url: None,
             ..
-        }) = self.all.remove(&id)
+        }) = self.all.remove(id.number())
             && connection.is_idle()
         {
             self.idle.keep(now, connection);
@@ -285,14 +285,14 @@ impl Exchanges {
     pub(super) fn expire(&mut self, now: Instant) -> Option<(ExchangeId, Failure)> {
         self.idle.expire(now);
         let id = self.deadlines.expire(now)?;
-        self.all.remove(&id);
+        self.all.remove(id.number());
         let timeout = self.connect_timeout;
         Some((id, Failure::new(format!("no connection within {timeout:?}"))))
     }
 
     /// Closes all connections.
     pub(super) fn clear(&mut self) {
-        self.all.clear();
+        self.all = SeqMap::default();
         self.idle.clear();
         self.deadlines = Deadlines::new();
     }
