@@ -38,7 +38,8 @@ impl IdleConnections {
         self.check_oldest(now);
         while is_idempotent || self.is_proven {
             let (_, mut connection) = self.connections.pop_back()?;
-            if connection.is_silent() {
+            // The oldest one was just checked.
+            if self.connections.is_empty() || connection.is_silent() {
                 return Some(connection);
             }
             self.is_proven = false;
