@@ -102,8 +102,11 @@ impl ClientRunner {
 
     /// Applies queued commands and polls woken handlers; returns false if there was no work.
     pub(super) fn work(&mut self, now: Instant, binding: &mut impl ClientBinding) -> bool {
+        if !self.mailbox.take_work(&mut self.work) {
+            self.flush();
+            return false;
+        }
         let mut work = core::mem::take(&mut self.work);
-        let has_work = self.mailbox.take_work(&mut work);
         for command in work.commands.drain(..) {
             self.apply_command(now, binding, command);
         }
@@ -112,7 +115,7 @@ impl ClientRunner {
         }
         self.work = work;
         self.flush();
-        has_work
+        true
     }
 
     /// Flushes the sink.
@@ -141,8 +144,16 @@ impl ClientRunner {
         binding: &mut impl ClientBinding,
         event: ClientEvent,
     ) {
-        if let Some(event) = self.forward(now, binding, event) {
-            self.handle_own_event(now, binding, event);
+        // A large event is moved as seldom as possible.
+        let Some(sink) = &self.sink else { return self.handle_own_event(now, binding, event) };
+        let own = match &event {
+            ClientEvent::Connected(server) => Some(ClientEvent::Connected(server.clone())),
+            ClientEvent::Closed(error) => Some(ClientEvent::Closed(error.clone())),
+            _ => None,
+        };
+        binding.with(now, |client| sink.handle_event(now, event, client));
+        if let Some(own) = own {
+            self.handle_own_event(now, binding, own);
         }
     }
 
@@ -225,24 +236,6 @@ impl ClientRunner {
             // Other events concern no call.
             _ => {}
         }
-    }
-
-    /// Passes an event to the sink, if there is one. Returns the event if the runner has to handle
-    /// it too.
-    fn forward(
-        &self,
-        now: Instant,
-        binding: &mut impl ClientBinding,
-        event: ClientEvent,
-    ) -> Option<ClientEvent> {
-        let Some(sink) = &self.sink else { return Some(event) };
-        let here = match &event {
-            ClientEvent::Connected(server) => Some(ClientEvent::Connected(server.clone())),
-            ClientEvent::Closed(error) => Some(ClientEvent::Closed(error.clone())),
-            _ => None,
-        };
-        binding.with(now, |client| sink.handle_event(now, event, client));
-        here
     }
 
     /// Calls the application's callback for an event.

@@ -192,14 +192,18 @@ impl HttpClientService {
             self.machine.handle_failure(now, exchange, &failure.reason);
         }
         // The rounds are limited so that other tasks run. If work is left, the driver is woken.
+        self.act_on_all(now, connector);
         for _ in 0..TURN_ROUNDS {
-            self.act_on_all(now, connector);
             let has_worked = self.runner.work(now, &mut self.machine);
-            if !self.poll_woken(now, connector) && !has_worked {
+            if has_worked {
+                self.act_on_all(now, connector);
+            }
+            if self.poll_woken(now, connector) {
+                self.act_on_all(now, connector);
+            } else if !has_worked {
                 break;
             }
         }
-        self.act_on_all(now, connector);
         self.runner.flush();
         self.exchanges.woken().end_turn();
         self.runner.end_turn(&self.machine);
@@ -278,14 +282,16 @@ impl HttpClientService {
 
     /// Polls the exchanges that were woken; returns false if there are none.
     fn poll_woken(&mut self, now: Instant, connector: &mut impl Connector) -> bool {
+        self.exchanges.take_woken(&mut self.woken);
+        if self.woken.is_empty() {
+            return false;
+        }
         let mut woken = core::mem::take(&mut self.woken);
-        self.exchanges.take_woken(&mut woken);
-        let has_some = !woken.is_empty();
         for exchange in woken.drain(..) {
             self.poll_exchange(now, exchange, connector);
         }
         self.woken = woken;
-        has_some
+        true
     }
 
     fn poll_exchange(&mut self, now: Instant, id: ExchangeId, connector: &mut impl Connector) {
