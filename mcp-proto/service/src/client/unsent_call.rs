@@ -13,8 +13,11 @@ use mcp_proto::Instant;
 use mcp_proto::Json;
 use mcp_proto::UsageError;
 use mcp_proto::client::{CallError, CallId, CallOptions, Client};
-use mcp_proto::internals::write::List as Writer;
-use mcp_proto::internals::{raw, trusted};
+use mcp_proto::internals::trusted;
+use mcp_proto::internals::write::{self, List};
+
+/// Room for usual arguments, in bytes.
+const ROOM: usize = 128;
 
 /// Request of a call.
 pub(super) enum UnsentCall {
@@ -83,7 +86,11 @@ impl UnsentCall {
 
     /// A method with the parameter `uri`.
     pub(super) fn of_resource(method: &'static str, uri: &str) -> Result<Self, CallError> {
-        Self::call(method, Some(object(uri.len(), |params| params.text("uri", uri))))
+        let mut params = Vec::with_capacity(uri.len() + ROOM);
+        let mut object = List::object(&mut params);
+        object.text("uri", uri);
+        object.end();
+        Self::call(method, Some(trusted(params)))
     }
 
     /// A method with the parameters `name` and `arguments`.
@@ -92,22 +99,22 @@ impl UnsentCall {
         name: &str,
         arguments: &(impl Serialize + ?Sized),
     ) -> Result<Self, CallError> {
-        let arguments = Json::encode(arguments).ok();
-        if let Some(arguments) = &arguments
-            && !raw(arguments).is_object()
-            && arguments.as_bytes() != b"null"
-        {
-            return Err(CallError::Usage(UsageError::NotAnObject { name: name.into() }));
+        let mut params = Vec::with_capacity(name.len() + ROOM);
+        params.extend_from_slice(b"{\"name\":");
+        write::string(&mut params, name);
+        let without = params.len();
+        params.extend_from_slice(b",\"arguments\":");
+        let start = params.len();
+        if serde_json::to_writer(&mut params, arguments).is_err() {
+            return Self::call(method, None);
         }
-        let params = arguments.map(|arguments| {
-            object(name.len() + arguments.as_bytes().len(), |params| {
-                params.text("name", name);
-                if raw(&arguments).is_object() {
-                    params.member("arguments", arguments.as_bytes());
-                }
-            })
-        });
-        Self::call(method, params)
+        match params.get(start..) {
+            Some([b'{', ..]) => {}
+            Some(b"null") => params.truncate(without),
+            _ => return Err(CallError::Usage(UsageError::NotAnObject { name: name.into() })),
+        }
+        params.push(b'}');
+        Self::call(method, Some(trusted(params)))
     }
 
     /// The method and the parameters, for a trace; a `MachineCall` has no parameters.
@@ -118,13 +125,4 @@ impl UnsentCall {
             Self::MachineCall { method, .. } => (method, None),
         }
     }
-}
-
-/// Writes an object. `length` is the approximate length of its values in bytes, to reserve memory.
-fn object(length: usize, write: impl FnOnce(&mut Writer<'_, Vec<u8>>)) -> Json {
-    let mut out = Vec::with_capacity(length + 64);
-    let mut object = Writer::object(&mut out);
-    write(&mut object);
-    object.end();
-    trusted(out)
 }
