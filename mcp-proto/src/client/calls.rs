@@ -3,6 +3,7 @@
 //! In: a call, under the id of its request. A repeated call gets another id. Out: the call for a
 //! response or for progress, and the calls whose timeout has passed.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
@@ -19,8 +20,8 @@ use crate::types::ProgressNotificationParams;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// The calls by the numbers of their requests.
-    table: SeqMap<Call>,
+    /// The calls by the numbers of their requests; boxed, since calls are moved often.
+    table: SeqMap<Box<Call>>,
     /// The numbers of requests whose responses will be ignored.
     abandoned: BTreeSet<u64>,
     /// Time at which the next call may be due. It is recomputed at that time, not at the end of
@@ -65,7 +66,7 @@ impl Calls {
     }
 
     /// Stores a call that cannot be sent yet, and starts its timeout.
-    pub(super) fn hold(&mut self, now: Instant, number: u64, mut call: Call) {
+    pub(super) fn hold(&mut self, now: Instant, number: u64, mut call: Box<Call>) {
         if let State::Sent { .. } = call.state {
             call.state = State::Waiting;
         }
@@ -73,17 +74,17 @@ impl Calls {
         self.insert(number, call);
     }
 
-    pub(super) fn insert(&mut self, number: u64, call: Call) {
+    pub(super) fn insert(&mut self, number: u64, call: Box<Call>) {
         self.watch(call.due);
         self.table.insert(number, call);
     }
 
-    pub(super) fn remove(&mut self, number: u64) -> Option<Call> {
+    pub(super) fn remove(&mut self, number: u64) -> Option<Box<Call>> {
         self.table.remove(number)
     }
 
     /// Removes a call whose response will be ignored.
-    pub(super) fn abandon(&mut self, number: u64, max: usize) -> Option<Call> {
+    pub(super) fn abandon(&mut self, number: u64, max: usize) -> Option<Box<Call>> {
         let call = self.remove(number)?;
         if call.is_sent() {
             self.abandoned.insert(number);
@@ -110,11 +111,11 @@ impl Calls {
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&Call> {
-        self.table.get(number)
+        self.table.get(number).map(|call| &**call)
     }
 
     pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Call> {
-        self.table.get_mut(number)
+        self.table.get_mut(number).map(|call| &mut **call)
     }
 
     /// The number of the call that waits for a response with this id.
@@ -156,7 +157,7 @@ impl Calls {
     }
 
     /// Queues a call until there is a connection, under an unused number.
-    pub(super) fn wait(&mut self, mut call: Call) {
+    pub(super) fn wait(&mut self, mut call: Box<Call>) {
         call.wait();
         let number = self.number();
         self.insert(number, call);
@@ -167,12 +168,12 @@ impl Calls {
         self.table
             .values_mut()
             .filter(|call| inputs.awaits_legacy_input(call.id))
-            .for_each(Call::pause_timeout);
+            .for_each(|call| call.pause_timeout());
     }
 
     /// Restarts the paused timeouts of calls for which a legacy server no longer waits.
     pub(super) fn resume(&mut self, now: Instant, inputs: &Inputs) {
-        let rested = |call: &&mut Call| {
+        let rested = |call: &&mut Box<Call>| {
             call.is_sent() && call.is_timeout_paused() && !inputs.awaits_legacy_input(call.id)
         };
         for call in self.table.values_mut().filter(rested) {
@@ -207,7 +208,7 @@ impl Calls {
         let Some(number) = number(&progress_token) else { return Ok(None) };
         // Progress that arrives after the response may have been sent before it, so it is ignored.
         let wants_progress = |call: &&mut Call| call.is_sent() && call.options.progress;
-        let Some(call) = self.table.get_mut(number).filter(wants_progress) else { return Ok(None) };
+        let Some(call) = self.get_mut(number).filter(wants_progress) else { return Ok(None) };
         // "The progress value MUST increase with each notification".
         if call.progress.is_some_and(|before| progress < before) {
             return Err(Decreased);

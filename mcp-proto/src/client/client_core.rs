@@ -11,6 +11,7 @@
 //! | a notification | `Progress`, `Log`, `Changed`, `Subscribed`, `ElicitationComplete`, or `Notification` |
 //! | the loss of the session or of the stream | calls that may be repeated wait; the others end |
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::binding::{BindingKind, MessageSource};
@@ -94,7 +95,7 @@ impl ClientCore {
                 None => ("resources/unsubscribe", Goal::Nobody),
             };
             let number = self.calls.number();
-            let call = Call::new(now, number, method.into(), params, options, goal);
+            let call = Box::new(Call::new(now, number, method.into(), params, options, goal));
             self.send(now, conn, number, call);
         }
     }
@@ -105,7 +106,7 @@ impl ClientCore {
         now: Instant,
         conn: &mut Conn,
         number: u64,
-        mut call: Call,
+        mut call: Box<Call>,
     ) -> Sending {
         let Some(era) = conn.era() else {
             // The era is negotiated again; until the result is known, the next page or the input
@@ -124,7 +125,7 @@ impl ClientCore {
         }
         if let Goal::Notification = call.goal {
             if era == Era::Legacy || call.method != "notifications/roots/list_changed" {
-                let Call { method, params, .. } = call;
+                let Call { method, params, .. } = *call;
                 self.outbox.send(Outgoing::Notification { method, params });
             }
             return Sending::Settled;
@@ -174,9 +175,8 @@ impl ClientCore {
     }
 
     /// Removes a call; if it was sent, cancels its request.
-    pub(super) fn withdraw(&mut self, conn: &Conn, number: u64) -> Option<Call> {
-        let max_in_flight = self.config.limits.max_in_flight;
-        let call = self.calls.abandon(number, max_in_flight)?;
+    pub(super) fn withdraw(&mut self, conn: &Conn, number: u64) -> Option<Box<Call>> {
+        let call = self.calls.abandon(number, self.config.limits.max_in_flight)?;
         if call.is_sent() {
             self.abort(number);
             // Over HTTP the end of the request's stream cancels the call at a modern server.
@@ -199,7 +199,7 @@ impl ClientCore {
         &mut self,
         now: Instant,
         conn: &mut Conn,
-        mut call: Call,
+        mut call: Box<Call>,
         result: Result<Json, CallError>,
     ) {
         let id = call.id;
@@ -258,7 +258,7 @@ impl ClientCore {
         number: u64,
         kind: ResultType,
         result: Json,
-    ) -> Option<Call> {
+    ) -> Option<Box<Call>> {
         let mut call = self.calls.remove(number)?;
         self.cache.put(now, call.ticket.take(), &result);
         let error = match kind {

@@ -6,6 +6,7 @@
 //! [`ClientCore`]: super::client_core::ClientCore
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::binding::BindingKind;
@@ -264,7 +265,7 @@ impl Client {
         }
         self.core.admit(&self.conn, &params)?;
         let number = self.core.calls.number();
-        let call = Call::new(now, number, method, params, options, goal);
+        let call = Box::new(Call::new(now, number, method, params, options, goal));
         let id = call.id;
         self.send_call(now, number, call);
         Ok(id)
@@ -332,12 +333,12 @@ impl Client {
     }
 
     /// Sends a call under an unused number.
-    pub(super) fn send_anew(&mut self, now: Instant, call: Call) {
+    pub(super) fn send_anew(&mut self, now: Instant, call: Box<Call>) {
         let number = self.core.calls.number();
         self.send_call(now, number, call);
     }
 
-    fn send_call(&mut self, now: Instant, number: u64, mut call: Call) {
+    fn send_call(&mut self, now: Instant, number: u64, mut call: Box<Call>) {
         if self.core.cache.is_enabled()
             && let Some(result) = self.find_result(now, &mut call)
         {

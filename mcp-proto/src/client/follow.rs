@@ -5,6 +5,7 @@
 //! of the call.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -195,7 +196,7 @@ impl Client {
         &mut self,
         now: Instant,
         number: u64,
-        mut call: Call,
+        mut call: Box<Call>,
         result: Json,
         takes_task: bool,
     ) {
@@ -220,7 +221,7 @@ impl Client {
         }
     }
 
-    fn polled(&mut self, now: Instant, number: u64, mut call: Call, result: &Json) {
+    fn polled(&mut self, now: Instant, number: u64, mut call: Box<Call>, result: &Json) {
         let id = call.id;
         let Some(following) = call.following_mut() else { return };
         let PolledTask { task, event, content } =
@@ -248,7 +249,7 @@ impl Client {
         &mut self,
         now: Instant,
         number: u64,
-        mut call: Call,
+        mut call: Box<Call>,
         event: FollowEvent,
         content: PolledContent,
     ) {
@@ -294,7 +295,7 @@ impl Client {
         &mut self,
         now: Instant,
         number: u64,
-        mut call: Call,
+        mut call: Box<Call>,
         requests: Vec<(String, InputRequest)>,
         bytes: usize,
     ) {
@@ -329,12 +330,12 @@ impl Client {
         let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
     }
 
-    fn invalid(&mut self, now: Instant, call: Call, expected: &'static str) {
+    fn invalid(&mut self, now: Instant, call: Box<Call>, expected: &'static str) {
         self.faulty(now, call, ProtocolError::InvalidResult { expected });
     }
 
     /// Ends a call whose answer is invalid.
-    fn faulty(&mut self, now: Instant, call: Call, error: ProtocolError) {
+    fn faulty(&mut self, now: Instant, call: Box<Call>, error: ProtocolError) {
         self.core.outbox.fault(error.clone());
         self.core.finish(now, &mut self.conn, call, Err(CallError::Protocol(error)));
     }
