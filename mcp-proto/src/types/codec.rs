@@ -4,6 +4,7 @@
 //! first member is the tag, the variant is read directly. Serde's own tagged and untagged enums
 //! buffer in a form that cannot contain raw JSON.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -107,10 +108,10 @@ macro_rules! open_strings {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let name = <alloc::string::String as serde::Deserialize>::deserialize(deserializer)?;
+                let super::codec::BorrowedText(name) = serde::Deserialize::deserialize(deserializer)?;
                 Ok(match &*name {
                     $($text => Self::$variant,)*
-                    _ => Self::Other(name),
+                    _ => Self::Other(name.into_owned()),
                 })
             }
         }
@@ -123,6 +124,11 @@ pub(super) use {open_strings, tagged_by_type};
 pub(super) fn variant<T: serde::de::DeserializeOwned, E: Error>(json: &Json) -> Result<T, E> {
     json.decode().map_err(E::custom)
 }
+
+/// A string, borrowed if it is written without escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct BorrowedText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// An object that is tagged by its member `type`.
 pub(super) enum Tagged<A> {
@@ -138,21 +144,32 @@ pub(super) fn tagged<'de, A: MapAccess<'de>>(
     known: &[&'static str],
 ) -> Result<Tagged<A>, A::Error> {
     let mut tag = None;
+    let mut next = map.next_key()?;
+    if let Some(BorrowedText(key)) = &next
+        && key == "type"
+    {
+        let BorrowedText(value) = map.next_value()?;
+        if let Some(known) = known.iter().find(|known| **known == value) {
+            return Ok(Tagged::Known(known, map));
+        }
+        tag = Some(value.into_owned());
+        next = map.next_key()?;
+    }
     let mut text = Vec::new();
     let mut whole = List::object(&mut text);
-    while let Some(key) = map.next_key::<String>()? {
+    if let Some(tag) = &tag {
+        whole.text("type", tag);
+    }
+    while let Some(BorrowedText(key)) = next {
         if key == "type" {
-            let value: String = map.next_value()?;
-            let known = known.iter().find(|known| **known == value);
-            if let (Some(known), true) = (known, whole.is_empty()) {
-                return Ok(Tagged::Known(known, map));
-            }
+            let BorrowedText(value) = map.next_value()?;
             whole.text("type", &value);
-            tag = Some(value);
+            tag = Some(value.into_owned());
         } else {
             let value: Json = map.next_value()?;
             whole.member(&key, value.as_bytes());
         }
+        next = map.next_key()?;
     }
     whole.end();
     let tag = tag.ok_or_else(|| A::Error::missing_field("type"))?;
