@@ -50,6 +50,7 @@ mod structured_error;
 mod subscription;
 mod task;
 mod tool;
+mod tool_reading;
 
 pub use annotations::{Annotations, Icon, IconTheme, Role};
 pub use blob::InvalidBase64;

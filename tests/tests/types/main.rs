@@ -12,6 +12,7 @@ mod examples;
 mod forms;
 mod portable;
 mod shapes;
+mod tool_results;
 
 use mcp_proto::Json;
 use serde::Serialize;

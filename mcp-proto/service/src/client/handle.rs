@@ -17,7 +17,7 @@ use super::call::Call;
 use super::callback_set::{self, IntoAnswer};
 use super::client_mailbox::{ClientCommand, ClientMailbox, Stage};
 use super::closed::Closed;
-use super::lists::{TypedList, decode, decode_list};
+use super::lists::{TypedList, decode, decode_list, decode_tool_result};
 use super::subscription::Subscription;
 use super::unsent_call::UnsentCall;
 use mcp_proto::Instant;
@@ -110,7 +110,8 @@ impl Client {
         name: &str,
         arguments: &A,
     ) -> Call<CallToolResult> {
-        self.start(UnsentCall::with_arguments("tools/call", name, arguments))
+        let unsent = UnsentCall::with_arguments("tools/call", name, arguments);
+        Call::new(&self.mailbox, unsent, decode_tool_result)
     }
 
     /// Reads a resource.

@@ -17,8 +17,8 @@ use mcp_proto::ext::skills::{ListSkillsResult, Skill};
 use mcp_proto::internals::write::List as Writer;
 use mcp_proto::internals::{raw, trusted};
 use mcp_proto::types::{
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt,
-    Resource, ResourceTemplate, Tool,
+    CallToolResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, Prompt, Resource, ResourceTemplate, Tool,
 };
 use mcp_proto::{Json, ProtocolError};
 
@@ -61,10 +61,21 @@ pub(super) fn decode<R: DeserializeOwned>(
     _mailbox: &Arc<ClientMailbox>,
     result: &Json,
 ) -> Result<R, CallError> {
-    result.decode().map_err(|error| {
-        let places = misfits::<R>(result, &error);
-        CallError::Protocol(ProtocolError::MalformedResult { places })
-    })
+    result.decode().map_err(|error| malformed::<R>(result, &error))
+}
+
+/// Decodes the result of a tool.
+pub(super) fn decode_tool_result(
+    _mailbox: &Arc<ClientMailbox>,
+    result: &Json,
+) -> Result<CallToolResult, CallError> {
+    CallToolResult::from_json(result).map_err(|error| malformed::<CallToolResult>(result, &error))
+}
+
+#[cold]
+fn malformed<R: DeserializeOwned>(result: &Json, error: &serde_json::Error) -> CallError {
+    let places = misfits::<R>(result, error);
+    CallError::Protocol(ProtocolError::MalformedResult { places })
 }
 
 /// Decodes the result of a list; entries that cannot be read are left out and reported.
