@@ -14,7 +14,6 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use schemars::Schema;
 use schemars::transform::Transform;
@@ -24,7 +23,7 @@ use super::definitions::{can_merge, is_single_use, references_by_definition};
 use super::portability::{
     has_nonstandard_format, is_null_type, lacks_properties, nullable_members,
 };
-use super::subschemas::subschemas;
+use super::subschemas::change_all;
 
 /// The transform.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +34,7 @@ impl Transform for Portable {
         let mut root = core::mem::take(schema).to_value();
         inline_definitions(&mut root);
         // Inner schemas first: once without `null`, an inner schema may replace an outer one.
-        let paths: Vec<String> = subschemas(&root).into_iter().map(|(path, _)| path).collect();
-        for path in paths.iter().rev() {
-            if let Some(Value::Object(schema)) = root.pointer_mut(path) {
-                rewrite(schema);
-            }
-        }
+        change_all(&mut root, rewrite);
         if let Ok(root) = root.try_into() {
             *schema = root;
         }

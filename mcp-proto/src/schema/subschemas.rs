@@ -6,6 +6,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+#[cfg(feature = "schemars")]
+use serde_json::Map;
 use serde_json::Value;
 
 /// The form of a keyword's value.
@@ -43,15 +45,25 @@ const KEYWORDS: [(&str, SubschemaForm); 21] = [
     ("definitions", SubschemaForm::Members),
 ];
 
+/// The place of a keyword in [`KEYWORDS`], and the form of its value.
+fn keyword(name: &str) -> Option<(usize, SubschemaForm)> {
+    let mut keywords = KEYWORDS.iter().enumerate();
+    keywords.find(|(_, (keyword, _))| *keyword == name).map(|(at, (_, form))| (at, *form))
+}
+
 /// A schema and all inner schemas, outer ones first, with JSON Pointers to them.
 pub(super) fn subschemas(root: &Value) -> Vec<(String, &Value)> {
     let mut found = alloc::vec![(String::new(), root)];
     let mut next = 0;
     while let Some((path, schema)) = found.get(next).cloned() {
         next += 1;
-        for (keyword, form) in KEYWORDS {
-            let Some(value) = schema.get(keyword) else { continue };
-            let path = alloc::format!("{path}/{keyword}");
+        let members = schema.as_object().into_iter().flatten();
+        let inner = members.filter_map(|(name, value)| Some((keyword(name)?, name, value)));
+        let mut inner: Vec<_> = inner.collect();
+        // The order of the findings is that of the table.
+        inner.sort_unstable_by_key(|((at, _), ..)| *at);
+        for ((_, form), name, value) in inner {
+            let path = alloc::format!("{path}/{name}");
             match (form, value) {
                 (SubschemaForm::Schemas, Value::Array(schemas)) => {
                     let paths = (0..schemas.len()).map(|at| alloc::format!("{path}/{at}"));
@@ -69,6 +81,31 @@ pub(super) fn subschemas(root: &Value) -> Vec<(String, &Value)> {
         }
     }
     found
+}
+
+/// Changes a schema and all inner schemas, inner ones first.
+#[cfg(feature = "schemars")]
+pub(super) fn change_all(schema: &mut Value, change: fn(&mut Map<String, Value>)) {
+    let Value::Object(schema) = schema else { return };
+    for (name, value) in schema.iter_mut() {
+        match (keyword(name), value) {
+            (Some((_, SubschemaForm::Schemas)), Value::Array(schemas)) => {
+                for schema in schemas {
+                    change_all(schema, change);
+                }
+            }
+            (Some((_, SubschemaForm::Members)), Value::Object(members)) => {
+                for schema in members.values_mut() {
+                    change_all(schema, change);
+                }
+            }
+            (Some((_, SubschemaForm::Schema | SubschemaForm::Schemas)), value) => {
+                change_all(value, change);
+            }
+            _ => {}
+        }
+    }
+    change(schema);
 }
 
 /// A name as a token of a JSON Pointer.
