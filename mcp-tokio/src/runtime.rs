@@ -4,22 +4,19 @@ use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::process::ExitStatus;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use mcp_proto::Instant;
-use mcp_service::runtime::{self, Runtime, copy_input};
+use mcp_service::runtime::{self, Runtime};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{self, Sleep};
-
-/// The size of a read, in bytes.
-const CHUNK: usize = 16 * 1024;
 
 /// The runtime that a function was called on.
 #[derive(Clone)]
@@ -143,11 +140,14 @@ impl Stream<TcpStream> {
 
 impl<T: AsyncRead + Unpin> Reader for Stream<T> {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        if runtime::expects_long_chunk() {
+            return runtime::read_long_chunk(|input| pin!(self.0.read_buf(input)).poll(context));
+        }
         // On the stack, so that an idle connection needs no buffer.
-        let mut input = [const { MaybeUninit::uninit() }; CHUNK];
+        let mut input = [const { MaybeUninit::uninit() }; runtime::SHORT_CHUNK];
         let mut buffer = ReadBuf::uninit(&mut input);
         ready!(Pin::new(&mut self.0).poll_read(context, &mut buffer))?;
-        Poll::Ready(Ok(copy_input(buffer.filled())))
+        Poll::Ready(Ok(runtime::short_chunk(buffer.filled())))
     }
 }
 

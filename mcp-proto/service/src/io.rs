@@ -4,6 +4,8 @@
 //! `poll_*` arranges for the context's waker to be woken when it returns `Pending`.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::cell::Cell;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -13,6 +15,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 
 use mcp_proto::{Duration, Instant};
+use crate::runtime::copy_input;
 
 /// A boxed future, to be spawned.
 pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -43,6 +46,57 @@ pub(crate) fn unix_time() -> Duration {
 pub trait Reader {
     /// Reads available bytes; empty bytes are the end of the stream.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>>;
+}
+
+/// The size of a read while messages are short, in bytes.
+#[doc(hidden)]
+pub const SHORT_CHUNK: usize = 16 * 1024;
+
+/// The size of a read in a long message, in bytes: that of a pipe. Shorter reads wake the writer of
+/// a full pipe more often, which costs a switch of tasks each time.
+const LONG_CHUNK: usize = 64 * 1024;
+
+std::thread_local! {
+    /// True if the last read of this thread was in a long message, as far as can be told.
+    static IS_LONG: Cell<bool> = const { Cell::new(false) };
+    /// Memory for long reads of this thread, so that an idle stream needs none.
+    static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Returns whether the next read should be one of [`read_long_chunk`].
+#[doc(hidden)]
+#[inline]
+pub fn expects_long_chunk() -> bool {
+    IS_LONG.get()
+}
+
+/// A [copy](copy_input) of the bytes that were read into a buffer of [`SHORT_CHUNK`] bytes: a short
+/// message in flight should not keep a long buffer alive.
+#[doc(hidden)]
+#[inline]
+pub fn short_chunk(input: &[u8]) -> Bytes {
+    IS_LONG.set(input.len() == SHORT_CHUNK);
+    copy_input(input)
+}
+
+/// The result of [`Reader::poll_read`] for a `read` that appends to a buffer. A full buffer is not
+/// copied.
+#[doc(hidden)]
+pub fn read_long_chunk(
+    read: impl FnOnce(&mut Vec<u8>) -> Poll<io::Result<usize>>,
+) -> Poll<io::Result<Bytes>> {
+    let mut input = INPUT.try_with(Cell::take).unwrap_or_default();
+    input.reserve(LONG_CHUNK);
+    let chunk = read(&mut input).map_ok(|_| {
+        IS_LONG.set(input.len() >= SHORT_CHUNK);
+        if input.len() > LONG_CHUNK / 4 * 3 {
+            return Bytes::from(core::mem::take(&mut input));
+        }
+        Bytes::copy_from_slice(&input)
+    });
+    input.clear();
+    let _ = INPUT.try_with(|place| place.set(input));
+    chunk
 }
 
 /// The writing half of a stream. Dropping it closes it.
@@ -162,6 +216,48 @@ pub(crate) mod tests {
     #[test]
     fn a_borrowed_clock_has_the_time_of_its_owner() {
         assert_eq!(time(&&mut Calendar), Duration::from_secs(7));
+    }
+
+    /// Reads up to `count` bytes of a stream that has them ready.
+    fn read(count: usize) -> Bytes {
+        if !expects_long_chunk() {
+            let input = [b'x'; SHORT_CHUNK];
+            return short_chunk(&input[..count.min(SHORT_CHUNK)]);
+        }
+        let chunk = read_long_chunk(|input| {
+            input.resize(count.min(LONG_CHUNK), b'x');
+            Poll::Ready(Ok(count))
+        });
+        let Poll::Ready(Ok(chunk)) = chunk else { panic!("it is ready") };
+        chunk
+    }
+
+    #[test]
+    fn chunks_are_long_after_one_that_filled_its_buffer() {
+        let all = usize::MAX;
+        let most = LONG_CHUNK / 4 * 3;
+        let sizes = [7, all, all, most, most + 1, SHORT_CHUNK, 7, all, 0, all, all];
+        let (short, long) = (SHORT_CHUNK, LONG_CHUNK);
+        let read_sizes = [7, short, long, most, most + 1, short, 7, short, 0, short, long];
+        let chunks = sizes.map(read);
+        assert_eq!(chunks.each_ref().map(Bytes::len), read_sizes);
+        assert!(chunks.iter().flatten().all(|byte| *byte == b'x'));
+    }
+
+    #[test]
+    fn chunk_has_nothing_of_a_read_that_failed() {
+        read(SHORT_CHUNK);
+        let failed = read_long_chunk(|input| {
+            input.push(b'y');
+            Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        });
+        assert!(matches!(failed, Poll::Ready(Err(_))));
+        let pending = read_long_chunk(|input| {
+            input.push(b'y');
+            Poll::Pending
+        });
+        assert!(pending.is_pending());
+        assert_eq!(read(7), "xxxxxxx");
     }
 
     fn time(clock: &impl Clock) -> Duration {

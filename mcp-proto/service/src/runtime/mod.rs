@@ -55,6 +55,8 @@ use std::process::ExitStatus;
 
 use crate::{BoxReader, BoxWriter, Clock, Command, Duplex, Socket};
 
+#[doc(hidden)]
+pub use crate::io::{SHORT_CHUNK, expects_long_chunk, read_long_chunk, short_chunk};
 pub use blocking::{BlockingReader, BlockingWriter, unblock};
 pub use bridge::{BridgeTarget, ByteStream, OpenStream, bridge};
 pub use client::{connect, run};
