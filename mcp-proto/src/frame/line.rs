@@ -185,7 +185,7 @@ pub fn write_line(out: &mut BytesMut, start: usize) {
             rest = &mut [];
         }
     }
-    out.put_u8(b'\n');
+    out.extend_from_slice(b"\n");
 }
 
 #[cfg(test)]

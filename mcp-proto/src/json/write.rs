@@ -2,10 +2,14 @@
 
 use alloc::vec::Vec;
 
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
+use smallvec::SmallVec;
 
 use super::Raw;
 use super::plain;
+
+/// The text of a number.
+pub(crate) type Digits = SmallVec<[u8; 24]>;
 
 /// Destination of JSON.
 pub trait Sink {
@@ -14,14 +18,16 @@ pub trait Sink {
 }
 
 impl Sink for Vec<u8> {
+    #[inline]
     fn push(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }
 }
 
 impl Sink for BytesMut {
+    #[inline]
     fn push(&mut self, bytes: &[u8]) {
-        self.put_slice(bytes);
+        self.extend_from_slice(bytes);
     }
 }
 
@@ -49,6 +55,24 @@ pub fn string(out: &mut impl Sink, text: &str) {
         rest = special.get(1..).unwrap_or_default();
     }
     out.push(b"\"");
+}
+
+/// The decimal digits of an integer.
+pub(crate) fn digits(number: i64) -> Digits {
+    let mut text = [b'-'; 20];
+    let mut start = text.len();
+    let mut rest = number.unsigned_abs();
+    for place in text.iter_mut().rev() {
+        // A digit fits into a byte.
+        *place = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+        start -= 1;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    start -= usize::from(number < 0);
+    Digits::from_slice(text.get(start..).unwrap_or_default())
 }
 
 /// Writes an object member by member, or an array element by element.
@@ -132,6 +156,13 @@ mod tests {
             let mut out = Vec::new();
             string(&mut out, text);
             assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn integers_are_written_as_by_the_standard_library() {
+        for number in [0, 7, -7, 10, 1_234_567_890, i64::MAX, i64::MIN] {
+            assert_eq!(*digits(number), *alloc::format!("{number}").as_bytes());
         }
     }
 

@@ -6,8 +6,6 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
 
-use smallvec::SmallVec;
-
 use crate::json::Raw;
 
 /// The id of a request, or a progress token: a string or an integer.
@@ -51,21 +49,7 @@ const MAX_FLOAT_DIGITS: usize = 40;
 impl RequestId {
     /// The id `number`.
     pub fn number(number: i64) -> Self {
-        let mut digits = SmallVec::<[u8; 24]>::new();
-        let mut rest = number.unsigned_abs();
-        loop {
-            // A digit fits into a byte.
-            digits.push(b'0' + u8::try_from(rest % 10).unwrap_or_default());
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if number < 0 {
-            digits.push(b'-');
-        }
-        digits.reverse();
-        Self::new(&digits, None)
+        Self::new(&crate::json::write::digits(number), None)
     }
 
     /// The id `text`.
