@@ -143,7 +143,7 @@ impl IntoToolResult for String {
     }
 
     fn into_tool_outcome(self) -> Outcome {
-        Outcome::Complete(with_spare(|spare| CallToolResult::text_json(&self, spare)))
+        Outcome::Complete(with_spare(|spare| CallToolResult::owned_text_json(self, spare)))
     }
 }
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 pub(crate) const LARGE: usize = 64 * 1024;
 
 /// The most memory that is kept.
-const MAX_KEPT: usize = 2 * 1024 * 1024;
+pub(crate) const MAX_KEPT: usize = 2 * 1024 * 1024;
 
 /// Memory for large results, see [`CallToolResult::to_json_in`].
 ///

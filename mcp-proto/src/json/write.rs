@@ -31,11 +31,22 @@ impl Sink for BytesMut {
     }
 }
 
+/// Returns whether `text` needs no escape in a JSON string.
+pub(crate) fn is_plain(text: &str) -> bool {
+    plain::first_special(text.as_bytes(), 0) == text.len()
+}
+
 /// Writes `text` as a JSON string.
 pub fn string(out: &mut impl Sink, text: &str) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b"\"");
-    let mut rest = text.as_bytes();
+    escaped(out, text.as_bytes());
+    out.push(b"\"");
+}
+
+/// Writes `text`, which is UTF-8, as the inside of a JSON string.
+pub fn escaped(out: &mut impl Sink, text: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut rest = text;
     loop {
         let (plain, special) =
             rest.split_at_checked(plain::first_special(rest, 0)).unwrap_or_default();
@@ -54,7 +65,6 @@ pub fn string(out: &mut impl Sink, text: &str) {
         }
         rest = special.get(1..).unwrap_or_default();
     }
-    out.push(b"\"");
 }
 
 /// The decimal digits of an integer.

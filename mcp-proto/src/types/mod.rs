@@ -49,6 +49,7 @@ mod string_format;
 mod structured_error;
 mod subscription;
 mod task;
+mod text_result;
 mod tool;
 mod tool_reading;
 

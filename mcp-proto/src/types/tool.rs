@@ -9,10 +9,12 @@ use super::codec::{is_false, present};
 #[cfg(feature = "schemars")]
 use super::derived::{self, Derivation};
 use super::structured_error::StructuredError;
+use super::text_result::{plain_result, text_in_place};
 use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, TextContent};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
-use crate::json::{Json, Spare, write};
+use crate::json::spare::MAX_KEPT;
+use crate::json::{Json, Spare};
 
 /// A tool, as listed by `tools/list`.
 ///
@@ -313,6 +315,16 @@ impl CallToolResult {
         plain_result(text, None, false, spare)
     }
 
+    /// The same as [`text_json`](Self::text_json). A text that is too large for `spare` keeps its
+    /// memory if it needs no escape.
+    #[doc(hidden)]
+    pub fn owned_text_json(text: String, spare: &mut Spare) -> Json {
+        if text.len() <= MAX_KEPT {
+            return Self::text_json(&text, spare);
+        }
+        text_in_place(text).unwrap_or_else(|text| Self::text_json(&text, spare))
+    }
+
     /// A result with structured content and the same content as a block of text, as JSON.
     pub fn structured_json(content: &Json, spare: &mut Spare) -> Json {
         plain_result(content.as_str(), Some(content), false, spare)
@@ -391,50 +403,4 @@ fn sole_result(content: &Json) -> Option<Json> {
         result = Some(value).filter(|_| key.string().as_deref() == Some("result"));
     });
     result.filter(|_| count == 1).map(|value| Json::trusted(value.0.to_vec()))
-}
-
-/// A result of one block of text, written without serde. serde checks each byte of a text, and
-/// checks structured content once more: 10,000 items of 2 MB take twice as many instructions.
-fn plain_result(text: &str, structured: Option<&Json>, is_error: bool, spare: &mut Spare) -> Json {
-    let before = b"{\"content\":[{\"type\":\"text\",\"text\":";
-    let between = b",\"structuredContent\":";
-    let after: &[u8] = if is_error { b",\"isError\":true}" } else { b"}" };
-    // The size, if no byte needs an escape; JSON as text has quotes to escape.
-    let more = structured.map_or(0, |json| between.len() + json.as_bytes().len() * 5 / 4);
-    let mut out = spare.take(before.len() + text.len() + 4 + more + after.len());
-    out.extend_from_slice(before);
-    write::string(&mut out, text);
-    out.extend_from_slice(b"}]");
-    if let Some(structured) = structured {
-        out.extend_from_slice(between);
-        out.extend_from_slice(structured.as_bytes());
-    }
-    out.extend_from_slice(after);
-    Json::trusted(spare.keep(out))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_without_serde_are_those_with_serde() {
-        let texts = ["", "plain", "a \"quote\"\n\tand \\", "\u{1}\u{1f}", "Zürich 東京 \u{2028}"];
-        let contents = [None, Some("null"), Some("{\"a\":[1,\"\\u00e9\"]}"), Some("[]")];
-        for (text, content) in texts.iter().flat_map(|text| contents.map(|json| (*text, json))) {
-            for is_error in [false, true] {
-                let structured_content = content.map(|json| Json::parse(json).unwrap());
-                let result =
-                    CallToolResult { structured_content, is_error, ..CallToolResult::text(text) };
-                let written = result.to_json().unwrap();
-                assert_eq!(written, Json::encode(&result).unwrap());
-            }
-        }
-        let content = Json::parse("{\"a\":\"b\"}").unwrap();
-        let result = CallToolResult::text(content.as_str()).structured_content(content.clone());
-        assert_eq!(
-            CallToolResult::structured_json(&content, &mut Spare::new()),
-            Json::encode(&result).unwrap()
-        );
-    }
 }
