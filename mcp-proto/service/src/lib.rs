@@ -154,6 +154,8 @@ mod skill_folder;
 mod skills;
 mod state;
 mod stderr;
+#[cfg(feature = "schemars")]
+mod structured;
 mod task;
 #[cfg(feature = "testing")]
 pub mod testing;

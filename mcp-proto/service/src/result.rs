@@ -10,6 +10,8 @@ use core::fmt;
 
 use serde::Serialize;
 
+#[cfg(feature = "schemars")]
+use super::structured::encode_twice;
 use mcp_proto::ErrorData;
 use mcp_proto::UsageError;
 use mcp_proto::server::{InputRequired, Outcome};
@@ -237,9 +239,11 @@ impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
     }
 
     fn into_tool_outcome(self) -> Outcome {
-        let content = Json::encode(&self.0).map_err(|_| Interrupt::from(not_json()));
-        written(content.map(|content| {
-            Ok(with_spare(|spare| CallToolResult::structured_json(&content, spare)))
+        let texts = encode_twice(&self.0).map_err(|_| Interrupt::from(not_json()));
+        written(texts.map(|(content, escaped)| {
+            Ok(with_spare(|spare| {
+                CallToolResult::escaped_structured_json(&escaped, &content, spare)
+            }))
         }))
     }
 }

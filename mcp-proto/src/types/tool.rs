@@ -9,7 +9,7 @@ use super::codec::{is_false, present};
 #[cfg(feature = "schemars")]
 use super::derived::{self, Derivation};
 use super::structured_error::StructuredError;
-use super::text_result::{plain_result, text_in_place};
+use super::text_result::{plain_result, result_around, text_in_place};
 use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, TextContent};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
@@ -328,6 +328,14 @@ impl CallToolResult {
     /// A result with structured content and the same content as a block of text, as JSON.
     pub fn structured_json(content: &Json, spare: &mut Spare) -> Json {
         plain_result(content.as_str(), Some(content), false, spare)
+    }
+
+    /// The same as [`structured_json`](Self::structured_json); `escaped` is the text of `content`
+    /// with the escapes that a JSON string needs.
+    #[doc(hidden)]
+    pub fn escaped_structured_json(escaped: &[u8], content: &Json, spare: &mut Spare) -> Json {
+        let write = |out: &mut Vec<u8>| out.extend_from_slice(escaped);
+        result_around(escaped.len(), write, Some(content), false, spare)
     }
 
     /// The result as JSON.
