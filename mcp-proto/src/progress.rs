@@ -1,7 +1,8 @@
 //! Progress of a request: servers report it, clients receive it.
 
 use alloc::string::String;
-use alloc::vec::Vec;
+
+use bytes::BytesMut;
 
 use crate::json::Json;
 use crate::json::write::{Digits, digits, string};
@@ -39,9 +40,9 @@ impl Progress {
         self
     }
 
-    /// The `ProgressNotificationParams`, written without growing the buffer, and usually without a
-    /// rest of it: each takes a third of the instructions.
-    pub(crate) fn params(&self, token: &ProgressToken) -> Json {
+    /// The `ProgressNotificationParams`, written into `memory`, which is replaced when it is full.
+    pub(crate) fn params(&self, token: &ProgressToken, memory: &mut BytesMut) -> Json {
+        const BLOCK: usize = 1024;
         const TOKEN: &[u8] = b"{\"progressToken\":";
         const PROGRESS: &[u8] = b",\"progress\":";
         const TOTAL: &[u8] = b",\"total\":";
@@ -52,7 +53,10 @@ impl Progress {
         let length = TOKEN.len() + token.as_bytes().len() + PROGRESS.len() + progress.len() + 1;
         let more = total.as_ref().map_or(0, |total| TOTAL.len() + total.len())
             + message.map_or(0, |message| MESSAGE.len() + message.len() + 2);
-        let mut out = Vec::with_capacity(length + more);
+        if memory.capacity() < length + more {
+            *memory = BytesMut::with_capacity(BLOCK.max(length + more));
+        }
+        let out = memory;
         out.extend_from_slice(TOKEN);
         out.extend_from_slice(token.as_bytes());
         out.extend_from_slice(PROGRESS);
@@ -63,10 +67,10 @@ impl Progress {
         }
         if let Some(message) = message {
             out.extend_from_slice(MESSAGE);
-            string(&mut out, message);
+            string(out, message);
         }
-        out.push(b'}');
-        Json::trusted(out)
+        out.extend_from_slice(b"}");
+        Json::trusted(out.split())
     }
 }
 
@@ -123,6 +127,8 @@ fn number(value: f64) -> Digits {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -143,6 +149,9 @@ mod tests {
         let token = ProgressToken::number(7);
         let params =
             "{\"progressToken\":7,\"progress\":1,\"total\":2.5,\"message\":\"a \\\"b\\\"\"}";
-        assert_eq!(progress.params(&token).as_str(), params);
+        let mut memory = BytesMut::new();
+        // Longer than a block, so that each of them ends up in another place.
+        let all: Vec<_> = (0..50).map(|_| progress.params(&token, &mut memory)).collect();
+        assert!(all.iter().all(|written| written.as_str() == params));
     }
 }

@@ -14,8 +14,8 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 
-use mcp_proto::{Duration, Instant};
 use crate::runtime::copy_input;
+use mcp_proto::{Duration, Instant};
 
 /// A boxed future, to be spawned.
 pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use bytes::BytesMut;
+
 use super::event::{Peer, StreamId};
 use super::inputs::Inputs;
 use super::outcome::Input;
@@ -28,8 +30,7 @@ pub(super) struct Call {
     pub(super) era: Era,
     pub(super) kind: CallKind,
     pub(super) token: Option<ProgressToken>,
-    /// The last progress that was sent.
-    pub(super) progress: Option<f64>,
+    pub(super) progress: Option<Box<SentProgress>>,
     /// The least severe log messages that a modern client wants for its request.
     pub(super) log_level: Option<LoggingLevel>,
     /// Deadline of the handler.
@@ -48,6 +49,15 @@ pub(super) struct Call {
     /// The request's share of the endpoint's budget. The [`Reply`](super::Reply) owns the share
     /// while the handler runs.
     pub(super) charge: Option<Charge>,
+}
+
+/// The progress of a request that was sent.
+#[derive(Debug)]
+pub(super) struct SentProgress {
+    pub(super) last: f64,
+    /// Memory that the notifications share. An allocation for each takes more instructions than
+    /// writing it.
+    pub(super) memory: BytesMut,
 }
 
 /// Estimated memory of a request in flight in addition to its message, in bytes: its handler and

@@ -4,9 +4,12 @@
 //! the error if it must not be sent.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 
-use super::call::Call;
+use bytes::BytesMut;
+
+use super::call::{Call, SentProgress};
 use super::forward;
 use super::legacy::Session;
 use crate::error::UsageError;
@@ -98,13 +101,17 @@ impl Notification {
 }
 
 fn encode_progress(call: &mut Call, progress: &Progress) -> Result<Option<Outgoing>, UsageError> {
-    let increases = call.progress.is_none_or(|before| progress.progress > before);
+    let increases = call.progress.as_ref().is_none_or(|sent| progress.progress > sent.last);
     if !progress.progress.is_finite() || !increases {
         return Err(UsageError::ProgressNotIncreasing);
     }
-    call.progress = Some(progress.progress);
-    let token = call.token.as_ref();
-    Ok(token.map(|token| notification("notifications/progress".into(), progress.params(token))))
+    let none = || Box::new(SentProgress { last: 0.0, memory: BytesMut::new() });
+    let sent = call.progress.get_or_insert_with(none);
+    sent.last = progress.progress;
+    Ok(call.token.as_ref().map(|token| {
+        let params = progress.params(token, &mut sent.memory);
+        notification("notifications/progress".into(), params)
+    }))
 }
 
 fn encode_log(
