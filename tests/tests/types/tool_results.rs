@@ -4,8 +4,12 @@ use mcp_proto::Json;
 use mcp_proto::types::CallToolResult;
 
 /// Members of results: usual ones, and each kind that differs from them.
-const MEMBERS: [&str; 27] = [
+const MEMBERS: [&str; 31] = [
     r#""content":[]"#,
+    r#""content":[{"type":"text","text":"a"},{"type":"text","text":"\u00e9\"\\"}]"#,
+    r#""content":[{"type":"text","text":"a"} ]"#,
+    r#""content":[{"type":"text","text": "a" }]"#,
+    r#""structuredContent": [] "#,
     r#""content":[{"type":"text","text":"a"}]"#,
     r#""content" : [ {"text":"\u00e9\n\"", "type" : "text"} , {"type":"text","text":""} ]"#,
     r#""content":[{"type":"text","text":"\ud800"}]"#,

@@ -4,7 +4,7 @@
 //! of the same length, mostly. Out: the cache of the last requests with such a head. A request takes
 //! its cache while its body is parsed; the lock is only held to take it and to put it back.
 //!
-//! A call of a modern client costs 11 % less with it. Law: the response is the same whatever the cache
+//! A call of a modern client costs 10 % less with it. Law: the response is the same whatever the cache
 //! has seen; see [`MessageReader`](mcp_proto::message::MessageReader).
 
 use alloc::vec::Vec;

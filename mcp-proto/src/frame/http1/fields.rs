@@ -153,7 +153,7 @@ impl fmt::Debug for Fields {
 }
 
 /// Returns whether a field with this name contains credentials.
-pub(super) fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     let secret = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
     secret.iter().any(|secret| name.eq_ignore_ascii_case(secret))
 }

@@ -106,6 +106,7 @@ mod status;
 mod syntax;
 
 pub use body::BodyKind;
+pub(crate) use fields::is_secret;
 pub use head::{Head, HttpVersion};
 pub use incoming::Incoming;
 pub use reader::RequestReader;

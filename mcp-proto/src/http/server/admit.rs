@@ -19,7 +19,7 @@ use super::security::Allowed;
 use super::sessions::{Field, RequestContext, SessionHeader, VersionHeader};
 use super::{Authorization, Config};
 use crate::error::ProtocolError;
-use crate::frame::http1::{Head, ResponseHead, is_named};
+use crate::frame::http1::{Head, ResponseHead, is_named, is_secret};
 use crate::headers::PROTOCOL_VERSION;
 use crate::http::media::{self, Accept};
 use crate::resource_server::{Claims, Verification, VerifiedToken, WELL_KNOWN, bearer};
@@ -213,15 +213,11 @@ fn authorize(
 /// other servers.
 fn without_credentials(head: &Head) -> Head {
     let mut shown = Head::new(head.method(), head.target());
-    let is_secret = |name: &str| SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret));
     for (name, value) in head.fields().filter(|(name, _)| !is_secret(name)) {
         shown.push_checked(name, value);
     }
     shown
 }
-
-/// The fields that handlers do not see.
-const SECRETS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 
 impl<'a> HeadFields<'a> {
     fn of(head: &'a Head) -> Self {
