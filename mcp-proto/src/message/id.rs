@@ -16,11 +16,11 @@ use crate::json::Raw;
 ///
 /// [Specification: Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic#requests)
 #[derive(Clone)]
-pub struct RequestId(Form);
+pub struct RequestId(StoredToken);
 
 /// The text of an id, in one of two forms; 24 bytes, since ids are part of most messages.
 #[derive(Clone)]
-enum Form {
+enum StoredToken {
     /// A canonical token of usual length, filled up with zeros.
     Short {
         bytes: [u8; SHORT],
@@ -84,16 +84,14 @@ impl RequestId {
 
     fn new(token: &[u8], canonical: Option<Vec<u8>>) -> Self {
         let mut bytes = [0; SHORT];
-        match (bytes.get_mut(..token.len()), u8::try_from(token.len()), &canonical) {
-            (Some(place), Ok(len), None) => {
-                place.copy_from_slice(token);
-                Self(Form::Short { bytes, len })
-            }
-            _ => {
-                let canonical = canonical.map(Vec::into_boxed_slice);
-                Self(Form::Long(Box::new(LongToken { token: token.into(), canonical })))
-            }
+        if let (Some(place), Ok(len), None) =
+            (bytes.get_mut(..token.len()), u8::try_from(token.len()), &canonical)
+        {
+            place.copy_from_slice(token);
+            return Self(StoredToken::Short { bytes, len });
         }
+        let canonical = canonical.map(Vec::into_boxed_slice);
+        Self(StoredToken::Long(Box::new(LongToken { token: token.into(), canonical })))
     }
 
     /// The id as JSON, unchanged.
@@ -104,8 +102,8 @@ impl RequestId {
     /// The id as JSON bytes, unchanged.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         match &self.0 {
-            Form::Short { bytes, len } => bytes.get(..usize::from(*len)).unwrap_or_default(),
-            Form::Long(long) => &long.token,
+            StoredToken::Short { bytes, len } => bytes.get(..usize::from(*len)).unwrap_or_default(),
+            StoredToken::Long(long) => &long.token,
         }
     }
 
@@ -116,8 +114,8 @@ impl RequestId {
 
     fn canonical(&self) -> &[u8] {
         match &self.0 {
-            Form::Short { .. } => self.as_bytes(),
-            Form::Long(long) => long.canonical.as_deref().unwrap_or(&long.token),
+            StoredToken::Short { .. } => self.as_bytes(),
+            StoredToken::Long(long) => long.canonical.as_deref().unwrap_or(&long.token),
         }
     }
 }
@@ -172,7 +170,9 @@ fn prefix(bytes: &[u8; SHORT]) -> u64 {
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Form::Short { bytes, .. }, Form::Short { bytes: others, .. }) => bytes == others,
+            (StoredToken::Short { bytes, .. }, StoredToken::Short { bytes: others, .. }) => {
+                bytes == others
+            }
             _ => self.canonical() == other.canonical(),
         }
     }
@@ -190,7 +190,7 @@ impl Ord for RequestId {
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
             // No token has a zero in it, so the order is that of the tokens.
-            (Form::Short { bytes, .. }, Form::Short { bytes: others, .. }) => {
+            (StoredToken::Short { bytes, .. }, StoredToken::Short { bytes: others, .. }) => {
                 prefix(bytes).cmp(&prefix(others)).then_with(|| bytes.cmp(others))
             }
             _ => self.canonical().cmp(other.canonical()),

@@ -1,8 +1,8 @@
 //! Memory of input that a runtime has read.
 //!
 //! In: the bytes of one read, on the stack. Out: [`Bytes`]. Short reads of a thread share an
-//! allocation, which is used again once nobody holds a part of it: a message that is handled at once
-//! allocates nothing for its text. A message that is kept holds at most [`SHARED`] bytes.
+//! allocation, which is used again once nobody holds a part of it. A message that is handled at once
+//! needs no memory of its own, and one that is kept holds at most [`SHARED`] bytes.
 
 use core::cell::RefCell;
 

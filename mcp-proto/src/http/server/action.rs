@@ -23,10 +23,6 @@ pub enum ExchangeAction {
 
 /// Output of an [`Endpoint`](super::Endpoint), for its driver to carry out.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one is a request that goes to the application, and not kept"
-)]
 #[non_exhaustive]
 pub enum EndpointAction<W> {
     /// Wake the exchange with this handle: a visit to the endpoint is due.

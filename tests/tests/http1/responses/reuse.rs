@@ -116,7 +116,7 @@ fn heads_that_are_alike_are_read_like_others() {
         one("1", "a"),
         one("2", "bc"),
         one("9", "in nine b"),
-        one("10", "in ten byt"),
+        one("10", "ten bytes."),
         one("00", ""),
         one("-1", "a"),
         one("99999999999999999999", "a"),
