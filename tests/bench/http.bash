@@ -74,14 +74,13 @@ measure_http() {
 
 # What a call or a change costs beside many.
 measure_many() {
-  local count own=(own)
+  # What is opened before the calls or changes varies by as much as hundreds of them cost.
+  local count own=(own) few=100 many=4100
   for count in 0 1000; do
     find_counts http- "own pending-$count" pending own "$count"
   done
   settle
   find_quotient pending-growth "http-instructions own pending-1000" "http-instructions own pending-0"
-  # Opening 10,000 connections varies by as much as 100 changes cost.
-  local few=100 many=4100
   for count in 0 1000 10000; do
     find_counts http- "own idle-$count" load_http own idle "$count"
   done

@@ -131,6 +131,9 @@ impl Framing {
             // An empty chunk would end the body.
             Self::Chunked if data.is_empty() => {}
             Self::Chunked => {
+                // Exactly what a chunk needs: a buffer without a rest becomes `Bytes` at once.
+                let digits = (usize::BITS - data.len().leading_zeros()).div_ceil(4) as usize;
+                out.reserve(digits + data.len() + b"\r\n\r\n".len());
                 hexadecimal(data.len(), out);
                 out.extend_from_slice(b"\r\n");
                 out.extend_from_slice(data);
