@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::refusal::Refusal;
 use super::syntax::{is_field_text, is_token, trim};
 
-/// The longest head that is built, counted without separators.
+/// The longest head that is built, in bytes of its text.
 pub(super) const MAX_SIZE: usize = u16::MAX as usize;
 
 /// The text of a head, at most 64 KiB, with the positions of the fields.
