@@ -56,11 +56,6 @@ pub fn head_length(head: &Head) -> usize {
     head.text().len()
 }
 
-/// The length of the head of a request, in bytes.
-pub fn admitted_length(admission: &Admission) -> usize {
-    admission.head_length()
-}
-
 /// Checks the head of a request that needs no verdict. `cache` has parts of the last requests.
 pub fn admit_cached(
     config: &Arc<Config>,

@@ -15,7 +15,7 @@ use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
-use mcp_proto::internals::{admit_cached, admitted_length, answer_cached, head_length};
+use mcp_proto::internals::{admit_cached, answer_cached, head_length};
 use mcp_proto::resource_server::VerifiedToken;
 use mcp_proto::server::{
     Change, Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
@@ -26,7 +26,9 @@ use mcp_proto::{RequestId, UsageError};
 #[derive(Debug)]
 pub struct Admission {
     hub: Arc<ServerShared>,
-    admission: http::Admission,
+    /// The length of the head in bytes, which finds the cache.
+    head_length: usize,
+    request: http::Admission,
 }
 
 impl Admission {
@@ -35,14 +37,13 @@ impl Admission {
         head: Head,
         verdict: Option<VerifiedToken>,
     ) -> Result<Self, Box<Answering>> {
+        let head_length = head_length(&head);
         let admitted = match verdict {
-            None => {
-                hub.caches.with(head_length(&head), |cache| admit_cached(&hub.config, head, cache))
-            }
+            None => hub.caches.with(head_length, |cache| admit_cached(&hub.config, head, cache)),
             verdict => http::Admission::with_verdict(&hub.config, head, verdict),
         };
         match admitted {
-            Ok(admission) => Ok(Self { hub, admission }),
+            Ok(request) => Ok(Self { hub, head_length, request }),
             Err(exchange) => {
                 let runner = Runner::without_updates(&hub.catalog);
                 Err(Box::new(Answering::new(Instant::ZERO, hub, runner, *exchange)))
@@ -52,22 +53,22 @@ impl Admission {
 
     /// Sets the address of the client, for limits per client.
     pub fn set_peer(&mut self, peer: IpAddr) {
-        self.admission.set_peer(peer);
+        self.request.set_peer(peer);
     }
 
     /// Adds values for handlers; see [`http::Admission::extend`].
     pub fn extend(&mut self, extensions: Extensions) {
-        self.admission.extend(extensions);
+        self.request.extend(extensions);
     }
 
     /// Adds bytes of the body; see [`http::Admission::add`], also for errors.
     pub fn add(&mut self, data: impl Buf) -> Result<(), u16> {
-        self.admission.add(data)
+        self.request.add(data)
     }
 
     /// The response to a body that cannot be read; see [`http::Admission::refuse`].
     pub fn refuse(&self, status: u16) -> (ResponseHead, Bytes) {
-        self.admission.refuse(status)
+        self.request.refuse(status)
     }
 
     /// Begins the response, once the body is complete.
@@ -81,12 +82,12 @@ impl Admission {
     }
 
     fn begin(self, now: Instant, body: Option<&Bytes>) -> Answering {
-        let Self { hub, admission } = self;
+        let Self { hub, head_length, request } = self;
         let runner = Runner::without_updates(&hub.catalog);
         let declaration = &runner.snapshot.declaration;
-        let exchange = hub.caches.with(admitted_length(&admission), |cache| {
-            answer_cached(admission, now, declaration, body, cache)
-        });
+        let exchange = hub
+            .caches
+            .with(head_length, |cache| answer_cached(request, now, declaration, body, cache));
         Answering::new(now, hub, runner, exchange)
     }
 }

@@ -21,20 +21,19 @@ std::thread_local! {
 /// Copies bytes that were read, for [`Reader::poll_read`](crate::Reader::poll_read). Up to 1 KiB it
 /// rarely allocates: the copy is then part of 4 KiB, which are freed when all their parts are dropped.
 pub fn copy_input(data: &[u8]) -> Bytes {
-    let short = || {
-        let copy = |buffer: &RefCell<BytesMut>| {
-            let mut buffer = buffer.borrow_mut();
-            if buffer.capacity() < data.len() {
-                buffer.reserve(SHARED);
-            }
-            buffer.extend_from_slice(data);
-            buffer.split().freeze()
-        };
-        // The buffer is gone while its thread ends.
-        BUFFER.try_with(copy).ok()
+    if data.len() > MAX_SHORT {
+        return Bytes::copy_from_slice(data);
+    }
+    let copy = |buffer: &RefCell<BytesMut>| {
+        let mut buffer = buffer.borrow_mut();
+        if buffer.capacity() < data.len() {
+            buffer.reserve(SHARED);
+        }
+        buffer.extend_from_slice(data);
+        buffer.split().freeze()
     };
-    let copy = if data.len() <= MAX_SHORT { short() } else { None };
-    copy.unwrap_or_else(|| Bytes::copy_from_slice(data))
+    // The buffer is gone while its thread ends.
+    BUFFER.try_with(copy).unwrap_or_else(|_| Bytes::copy_from_slice(data))
 }
 
 #[cfg(test)]

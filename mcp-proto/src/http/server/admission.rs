@@ -166,11 +166,6 @@ impl Admission {
         self.answer_cached(now, declaration, Some(body), &mut RequestCache::default())
     }
 
-    /// The length of the head in bytes.
-    pub(crate) fn head_length(&self) -> usize {
-        self.0.head.text().len()
-    }
-
     /// Does the same as [`Admission::answer_with`], with parts of the last requests. Without `body`
     /// it is the one that was added.
     pub(crate) fn answer_cached(
