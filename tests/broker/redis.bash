@@ -23,7 +23,7 @@ start_redis() {
 find_redis() {
   if ! command -v redis-server; then
     if ((EUID == 0)); then
-      { apt-get update -q && apt-get install -q -y --no-install-recommends redis-server; } >&2
+      tests/install-package redis-server
       command -v redis-server
     else
       unpack_redis

@@ -48,7 +48,7 @@ impl OfService {
 }
 
 impl Adapter for OfService {
-    const HAS_TLS: bool = false;
+    const HAS_TLS: bool = cfg!(feature = "tls");
     const HAS_SIGNALS: bool = false;
 
     async fn serve(stream: UnixStream, catalog: Catalog, config: Config) -> io::Result<()> {

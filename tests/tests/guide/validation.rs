@@ -31,9 +31,9 @@ fn validated() -> Result<Registry<Handler>, UsageError> {
     Ok(registry)
 }
 
-const MISFIT: &str = r#"
+const MISFIT: &str = r"
 The arguments do not fit the input schema: /city: expected at least 1 characters; /days: expected at most 7
-"#;
+";
 
 async fn call_checked(client: &Client, tool: &Tool) -> Result<CallToolResult, Box<dyn Error>> {
     let schemas = ToolSchemas::of_peer(tool)?;
