@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::bounds::Bounds;
 use super::buffer::Buffer;
-use super::fault::check_field;
+use super::fields::check_field;
 use super::refusal::Refusal;
 use super::syntax::is_field_text;
 

@@ -186,3 +186,21 @@ fn slice(text: &[u8], start: u16, end: u16) -> &[u8] {
 pub(super) fn position(at: usize) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }
+
+/// Checks a line that should be a field.
+pub(super) fn check_field(line: &[u8]) -> Result<(), Refusal> {
+    if let [b' ' | b'\t', ..] = line {
+        return Err(Refusal::FoldedField);
+    }
+    let colon = memchr::memchr(b':', line).ok_or(Refusal::FieldName)?;
+    let (name, value) = line.split_at_checked(colon).unwrap_or_default();
+    if !is_token(name) {
+        Err(if is_token(trim(name)) { Refusal::BlankBeforeColon } else { Refusal::FieldName })
+    } else if value.contains(&b'\r') {
+        Err(Refusal::BareCarriageReturn)
+    } else if !is_field_text(value) {
+        Err(Refusal::FieldValue)
+    } else {
+        Ok(())
+    }
+}

@@ -7,11 +7,36 @@ use core::mem::MaybeUninit;
 
 use httparse::Header;
 
+use super::body::BodyKind;
 use super::bounds::Bounds;
+use super::fields::FieldSpans;
+use super::head::HttpVersion;
 use super::refusal::Refusal;
 
-/// The parts of a head, and how they are read.
-pub(super) trait HeadSyntax: Sized {
+/// Offsets of the parts of a head, and its parsed values.
+#[derive(Debug)]
+pub(super) struct ParsedHead<S> {
+    /// The length of the head, with the empty line at its end.
+    pub(super) end: usize,
+    pub(super) version: HttpVersion,
+    /// The positions of the fields.
+    pub(super) places: FieldSpans,
+    /// Framing of the body according to the head only.
+    pub(super) body: BodyKind,
+    pub(super) keep_alive: bool,
+    /// Parts that only a request has, or only a response.
+    pub(super) own: S,
+}
+
+impl<S: Copy> Clone for ParsedHead<S> {
+    fn clone(&self) -> Self {
+        // The positions are copied at once, not one by one.
+        Self { places: FieldSpans::from_slice(&self.places), ..*self }
+    }
+}
+
+/// Parts that only a request or only a response has in its head, and how a head is read.
+pub(super) trait HeadSyntax: Copy {
     /// The refusal of an invalid start line.
     const NO_START_LINE: Refusal;
 
@@ -31,5 +56,5 @@ pub(super) trait HeadSyntax: Sized {
         bytes: &'b [u8],
         space: &mut [MaybeUninit<Header<'b>>],
         bounds: &Bounds,
-    ) -> Option<Result<Self, Refusal>>;
+    ) -> Option<Result<ParsedHead<Self>, Refusal>>;
 }

@@ -15,9 +15,9 @@ use core::ops::Range;
 use super::body::BodyKind;
 use super::bounds::Bounds;
 use super::buffer::Buffer;
-use super::fields::{FieldSpans, is_secret};
+use super::fields::is_secret;
 use super::framing_headers::length;
-use super::head_syntax::HeadSyntax;
+use super::head_syntax::{HeadSyntax, ParsedHead};
 use super::refusal::Refusal;
 use super::scan::Scan;
 use super::syntax::is_named;
@@ -25,22 +25,10 @@ use super::syntax::is_named;
 /// Maximum size of a head that is kept, in bytes.
 const MAX_HEAD: usize = 1024;
 
-/// A parsed head that can be compared with another one.
-pub(super) trait ParsedHead: HeadSyntax + Clone {
-    /// The length of the head, with the empty line at its end.
-    fn end(&self) -> usize;
-
-    /// The positions of the fields.
-    fn places(&self) -> &FieldSpans;
-
-    /// The framing of the body.
-    fn body_mut(&mut self) -> &mut BodyKind;
-}
-
 /// The last head, if it is kept.
 #[derive(Debug)]
-pub(super) struct LastHead<P> {
-    last: Option<Box<KnownHead<P>>>,
+pub(super) struct LastHead<S> {
+    last: Option<Box<KnownHead<S>>>,
     /// True if the head after it was another one.
     differed: bool,
     /// True if the last head that was read equals the one that is kept.
@@ -48,28 +36,28 @@ pub(super) struct LastHead<P> {
 }
 
 #[derive(Debug)]
-struct KnownHead<P> {
+struct KnownHead<S> {
     /// The head, with the empty line at its end.
     text: Box<[u8]>,
     /// The digits of `Content-Length` in `text`; empty without this field.
     length: Range<usize>,
-    parsed: P,
+    parsed: ParsedHead<S>,
 }
 
-impl<P> Default for LastHead<P> {
+impl<S> Default for LastHead<S> {
     fn default() -> Self {
         Self { last: None, differed: false, repeats: false }
     }
 }
 
-impl<P: ParsedHead> LastHead<P> {
+impl<S: HeadSyntax> LastHead<S> {
     /// The head at the beginning of the buffer, as [`Scan::next`] finds it.
     pub(super) fn next(
         &mut self,
         scan: &mut Scan,
         buffer: &mut Buffer,
         bounds: &Bounds,
-    ) -> Result<Option<P>, Refusal> {
+    ) -> Result<Option<ParsedHead<S>>, Refusal> {
         if buffer.is_unsearched()
             && let Some(parsed) = self.find(buffer.bytes())
         {
@@ -92,14 +80,14 @@ impl<P: ParsedHead> LastHead<P> {
 
     /// The head at the beginning of `bytes`, if it equals the last one in all but the digits of
     /// `Content-Length`.
-    fn find(&mut self, bytes: &[u8]) -> Option<P> {
+    fn find(&mut self, bytes: &[u8]) -> Option<ParsedHead<S>> {
         let parsed = self.last.as_ref()?.find(bytes)?;
         self.differed = false;
         Some(parsed)
     }
 
     /// Takes a head that differs from the last one.
-    fn record(&mut self, bytes: &[u8], parsed: &P) {
+    fn record(&mut self, bytes: &[u8], parsed: &ParsedHead<S>) {
         if core::mem::replace(&mut self.differed, true) {
             self.last = KnownHead::new(bytes, parsed).map(Box::new);
             self.differed = false;
@@ -107,12 +95,12 @@ impl<P: ParsedHead> LastHead<P> {
     }
 }
 
-impl<P: ParsedHead> KnownHead<P> {
+impl<S: HeadSyntax> KnownHead<S> {
     /// The head at the beginning of `bytes`; `None` if it must not be kept.
-    fn new(bytes: &[u8], parsed: &P) -> Option<Self> {
-        let text = bytes.get(..parsed.end()).filter(|text| text.len() <= MAX_HEAD)?;
+    fn new(bytes: &[u8], parsed: &ParsedHead<S>) -> Option<Self> {
+        let text = bytes.get(..parsed.end).filter(|text| text.len() <= MAX_HEAD)?;
         let mut length = 0..0;
-        for place in parsed.places() {
+        for place in &parsed.places {
             let name = text.get(usize::from(place.name)..usize::from(place.name_end))?;
             // Whether the client waits depends on the length of the body.
             if is_named(name, b"expect") || is_secret(core::str::from_utf8(name).ok()?) {
@@ -125,7 +113,7 @@ impl<P: ParsedHead> KnownHead<P> {
         Some(Self { text: text.into(), length, parsed: parsed.clone() })
     }
 
-    fn find(&self, bytes: &[u8]) -> Option<P> {
+    fn find(&self, bytes: &[u8]) -> Option<ParsedHead<S>> {
         let Self { text, length: digits, .. } = self;
         let head = bytes.get(..text.len())?;
         if head.get(..digits.start)? != text.get(..digits.start)?
@@ -134,7 +122,7 @@ impl<P: ParsedHead> KnownHead<P> {
             return None;
         }
         let mut parsed = self.parsed.clone();
-        if let BodyKind::Length(bytes) = parsed.body_mut() {
+        if let BodyKind::Length(bytes) = &mut parsed.body {
             // A number that is too large is left to the parser.
             *bytes = length(head.get(digits.clone())?).ok().filter(|bytes| *bytes < u64::MAX)?;
         }

@@ -11,49 +11,33 @@ use httparse::{Header, Request, Status};
 use super::body::BodyKind;
 use super::bounds::Bounds;
 use super::buffer::Buffer;
-use super::fields::{FieldSpans, position};
+use super::fields::position;
 use super::framing_headers::{FramingHeaders, places};
 use super::head::{Head, HttpVersion, split_authority};
-use super::head_syntax::HeadSyntax;
+use super::head_syntax::{HeadSyntax, ParsedHead};
 use super::incoming::Incoming;
-use super::last_head::ParsedHead;
 use super::refusal::Refusal;
 use super::syntax::{is_host, is_target, is_token, is_token_byte};
 
-/// Offsets of the parts of a request head, and its parsed values.
-#[derive(Debug)]
-pub(super) struct Parsed {
-    end: usize,
+/// Parts that only the head of a request has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestParts {
     method_end: u16,
     target_end: u16,
-    version: HttpVersion,
-    places: FieldSpans,
-    pub(super) body: BodyKind,
     expects_continue: bool,
-    pub(super) keep_alive: bool,
 }
 
-impl Clone for Parsed {
-    fn clone(&self) -> Self {
-        // The positions are copied at once, not one by one.
-        Self { places: FieldSpans::from_slice(&self.places), ..*self }
-    }
-}
-
-impl Parsed {
+impl ParsedHead<RequestParts> {
     /// Takes the head out of its buffer.
     pub(super) fn take(self, buffer: &mut Buffer) -> Incoming {
-        let Self { end, method_end, target_end, version, places, .. } = self;
-        Incoming::Head {
-            head: Head::parsed(buffer.take(end), method_end, target_end, version, places),
-            body: self.body,
-            expects_continue: self.expects_continue,
-            keep_alive: self.keep_alive,
-        }
+        let Self { end, version, places, body, keep_alive, own } = self;
+        let RequestParts { method_end, target_end, expects_continue } = own;
+        let head = Head::parsed(buffer.take(end), method_end, target_end, version, places);
+        Incoming::Head { head, body, expects_continue, keep_alive }
     }
 }
 
-impl HeadSyntax for Parsed {
+impl HeadSyntax for RequestParts {
     const NO_START_LINE: Refusal = Refusal::RequestLine;
 
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal> {
@@ -94,7 +78,7 @@ impl HeadSyntax for Parsed {
         bytes: &'b [u8],
         space: &mut [MaybeUninit<Header<'b>>],
         bounds: &Bounds,
-    ) -> Option<Result<Self, Refusal>> {
+    ) -> Option<Result<ParsedHead<Self>, Refusal>> {
         let mut request = Request::new(&mut []);
         let Ok(Status::Complete(end)) = request.parse_with_uninit_headers(bytes, space) else {
             return None;
@@ -123,30 +107,13 @@ impl HeadSyntax for Parsed {
             Err(refusal) => return Some(Err(refusal)),
         };
         let waits = framing_headers.expects_continue && version == HttpVersion::Http11;
-        Some(Ok(Self {
-            end,
+        let own = Self {
             method_end: position(method.len()),
             target_end: position(method.len() + 1 + target.len()),
-            version,
-            places,
-            body,
             expects_continue: waits && body.is_wanted(bounds),
-            keep_alive: framing_headers.keeps_alive(version),
-        }))
-    }
-}
-
-impl ParsedHead for Parsed {
-    fn end(&self) -> usize {
-        self.end
-    }
-
-    fn places(&self) -> &FieldSpans {
-        &self.places
-    }
-
-    fn body_mut(&mut self) -> &mut BodyKind {
-        &mut self.body
+        };
+        let keep_alive = framing_headers.keeps_alive(version);
+        Some(Ok(ParsedHead { end, version, places, body, keep_alive, own }))
     }
 }
 

@@ -7,7 +7,7 @@ use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::incoming::Incoming;
 use super::last_head::LastHead;
-use super::parse::Parsed;
+use super::parse::RequestParts;
 use super::refusal::Refusal;
 use super::scan::Scan;
 use crate::limits::Limits;
@@ -21,7 +21,7 @@ use crate::limits::Limits;
 pub struct RequestReader {
     bounds: Bounds,
     buffer: Buffer,
-    pub(super) last_head: LastHead<Parsed>,
+    pub(super) last_head: LastHead<RequestParts>,
     state: ReaderState,
     /// True if the input has ended.
     ended: bool,

@@ -10,7 +10,7 @@ use super::buffer::Buffer;
 use super::last_head::LastHead;
 use super::refusal::Refusal;
 use super::scan::Scan;
-use super::status::{ParsedStatus, StatusHead};
+use super::status::{ResponseParts, StatusHead};
 use crate::limits::Limits;
 
 /// The maximum number of interim responses before a response.
@@ -58,7 +58,7 @@ pub struct NotIdle;
 pub struct ResponseReader {
     bounds: Bounds,
     buffer: Buffer,
-    last_head: LastHead<ParsedStatus>,
+    last_head: LastHead<ResponseParts>,
     state: ResponseState,
     /// True if the input has ended.
     ended: bool,
@@ -194,7 +194,7 @@ impl ResponseReader {
         loop {
             let parsed = self.last_head.next(scan, &mut self.buffer, &self.bounds)?;
             let Some(parsed) = parsed else { return Ok(None) };
-            match parsed.status {
+            match parsed.own.status {
                 101 => return Err(Refusal::SwitchingProtocols),
                 100..=199 if *interim >= MAX_INTERIM => return Err(Refusal::TooManyInterim),
                 100..=199 => {

@@ -11,7 +11,7 @@ use httparse::Header;
 use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::fault::fault_of;
-use super::head_syntax::HeadSyntax;
+use super::head_syntax::{HeadSyntax, ParsedHead};
 use super::refusal::Refusal;
 
 /// The maximum number of fields that are parsed without an allocation.
@@ -29,11 +29,11 @@ pub(super) struct Scan {
 impl Scan {
     /// The head at the beginning of the buffer; `None` if more bytes are needed. A refusal does not
     /// depend on how many more bytes have arrived.
-    pub(super) fn next<P: HeadSyntax>(
+    pub(super) fn next<S: HeadSyntax>(
         &mut self,
         buffer: &mut Buffer,
         bounds: &Bounds,
-    ) -> Result<Option<P>, Refusal> {
+    ) -> Result<Option<ParsedHead<S>>, Refusal> {
         // Most heads arrive completely, with few fields and no fault.
         if buffer.is_unsearched() && buffer.len() > 0 {
             let max_fields = FEW_FIELDS.min(bounds.max_fields);
@@ -41,21 +41,21 @@ impl Scan {
                 return parsed.map(Some);
             }
         }
-        let Some(end) = self.find_end::<P>(buffer, bounds)? else { return Ok(None) };
+        let Some(end) = self.find_end::<S>(buffer, bounds)? else { return Ok(None) };
         let text = buffer.bytes().get(..end).unwrap_or_default();
         let parsed = parse(text, self.lines.saturating_sub(1), bounds);
-        parsed.unwrap_or_else(|| Err(fault_of::<P>(text))).map(Some)
+        parsed.unwrap_or_else(|| Err(fault_of::<S>(text))).map(Some)
     }
 
     /// The length of the head, including the empty line at its end.
-    fn find_end<P: HeadSyntax>(
+    fn find_end<S: HeadSyntax>(
         &mut self,
         buffer: &mut Buffer,
         bounds: &Bounds,
     ) -> Result<Option<usize>, Refusal> {
-        P::may_begin(buffer.bytes())?;
+        S::may_begin(buffer.bytes())?;
         loop {
-            let (max, too_long) = self.max_bytes::<P>(bounds);
+            let (max, too_long) = self.max_bytes::<S>(bounds);
             let Some(line_feed) = buffer.find_line_feed(max) else {
                 return if buffer.len() < max { Ok(None) } else { Err(too_long) };
             };
@@ -73,21 +73,21 @@ impl Scan {
         }
     }
 
-    fn max_bytes<P: HeadSyntax>(&self, bounds: &Bounds) -> (usize, Refusal) {
+    fn max_bytes<S: HeadSyntax>(&self, bounds: &Bounds) -> (usize, Refusal) {
         let max_head_bytes = bounds.max_head_bytes;
         if self.lines == 0 {
-            P::max_start_line(bounds)
+            S::max_start_line(bounds)
         } else {
             (max_head_bytes, Refusal::HeadTooLong { max_head_bytes })
         }
     }
 }
 
-fn parse<P: HeadSyntax>(
+fn parse<S: HeadSyntax>(
     bytes: &[u8],
     max_fields: usize,
     bounds: &Bounds,
-) -> Option<Result<P, Refusal>> {
+) -> Option<Result<ParsedHead<S>, Refusal>> {
     let mut few = [const { MaybeUninit::uninit() }; FEW_FIELDS];
     let mut many: Vec<MaybeUninit<Header<'_>>> = Vec::new();
     let space = if let Some(few) = few.get_mut(..max_fields) {
@@ -96,5 +96,5 @@ fn parse<P: HeadSyntax>(
         many.resize_with(max_fields, MaybeUninit::uninit);
         many.as_mut_slice()
     };
-    P::parse(bytes, space, bounds)
+    S::parse(bytes, space, bounds)
 }

@@ -12,11 +12,10 @@ use httparse::{Header, ParserConfig, Response, Status};
 use super::body::BodyKind;
 use super::bounds::Bounds;
 use super::buffer::Buffer;
-use super::fields::{FieldSpans, Fields};
+use super::fields::Fields;
 use super::framing_headers::{FramingHeaders, places};
 use super::head::HttpVersion;
-use super::head_syntax::HeadSyntax;
-use super::last_head::ParsedHead;
+use super::head_syntax::{HeadSyntax, ParsedHead};
 use super::refusal::Refusal;
 use super::syntax::is_field_text;
 
@@ -92,34 +91,21 @@ impl fmt::Debug for StatusHead {
     }
 }
 
-/// Offsets of the parts of a response head, and its parsed values.
-#[derive(Debug)]
-pub(super) struct ParsedStatus {
-    pub(super) end: usize,
+/// The part that only the head of a response has: its status.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResponseParts {
     pub(super) status: u16,
-    version: HttpVersion,
-    places: FieldSpans,
-    /// Framing of the body according to the fields only.
-    pub(super) body: BodyKind,
-    pub(super) keep_alive: bool,
 }
 
-impl Clone for ParsedStatus {
-    fn clone(&self) -> Self {
-        // The positions are copied at once, not one by one.
-        Self { places: FieldSpans::from_slice(&self.places), ..*self }
-    }
-}
-
-impl ParsedStatus {
+impl ParsedHead<ResponseParts> {
     /// Takes the head out of its buffer.
     pub(super) fn take(self, buffer: &mut Buffer) -> StatusHead {
-        let Self { end, status, version, places, .. } = self;
+        let Self { end, version, places, own: ResponseParts { status }, .. } = self;
         StatusHead { fields: Fields::parsed(buffer.take(end), places), status, version }
     }
 }
 
-impl HeadSyntax for ParsedStatus {
+impl HeadSyntax for ResponseParts {
     const NO_START_LINE: Refusal = Refusal::StatusLine;
 
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal> {
@@ -156,7 +142,7 @@ impl HeadSyntax for ParsedStatus {
         bytes: &'b [u8],
         space: &mut [MaybeUninit<Header<'b>>],
         bounds: &Bounds,
-    ) -> Option<Result<Self, Refusal>> {
+    ) -> Option<Result<ParsedHead<Self>, Refusal>> {
         let mut response = Response::new(&mut []);
         let parser = ParserConfig::default();
         let parsed = parser.parse_response_with_uninit_headers(&mut response, bytes, space);
@@ -182,22 +168,10 @@ impl HeadSyntax for ParsedStatus {
             _ if status < 100 => Err(Refusal::Status),
             // The length is too large for `u64`.
             Ok((BodyKind::Length(u64::MAX), _)) => Err(Refusal::InvalidLength),
-            Ok((body, keep_alive)) => Ok(Self { end, status, version, places, body, keep_alive }),
+            Ok((body, keep_alive)) => {
+                Ok(ParsedHead { end, version, places, body, keep_alive, own: Self { status } })
+            }
             Err(refusal) => Err(refusal),
         })
-    }
-}
-
-impl ParsedHead for ParsedStatus {
-    fn end(&self) -> usize {
-        self.end
-    }
-
-    fn places(&self) -> &FieldSpans {
-        &self.places
-    }
-
-    fn body_mut(&mut self) -> &mut BodyKind {
-        &mut self.body
     }
 }
