@@ -253,8 +253,48 @@ impl Calls {
 /// The number of a client's request, from its id. The id may be the number as a string, because the
 /// client's own ids are never strings.
 pub(super) fn number(id: &RequestId) -> Option<u64> {
-    let token = id.canonical_str();
-    let digits = token.strip_prefix('"').map_or(token, |text| text.trim_end_matches('"'));
-    let plain = !digits.starts_with(['+', '0']) || digits == "0";
-    digits.parse().ok().filter(|_| plain)
+    let mut digits = id.canonical();
+    if let Some(text) = digits.strip_prefix(b"\"") {
+        digits = text;
+        while let Some(rest) = digits.strip_suffix(b"\"") {
+            digits = rest;
+        }
+    }
+    if digits.is_empty() || digits.starts_with(b"0") && digits.len() > 1 {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, digit| {
+        let digit = digit.checked_sub(b'0').filter(|digit| *digit <= 9)?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Raw;
+
+    #[test]
+    fn number_of_an_id_is_its_plain_digits() {
+        for (id, expected) in [
+            ("0", Some(0)),
+            ("7", Some(7)),
+            ("1e1", Some(10)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("99999999999999999999", None),
+            ("-7", None),
+            (r#""7""#, Some(7)),
+            (r#""\u0037""#, Some(7)),
+            (r#""0""#, Some(0)),
+            (r#""""#, None),
+            (r#""07""#, None),
+            (r#""+7""#, None),
+            (r#""7 ""#, None),
+            (r#""discover-7""#, None),
+        ] {
+            let id = RequestId::from_raw(Raw(id.as_bytes())).unwrap();
+            assert_eq!(number(&id), expected, "{id:?}");
+        }
+    }
 }

@@ -112,7 +112,7 @@ impl RequestId {
         core::str::from_utf8(self.canonical()).unwrap_or("0")
     }
 
-    fn canonical(&self) -> &[u8] {
+    pub(crate) fn canonical(&self) -> &[u8] {
         match &self.0 {
             StoredToken::Short { .. } => self.as_bytes(),
             StoredToken::Long(long) => long.canonical.as_deref().unwrap_or(&long.token),
