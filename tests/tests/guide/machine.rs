@@ -59,7 +59,7 @@ fn answer(
 fn call(
     url: &str,
     name: &str,
-    send: impl Fn(Request) -> Result<(StatusHead, Vec<u8>), Boxed>,
+    send: impl Fn(&Request) -> Result<(StatusHead, Vec<u8>), Boxed>,
 ) -> Result<Json, Boxed> {
     let now = Instant::ZERO;
     let config = client::Config::new(Implementation::new("app", "1.0.0"));
@@ -71,7 +71,7 @@ fn call(
     while let Some(action) = client.poll_action() {
         match action {
             Action::Open { exchange, request } => {
-                let (head, body) = send(request)?;
+                let (head, body) = send(&request)?;
                 client.handle_head(now, exchange, &head);
                 client.handle_body(now, exchange, body.into());
                 client.handle_end(now, exchange);

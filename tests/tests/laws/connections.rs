@@ -9,6 +9,7 @@
 )]
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use mcp_proto::client::{self, CallOptions, ClientEvent, Negotiation};
 use mcp_proto::frame::http1::StatusHead;
@@ -26,7 +27,7 @@ const MAX: usize = 32;
 struct Site {
     client: Client,
     now: Instant,
-    open: VecDeque<(ExchangeId, Request)>,
+    open: VecDeque<(ExchangeId, Arc<Request>)>,
     most: usize,
     responses: usize,
     accepted: usize,
@@ -118,7 +119,7 @@ fn second_hour_23_a_client_opens_32_connections_at_most_and_answers_first() {
     }
     site.act();
     assert_eq!(site.open.len() + 1, MAX, "answers need not wait for calls");
-    let is_answer = |(_, request): &(ExchangeId, Request)| {
+    let is_answer = |(_, request): &(ExchangeId, Arc<Request>)| {
         serde_json::from_slice::<Value>(&request.body).unwrap().get("result").is_some()
     };
     // No call is answered before all pings are.

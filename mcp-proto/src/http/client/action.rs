@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 #[cfg(feature = "auth")]
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -28,8 +29,8 @@ pub enum Action {
     Open {
         /// Names the request and its answer.
         exchange: ExchangeId,
-        /// The request.
-        request: Request,
+        /// The request. The client shares it until the head of the answer has come.
+        request: Arc<Request>,
     },
     /// The response is no longer needed: close its connection, if it has not ended.
     Abort {

@@ -1,6 +1,7 @@
 //! Open HTTP requests, and the received parts of their answers.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::Request;
 use super::attempt::Attempt;
@@ -16,7 +17,7 @@ use crate::version::Era;
 #[derive(Debug)]
 pub(super) struct Exchange {
     /// The request, until the head of the answer arrives.
-    pub(super) request: Option<Request>,
+    pub(super) request: Option<Arc<Request>>,
     pub(super) attempt: Attempt,
     pub(super) purpose: Purpose,
     pub(super) answer: Option<Answer>,
@@ -47,7 +48,7 @@ pub(super) enum Purpose {
 }
 
 impl Exchange {
-    pub(super) fn new(request: Request, purpose: Purpose, attempt: Attempt) -> Self {
+    pub(super) fn new(request: Arc<Request>, purpose: Purpose, attempt: Attempt) -> Self {
         Self { request: Some(request), attempt, purpose, answer: None, has_ended: false }
     }
 }

@@ -64,13 +64,13 @@ struct Exchange {
 
 enum ExchangeState {
     /// With the request to send.
-    Connecting(Connecting, Box<Request>),
+    Connecting(Connecting, Arc<Request>),
     Connected(Box<Connection>, Resend),
 }
 
 /// Request on a reused connection, which may have to be sent again; `None` once the response
 /// begins.
-type Resend = Option<Box<Request>>;
+type Resend = Option<Arc<Request>>;
 
 impl Exchanges {
     pub(super) fn new(limits: Limits, connect_timeout: Duration) -> Self {
@@ -99,11 +99,10 @@ impl Exchanges {
         &mut self,
         now: Instant,
         id: ExchangeId,
-        request: Request,
+        request: Arc<Request>,
         url: &Url,
         connector: &mut impl Connector,
     ) {
-        let request = Box::new(request);
         let state = match self.reuse(now, &request, url) {
             Some(connection) => ExchangeState::Connected(connection, Some(request)),
             None => ExchangeState::Connecting(self.connect(now, id, url, connector), request),
@@ -122,7 +121,7 @@ impl Exchanges {
     ) {
         self.deadlines.set(id, now + self.connect_timeout);
         let connecting = connector.connect_within(&fetch.url, fetch.reach);
-        let state = ExchangeState::Connecting(connecting, Box::new(Request::from(fetch)));
+        let state = ExchangeState::Connecting(connecting, Arc::new(Request::from(fetch)));
         self.insert(id, state, Some(Box::new(fetch.url.clone())));
     }
 
@@ -245,7 +244,7 @@ impl Exchanges {
         &mut self,
         now: Instant,
         id: ExchangeId,
-        request: Box<Request>,
+        request: Arc<Request>,
         url: &Url,
         connector: &mut impl Connector,
     ) {
@@ -313,7 +312,7 @@ impl Exchange {
         })
     }
 
-    /// Drops the copy of the request, as the response has begun; returns whether there was one:
+    /// Drops the request, as the response has begun; returns whether there was one:
     /// whether the connection was reused.
     fn forget_request(&mut self) -> bool {
         match &mut self.state {
