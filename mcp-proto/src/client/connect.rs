@@ -7,6 +7,7 @@
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::binding::{BindingKind, MessageSource};
@@ -206,7 +207,7 @@ impl Client {
             self.reconnect_rate.connected(now);
         }
         self.conn = conn;
-        self.core.outbox.event(ClientEvent::Connected(server));
+        self.core.outbox.event(ClientEvent::Connected(Box::new(server)));
         self.send_waiting(now, negotiating.as_ref().is_some_and(Negotiating::has_answered_call));
         for message in negotiating.into_iter().flat_map(Negotiating::into_early_messages) {
             self.message(now, message, MessageSource::default());

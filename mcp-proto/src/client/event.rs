@@ -40,7 +40,7 @@ pub enum ClientAction {
 pub enum ClientEvent {
     /// The server's era and version are known; waiting calls are sent next. The event is repeated
     /// if the era was in doubt later, and after each [`ClientEvent::Disconnected`].
-    Connected(ServerInfo),
+    Connected(Box<ServerInfo>),
     /// The connection is lost, for this reason. The session or the era was lost and could not be
     /// negotiated again, or a byte stream has ended under a [`Restart`](super::Restart) policy.
     /// Subscriptions stay requested. The next call starts another attempt, at a limited rate.

@@ -167,7 +167,7 @@ impl ClientRunner {
             ClientEvent::Connected(server) => {
                 self.store_decisions(binding);
                 if let Some(verdict) = binding.machine().verdict() {
-                    self.mailbox.set_stage(Stage::Connected(Box::new((server, verdict))));
+                    self.mailbox.set_stage(Stage::Connected(Box::new((*server, verdict))));
                 }
             }
             ClientEvent::Disconnected(error) => {
