@@ -82,16 +82,10 @@ impl Outbox {
 
     /// The next action if it is a message.
     pub(super) fn poll_send(&mut self) -> Option<Outgoing> {
-        match self.actions.pop_front()? {
-            ClientAction::Send(message) => {
-                self.queued = self.queued.saturating_sub(size(&message));
-                Some(message)
-            }
-            other @ (ClientAction::Event(_) | ClientAction::Abort(_) | ClientAction::Close) => {
-                self.actions.push_front(other);
-                None
-            }
-        }
+        let ClientAction::Send(_) = self.actions.front()? else { return None };
+        let Some(ClientAction::Send(message)) = self.actions.pop_front() else { return None };
+        self.queued = self.queued.saturating_sub(size(&message));
+        Some(message)
     }
 
     /// The next action if it is an event or the end.

@@ -271,13 +271,13 @@ impl Drive for ClientService {
         }
         self.runner.handle_timeout(now, &mut self.connection);
         // If work is left after these rounds, the driver is woken again.
+        self.act_on_all(now);
         for _ in 0..=TURN_ROUNDS {
-            self.act_on_all(now);
             if !self.runner.work(now, &mut self.connection) {
                 break;
             }
+            self.act_on_all(now);
         }
-        self.act_on_all(now);
         self.runner.flush();
         self.runner.end_turn(&self.connection);
         if let ServiceState::Closed { until } = self.state

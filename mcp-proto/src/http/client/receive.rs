@@ -150,8 +150,8 @@ impl Client {
         answer.push(data, max);
         if answer.has_events() {
             self.read_events(now, exchange);
+            self.pump(now);
         }
-        self.pump(now);
     }
 
     fn read_events(&mut self, now: Instant, id: ExchangeId) {
