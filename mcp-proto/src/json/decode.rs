@@ -22,7 +22,7 @@ pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::E
 }
 
 /// A wrapper of serde's types that applies the rule to all nested values.
-struct Objects<T>(T);
+pub(super) struct Objects<T>(pub(super) T);
 
 macro_rules! deserialize {
     ($visitor:ident => $inside:expr, $($method:ident)*) => {

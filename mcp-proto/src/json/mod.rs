@@ -7,6 +7,7 @@ pub(crate) mod canonical;
 pub(crate) mod decimal;
 mod decode;
 mod decode_error;
+mod decode_long;
 mod explain;
 mod integers;
 mod plain;
@@ -73,6 +74,11 @@ impl Json {
     /// Fails as [`Json::decode`] does. If decoding fails, it is repeated with whole numbers of up
     /// to 39 digits rewritten as integers, also inside of [`Json`] values.
     pub fn decode_arguments<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        if self.0.len() > spare::LARGE
+            && let Some(value) = decode_long::decode(&self.0)
+        {
+            return Ok(value);
+        }
         self.decode().or_else(|error| {
             let text = integers::rewrite(self.as_bytes());
             let text = text.and_then(|text| alloc::string::String::from_utf8(text).ok());
