@@ -54,14 +54,18 @@ pub async fn meet(client: &Client) -> Met {
 /// Says everything while a client is being connected, and closes it: what is asked for meanwhile waits,
 /// and what comes of it tells more than what comes of connecting.
 pub async fn meet_meanwhile(mut connecting: Connecting, client: &Client) -> Met {
-    let (mut met, mut is_connecting) = (pin!(meet(client)), true);
-    let met = poll_fn(|context| {
+    let mut is_connecting = true;
+    // The client may wait for its driver to close, so both are polled until then.
+    let mut met = pin!(async {
+        let met = meet(client).await;
+        client.close().await;
+        met
+    });
+    poll_fn(|context| {
         is_connecting = is_connecting && connecting.as_mut().poll(context).is_pending();
         met.as_mut().poll(context)
     })
-    .await;
-    client.close().await;
-    met
+    .await
 }
 
 fn text(result: &CallToolResult) -> String {
