@@ -124,12 +124,28 @@ impl<'de> MapAccess<'de> for &mut LongMembers<'de> {
     }
 }
 
-/// Methods of a deserializer for types that are decoded in the usual way.
+/// Methods for the types that are decoded in the usual way: all that are neither objects nor strings,
+/// and the given ones.
 macro_rules! refuse {
-    ($($method:ident($($name:ident: $type:ty),*))*) => {
+    (@each $($method:ident($($name:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($name: $type,)* _: V) -> LongResult<V::Value> {
             Err(give_up())
         })*
+    };
+    ($($method:ident($($name:ident: $type:ty),*))*) => {
+        refuse! { @each
+            deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32()
+            deserialize_i64() deserialize_u8() deserialize_u16() deserialize_u32()
+            deserialize_u64() deserialize_f32() deserialize_f64() deserialize_char()
+            deserialize_bytes() deserialize_byte_buf() deserialize_unit()
+            deserialize_unit_struct(_name: &'static str)
+            deserialize_newtype_struct(_name: &'static str)
+            deserialize_seq() deserialize_tuple(_length: usize)
+            deserialize_tuple_struct(_name: &'static str, _length: usize)
+            deserialize_enum(_name: &'static str, _variants: &'static [&'static str])
+            deserialize_identifier()
+            $($method($($name: $type),*))*
+        }
     };
 }
 
@@ -157,15 +173,7 @@ impl<'de> Deserializer<'de> for LongObject<'_, 'de> {
     }
 
     refuse! {
-        deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
-        deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_f32()
-        deserialize_f64() deserialize_char() deserialize_str() deserialize_string()
-        deserialize_bytes() deserialize_byte_buf() deserialize_option() deserialize_unit()
-        deserialize_unit_struct(_name: &'static str) deserialize_newtype_struct(_name: &'static str)
-        deserialize_seq() deserialize_tuple(_length: usize)
-        deserialize_tuple_struct(_name: &'static str, _length: usize)
-        deserialize_enum(_name: &'static str, _variants: &'static [&'static str])
-        deserialize_identifier() deserialize_ignored_any()
+        deserialize_str() deserialize_string() deserialize_option() deserialize_ignored_any()
     }
 }
 
@@ -201,16 +209,8 @@ impl<'de> Deserializer<'de> for LongString<'_, 'de> {
     }
 
     refuse! {
-        deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
-        deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_f32()
-        deserialize_f64() deserialize_char() deserialize_bytes() deserialize_byte_buf()
-        deserialize_unit() deserialize_unit_struct(_name: &'static str)
-        deserialize_newtype_struct(_name: &'static str) deserialize_seq()
-        deserialize_tuple(_length: usize)
-        deserialize_tuple_struct(_name: &'static str, _length: usize) deserialize_map()
+        deserialize_map()
         deserialize_struct(_name: &'static str, _fields: &'static [&'static str])
-        deserialize_enum(_name: &'static str, _variants: &'static [&'static str])
-        deserialize_identifier()
     }
 }
 
