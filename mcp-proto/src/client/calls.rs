@@ -255,10 +255,7 @@ impl Calls {
 pub(super) fn number(id: &RequestId) -> Option<u64> {
     let mut digits = id.canonical();
     if let Some(text) = digits.strip_prefix(b"\"") {
-        digits = text;
-        while let Some(rest) = digits.strip_suffix(b"\"") {
-            digits = rest;
-        }
+        digits = text.strip_suffix(b"\"")?;
     }
     if digits.is_empty() || digits.starts_with(b"0") && digits.len() > 1 {
         return None;

@@ -270,8 +270,8 @@ impl Drive for ClientService {
             self.connection.handle_timeout(now);
         }
         self.runner.handle_timeout(now, &mut self.connection);
-        // If work is left after these rounds, the driver is woken again.
         self.act_on_all(now);
+        // If work is left after these rounds, the driver is woken again.
         for _ in 0..=TURN_ROUNDS {
             if !self.runner.work(now, &mut self.connection) {
                 break;
