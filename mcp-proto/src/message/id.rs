@@ -186,14 +186,23 @@ impl PartialOrd for RequestId {
     }
 }
 
+/// The shorter canonical form is less, so ids that count up are in order.
 impl Ord for RequestId {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
             // No token has a zero in it, so the order is that of the tokens.
-            (StoredToken::Short { bytes, .. }, StoredToken::Short { bytes: others, .. }) => {
-                prefix(bytes).cmp(&prefix(others)).then_with(|| bytes.cmp(others))
+            (
+                StoredToken::Short { bytes, len },
+                StoredToken::Short { bytes: others, len: other_len },
+            ) => {
+                let order = (len, prefix(bytes)).cmp(&(other_len, prefix(others)));
+                order.then_with(|| bytes.cmp(others))
             }
-            _ => self.canonical().cmp(other.canonical()),
+            _ => {
+                let (one, other) = (self.canonical(), other.canonical());
+                one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+            }
         }
     }
 }
@@ -249,10 +258,16 @@ mod tests {
         let tokens: Vec<&str> = tokens.into_iter().chain(long.iter().map(|id| &**id)).collect();
         for (one, other) in tokens.iter().flat_map(|one| tokens.iter().map(move |two| (one, two))) {
             let (one, other) = (id(one).unwrap(), id(other).unwrap());
-            let expected = one.canonical().cmp(other.canonical());
+            let key = |id: &RequestId| (id.canonical().len(), id.canonical().to_vec());
+            let expected = key(&one).cmp(&key(&other));
             assert_eq!(one.cmp(&other), expected, "{one} {other}");
             assert_eq!(one == other, expected.is_eq(), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn ids_that_count_up_are_in_order() {
+        assert!((0..2_000).map(RequestId::number).is_sorted());
     }
 
     #[test]

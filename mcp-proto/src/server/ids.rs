@@ -8,63 +8,72 @@ use alloc::vec::Vec;
 
 use crate::message::RequestId;
 
-/// Serial numbers by id: a sorted vector of up to [`MAX_SORTED`] ids, and a tree for the others. A
-/// few ids need no tree node. In a vector of 1,000 ids, a call moved 48 KB and cost three times as
-/// much.
+/// Serial numbers by id: a sorted vector of up to [`MAX_RECENT`] ids, and a tree. A full vector is
+/// emptied into the tree, so most ids of calls that end soon are never in the tree: it made a call
+/// beside 1,000 others 8 % dearer. In a vector of 1,000 ids, a call moved 48 KB and cost three times
+/// as much.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    sorted: Vec<(RequestId, u64)>,
-    /// The ids for which `sorted` had no room.
+    recent: Vec<(RequestId, u64)>,
     #[expect(clippy::box_collection, reason = "8 bytes in place of 24 where there is none")]
-    overflow: Option<Box<BTreeMap<RequestId, u64>>>,
+    older: Option<Box<BTreeMap<RequestId, u64>>>,
 }
 
 /// The most ids in the sorted vector.
-const MAX_SORTED: usize = 64;
+const MAX_RECENT: usize = 64;
 
 impl Ids {
     /// Creates an empty table with room for `capacity` ids.
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { sorted: Vec::with_capacity(capacity), overflow: None }
+        Self { recent: Vec::with_capacity(capacity), older: None }
     }
 
     pub(super) fn insert(&mut self, id: &RequestId, serial: u64) {
         match self.find(id) {
             Ok(at) => {
-                if let Some((_, before)) = self.sorted.get_mut(at) {
+                if let Some((_, before)) = self.recent.get_mut(at) {
                     *before = serial;
                 }
             }
-            Err(at) if self.sorted.len() < MAX_SORTED && self.find_overflow(id).is_none() => {
-                self.sorted.insert(at, (id.clone(), serial));
+            Err(_) if self.find_older(id).is_some() => {
+                self.older.get_or_insert_default().insert(id.clone(), serial);
             }
-            Err(_) => drop(self.overflow.get_or_insert_default().insert(id.clone(), serial)),
+            Err(at) if self.recent.len() < MAX_RECENT => {
+                self.recent.insert(at, (id.clone(), serial));
+            }
+            Err(_) => {
+                self.older.get_or_insert_default().extend(self.recent.drain(..));
+                self.recent.push((id.clone(), serial));
+            }
         }
     }
 
     pub(super) fn remove(&mut self, id: &RequestId) -> bool {
         match self.find(id) {
             Ok(at) => {
-                self.sorted.remove(at);
+                self.recent.remove(at);
                 true
             }
-            Err(_) => self.overflow.as_mut().is_some_and(|overflow| overflow.remove(id).is_some()),
+            Err(_) => self.older.as_mut().is_some_and(|older| older.remove(id).is_some()),
         }
     }
 
     pub(super) fn get(&self, id: &RequestId) -> Option<u64> {
         match self.find(id) {
-            Ok(at) => self.sorted.get(at).map(|(_, serial)| *serial),
-            Err(_) => self.find_overflow(id),
+            Ok(at) => self.recent.get(at).map(|(_, serial)| *serial),
+            Err(_) => self.find_older(id),
         }
     }
 
-    fn find_overflow(&self, id: &RequestId) -> Option<u64> {
-        self.overflow.as_ref()?.get(id).copied()
+    fn find_older(&self, id: &RequestId) -> Option<u64> {
+        let older = self.older.as_ref()?;
+        // Most clients count their requests.
+        let (last, _) = older.last_key_value()?;
+        if id > last { None } else { older.get(id).copied() }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.sorted.len() + self.overflow.as_ref().map_or(0, |overflow| overflow.len())
+        self.recent.len() + self.older.as_ref().map_or(0, |older| older.len())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -72,7 +81,10 @@ impl Ids {
     }
 
     fn find(&self, id: &RequestId) -> Result<usize, usize> {
-        self.sorted.binary_search_by(|(other, _)| other.cmp(id))
+        match self.recent.last() {
+            Some((last, _)) if id > last => Err(self.recent.len()),
+            _ => self.recent.binary_search_by(|(other, _)| other.cmp(id)),
+        }
     }
 }
 
@@ -103,6 +115,6 @@ mod tests {
             assert_eq!(ids.get(&RequestId::number(other)), model.get(&other).copied());
             assert_eq!((ids.len(), ids.is_empty()), (model.len(), model.is_empty()));
         }
-        assert!(model.len() > MAX_SORTED, "the tree is used");
+        assert!(model.len() > MAX_RECENT, "the tree is used");
     }
 }

@@ -119,10 +119,10 @@ fn call_beside(server: &Server, count: u64, calls: u64) -> Result<()> {
     let mut pending = Vec::new();
     for id in 0..count {
         let mut other = client.join_session()?;
-        other.start(Call::Wait, NUMBER + calls + WARM_UP + id)?;
+        other.start(Call::Wait, NUMBER + id)?;
         pending.push(other);
     }
-    (0..WARM_UP + calls).try_for_each(|id| client.call(Call::Echo, NUMBER + id))
+    (0..WARM_UP + calls).try_for_each(|id| client.call(Call::Echo, NUMBER + count + id))
 }
 
 /// Calls in a session beside so many others.
