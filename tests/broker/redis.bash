@@ -21,14 +21,8 @@ start_redis() {
 
 # The path of a server that runs.
 find_redis() {
-  if ! command -v redis-server; then
-    if ((EUID == 0)); then
-      tests/install-package redis-server
-      command -v redis-server
-    else
-      unpack_redis
-    fi
-  fi
+  ((EUID)) || tests/install-package redis-server
+  command -v redis-server || unpack_redis
 }
 
 # What its packages hold, beside the system: a script that starts it with its libraries.

@@ -1,8 +1,6 @@
 # checks.bash, to be sourced: runs checks, several at once, and counts what came of them. The first
 # line that a check prints is `LABEL: VERDICT`, and the verdict is `ok`, or what is wrong.
 
-repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-target=$(realpath -m "${CARGO_TARGET_DIR:-$repo/target}")
 results=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$results"' EXIT
 checks=0 passed=0 failed=0
@@ -36,11 +34,4 @@ report() {
   local file
   echo "$1: $2"
   [[ $2 == ok ]] || for file in "${@:3}"; do sed "s/^/  $(basename "$file"): /" "$file"; done
-}
-
-# build_example WHERE CARGO-OPTION... --example NAME
-# Copies the example, because a build with other features replaces it.
-build_example() {
-  (cd "$repo" && cargo build --quiet --release --locked --target-dir "$target" "${@:2}")
-  cp -f "$target/release/examples/${!#}" "$1"
 }

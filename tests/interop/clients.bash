@@ -6,6 +6,7 @@
 
 source "$(dirname "${BASH_SOURCE[0]}")/packages.bash"
 source "$(dirname "${BASH_SOURCE[0]}")/checks.bash"
+source "$(dirname "${BASH_SOURCE[0]}")/programs.bash"
 
 install_clients() {
   mkdir -p "$cache"
@@ -55,9 +56,4 @@ check_python_v1() {
 check_rmcp() {
   start try "$1" "$2, rmcp $(crate_version rmcp) $1" \
     "$cache/rmcp/release/interop-rmcp" "$1" -- "${@:3}"
-}
-
-# build_everything CRATE EXAMPLE
-build_everything() {
-  build_example "$cache/$1" --package "$1" --example "$2"
 }
