@@ -38,10 +38,10 @@ impl<W: Clone> Directory<W> {
         self.sessions.insert(key, session);
     }
 
-    pub(super) fn remove(&mut self, key: &u128) -> Option<Box<Session<W>>> {
-        let session = self.sessions.remove(key)?;
-        self.scopes.remove(&session.server.scope());
-        Some(session)
+    /// Removes the session whose machine has this scope.
+    pub(super) fn remove(&mut self, scope: usize) -> Option<Box<Session<W>>> {
+        let key = self.scopes.remove(&scope)?;
+        self.sessions.remove(&key)
     }
 
     pub(super) fn get(&self, key: &u128) -> Option<&Session<W>> {
@@ -68,15 +68,15 @@ impl<W: Clone> Directory<W> {
         }
     }
 
-    /// The session of a request, and its id.
-    pub(super) fn of(&mut self, about: ReplyId) -> Option<(u128, &mut Session<W>)> {
+    /// The session of a request.
+    pub(super) fn of(&mut self, about: ReplyId) -> Option<&mut Session<W>> {
         self.of_scope(about.scope())
     }
 
-    /// The session whose machine has this scope, and its id.
-    pub(super) fn of_scope(&mut self, scope: usize) -> Option<(u128, &mut Session<W>)> {
+    /// The session whose machine has this scope.
+    pub(super) fn of_scope(&mut self, scope: usize) -> Option<&mut Session<W>> {
         let key = *self.scopes.get(&scope)?;
-        Some((key, self.get_mut(&key)?))
+        self.get_mut(&key)
     }
 
     /// Returns whether a request still waits for its handler.
@@ -89,8 +89,8 @@ impl<W: Clone> Directory<W> {
         self.scopes.get(&about.scope()).and_then(|key| self.get(key))
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u128, &mut Session<W>)> {
-        self.sessions.iter_mut().map(|(key, session)| (*key, &mut **session))
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Session<W>> {
+        self.sessions.values_mut().map(|session| &mut **session)
     }
 
     pub(super) fn len(&self) -> usize {

@@ -122,7 +122,7 @@ impl<W: Clone> Sessions<W> {
                 if is_silent { PostOutcome::Pending(place) } else { PostOutcome::Asked(place) }
             }
         };
-        self.schedule.plan(key, session);
+        self.schedule.plan(session);
         Ok(posted)
     }
 
@@ -164,8 +164,8 @@ impl<W: Clone> Sessions<W> {
             self.end(now, ends, queue);
         }
         let key = self.sessions.mint();
-        self.schedule.holders.enter(key, &mut session);
-        self.schedule.plan(key, &mut session);
+        self.schedule.holders.enter(&mut session);
+        self.schedule.plan(&mut session);
         self.sessions.insert(key, session);
         let priming = version.has_polling();
         Ok(PostOutcome::Opened(StreamCursor { session: key, stream, reader, after: 0, priming }))
@@ -214,7 +214,7 @@ impl<W: Clone> Sessions<W> {
         // The session now has a reader for its notifications.
         session.act(now, queue);
         session.begin(now);
-        self.schedule.plan(key, session);
+        self.schedule.plan(session);
         let priming = session.version().is_some_and(ProtocolVersion::has_polling);
         Ok(StreamCursor { session: key, stream: number, reader, after, priming })
     }
@@ -226,9 +226,10 @@ impl<W: Clone> Sessions<W> {
         context: &RequestContext,
         queue: &mut Queue<W>,
     ) -> Result<(), ProtocolError> {
-        let (key, session) = self.sessions.of_context(context, self.serves_modern())?;
+        let (_, session) = self.sessions.of_context(context, self.serves_modern())?;
         check_version(session, context, queue)?;
-        self.end(now, key, queue);
+        let scope = session.server.scope();
+        self.end(now, scope, queue);
         Ok(())
     }
 
@@ -237,7 +238,7 @@ impl<W: Clone> Sessions<W> {
         let session = self.sessions.get_mut(&at.session)?;
         let whole = session.streams.take_whole(at.stream, at.reader, at.after)?;
         session.set_used(now);
-        self.schedule.plan(at.session, session);
+        self.schedule.plan(session);
         Some(whole)
     }
 
@@ -255,7 +256,7 @@ impl<W: Clone> Sessions<W> {
     /// Updates the byte counts after a reader has taken events.
     pub(super) fn count(&mut self, place: &StreamCursor) {
         if let Some(session) = self.sessions.get_mut(&place.session) {
-            self.schedule.kept.note(place.session, session);
+            self.schedule.kept.note(session);
         }
     }
 
@@ -275,7 +276,7 @@ impl<W: Clone> Sessions<W> {
     ) {
         if let Some(session) = self.sessions.get_mut(&place.session) {
             session.detach(now, place.stream, place.reader, has_received_all, queue);
-            self.schedule.plan(place.session, session);
+            self.schedule.plan(session);
         }
     }
 
@@ -287,7 +288,7 @@ impl<W: Clone> Sessions<W> {
         queue: &mut Queue<W>,
     ) {
         let Self { sessions, schedule, dropped_replies, .. } = self;
-        let Some((key, session)) = sessions.of(reply.id()) else {
+        let Some(session) = sessions.of(reply.id()) else {
             *dropped_replies = dropped_replies.saturating_add(1);
             return;
         };
@@ -295,7 +296,7 @@ impl<W: Clone> Sessions<W> {
         session.server.respond(now, reply, outcome);
         let dropped = session.server.dropped_replies() - before;
         session.act(now, queue);
-        schedule.plan(key, session);
+        schedule.plan(session);
         *dropped_replies = dropped_replies.saturating_add(dropped);
     }
 
@@ -306,10 +307,10 @@ impl<W: Clone> Sessions<W> {
         notification: Notification,
         queue: &mut Queue<W>,
     ) -> Result<(), UsageError> {
-        let (key, session) = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
+        let session = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
         session.server.notify(now, about, notification)?;
         session.act(now, queue);
-        self.schedule.kept.note(key, session);
+        self.schedule.kept.note(session);
         Ok(())
     }
 
@@ -319,7 +320,7 @@ impl<W: Clone> Sessions<W> {
         about: ReplyId,
         queue: &mut Queue<W>,
     ) -> Result<(), UsageError> {
-        let (_, session) = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
+        let session = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
         let stream = session.server.stream_of(about).ok_or(UsageError::NotInFlight)?;
         if session.version().is_some_and(ProtocolVersion::has_polling)
             && let Some(wake) = session.streams.change(stream.0, Stream::poll)
@@ -344,40 +345,40 @@ impl<W: Clone> Sessions<W> {
         declaration: &Arc<Declaration>,
         queue: &mut Queue<W>,
     ) {
-        for (key, session) in self.sessions.iter_mut() {
+        for session in self.sessions.iter_mut() {
             session.server.declare(now, declaration.clone());
             session.act_quietly(now, queue);
-            self.schedule.kept.note(key, session);
+            self.schedule.kept.note(session);
         }
     }
 
     /// Calls `f` with the machine of each session, without recording a use by the client.
     pub(super) fn for_each(&mut self, now: Instant, f: impl Fn(&mut Server), queue: &mut Queue<W>) {
-        for (key, session) in self.sessions.iter_mut() {
+        for session in self.sessions.iter_mut() {
             f(&mut session.server);
             session.act_quietly(now, queue);
-            self.schedule.kept.note(key, session);
+            self.schedule.kept.note(session);
         }
     }
 
     /// Starts the shutdown: no more messages are read, and requests in flight get `Limits::drain`.
     pub(super) fn shutdown(&mut self, now: Instant, queue: &mut Queue<W>) {
-        for (key, session) in self.sessions.iter_mut() {
+        for session in self.sessions.iter_mut() {
             session.server.handle_eof(now);
             session.act(now, queue);
             let limits = session.server.limits();
             let wake = session.streams.change(GET_STREAM, |stream| stream.finish(now, limits));
             queue.extend(wake.flatten().map(EndpointAction::Wake));
-            self.schedule.plan(key, session);
+            self.schedule.plan(session);
         }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant, queue: &mut Queue<W>) {
-        while let Some(key) = self.schedule.expire(now) {
-            let Some(session) = self.sessions.get_mut(&key) else { continue };
+        while let Some(scope) = self.schedule.expire(now) {
+            let Some(session) = self.sessions.of_scope(scope) else { continue };
             session.scheduled = Instant::NEVER;
             if session.ends() <= now {
-                self.end(now, key, queue);
+                self.end(now, scope, queue);
                 continue;
             }
             session.server.handle_timeout(now);
@@ -386,7 +387,7 @@ impl<W: Clone> Sessions<W> {
             // This must follow everything that uses the session. Otherwise its deadline stays due,
             // and the session is checked for ever.
             session.shrink_if_due(now);
-            self.schedule.plan(key, session);
+            self.schedule.plan(session);
         }
     }
 
@@ -403,28 +404,23 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// Ends a session and all its streams.
-    fn end(&mut self, now: Instant, key: u128, queue: &mut Queue<W>) {
-        let Some(mut session) = self.sessions.remove(&key) else { return };
-        self.schedule.leave(key, &mut session);
+    fn end(&mut self, now: Instant, scope: usize, queue: &mut Queue<W>) {
+        let Some(mut session) = self.sessions.remove(scope) else { return };
+        self.schedule.leave(&mut session);
         session.server.handle_disconnect(now);
         session.act(now, queue);
         session.finish_streams(now, queue);
-    }
-
-    /// Takes the number of refusals for lack of room that are not reported yet.
-    pub(super) fn take_refusals(&self) -> usize {
-        self.config.server.budget.take_refusals()
     }
 
     /// Drops events that are kept for resumption, the oldest first, until the rest fits.
     pub(super) fn make_room(&mut self, now: Instant, queue: &mut Queue<W>) {
         let Self { schedule, sessions, .. } = self;
         let mut excess = schedule.kept.excess();
-        while let Some(key) = excess
-            && let Some(session) = sessions.get_mut(&key)
+        while let Some(scope) = excess
+            && let Some(session) = sessions.of_scope(scope)
         {
             session.forget_oldest(now, queue);
-            schedule.plan(key, session);
+            schedule.plan(session);
             excess = schedule.kept.excess_and_more();
         }
     }

@@ -1,6 +1,8 @@
-//! Messages that a server sends to the client of a session outside of a request.
+//! What is about no request of a client: messages that a server sends to the client of a session,
+//! refusals and limits.
 //!
 //! In: a session, and a command for its machine. Out: messages on the GET stream of the session.
+//!
 //! This is a separate file because the owner of the sessions is at the size limit.
 
 use super::super::action::Queue;
@@ -19,11 +21,16 @@ impl<W: Clone> Sessions<W> {
         queue: &mut Queue<W>,
         command: impl FnOnce(&mut Server) -> Result<R, UsageError>,
     ) -> Result<R, UsageError> {
-        let (key, session) = self.sessions.of_scope(session.0).ok_or(UsageError::Closed)?;
+        let session = self.sessions.of_scope(session.0).ok_or(UsageError::Closed)?;
         let result = command(&mut session.server)?;
         session.act_quietly(now, queue);
-        self.schedule.plan(key, session);
+        self.schedule.plan(session);
         Ok(result)
+    }
+
+    /// Takes the number of refusals for lack of room that are not reported yet.
+    pub(in super::super) fn take_refusals(&self) -> usize {
+        self.config.server.budget.take_refusals()
     }
 
     /// The limits of sessions.

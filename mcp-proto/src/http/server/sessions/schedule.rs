@@ -15,7 +15,8 @@ use crate::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct Schedule {
-    entries: BTreeSet<(Instant, u128)>,
+    /// The scopes of the sessions by the time of their next check.
+    entries: BTreeSet<(Instant, usize)>,
     /// The memory of sessions. The schedule owns it because a change of memory may move deadlines.
     pub(super) kept: SessionBytes,
     pub(super) holders: SessionHolders,
@@ -29,40 +30,40 @@ impl Schedule {
     }
 
     /// Plans the next check of a session. Call this after every change of the session.
-    pub(super) fn plan<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
-        self.kept.note(key, session);
-        self.holders.list(key, session);
+    pub(super) fn plan<W: Clone>(&mut self, session: &mut Session<W>) {
+        self.kept.note(session);
+        self.holders.list(session);
         let due = session.due();
         if due >= session.scheduled {
             return;
         }
-        self.forget(key, session);
+        self.forget(session);
         session.scheduled = due;
-        self.entries.insert((due, key));
+        self.entries.insert((due, session.server.scope()));
     }
 
     /// Removes a session that has ended.
-    pub(super) fn leave<W>(&mut self, key: u128, session: &mut Session<W>) {
-        self.forget(key, session);
-        self.kept.forget(key, session);
-        self.holders.leave(key, session);
+    pub(super) fn leave<W>(&mut self, session: &mut Session<W>) {
+        self.forget(session);
+        self.kept.forget(session);
+        self.holders.leave(session);
     }
 
-    fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {
+    fn forget<W>(&mut self, session: &mut Session<W>) {
         if session.scheduled != Instant::NEVER {
-            self.entries.remove(&(session.scheduled, key));
+            self.entries.remove(&(session.scheduled, session.server.scope()));
             session.scheduled = Instant::NEVER;
         }
     }
 
-    /// Takes a session whose check is due.
-    pub(super) fn expire(&mut self, now: Instant) -> Option<u128> {
-        let (at, key) = *self.entries.first()?;
+    /// Takes a session whose check is due, by its scope.
+    pub(super) fn expire(&mut self, now: Instant) -> Option<usize> {
+        let (at, scope) = *self.entries.first()?;
         if at > now {
             return None;
         }
         self.entries.pop_first();
-        Some(key)
+        Some(scope)
     }
 
     pub(super) fn next(&self) -> Option<Instant> {

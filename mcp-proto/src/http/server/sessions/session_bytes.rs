@@ -15,8 +15,8 @@ use crate::time::Instant;
 /// The bytes that sessions hold.
 #[derive(Debug)]
 pub(super) struct SessionBytes {
-    /// Sessions with replay, by the time of their oldest replay.
-    order: BTreeSet<(Instant, u128)>,
+    /// The scopes of sessions with replay, by the time of their oldest replay.
+    order: BTreeSet<(Instant, usize)>,
     work: Sum,
     replay: Sum,
 }
@@ -38,49 +38,49 @@ impl SessionBytes {
     }
 
     /// Updates the bytes of a session after a change.
-    pub(super) fn note<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
+    pub(super) fn note<W: Clone>(&mut self, session: &mut Session<W>) {
         let budget_share = session.budget_share();
         self.replace(
-            key,
+            session.server.scope(),
             core::mem::replace(&mut session.budget_share, budget_share),
             budget_share,
         );
     }
 
     /// Removes a session that has ended.
-    pub(super) fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {
+    pub(super) fn forget<W>(&mut self, session: &mut Session<W>) {
         self.replace(
-            key,
+            session.server.scope(),
             core::mem::replace(&mut session.budget_share, BudgetShare::NONE),
             BudgetShare::NONE,
         );
     }
 
-    /// The session whose replay must be dropped, if there is one.
-    pub(super) fn excess(&self) -> Option<u128> {
+    /// The scope of the session whose replay must be dropped, if there is one.
+    pub(super) fn excess(&self) -> Option<usize> {
         if !self.replay.account.is_over() {
             return None;
         }
-        self.order.first().map(|(_, key)| *key)
+        self.order.first().map(|(_, scope)| *scope)
     }
 
     /// Does the same as [`Self::excess`] with a lower limit, so that not every new event drops
     /// another one.
-    pub(super) fn excess_and_more(&self) -> Option<u128> {
+    pub(super) fn excess_and_more(&self) -> Option<usize> {
         if !self.replay.account.is_near_limit() {
             return None;
         }
-        self.order.first().map(|(_, key)| *key)
+        self.order.first().map(|(_, scope)| *scope)
     }
 
-    fn replace(&mut self, key: u128, before: BudgetShare, after: BudgetShare) {
+    fn replace(&mut self, scope: usize, before: BudgetShare, after: BudgetShare) {
         if before == after {
             return;
         }
         if before.since != after.since {
-            self.order.remove(&(before.since, key));
+            self.order.remove(&(before.since, scope));
             if after.since != Instant::NEVER {
-                self.order.insert((after.since, key));
+                self.order.insert((after.since, scope));
             }
         }
         self.work.replace(before.work, after.work);

@@ -25,8 +25,8 @@ use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::time::Instant;
 
-/// Position of a session in the order in which the sessions of a holder end.
-type ListingEntry = (Use, Instant, u128);
+/// Position of a session in the order in which the sessions of a holder end, and its scope.
+type ListingEntry = (Use, Instant, usize);
 
 /// The holders of sessions.
 #[derive(Debug, Default)]
@@ -37,8 +37,8 @@ pub(super) struct SessionHolders {
 }
 
 impl SessionHolders {
-    /// Admits an `initialize` of `holder`. Returns the session that must end for it, if there is
-    /// one.
+    /// Admits an `initialize` of `holder`. Returns the scope of the session that must end for it,
+    /// if there is one.
     pub(super) fn admit<W: Clone>(
         &mut self,
         now: Instant,
@@ -46,7 +46,7 @@ impl SessionHolders {
         limits: &Limits,
         sessions: &mut Directory<W>,
         queue: &mut Queue<W>,
-    ) -> Result<Option<u128>, ProtocolError> {
+    ) -> Result<Option<usize>, ProtocolError> {
         let Limits { max_sessions, max_sessions_per_holder, .. } = *limits;
         let Limits { max_initialize_burst, initialize_interval, .. } = *limits;
         let mut report = |alarms: &mut Alarms, limit| {
@@ -80,28 +80,28 @@ impl SessionHolders {
     }
 
     /// Adds a session that has opened.
-    pub(super) fn enter<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
+    pub(super) fn enter<W: Clone>(&mut self, session: &mut Session<W>) {
         self.shares.charge(&session.listing.holder, 1);
-        self.list(key, session);
+        self.list(session);
     }
 
     /// Removes a session that has ended.
-    pub(super) fn leave<W>(&mut self, key: u128, session: &Session<W>) {
+    pub(super) fn leave<W>(&mut self, session: &Session<W>) {
         let HolderListing { holder, listed } = &session.listing;
         if let Some((listed, used)) = *listed {
-            self.shares.remove(holder, &(listed, used, key));
+            self.shares.remove(holder, &(listed, used, session.server.scope()));
         }
         self.shares.credit(holder, 1);
     }
 
     /// Lists a session whose use may have changed, unless it is already listed early enough.
-    pub(super) fn list<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
+    pub(super) fn list<W: Clone>(&mut self, session: &mut Session<W>) {
         if matches!(session.listing.listed, Some((Use::Idle, _))) {
             return;
         }
         let used = session.last_use();
         if used.is_some_and(|used| session.listing.listed.is_none_or(|listed| used < listed)) {
-            self.put(key, session, used);
+            self.put(session, used);
         }
     }
 
@@ -110,7 +110,7 @@ impl SessionHolders {
         &mut self,
         holders: &[Holder],
         sessions: &mut Directory<W>,
-    ) -> Option<u128> {
+    ) -> Option<usize> {
         // No session with a reader ends while another holder above its share has an idle session.
         [Use::Idle, Use::Read].into_iter().find_map(|at_most| {
             holders.iter().find_map(|holder| self.first(holder, at_most, sessions))
@@ -122,31 +122,32 @@ impl SessionHolders {
         holder: &Holder,
         at_most: Use,
         sessions: &mut Directory<W>,
-    ) -> Option<u128> {
+    ) -> Option<usize> {
         loop {
-            let entry @ (listed, used, key) = *self.shares.items(holder).next()?;
+            let entry @ (listed, used, scope) = *self.shares.items(holder).next()?;
             if listed > at_most {
                 return None;
             }
-            let Some(session) = sessions.get_mut(&key) else {
+            let Some(session) = sessions.of_scope(scope) else {
                 self.shares.remove(holder, &entry);
                 continue;
             };
             match session.last_use() {
-                Some(last) if last <= (listed, used) => return Some(key),
-                last => self.put(key, session, last),
+                Some(last) if last <= (listed, used) => return Some(scope),
+                last => self.put(session, last),
             }
         }
     }
 
     /// Lists a session at this position only.
-    fn put<W>(&mut self, key: u128, session: &mut Session<W>, at: Option<(Use, Instant)>) {
+    fn put<W>(&mut self, session: &mut Session<W>, at: Option<(Use, Instant)>) {
+        let scope = session.server.scope();
         let HolderListing { holder, listed } = &mut session.listing;
         if let Some((listed, used)) = core::mem::replace(listed, at) {
-            self.shares.remove(holder, &(listed, used, key));
+            self.shares.remove(holder, &(listed, used, scope));
         }
         if let Some((listed, used)) = at {
-            self.shares.insert(holder, (listed, used, key));
+            self.shares.insert(holder, (listed, used, scope));
         }
     }
 }
