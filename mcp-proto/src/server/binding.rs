@@ -9,7 +9,7 @@ use super::calls::Calls;
 use super::config::Config;
 use super::context::{Context, ServerChannel};
 use super::declaration::Declaration;
-use super::event::{CancelCause, ReplyId, ServerAction, ServerEvent, StreamId};
+use super::event::{CancelCause, Peer, ReplyId, ServerAction, ServerEvent, StreamId};
 use super::extensions::Extensions;
 use super::filter::Filter;
 use super::legacy::Session;
@@ -149,6 +149,11 @@ impl Server {
     /// The revision with which the session was opened.
     pub(crate) fn session_version(&self) -> Option<ProtocolVersion> {
         self.lifecycle.session().map(Session::version)
+    }
+
+    /// The client of a session.
+    pub(crate) fn session_client(&mut self) -> Option<&mut Arc<Peer>> {
+        self.lifecycle.session_mut().map(Session::client_mut)
     }
 
     /// The bytes that a session stores: the client's description, and the URIs of its

@@ -115,6 +115,11 @@ impl Session {
         Ok(())
     }
 
+    /// The client, for an equal one in its place.
+    pub(in super::super) fn client_mut(&mut self) -> &mut Arc<Peer> {
+        &mut self.client
+    }
+
     /// The revision with which the session was opened.
     pub(in super::super) fn version(&self) -> ProtocolVersion {
         self.client.version

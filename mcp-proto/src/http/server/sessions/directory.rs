@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
+use super::clients::Clients;
 use super::request_context::RequestContext;
 use super::session::Session;
 use crate::error::ProtocolError;
@@ -16,11 +17,17 @@ pub(super) struct Directory<W> {
     sessions: BTreeMap<u128, Box<Session<W>>>,
     /// The session ids by the scopes of the machines.
     scopes: BTreeMap<usize, u128>,
+    clients: Clients,
 }
 
 impl<W: Clone> Directory<W> {
     pub(super) fn new(ids: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
-        Self { ids, sessions: BTreeMap::new(), scopes: BTreeMap::new() }
+        Self {
+            ids,
+            sessions: BTreeMap::new(),
+            scopes: BTreeMap::new(),
+            clients: Clients::default(),
+        }
     }
 
     /// Returns an unused session id.
@@ -33,7 +40,10 @@ impl<W: Clone> Directory<W> {
         }
     }
 
-    pub(super) fn insert(&mut self, key: u128, session: Box<Session<W>>) {
+    pub(super) fn insert(&mut self, key: u128, mut session: Box<Session<W>>) {
+        if let Some(client) = session.server.session_client() {
+            self.clients.share(client);
+        }
         self.scopes.insert(session.server.scope(), key);
         self.sessions.insert(key, session);
     }

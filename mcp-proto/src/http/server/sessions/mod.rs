@@ -15,6 +15,7 @@
 //!
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
+mod clients;
 mod directory;
 mod outside;
 mod replay;
