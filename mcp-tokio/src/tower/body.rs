@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use mcp_proto::Instant;
 use mcp_service::runtime::Runtime;
 use mcp_service::{Answering, Clock, Part};
 
@@ -55,8 +56,12 @@ impl Answer {
 
     /// The next part.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Part> {
+        self.poll_at(self.shared.runtime.epoch.now(), context)
+    }
+
+    /// The next part, for a caller that has read the clock.
+    pub(super) fn poll_at(&mut self, mut now: Instant, context: &mut Context<'_>) -> Poll<Part> {
         loop {
-            let now = self.shared.runtime.epoch.now();
             if let Some(part) = self.answering.turn(now, context.waker()) {
                 return Poll::Ready(part);
             }
@@ -69,6 +74,7 @@ impl Answer {
             if timer.poll_timer(context, due).is_pending() {
                 return Poll::Pending;
             }
+            now = self.shared.runtime.epoch.now();
         }
     }
 

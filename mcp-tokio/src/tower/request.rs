@@ -125,38 +125,30 @@ impl<B: Body> Future for HttpFuture<B> {
                 }
                 CallState::Reading(reading) => {
                     let read = ready!(reading.poll(this.body.as_mut(), context));
-                    *this.state = match (std::mem::replace(this.state, CallState::Done), read) {
-                        (CallState::Reading(reading), Ok(())) => {
-                            CallState::Answering(Box::new(reading.answer()))
-                        }
-                        (CallState::Reading(reading), Err(status)) => {
-                            refused(&reading.admission, status)
-                        }
-                        (state, _) => state,
+                    let state = std::mem::replace(this.state, CallState::Done);
+                    let CallState::Reading(reading) = state else { return Poll::Pending };
+                    if let Err(status) = read {
+                        *this.state = refused(&reading.admission, status);
+                        continue;
+                    }
+                    let now = reading.shared.runtime.epoch.now();
+                    let mut answer = reading.answer(now);
+                    // Most answers are complete at once, and need no box.
+                    let Poll::Ready(part) = answer.poll_at(now, context) else {
+                        *this.state = CallState::Answering(Box::new(answer));
+                        return Poll::Pending;
                     };
+                    let Part::Head(head) = part else { return Poll::Ready(Ok(whole(part))) };
+                    let body = HttpBody::stream(Box::new(answer));
+                    return Poll::Ready(Ok(head::response(head, body)));
                 }
-                CallState::Answering(answer) => match ready!(answer.poll(context)) {
-                    Part::Whole(head, data) => {
-                        *this.state = CallState::Done;
-                        return Poll::Ready(Ok(head::response(head, HttpBody::whole(data))));
-                    }
-                    Part::Head(head) => {
-                        let body = match std::mem::replace(this.state, CallState::Done) {
-                            CallState::Answering(answer) => HttpBody::stream(answer),
-                            CallState::Verifying(_)
-                            | CallState::Reading(_)
-                            | CallState::Refused(_)
-                            | CallState::Done => HttpBody::whole(Bytes::new()),
-                        };
-                        return Poll::Ready(Ok(head::response(head, body)));
-                    }
-                    // The head comes first.
-                    Part::Data(_) => {}
-                    Part::End => {
-                        let refusal = (ResponseHead::new(500), Bytes::new());
-                        *this.state = CallState::Refused(Box::new(refusal));
-                    }
-                },
+                CallState::Answering(answer) => {
+                    let part = ready!(answer.poll(context));
+                    let state = std::mem::replace(this.state, CallState::Done);
+                    let CallState::Answering(answer) = state else { return Poll::Pending };
+                    let Part::Head(head) = part else { return Poll::Ready(Ok(whole(part))) };
+                    return Poll::Ready(Ok(head::response(head, HttpBody::stream(answer))));
+                }
                 CallState::Refused(_) | CallState::Done => {
                     let state = std::mem::replace(this.state, CallState::Done);
                     let CallState::Refused(refusal) = state else { return Poll::Pending };
@@ -234,10 +226,20 @@ impl Reading {
         timer.poll_timer(context, *until).map(|()| Err(408))
     }
 
-    fn answer(self) -> Answer {
+    fn answer(self, now: Instant) -> Answer {
         let Self { shared, admission, timer } = self;
-        let answering = admission.answer(shared.runtime.epoch.now());
-        Answer::new(answering, shared, timer.map(|(timer, _)| timer))
+        Answer::new(admission.answer(now), shared, timer.map(|(timer, _)| timer))
+    }
+}
+
+/// The response of an answer in one piece.
+fn whole(part: Part) -> Response<HttpBody> {
+    match part {
+        Part::Whole(head, data) => head::response(head, HttpBody::whole(data)),
+        // A head comes first, and begins a stream.
+        Part::Head(_) | Part::Data(_) | Part::End => {
+            head::response(ResponseHead::new(500), HttpBody::whole(Bytes::new()))
+        }
     }
 }
 
