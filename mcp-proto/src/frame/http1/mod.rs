@@ -95,6 +95,7 @@ mod head;
 mod head_syntax;
 mod incoming;
 mod last_head;
+mod last_request;
 mod parse;
 mod reader;
 mod refusal;
@@ -109,6 +110,8 @@ pub use body::BodyKind;
 pub(crate) use fields::is_secret;
 pub use head::{Head, HttpVersion};
 pub use incoming::Incoming;
+#[doc(hidden)]
+pub use last_request::LastRequest;
 pub use reader::RequestReader;
 pub use refusal::Refusal;
 pub use request::RequestHead;

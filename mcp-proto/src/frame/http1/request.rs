@@ -66,10 +66,7 @@ impl RequestHead {
                 out.extend_from_slice(part);
             }
         }
-        if let Some(length) = length {
-            content_length(length, out);
-        }
-        out.extend_from_slice(b"\r\n");
+        write_end(length, out);
     }
 }
 
@@ -86,6 +83,17 @@ pub fn write_request<'a>(
     length: Option<u64>,
     out: &mut Vec<u8>,
 ) -> Result<(), Refusal> {
+    write_start([method, target, host], fields, out)?;
+    write_end(length, out);
+    Ok(())
+}
+
+/// Appends the head without the length of the body and without the empty line.
+pub(super) fn write_start<'a>(
+    [method, target, host]: [&str; 3],
+    fields: impl Iterator<Item = (&'a str, &'a [u8])>,
+    out: &mut Vec<u8>,
+) -> Result<(), Refusal> {
     check_line(method, target, host)?;
     let mut size = fields::add_size(method.len() + 1 + target.len(), "Host", host.as_bytes())?;
     for part in [method, " ", target, " HTTP/1.1\r\nHost: ", host, "\r\n"] {
@@ -100,11 +108,15 @@ pub fn write_request<'a>(
             out.extend_from_slice(part);
         }
     }
+    Ok(())
+}
+
+/// Appends the length of the body and the empty line.
+pub(super) fn write_end(length: Option<u64>, out: &mut Vec<u8>) {
     if let Some(length) = length {
         content_length(length, out);
     }
     out.extend_from_slice(b"\r\n");
-    Ok(())
 }
 
 fn check_line(method: &str, target: &str, host: &str) -> Result<(), Refusal> {

@@ -1,7 +1,7 @@
 //! Requests as they are written, and what is not.
 
 use mcp_proto::frame::http1::{Incoming, Refusal, RequestHead, RequestReader};
-use mcp_proto::internals::write_request;
+use mcp_proto::internals::{LastRequest, write_request};
 use mcp_proto::{Bytes, Limits};
 use proptest::prelude::*;
 
@@ -138,6 +138,34 @@ proptest! {
         let written = write_request([&method, &target, &host], pairs, length, &mut out);
         prop_assert_eq!(written.map(|()| out), built);
     }
+
+    /// Whatever was written before, a head has the bytes that it has without a head before it.
+    #[test]
+    fn heads_do_not_depend_on_the_last_one(
+        heads in prop::collection::vec(head(), 1..4),
+        order in prop::collection::vec((any::<prop::sample::Index>(), any::<Option<u64>>()), 2..9),
+    ) {
+        let mut last = LastRequest::default();
+        for (index, length) in order {
+            let (line, fields) = index.get(&heads);
+            let line = line.each_ref().map(|part| &**part);
+            let pairs = fields.iter().map(|(name, value)| (&**name, value.as_bytes()));
+            let (mut one, mut other) = (b"before".to_vec(), b"before".to_vec());
+            let written = last.write(line, pairs.clone(), length, &mut one);
+            prop_assert_eq!(&written, &write_request(line, pairs, length, &mut other));
+            if written.is_ok() {
+                prop_assert_eq!(one, other);
+            }
+        }
+    }
+}
+
+/// Method, target and host, and fields, of few different texts: two heads are often equal, or
+/// differ only in where a part ends.
+fn head() -> impl Strategy<Value = ([String; 3], Vec<(String, String)>)> {
+    let line = ["GET|POST", "/|/a", "a|b"];
+    let fields = ("a|b|ab|a: b|a\r\nb|[hH]ost|Authorization", "|a|b|ba| a|a\r\nb: a|x{1020}");
+    (line, prop::collection::vec(fields, 0..3))
 }
 
 /// A text of about so many bytes.

@@ -21,7 +21,7 @@ use mcp_proto::Instant;
 use mcp_proto::Limits;
 use mcp_proto::frame::http1::{IncomingResponse, ResponseReader, StatusHead};
 use mcp_proto::http::client::Request;
-use mcp_proto::internals::write_request;
+use mcp_proto::internals::LastRequest;
 
 /// Room for a usual head, in bytes.
 const HEAD: usize = 512;
@@ -87,12 +87,13 @@ impl Connection {
         }
     }
 
-    /// Sends a request to a host.
+    /// Sends a request to a host; `last` is the last request of the client.
     pub(super) fn send(
         &mut self,
         now: Instant,
         request: &Request,
         host: &str,
+        last: &mut LastRequest,
     ) -> Result<(), Failure> {
         let Request { method, target, fields, body, .. } = request;
         let unsent = |reason: &dyn core::fmt::Display| {
@@ -102,7 +103,7 @@ impl Connection {
         let fields = fields.iter().map(|(name, value)| (&**name, value.as_bytes()));
         // A buffer that grows line by line would cost 4,000 instructions more.
         let mut text = Vec::with_capacity(HEAD + body.len().min(SHORT));
-        write_request([method, target, host], fields, length, &mut text)
+        last.write([method, target, host], fields, length, &mut text)
             .map_err(|refusal| unsent(&refusal))?;
         self.reader.expect(method).map_err(|error| unsent(&error))?;
         if body.len() <= SHORT {

@@ -34,13 +34,15 @@ use mcp_proto::Limits;
 use mcp_proto::auth::Fetch;
 use mcp_proto::http::Url;
 use mcp_proto::http::client::{ExchangeId, Request};
-use mcp_proto::internals::{Deadlines, SeqMap};
+use mcp_proto::internals::{Deadlines, LastRequest, SeqMap};
 use mcp_proto::{Duration, Instant};
 
 pub(super) struct Exchanges {
     /// By the numbers of their ids.
     all: SeqMap<Exchange>,
     idle: IdleConnections,
+    /// The head of the last request on any connection.
+    last_request: LastRequest,
     /// Deadlines of the connection attempts.
     deadlines: Deadlines<ExchangeId>,
     woken: Arc<ReadyQueue>,
@@ -77,6 +79,7 @@ impl Exchanges {
         Self {
             all: SeqMap::default(),
             idle: IdleConnections::default(),
+            last_request: LastRequest::default(),
             deadlines: Deadlines::new(),
             woken: Arc::default(),
             limits,
@@ -136,7 +139,7 @@ impl Exchanges {
     /// Sends a request on a kept connection; `None` if none fits.
     fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
         let mut connection = self.idle.take(now, request.is_idempotent)?;
-        connection.send(now, request, url.authority()).ok()?;
+        connection.send(now, request, url.authority(), &mut self.last_request).ok()?;
         Some(connection)
     }
 
@@ -234,7 +237,8 @@ impl Exchanges {
         self.connections += u64::from(other_url.is_none());
         let wire = make_wire.as_mut().map(|make_wire| make_wire(self.connections));
         let mut connection = Connection::new(socket, &self.limits, wire);
-        let sent = connection.send(now, request, other_url.unwrap_or(url).authority());
+        let host = other_url.unwrap_or(url).authority();
+        let sent = connection.send(now, request, host, &mut self.last_request);
         exchange.state = ExchangeState::Connected(Box::new(connection), None);
         sent
     }
