@@ -35,11 +35,12 @@ pub(super) struct IdleConnections {
 impl IdleConnections {
     /// Takes a connection for a request; `None` if the request needs a new one.
     pub(super) fn take(&mut self, now: Instant, is_idempotent: bool) -> Option<Box<Connection>> {
-        self.check_oldest(now);
+        if !self.is_proven {
+            self.check_oldest(now);
+        }
         while is_idempotent || self.is_proven {
             let (_, mut connection) = self.connections.pop_back()?;
-            // The oldest one was just checked.
-            if self.connections.is_empty() || connection.is_silent() {
+            if connection.is_silent() {
                 return Some(connection);
             }
             self.is_proven = false;
