@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use crate::message::RequestId;
 
 /// Serial numbers by id: a sorted vector of up to [`MAX_RECENT`] ids, and a tree. A full vector is
-/// emptied into the tree, so most ids of calls that end soon are never in the tree: it made a call
-/// beside 1,000 others 8 % dearer. In a vector of 1,000 ids, a call moved 48 KB and cost three times
-/// as much.
+/// emptied into the tree, so few ids of short calls ever are in the tree. With all new ids in the
+/// tree, a call beside 1,000 others cost 8 % more. With a vector of 1,000 ids, a call moved 48 KB
+/// and cost three times as much.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     recent: Vec<(RequestId, u64)>,

@@ -1,8 +1,6 @@
-//! What is about no request of a client: messages that a server sends to the client of a session,
-//! refusals and limits.
+//! Work on sessions outside of a request: messages of the server to a client, refusals and limits.
 //!
 //! In: a session, and a command for its machine. Out: messages on the GET stream of the session.
-//!
 //! This is a separate file because the owner of the sessions is at the size limit.
 
 use super::super::action::Queue;
