@@ -162,7 +162,7 @@ fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(digits))
 }
 
-/// The first eight bytes as a number: most ids differ in them, and numbers are compared at once.
+/// The first eight bytes as a number.
 fn prefix(bytes: &[u8; SHORT]) -> u64 {
     bytes.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
 }
@@ -190,20 +190,15 @@ impl PartialOrd for RequestId {
 impl Ord for RequestId {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        match (&self.0, &other.0) {
-            // No token has a zero in it, so the order is that of the tokens.
-            (
-                StoredToken::Short { bytes, len },
-                StoredToken::Short { bytes: others, len: other_len },
-            ) => {
-                let order = (len, prefix(bytes)).cmp(&(other_len, prefix(others)));
-                order.then_with(|| bytes.cmp(others))
-            }
-            _ => {
-                let (one, other) = (self.canonical(), other.canonical());
-                one.len().cmp(&other.len()).then_with(|| one.cmp(other))
-            }
+        if let StoredToken::Short { bytes, len } = &self.0
+            && let StoredToken::Short { bytes: others, len: other_len } = &other.0
+        {
+            // Most ids differ in their first bytes, and numbers are compared at once.
+            let order = (len, prefix(bytes)).cmp(&(other_len, prefix(others)));
+            return order.then_with(|| bytes.cmp(others));
         }
+        let (one, other) = (self.canonical(), other.canonical());
+        one.len().cmp(&other.len()).then_with(|| one.cmp(other))
     }
 }
 
