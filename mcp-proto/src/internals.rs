@@ -11,7 +11,7 @@
 //! | [`explain`], [`DecodeError`] | says where arguments and results do not fit |
 //! | [`Deadlines`] | the sleeps of handlers, the timeouts of exchanges |
 //! | [`SeqMap`] | the calls that an application waits for |
-//! | `LastRequest`, `write_request` | the heads of a client's requests |
+//! | `LastRequest` | the heads of a client's requests |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 //! | `RequestCache`, `admit_cached`, `answer_cached` | requests of another HTTP stack |
 
@@ -22,7 +22,7 @@ use bytes::Bytes;
 
 pub use crate::deadlines::Deadlines;
 use crate::frame::http1::Head;
-pub use crate::frame::http1::{LastRequest, write_request};
+pub use crate::frame::http1::LastRequest;
 pub use crate::http::server::alarms::Alarms;
 pub use crate::http::server::exchange::RequestCache;
 pub use crate::http::server::shares::{Holder, Shares};

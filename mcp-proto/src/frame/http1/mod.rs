@@ -115,8 +115,6 @@ pub use last_request::LastRequest;
 pub use reader::RequestReader;
 pub use refusal::Refusal;
 pub use request::RequestHead;
-#[doc(hidden)]
-pub use request::write_request;
 pub use response::{CONTINUE, Framing, RequestKind, ResponseHead};
 pub use response_reader::{IncomingResponse, NotIdle, ResponseReader};
 pub use status::StatusHead;

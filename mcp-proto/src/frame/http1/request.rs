@@ -70,25 +70,11 @@ impl RequestHead {
     }
 }
 
-/// Appends the head of a request to method, target and host, with these fields, to `out`. This is
-/// what [`RequestHead::encode`] appends, without a copy in between.
-///
-/// # Errors
+/// Appends what [`RequestHead::encode`] appends, without a copy in between, but for the end of the
+/// head.
 ///
 /// Fails as [`RequestHead::new`] and [`RequestHead::push`] do; `out` may then have a part of the
 /// head.
-pub fn write_request<'a>(
-    [method, target, host]: [&str; 3],
-    fields: impl Iterator<Item = (&'a str, &'a [u8])>,
-    length: Option<u64>,
-    out: &mut Vec<u8>,
-) -> Result<(), Refusal> {
-    write_start([method, target, host], fields, out)?;
-    write_end(length, out);
-    Ok(())
-}
-
-/// Appends the head without the length of the body and without the empty line.
 pub(super) fn write_start<'a>(
     [method, target, host]: [&str; 3],
     fields: impl Iterator<Item = (&'a str, &'a [u8])>,
@@ -111,7 +97,7 @@ pub(super) fn write_start<'a>(
     Ok(())
 }
 
-/// Appends the length of the body and the empty line.
+/// Appends the end of a head: the length of the body, and the empty line.
 pub(super) fn write_end(length: Option<u64>, out: &mut Vec<u8>) {
     if let Some(length) = length {
         content_length(length, out);

@@ -1,7 +1,7 @@
 //! Requests as they are written, and what is not.
 
 use mcp_proto::frame::http1::{Incoming, Refusal, RequestHead, RequestReader};
-use mcp_proto::internals::{LastRequest, write_request};
+use mcp_proto::internals::LastRequest;
 use mcp_proto::{Bytes, Limits};
 use proptest::prelude::*;
 
@@ -135,7 +135,8 @@ proptest! {
         });
         let mut out = b"before".to_vec();
         let pairs = fields.iter().map(|(name, value)| (&**name, value.as_bytes()));
-        let written = write_request([&method, &target, &host], pairs, length, &mut out);
+        let line: [&str; 3] = [&method, &target, &host];
+        let written = LastRequest::default().write(line, pairs, length, &mut out);
         prop_assert_eq!(written.map(|()| out), built);
     }
 
@@ -152,7 +153,8 @@ proptest! {
             let pairs = fields.iter().map(|(name, value)| (&**name, value.as_bytes()));
             let (mut one, mut other) = (b"before".to_vec(), b"before".to_vec());
             let written = last.write(line, pairs.clone(), length, &mut one);
-            prop_assert_eq!(&written, &write_request(line, pairs, length, &mut other));
+            let alone = LastRequest::default().write(line, pairs, length, &mut other);
+            prop_assert_eq!(&written, &alone);
             if written.is_ok() {
                 prop_assert_eq!(one, other);
             }
