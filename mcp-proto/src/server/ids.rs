@@ -5,6 +5,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use crate::message::RequestId;
 
@@ -80,10 +81,13 @@ impl Ids {
         self.len() == 0
     }
 
+    #[inline]
     fn find(&self, id: &RequestId) -> Result<usize, usize> {
-        match self.recent.last() {
-            Some((last, _)) if id > last => Err(self.recent.len()),
-            _ => self.recent.binary_search_by(|(other, _)| other.cmp(id)),
+        let count = self.recent.len();
+        match self.recent.last().map(|(last, _)| id.cmp(last)) {
+            None | Some(Ordering::Greater) => Err(count),
+            Some(Ordering::Equal) => Ok(count - 1),
+            Some(Ordering::Less) => self.recent.binary_search_by(|(other, _)| other.cmp(id)),
         }
     }
 }
