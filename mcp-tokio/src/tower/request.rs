@@ -138,16 +138,13 @@ impl<B: Body> Future for HttpFuture<B> {
                         *this.state = CallState::Answering(Box::new(answer));
                         return Poll::Pending;
                     };
-                    let Part::Head(head) = part else { return Poll::Ready(Ok(whole(part))) };
-                    let body = HttpBody::stream(Box::new(answer));
-                    return Poll::Ready(Ok(head::response(head, body)));
+                    return Poll::Ready(Ok(response(part, answer)));
                 }
                 CallState::Answering(answer) => {
                     let part = ready!(answer.poll(context));
                     let state = std::mem::replace(this.state, CallState::Done);
                     let CallState::Answering(answer) = state else { return Poll::Pending };
-                    let Part::Head(head) = part else { return Poll::Ready(Ok(whole(part))) };
-                    return Poll::Ready(Ok(head::response(head, HttpBody::stream(answer))));
+                    return Poll::Ready(Ok(response(part, answer)));
                 }
                 CallState::Refused(_) | CallState::Done => {
                     let state = std::mem::replace(this.state, CallState::Done);
@@ -232,12 +229,13 @@ impl Reading {
     }
 }
 
-/// The response of an answer in one piece.
-fn whole(part: Part) -> Response<HttpBody> {
-    match part {
+/// The response that begins with the first part of an answer.
+fn response(first: Part, answer: impl Into<Box<Answer>>) -> Response<HttpBody> {
+    match first {
         Part::Whole(head, data) => head::response(head, HttpBody::whole(data)),
-        // A head comes first, and begins a stream.
-        Part::Head(_) | Part::Data(_) | Part::End => {
+        Part::Head(head) => head::response(head, HttpBody::stream(answer.into())),
+        // The head comes first.
+        Part::Data(_) | Part::End => {
             head::response(ResponseHead::new(500), HttpBody::whole(Bytes::new()))
         }
     }
