@@ -162,12 +162,9 @@ fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(digits))
 }
 
-/// The number of bytes that [`prefix`] has.
-const PREFIX: usize = 8;
-
-/// The first bytes as a number.
+/// The first eight bytes as a number: most ids differ in them, and numbers are compared at once.
 fn prefix(bytes: &[u8; SHORT]) -> u64 {
-    bytes.first_chunk::<PREFIX>().map_or(0, |first| u64::from_be_bytes(*first))
+    bytes.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
 }
 
 impl PartialEq for RequestId {
@@ -196,13 +193,8 @@ impl Ord for RequestId {
         if let StoredToken::Short { bytes, len } = &self.0
             && let StoredToken::Short { bytes: others, len: other_len } = &other.0
         {
-            // Most ids are short, and numbers are compared at once.
             let order = (len, prefix(bytes)).cmp(&(other_len, prefix(others)));
-            return if usize::from(*len) <= PREFIX {
-                order
-            } else {
-                order.then_with(|| bytes.cmp(others))
-            };
+            return order.then_with(|| bytes.cmp(others));
         }
         let (one, other) = (self.canonical(), other.canonical());
         one.len().cmp(&other.len()).then_with(|| one.cmp(other))
