@@ -35,9 +35,7 @@ pub(super) struct IdleConnections {
 impl IdleConnections {
     /// Takes a connection for a request; `None` if the request needs a new one.
     pub(super) fn take(&mut self, now: Instant, is_idempotent: bool) -> Option<Box<Connection>> {
-        if !self.is_proven {
-            self.check_oldest(now);
-        }
+        self.check_unproven(now);
         while is_idempotent || self.is_proven {
             let (_, mut connection) = self.connections.pop_back()?;
             if connection.is_silent() {
@@ -50,9 +48,7 @@ impl IdleConnections {
 
     /// Keeps a connection whose response has ended.
     pub(super) fn keep(&mut self, now: Instant, connection: Box<Connection>) {
-        if !self.is_proven {
-            self.check_oldest(now);
-        }
+        self.check_unproven(now);
         if self.is_proven || self.connections.is_empty() {
             self.connections.push_back((now, connection));
         }
@@ -90,8 +86,12 @@ impl IdleConnections {
         self.connections.clear();
     }
 
-    /// Updates `is_proven` from the oldest connections, and drops those that have ended or expired.
-    fn check_oldest(&mut self, now: Instant) {
+    /// Looks for a proof in the oldest connections of an unproven server, and drops those that have
+    /// ended or expired.
+    fn check_unproven(&mut self, now: Instant) {
+        if self.is_proven {
+            return;
+        }
         while let Some((since, connection)) = self.connections.front_mut() {
             let is_silent = connection.is_silent();
             if !is_silent {
