@@ -13,6 +13,12 @@ build() {
     --bin mcp $(printf -- '--example %s ' everything "$@"))
 }
 
+# find_mcp: sets `mcp` to the program that MCP names, or else to one that it builds.
+find_mcp() {
+  mcp=${MCP:-$(program mcp)}
+  [[ -n ${MCP:-} ]] || build
+}
+
 # program NAME: its path.
 program() {
   if [[ $1 == mcp ]]; then echo "$target/release/mcp"; else echo "$target/release/examples/$1"; fi
