@@ -145,6 +145,10 @@ pub(super) struct Envelope {
     pub(super) places: [Span; EnvelopeKey::COUNT],
     pub(super) members: Members,
     pub(super) duplicate: Option<EnvelopeKey>,
+    /// True if [`Envelope::check`] has passed for a text that is equal outside of the variables.
+    pub(super) is_checked: bool,
+    /// The method of such a text.
+    pub(super) known_method: Option<Method>,
 }
 
 impl Envelope {
@@ -244,10 +248,8 @@ impl Envelope {
     fn call(&mut self, text: &Bytes, limits: &Limits) -> Result<Message, ProtocolError> {
         self.check(text)?;
         let id = self.request_id(text, limits)?;
-        let method = self
-            .get(EnvelopeKey::Method, text)
-            .and_then(Method::from_raw)
-            .ok_or(ProtocolError::InvalidMethod)?;
+        let method = self.known_method.take().or_else(|| self.method(text));
+        let method = method.ok_or(ProtocolError::InvalidMethod)?;
         let params = match self.json(EnvelopeKey::Params, text) {
             None => Json::EMPTY_OBJECT,
             Some(json) if json.raw().is_object() => json,
@@ -276,7 +278,16 @@ impl Envelope {
         Ok(Response { id, body })
     }
 
-    fn check(&self, text: &[u8]) -> Result<(), ProtocolError> {
+    /// The method, if it is valid.
+    pub(super) fn method(&self, text: &[u8]) -> Option<Method> {
+        self.get(EnvelopeKey::Method, text).and_then(Method::from_raw)
+    }
+
+    /// Checks the version, and that no member is duplicate.
+    pub(super) fn check(&self, text: &[u8]) -> Result<(), ProtocolError> {
+        if self.is_checked {
+            return Ok(());
+        }
         let version = self.get(EnvelopeKey::JsonRpc, text);
         let is_2_0 = |raw: Raw<'_>| raw.0 == b"\"2.0\"" || raw.string().as_deref() == Some("2.0");
         if !version.is_some_and(is_2_0) {

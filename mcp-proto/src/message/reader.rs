@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 
 use super::params::Members;
 use super::parse::{Envelope, EnvelopeKey, check_encoding};
-use super::{Incoming, Malformed, Member};
+use super::{Incoming, Malformed, Member, Method};
 use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use crate::limits::Limits;
 
@@ -123,6 +123,26 @@ fn text_of_result(envelope: &Envelope, text: &[u8]) -> Option<Span> {
     found.map(|span| span.after(result))
 }
 
+/// The values that differ from message to message, in order, and the number of objects around each.
+fn values_that_differ(
+    envelope: &Envelope,
+    text_of_result: Option<Span>,
+) -> SmallVec<[(Span, u8); MAX_GAPS]> {
+    let params = envelope.place(EnvelopeKey::Params).unwrap_or_default();
+    let outer = VARIABLES.iter().map(|key| match (key, text_of_result) {
+        // In the message, the result, its content and the first item.
+        (EnvelopeKey::Result, Some(span)) => (Some(span), 4),
+        _ => (envelope.place(*key), 1),
+    });
+    let inner = INNER_VARIABLES.iter().map(|(member, depth)| {
+        (envelope.members.get(*member).map(|span| span.after(params)), *depth)
+    });
+    let values = outer.chain(inner).filter_map(|(span, depth)| Some((span?, depth)));
+    let mut values: SmallVec<[_; MAX_GAPS]> = values.collect();
+    values.sort_unstable_by_key(|(span, _)| span.start());
+    values
+}
+
 /// A message without the values that differ from message to message.
 #[derive(Debug)]
 struct Pattern {
@@ -133,6 +153,10 @@ struct Pattern {
     members: Box<[(Member, PatternSpan)]>,
     /// The first duplicate members.
     duplicates: (Option<EnvelopeKey>, Option<Member>),
+    /// True if `text` passed [`Envelope::check`].
+    is_checked: bool,
+    /// The method in `text`, if there is a valid one.
+    method: Option<Method>,
     /// The limit of the depth that `text` was checked with.
     max_depth: usize,
     /// True if `text` has a result, except for its text.
@@ -170,18 +194,7 @@ impl Pattern {
         limits: &Limits,
         text_of_result: Option<Span>,
     ) -> Option<Self> {
-        let params = envelope.place(EnvelopeKey::Params).unwrap_or_default();
-        let outer = VARIABLES.iter().map(|key| match (key, text_of_result) {
-            // In the message, the result, its content and the first item.
-            (EnvelopeKey::Result, Some(span)) => (Some(span), 4),
-            _ => (envelope.place(*key), 1),
-        });
-        let inner = INNER_VARIABLES.iter().map(|(member, depth)| {
-            (envelope.members.get(*member).map(|span| span.after(params)), *depth)
-        });
-        let values = outer.chain(inner).filter_map(|(span, depth)| Some((span?, depth)));
-        let mut values: SmallVec<[_; MAX_GAPS]> = values.collect();
-        values.sort_unstable_by_key(|(span, _)| span.start());
+        let values = values_that_differ(envelope, text_of_result);
         let cut = values.iter().map(|(span, _)| span.len()).sum::<usize>();
         if values.is_empty() || text.len() - cut > MAX_PATTERN {
             return None;
@@ -212,6 +225,7 @@ impl Pattern {
         for (copy, span) in places.iter_mut().zip(envelope.places) {
             *copy = place(span)?;
         }
+        let params = envelope.place(EnvelopeKey::Params).unwrap_or_default();
         let members = envelope.members.iter();
         let members = members.map(|(member, span)| Some((member, place(span.after(params))?)));
         Some(Self {
@@ -220,6 +234,8 @@ impl Pattern {
             places,
             members: members.collect::<Option<_>>()?,
             duplicates: (envelope.duplicate, envelope.members.duplicate),
+            is_checked: envelope.check(text).is_ok(),
+            method: envelope.method(text),
             max_depth: limits.max_depth,
             has_result: text_of_result.is_some(),
         })
@@ -256,7 +272,9 @@ impl Pattern {
         for (place, known) in places.iter_mut().zip(&self.places) {
             *place = span(*known);
         }
-        let mut envelope = Envelope { places, duplicate, members: Members::default() };
+        let (is_checked, known_method) = (self.is_checked, self.method.clone());
+        let members = Members::default();
+        let mut envelope = Envelope { places, members, duplicate, is_checked, known_method };
         let params = envelope.place(EnvelopeKey::Params).unwrap_or_default();
         let members = self.members.iter();
         let members = members.map(|(member, place)| (*member, span(*place).within(params)));
