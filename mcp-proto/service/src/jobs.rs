@@ -72,15 +72,6 @@ impl Job {
             .unwrap_or_else(|_| Poll::Ready(panicked()))
     }
 
-    /// Polls a job for the first time, before it is spawned. The waker does nothing, because a
-    /// spawned future is polled at once.
-    fn poll_first(mut self) -> StartedJob {
-        match self.poll(Waker::noop()) {
-            Poll::Ready(outcome) => StartedJob::Done(self.end(), outcome),
-            Poll::Pending => StartedJob::Pending(self),
-        }
-    }
-
     /// Drops the handler's future, which may panic, and marks the request as ended.
     fn end(self) -> Reply {
         let Self { reply, cancel, future } = self;
@@ -96,8 +87,20 @@ pub(super) enum StartedJob {
     Pending(Job),
 }
 
+impl StartedJob {
+    /// Polls a job for the first time, before it is spawned. The waker does nothing, because a
+    /// spawned future is polled at once.
+    pub(super) fn poll_first(self) -> Self {
+        let Self::Pending(mut job) = self else { return self };
+        match job.poll(Waker::noop()) {
+            Poll::Ready(outcome) => Self::Done(job.end(), outcome),
+            Poll::Pending => Self::Pending(job),
+        }
+    }
+}
+
 /// Calls a handler. A panic gives an error.
-fn call_handler(
+pub(super) fn call_handler(
     reply: Reply,
     cancel: Arc<Cancel>,
     call: impl FnOnce() -> HandlerCall,
@@ -112,38 +115,27 @@ fn call_handler(
     }
 }
 
-/// Calls a handler and polls it for the first time; a pending job is to be spawned.
-pub(super) fn begin(
-    reply: Reply,
-    cancel: Arc<Cancel>,
-    call: impl FnOnce() -> HandlerCall,
-) -> StartedJob {
-    match call_handler(reply, cancel, call) {
-        StartedJob::Pending(job) => job.poll_first(),
-        done @ StartedJob::Done(..) => done,
-    }
-}
-
 impl Jobs {
     pub(super) fn new(mailbox: Arc<ServiceMailbox>) -> Self {
         Self { mailbox, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
     }
 
-    /// Calls a handler and polls it for the first time. A pending job is kept, or passed to
-    /// `spawn`. A panic gives an error.
+    /// Polls a pending job for the first time. If it stays pending, it is kept, or passed to
+    /// `spawn`.
     pub(super) fn start(
         &mut self,
-        reply: Reply,
-        cancel: Arc<Cancel>,
-        call: impl FnOnce() -> HandlerCall,
+        called: StartedJob,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
-        let mut job = match call_handler(reply, cancel, call) {
+        let called = if spawn.is_some() { called.poll_first() } else { called };
+        let mut job = match called {
             StartedJob::Pending(job) => job,
             StartedJob::Done(reply, outcome) => return Progressed::Done(reply, outcome),
         };
         if let Some(spawn) = spawn {
-            return self.start_spawned(job, spawn);
+            self.pending.insert(job.id(), JobLocation::Spawned(job.cancel()));
+            spawn(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
+            return Progressed::Pending;
         }
         let at = self.free_slot();
         let Some(slot) = self.slots.get_mut(at) else {
@@ -204,22 +196,6 @@ impl Jobs {
     /// Removes a spawned job, which has responded.
     pub(super) fn forget(&mut self, id: ReplyId) {
         self.pending.remove(&id);
-    }
-
-    /// Polls a job for the first time, and spawns it if it is pending.
-    fn start_spawned(
-        &mut self,
-        job: Job,
-        spawn: &mut (dyn FnMut(Spawned) + Send + 'static),
-    ) -> Progressed {
-        match job.poll_first() {
-            StartedJob::Done(reply, outcome) => Progressed::Done(reply, outcome),
-            StartedJob::Pending(job) => {
-                self.pending.insert(job.id(), JobLocation::Spawned(job.cancel()));
-                spawn(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
-                Progressed::Pending
-            }
-        }
     }
 
     fn remove(&mut self, at: usize) -> Option<Job> {

@@ -12,9 +12,9 @@ use super::catalog::{Catalog, CatalogSnapshot};
 use super::checks::Checks;
 use super::commands::Lost;
 use super::context::{CallContext, Context};
-use super::handler_call::{HandlerArgs, HandlerCall};
+use super::handler_call::HandlerArgs;
 use super::input::Round;
-use super::jobs::{Jobs, Progressed};
+use super::jobs::{Jobs, Progressed, StartedJob, call_handler};
 use super::mailbox::wake;
 use super::service_mailbox::{Cancel, CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
@@ -179,14 +179,9 @@ impl Runner {
     ) {
         let about = request.reply.id();
         let id = &|| scope.request_id(about);
-        match self.snapshot.call(&self.mailbox, request, Arc::new(Cancel::new()), now, id) {
-            Err(reply) => scope.respond(now, reply, gone()),
-            Ok(PreparedCall { reply, cancel, call }) => {
-                let spawn = self.spawn.as_deref_mut();
-                let progressed = self.jobs.start(reply, cancel, call, spawn);
-                self.settle(now, scope, progressed, is_full);
-            }
-        }
+        let called = self.snapshot.call(&self.mailbox, request, now, id);
+        let progressed = self.jobs.start(called, self.spawn.as_deref_mut());
+        self.settle(now, scope, progressed, is_full);
     }
 
     /// Polls the handler in a slot that was woken.
@@ -239,26 +234,19 @@ impl Drop for Runner {
     }
 }
 
-/// A handler that is about to be called.
-pub(super) struct PreparedCall<F> {
-    pub(super) reply: Reply,
-    pub(super) cancel: Arc<Cancel>,
-    pub(super) call: F,
-}
-
 impl CatalogSnapshot {
-    /// Prepares the call of a request's handler. Fails with the reply if the handler was removed.
+    /// Calls a request's handler. A pending job was not polled.
     pub(super) fn call(
         &self,
         mailbox: &Arc<ServiceMailbox>,
         request: Request,
-        cancel: Arc<Cancel>,
         now: Instant,
         id: &dyn Fn() -> Option<RequestId>,
-    ) -> Result<PreparedCall<impl FnOnce() -> HandlerCall + use<>>, Reply> {
+    ) -> StartedJob {
         let Some(handler) = self.registry.handler(request.handler).cloned() else {
-            return Err(request.reply);
+            return StartedJob::Done(request.reply, gone());
         };
+        let cancel = Arc::new(Cancel::new());
         let span = Span::of_request(&request, id, mailbox.catalog().hook());
         let checks = Checks::of(&self.registry, request.handler);
         let layers = &self.registry.layers;
@@ -285,7 +273,7 @@ impl CatalogSnapshot {
             request: request.handler.asks().then(|| (method.clone(), params.detach())),
         };
         let context = Context::new(own_mailbox, own_cancel, reply.id(), call_context);
-        let call = move || {
+        call_handler(reply, cancel, move || {
             let called = span.run(|| {
                 let given = HandlerArgs { method, params, arguments };
                 match layered {
@@ -297,8 +285,7 @@ impl CatalogSnapshot {
                 None => called,
                 Some(task_candidate) => task_candidate.wrap(called),
             }
-        };
-        Ok(PreparedCall { reply, cancel, call })
+        })
     }
 
     /// Everything that a call needs to become a task, if its tool allows tasks.
@@ -338,6 +325,6 @@ impl CatalogSnapshot {
 }
 
 /// Error for a request whose handler was removed.
-pub(super) fn gone() -> Outcome {
+fn gone() -> Outcome {
     Outcome::Error(ErrorData::internal("the handler of the request was removed"))
 }

@@ -31,10 +31,9 @@ use bytes::Bytes;
 
 use super::Spawned;
 use super::catalog::{Catalog, CatalogSnapshot};
-use super::jobs::{SpawnedHandler, StartedJob, begin, handlers_ended};
+use super::jobs::{SpawnedHandler, StartedJob, handlers_ended};
 use super::lock::Lock;
 use super::mailbox::wake;
-use super::runner::{PreparedCall, gone};
 use super::service_mailbox::{Cancel, ServiceMailbox};
 use super::trace::{alarmed, fault};
 use crate::Clock;
@@ -342,12 +341,7 @@ impl ServerShared {
     ) {
         let about = request.reply.id();
         let id = &|| self.shared.lock().endpoint.request_id(about).cloned();
-        let called = snapshot.call(&self.mailbox, request, Arc::new(Cancel::new()), now, id);
-        let PreparedCall { reply, cancel, call } = match called {
-            Err(reply) => return self.respond(now, reply, gone(), visit),
-            Ok(called) => called,
-        };
-        match begin(reply, cancel, call) {
+        match snapshot.call(&self.mailbox, request, now, id).poll_first() {
             StartedJob::Done(reply, outcome) => self.respond(now, reply, outcome, visit),
             StartedJob::Pending(job) => {
                 let cancel = job.cancel();
