@@ -29,8 +29,8 @@ pub(super) struct Call {
     pub(super) id: RequestId,
     pub(super) era: Era,
     pub(super) kind: CallKind,
-    pub(super) token: Option<ProgressToken>,
-    pub(super) progress: Option<Box<SentProgress>>,
+    /// Boxed, since few clients ask for progress: a smaller call is moved with fewer instructions.
+    pub(super) progress: Option<Box<CallProgress>>,
     /// The least severe log messages that a modern client wants for its request.
     pub(super) log_level: Option<LoggingLevel>,
     /// Deadline of the handler.
@@ -51,13 +51,30 @@ pub(super) struct Call {
     pub(super) charge: Option<Charge>,
 }
 
-/// The progress of a request that was sent.
+/// The progress of a request.
 #[derive(Debug)]
-pub(super) struct SentProgress {
+pub(super) struct CallProgress {
+    /// The token of the client; `None` if it does not want progress.
+    pub(super) token: Option<ProgressToken>,
+    /// The last reported progress.
     pub(super) last: f64,
     /// Memory that the notifications share. An allocation for each takes more instructions than
     /// writing it.
     pub(super) memory: BytesMut,
+}
+
+impl CallProgress {
+    /// The progress of a request before its first report.
+    pub(super) fn new(token: Option<ProgressToken>) -> Self {
+        Self { token, last: f64::NEG_INFINITY, memory: BytesMut::new() }
+    }
+}
+
+impl Call {
+    /// The token with which the client asked for progress.
+    pub(super) fn token(&self) -> Option<&ProgressToken> {
+        self.progress.as_ref()?.token.as_ref()
+    }
 }
 
 /// Estimated memory of a request in flight in addition to its message, in bytes: its handler and

@@ -14,7 +14,9 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::call::{Call, CallKind, Forward, PER_CALL, ReplyPath, Requester, RetryContext};
+use super::call::{
+    Call, CallKind, CallProgress, Forward, PER_CALL, ReplyPath, Requester, RetryContext,
+};
 use super::context::{Context, ServerChannel};
 use super::event::{CancelCause, Reply, Request, ServerEvent};
 use super::forward;
@@ -81,8 +83,7 @@ impl Calls {
             id,
             era,
             kind: target.kind,
-            token,
-            progress: None,
+            progress: token.map(|token| Box::new(CallProgress::new(Some(token)))),
             // The level of a session may change while the request is in flight.
             log_level: requester.log_level.filter(|_| era == Era::Modern),
             deadline: self.deadline_of_next(now, context),
@@ -128,7 +129,7 @@ impl Calls {
         let retried = requester.input.is_some();
         let resource = matches!(kind, CallKind::Resource { .. });
         call.kind = if resource { CallKind::Resource { retried } } else { kind };
-        let wants_progress = call.token.is_some();
+        let wants_progress = call.token().is_some();
         let charge = call.charge.take();
         let may_be_task = matches!(kind, CallKind::Tool { task: true, .. });
         let serial = self.push(call);

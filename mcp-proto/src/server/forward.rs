@@ -119,7 +119,7 @@ pub(super) fn encode_for_request(
     params: Json,
 ) -> Result<Option<Outgoing>, UsageError> {
     let params = match &*method {
-        "notifications/progress" => match &call.token {
+        "notifications/progress" => match call.token() {
             None => return Ok(None),
             Some(token) => with_member(&params, "progressToken", token.as_bytes()),
         },

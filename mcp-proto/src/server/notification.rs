@@ -7,9 +7,7 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use bytes::BytesMut;
-
-use super::call::{Call, SentProgress};
+use super::call::{Call, CallProgress};
 use super::forward;
 use super::legacy::Session;
 use crate::error::UsageError;
@@ -105,11 +103,11 @@ fn encode_progress(call: &mut Call, progress: &Progress) -> Result<Option<Outgoi
     if !progress.progress.is_finite() || !increases {
         return Err(UsageError::ProgressNotIncreasing);
     }
-    let none = || Box::new(SentProgress { last: 0.0, memory: BytesMut::new() });
-    let sent = call.progress.get_or_insert_with(none);
-    sent.last = progress.progress;
-    Ok(call.token.as_ref().map(|token| {
-        let params = progress.params(token, &mut sent.memory);
+    let CallProgress { token, last, memory } =
+        &mut **call.progress.get_or_insert_with(|| Box::new(CallProgress::new(None)));
+    *last = progress.progress;
+    Ok(token.as_ref().map(|token| {
+        let params = progress.params(token, memory);
         notification("notifications/progress".into(), params)
     }))
 }
