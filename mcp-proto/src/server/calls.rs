@@ -60,14 +60,14 @@ impl Calls {
         &mut self,
         now: Instant,
         context: &mut Context,
-        request: message::Request,
+        request: &message::Request,
         target: Target,
         requester: Requester,
         path: ReplyPath,
     ) -> Result<(), ProtocolError> {
         let message::Request { id, method, params, size } = request;
-        let token = meta::progress_token(&params, context.limits())?;
-        let charge = self.admit(context, size)?;
+        let token = meta::progress_token(params, context.limits())?;
+        let charge = self.admit(context, *size)?;
         let era = requester.peer.version.era();
         // A modern client repeats its request itself. A legacy request is stored even if its
         // client supports no input: its handler may return only a state, to be called again.
@@ -80,22 +80,22 @@ impl Calls {
         });
         context.begin_call(path);
         let call = Call {
-            id,
+            id: id.clone(),
             era,
             kind: target.kind,
             progress: token.map(|token| Box::new(CallProgress::new(Some(token)))),
             // The level of a session may change while the request is in flight.
             log_level: requester.log_level.filter(|_| era == Era::Modern),
             deadline: self.deadline_of_next(now, context),
-            size,
+            size: *size,
             path,
             asks: target.handler.asks,
             inputs: requester.inputs,
             retry,
             charge,
         };
-        self.bytes = self.bytes.saturating_add(size);
-        self.hand_over(context, call, target, requester, method, &params);
+        self.bytes = self.bytes.saturating_add(*size);
+        self.hand_over(context, call, target, requester, method.clone(), params);
         Ok(())
     }
 

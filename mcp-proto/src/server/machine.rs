@@ -78,15 +78,16 @@ impl Server {
     }
 
     /// Handles a message of the peer.
+    #[expect(clippy::needless_pass_by_value, reason = "a client consumes its messages")]
     pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
-        self.handle_message_from(now, incoming, MessageSource::default());
+        self.handle_message_from(now, &incoming, MessageSource::default());
     }
 
     /// Handles a message of the peer that came from this source.
     pub(crate) fn handle_message_from(
         &mut self,
         now: Instant,
-        incoming: Incoming,
+        incoming: &Incoming,
         source: MessageSource<'_, '_>,
     ) {
         if !self.lifecycle.is_open() {
@@ -95,7 +96,7 @@ impl Server {
         match incoming {
             Incoming::Message(message) => self.message(now, message, source),
             Incoming::Batch(batch) => match self.classify(Kind::Batch, Claim::Absent) {
-                Route::Legacy => self.batch(now, &batch, source.path),
+                Route::Legacy => self.batch(now, batch, source.path),
                 Route::Modern | Route::Drop | Route::Reject(_) => {
                     self.refuse(source.path, None, &ProtocolError::UnexpectedBatch);
                 }
@@ -290,11 +291,11 @@ impl Server {
     pub(super) fn message(
         &mut self,
         now: Instant,
-        message: Message,
+        message: &Message,
         source: MessageSource<'_, '_>,
     ) {
         let route = source.route.unwrap_or_else(|| {
-            let (kind, claim) = message_facts(&message);
+            let (kind, claim) = message_facts(message);
             self.classify(kind, claim)
         });
         match message {
@@ -315,21 +316,20 @@ impl Server {
     fn request(
         &mut self,
         now: Instant,
-        request: message::Request,
+        request: &message::Request,
         route: Route,
         source: MessageSource<'_, '_>,
     ) {
-        let id = request.id.clone();
-        let path = source.path;
-        if self.calls.find(&id).is_some() {
+        let (id, path) = (&request.id, source.path);
+        if self.calls.find(id).is_some() {
             let error = ProtocolError::DuplicateId { id: id.as_str().into() };
             // On a byte stream, an error with this id would look like the first request's answer.
-            return self.refuse(path, path.stream.map(|_| id), &error);
+            return self.refuse(path, path.stream.map(|_| id.clone()), &error);
         }
         let Self { context, lifecycle, calls, subscriptions, .. } = self;
         let answer = match route {
-            Route::Modern => modern::serve(context, &request, source),
-            Route::Legacy => legacy::serve(context, lifecycle, subscriptions, &request),
+            Route::Modern => modern::serve(context, request, source),
+            Route::Legacy => legacy::serve(context, lifecycle, subscriptions, request),
             Route::Reject(refusal) => {
                 Err(refused(refusal, context.config().era_policy, &request.params))
             }
@@ -338,12 +338,12 @@ impl Server {
         let opens = route == Route::Modern && !matches!(request.method, Method::Discover);
         let served = match answer {
             Ok(Answer::Result { stamp, result }) => {
-                let id = request.id;
-                context.send_answer(path, None, Outgoing::Result { id, stamp, result });
+                let answer = Outgoing::Result { id: id.clone(), stamp, result };
+                context.send_answer(path, None, answer);
                 Ok(())
             }
             Ok(Answer::Subscription(peer)) => {
-                subscriptions.listen(context, calls, request.id, &request.params, peer)
+                subscriptions.listen(context, calls, id.clone(), &request.params, peer)
             }
             Ok(Answer::TaskSubscription(target, requester)) => {
                 let has_filters = context.declaration().has_filters();
@@ -362,17 +362,18 @@ impl Server {
             Ok(()) => {}
             Err(error) => {
                 subscriptions.forget_unanswered(calls);
-                self.refuse(path, Some(id), &error);
+                self.refuse(path, Some(id.clone()), &error);
             }
         }
     }
 
-    fn notification(&mut self, notification: message::Notification) {
-        if matches!(notification.method, Method::Cancelled) {
-            return self.cancelled(&notification.params);
+    fn notification(&mut self, notification: &message::Notification) {
+        let message::Notification { method, params } = notification;
+        if matches!(method, Method::Cancelled) {
+            return self.cancelled(params);
         }
         let Self { context, lifecycle, subscriptions, .. } = self;
-        if matches!(notification.method, Method::Initialized)
+        if matches!(method, Method::Initialized)
             && let Some(session) = lifecycle.session_mut()
         {
             session.initialize();
@@ -381,12 +382,11 @@ impl Server {
             subscriptions.flush(context);
         }
         // All notifications except `notifications/cancelled` go to a handler, or are dropped.
-        let message::Notification { method, params, .. } = notification;
         if context.declaration().has_notifications()
             && let Some(handler) = context.declaration().notification(method.name())
         {
             let session = SessionRef(context.scope());
-            let params = params.json().clone();
+            let (method, params) = (method.clone(), params.json().clone());
             context.event(ServerEvent::Notification { session, handler, method, params });
         }
     }

@@ -137,7 +137,7 @@ impl Server {
     }
 
     /// Handles a response of the client.
-    pub(in super::super) fn response(&mut self, now: Instant, response: Response) {
+    pub(in super::super) fn response(&mut self, now: Instant, response: &Response) {
         let Self { context, lifecycle, calls, sent_requests, .. } = self;
         if let Some((call, input)) = sent_requests.handle_response(context, calls, response) {
             serve_again(now, context, lifecycle, calls, call, input);
@@ -184,7 +184,7 @@ impl Server {
                             continue;
                         }
                     }
-                    self.message(now, message, MessageSource { path, ..MessageSource::default() });
+                    self.message(now, &message, MessageSource { path, ..MessageSource::default() });
                 }
                 Ok(Incoming::Batch(_)) => self.refuse(path, None, &ProtocolError::NotAMessage),
                 Err(malformed) => self.malformed(malformed, path),

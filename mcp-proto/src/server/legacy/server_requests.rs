@@ -201,10 +201,10 @@ impl ServerRequests {
         &mut self,
         context: &mut Context,
         calls: &mut Calls,
-        response: Response,
+        response: &Response,
     ) -> Option<(Call, Input)> {
         let pending = response.id.as_ref().and_then(|id| self.take(id, context.channel()));
-        match (pending, response.body) {
+        match (pending, &response.body) {
             (None, _) => {
                 context.event(ServerEvent::PeerFault(ProtocolError::UnexpectedResponse));
             }
@@ -214,7 +214,7 @@ impl ServerRequests {
                 let answer = match body {
                     Ok(result) if result.raw().is_object() => Ok(result.detach()),
                     Ok(_) => Err(InputFailure::NotAnObject),
-                    Err(error) => Err(InputFailure::Refused(error)),
+                    Err(error) => Err(InputFailure::Refused(error.clone())),
                 };
                 self.end_input(context, input, answer);
             }

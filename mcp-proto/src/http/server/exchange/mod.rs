@@ -182,7 +182,7 @@ impl Exchange {
             Route::Drop => self.answer.accept(),
             Route::Modern => self.modern(now, declaration, head, incoming, context, cache),
             Route::Legacy if self.config.sessions == Sessions::Stateless => {
-                self.stateless(now, declaration, incoming, context);
+                self.stateless(now, declaration, &incoming, context);
             }
             Route::Legacy => self.want(Wanted::Post { context, incoming }),
             Route::Reject(refusal) => {
@@ -222,7 +222,7 @@ impl Exchange {
         let mirrored = MirroredHeaders::of_raw(head.raw_fields());
         let source =
             MessageSource::modern(&mirrored, self.config.policy(), Some(&mut cache.last_meta));
-        server.handle_message_from(now, incoming, source);
+        server.handle_message_from(now, &incoming, source);
         self.state = State::Alone(server);
     }
 
@@ -231,7 +231,7 @@ impl Exchange {
         &mut self,
         now: Instant,
         declaration: &Arc<Declaration>,
-        incoming: Incoming,
+        incoming: &Incoming,
         context: RequestContext,
     ) {
         self.answer.era = Era::Legacy;
@@ -239,20 +239,20 @@ impl Exchange {
             // "the server SHOULD assume protocol version 2025-03-26"
             Ok(version) => version.unwrap_or(ProtocolVersion::V2025_03_26),
             Err(error) => {
-                let id = server::request_id(&incoming);
+                let id = server::request_id(incoming);
                 return self.answer.error(ProtocolVersion::LATEST_LEGACY, id, &error);
             }
         };
         let sender = (context.principal.as_ref(), &context.extensions);
-        if self.lacks_scopes(declaration, || version, &incoming, sender) {
+        if self.lacks_scopes(declaration, || version, incoming, sender) {
             return;
         }
-        if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = &incoming {
+        if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = incoming {
             self.answer.accept();
         }
         let config = self.config.server.share();
         let (declaration, principal) = (declaration.clone(), context.principal);
-        let server = Server::legacy_exchange(declaration, config, principal, &incoming, version);
+        let server = Server::legacy_exchange(declaration, config, principal, incoming, version);
         let mut server = Box::new(server);
         server.set_extensions(context.extensions);
         server.handle_message_from(now, incoming, MessageSource::legacy(Some(StreamId(1))));

@@ -35,7 +35,7 @@ impl Exchange {
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         match core::mem::replace(&mut self.state, State::Answered) {
             State::Waiting(request) => {
-                self.ask(now, endpoint, me, request);
+                self.ask(now, endpoint, me, &request);
                 // No other visit follows for a client that is gone.
                 if let State::Reading(place) = &self.state
                     && self.gone
@@ -72,7 +72,7 @@ impl Exchange {
         now: Instant,
         endpoint: &mut Endpoint<W>,
         me: &W,
-        request: Box<Wanted>,
+        request: &Wanted,
     ) {
         if endpoint.closing {
             let id = request.request_id();
@@ -80,15 +80,15 @@ impl Exchange {
             return self.answer.error(version, id, &ProtocolError::ShuttingDown);
         }
         let Endpoint { declaration, sessions, queue, .. } = &mut *endpoint;
-        match *request {
+        match request {
             Wanted::Post { context, incoming } => {
                 self.answer.era = Era::Legacy;
-                let version = || sessions.revision_of(&context);
+                let version = || sessions.revision_of(context);
                 let sender = (context.principal.as_ref(), &context.extensions);
-                if self.lacks_scopes(declaration, version, &incoming, sender) {
+                if self.lacks_scopes(declaration, version, incoming, sender) {
                     return;
                 }
-                match sessions.post(now, declaration, &context, incoming, me, queue) {
+                match sessions.post(now, declaration, context, incoming, me, queue) {
                     Ok(PostOutcome::Accepted) => self.answer.accept(),
                     Ok(PostOutcome::Answered { status, data }) => {
                         self.answer.finish(status, data, None);
@@ -100,29 +100,29 @@ impl Exchange {
                         self.read(now, endpoint, place, false);
                     }
                     Err((id, error)) => {
-                        self.answer.error(sessions.revision_of(&context), id, &error);
+                        self.answer.error(sessions.revision_of(context), id, &error);
                     }
                 }
             }
             Wanted::Get { context, last_event_id } => {
-                match sessions.get(now, &context, last_event_id.as_deref(), me, queue) {
+                match sessions.get(now, context, last_event_id.as_deref(), me, queue) {
                     Ok(place) => {
                         self.answer.stream(place.priming(place.after()).as_deref());
                         self.read(now, endpoint, place, false);
                     }
-                    Err(error) => self.answer.error(sessions.revision_of(&context), None, &error),
+                    Err(error) => self.answer.error(sessions.revision_of(context), None, &error),
                 }
             }
-            Wanted::Delete { context } => match sessions.delete(now, &context, queue) {
+            Wanted::Delete { context } => match sessions.delete(now, context, queue) {
                 Ok(()) => self.answer.done(),
-                Err(error) => self.answer.error(sessions.revision_of(&context), None, &error),
+                Err(error) => self.answer.error(sessions.revision_of(context), None, &error),
             },
             Wanted::Listen { incoming, head, principal, extensions, peer } => {
-                let holder = Holder::new(&self.config, principal.as_ref(), peer);
-                let config = self.config.server.share();
+                let holder = Holder::new(&self.config, principal.as_ref(), *peer);
+                let (config, principal) = (self.config.server.share(), principal.clone());
                 let mut server = Server::modern_exchange(declaration.clone(), config, principal);
-                server.set_extensions(extensions);
-                self.listen(now, endpoint, (me, holder), Box::new(server), incoming, &head);
+                server.set_extensions(extensions.clone());
+                self.listen(now, endpoint, (me, holder), Box::new(server), incoming, head);
             }
         }
     }
@@ -133,10 +133,10 @@ impl Exchange {
         endpoint: &mut Endpoint<W>,
         (me, holder): (&W, Holder),
         mut server: Box<Server>,
-        incoming: Incoming,
+        incoming: &Incoming,
         head: &Head,
     ) {
-        let id = request_id(&incoming);
+        let id = request_id(incoming);
         let mirrored = MirroredHeaders::of_raw(head.raw_fields());
         let source = MessageSource::modern(&mirrored, self.config.policy(), None);
         server.handle_message_from(now, incoming, source);

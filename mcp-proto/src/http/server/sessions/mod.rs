@@ -89,27 +89,27 @@ impl<W: Clone> Sessions<W> {
         now: Instant,
         declaration: &Arc<Declaration>,
         context: &RequestContext,
-        incoming: Incoming,
+        incoming: &Incoming,
         me: &W,
         queue: &mut Queue<W>,
     ) -> Result<PostOutcome, (Option<RequestId>, ProtocolError)> {
-        let opens = opens(&incoming);
+        let opens = opens(incoming);
         if opens && context.session == SessionHeader::Absent {
             return self.open(now, declaration, context, incoming, me, queue);
         }
         let (key, session) = match self.sessions.of_context(context, self.serves_modern()) {
             Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
-            Err(error) => return Err((request_id(&incoming), error)),
+            Err(error) => return Err((request_id(incoming), error)),
             Ok(_) if opens => {
-                return Err((request_id(&incoming), ProtocolError::UnexpectedInitialize));
+                return Err((request_id(incoming), ProtocolError::UnexpectedInitialize));
             }
             Ok(found) => found,
         };
         if let Err(error) = check_version(session, context, queue) {
-            return Err((request_id(&incoming), error));
+            return Err((request_id(incoming), error));
         }
         session.begin(now);
-        let posted = match &incoming {
+        let posted = match incoming {
             Incoming::Message(Message::Notification(_) | Message::Response(_)) => {
                 session.handle_without_answer(now, incoming, context.extensions.clone(), queue);
                 PostOutcome::Accepted
@@ -133,12 +133,12 @@ impl<W: Clone> Sessions<W> {
         now: Instant,
         declaration: &Arc<Declaration>,
         context: &RequestContext,
-        incoming: Incoming,
+        incoming: &Incoming,
         me: &W,
         queue: &mut Queue<W>,
     ) -> Result<PostOutcome, (Option<RequestId>, ProtocolError)> {
-        let id = request_id(&incoming);
-        if let Some(error) = differs(context, &incoming) {
+        let id = request_id(incoming);
+        if let Some(error) = differs(context, incoming) {
             return Err((id, error));
         }
         let holder = Holder::new(&self.config, context.principal.as_ref(), context.peer);

@@ -69,14 +69,14 @@ impl<W: Clone> Session<W> {
     pub(super) fn handle_on_stream(
         &mut self,
         now: Instant,
-        incoming: Incoming,
+        incoming: &Incoming,
         extensions: Extensions,
         me: &W,
         queue: &mut Queue<W>,
     ) -> (u64, u64) {
         self.last_stream += 1;
         let stream = self.last_stream;
-        let mut opened = Stream::new(request_id(&incoming));
+        let mut opened = Stream::new(request_id(incoming));
         let reader = self.next_reader();
         opened.attach(reader, me.clone());
         self.streams.open(stream, opened);
@@ -96,7 +96,7 @@ impl<W: Clone> Session<W> {
     pub(super) fn handle_without_answer(
         &mut self,
         now: Instant,
-        incoming: Incoming,
+        incoming: &Incoming,
         extensions: Extensions,
         queue: &mut Queue<W>,
     ) {
@@ -109,7 +109,7 @@ impl<W: Clone> Session<W> {
     fn handle(
         &mut self,
         now: Instant,
-        incoming: Incoming,
+        incoming: &Incoming,
         extensions: Extensions,
         source: MessageSource<'_, '_>,
     ) {
