@@ -83,13 +83,13 @@ impl Outgoing {
         }
     }
 
-    /// Estimated length of the text, in bytes, computed without writing it.
+    /// Estimated length of the text, in bytes, computed without writing it. For a result it is the
+    /// exact length.
     pub(crate) fn size_hint(&self) -> usize {
         match self {
             Self::Result { id, stamp, result } => {
-                let between = usize::from(!stamp.is_empty());
                 let braces = b"{\"jsonrpc\":\"2.0\",\"id\":,\"result\":}".len();
-                braces + id.as_bytes().len() + stamp.len() + between + result.as_bytes().len()
+                braces + id.as_bytes().len() + stamped_length(stamp, result.as_bytes())
             }
             Self::Batch(answers) => {
                 let answers = answers.iter().map(|answer| answer.size_hint().saturating_add(1));
@@ -101,6 +101,16 @@ impl Outgoing {
             }
             Self::Error { .. } => 256,
         }
+    }
+
+    /// The length of the text, in bytes.
+    pub(crate) fn length(&self) -> usize {
+        if let Self::Result { .. } = self {
+            return self.size_hint();
+        }
+        let mut length = Length(0);
+        self.write(&mut length);
+        length.0
     }
 
     /// The members of a result whose text is at least `min` bytes long, with the closing brace, to
@@ -166,6 +176,16 @@ impl Outgoing {
     }
 }
 
+/// Counts bytes.
+struct Length(usize);
+
+impl Sink for Length {
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) {
+        self.0 = self.0.saturating_add(bytes.len());
+    }
+}
+
 fn write_call(out: &mut impl Sink, method: &str, stamp: &[u8], params: &Json) {
     match method {
         // The most frequent one, without a search for what to escape.
@@ -195,13 +215,26 @@ fn write_stamped(out: &mut impl Sink, stamp: &[u8], object: &[u8]) {
     out.push(inside);
 }
 
+/// The number of bytes that [`write_stamped`] writes.
+fn stamped_length(stamp: &[u8], object: &[u8]) -> usize {
+    match object.strip_prefix(b"{").unwrap_or_default() {
+        b"" => object.len(),
+        inside => object.len() + stamp.len() + usize::from(is_followed(stamp, inside)),
+    }
+}
+
 /// Writes the part of an object before `members`, which include the closing brace.
 fn open_stamped(out: &mut impl Sink, stamp: &[u8], members: &[u8]) {
     out.push(b"{");
     out.push(stamp);
-    if !stamp.is_empty() && members.trim_ascii_start() != b"}" {
+    if is_followed(stamp, members) {
         out.push(b",");
     }
+}
+
+/// Returns whether a comma belongs between a stamp and `members`.
+fn is_followed(stamp: &[u8], members: &[u8]) -> bool {
+    !stamp.is_empty() && members.trim_ascii_start() != b"}"
 }
 
 fn write_error(out: &mut impl Sink, error: &ErrorData) {
@@ -212,4 +245,35 @@ fn write_error(out: &mut impl Sink, error: &ErrorData) {
         object.member("data", data.as_bytes());
     }
     object.end();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_is_that_of_the_text() {
+        let stamps = [&b""[..], b"\"resultType\":\"complete\""];
+        let objects = ["{}", "{ }", "{\"a\":1}", "{\n\"a\":\"\\u00e9\"}", "[]", "null"];
+        let objects = objects.map(Json::constant);
+        let mut messages = Vec::new();
+        for (stamp, object) in
+            stamps.iter().flat_map(|one| objects.iter().map(move |two| (one, two)))
+        {
+            let (id, stamp) = (RequestId::string("a\"b"), Bytes::from_static(stamp));
+            let (result, params) = (object.clone(), object.clone());
+            messages.push(Outgoing::Result { id: id.clone(), stamp: stamp.clone(), result });
+            messages.push(Outgoing::Request { id, method: "a/\"b".into(), stamp, params });
+            messages.push(Outgoing::notification("notifications/progress", object.clone()));
+        }
+        let error = ErrorData::internal("a\nb");
+        messages.push(Outgoing::Error { id: None, error: error.clone() });
+        messages.push(Outgoing::Error { id: Some(RequestId::number(7)), error });
+        messages.push(Outgoing::Batch(messages.clone()));
+        for message in messages {
+            let mut text = Vec::new();
+            message.write(&mut text);
+            assert_eq!(message.length(), text.len(), "{message:?}");
+        }
+    }
 }

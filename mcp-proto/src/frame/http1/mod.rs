@@ -115,6 +115,7 @@ pub use last_request::LastRequest;
 pub use reader::RequestReader;
 pub use refusal::Refusal;
 pub use request::RequestHead;
+pub(crate) use response::json_head;
 pub use response::{CONTINUE, Framing, RequestKind, ResponseHead};
 pub use response_reader::{IncomingResponse, NotIdle, ResponseReader};
 pub use status::StatusHead;

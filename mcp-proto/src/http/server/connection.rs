@@ -327,15 +327,9 @@ impl Connection {
                 Some(ExchangeAction::Data(data)) => answering.data(&data, &mut self.out.bytes),
                 Some(ExchangeAction::End) => answering.end(&mut self.out.bytes),
                 Some(ExchangeAction::Event(event)) => return Some(event),
-                None => match answering.exchange.take_whole() {
-                    Some((head, body)) => {
-                        answering.begin(&head, self.phase == Phase::Open, &mut self.out.bytes);
-                        answering.data(&body.unwrap_or_default(), &mut self.out.bytes);
-                        answering.end(&mut self.out.bytes);
-                    }
-                    None if answering.is_over() => self.finish_request(),
-                    None => return None,
-                },
+                None if answering.send_whole(self.phase == Phase::Open, &mut self.out.bytes) => {}
+                None if answering.is_over() => self.finish_request(),
+                None => return None,
             }
         }
         None

@@ -36,6 +36,7 @@ mod security;
 mod sessions;
 pub(crate) mod shares;
 pub mod status;
+mod unsent;
 mod watch;
 
 pub use action::{EndpointAction, ExchangeAction};

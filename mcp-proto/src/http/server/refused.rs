@@ -31,6 +31,11 @@ pub(crate) struct ImmediateAnswer {
 }
 
 impl Cors {
+    /// Returns whether there are no CORS fields.
+    pub(super) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Adds the CORS fields for browsers.
     pub(super) fn add_to(&self, head: &mut ResponseHead) {
         if let Self(Some(origin)) = self {

@@ -13,7 +13,7 @@ use super::proxies::client_address;
 use super::refused::{Cors, ImmediateAnswer};
 use super::watch::ConnectionTimer;
 use super::{Config, Exchange, RequestCache};
-use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
+use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead, json_head};
 use crate::limits::Limits;
 use crate::resource_server::Verification;
 use crate::server::Declaration;
@@ -237,6 +237,30 @@ impl Answering {
         if let Some(framing) = &mut self.framing {
             framing.data(data, out);
         }
+    }
+
+    /// Sends an answer in one piece, if there is one; `stays` is as for [`Answering::begin`].
+    pub(super) fn send_whole(&mut self, stays: bool, out: &mut Vec<u8>) -> bool {
+        let message = if let Some(message) = self.exchange.take_json() {
+            self.kind.keep_alive &= stays;
+            self.framing = Some(json_head(message.len(), self.kind, out));
+            Some(message)
+        } else if let Some((head, message)) = self.exchange.take_unsent() {
+            self.begin(&head, stays, out);
+            message
+        } else {
+            return false;
+        };
+        match (message, &mut self.framing) {
+            (Some(message), Some(Framing::Length(left))) => {
+                message.write(out);
+                *left = 0;
+            }
+            (Some(message), _) => self.data(&message.text(), out),
+            (None, _) => {}
+        }
+        self.end(out);
+        true
     }
 
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {

@@ -9,12 +9,10 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use bytes::Bytes;
-
 use super::super::action::ExchangeAction;
 use super::super::refused::{Cors, ImmediateAnswer};
-use super::super::sessions::text;
 use super::super::status;
+use super::super::unsent::Unsent;
 use crate::error::{ProtocolError, ValidationStep};
 use crate::frame::http1::ResponseHead;
 use crate::frame::sse;
@@ -28,7 +26,7 @@ const RETRY_AFTER: &str = "1";
 
 #[derive(Debug)]
 pub(super) struct Answer {
-    queue: VecDeque<ExchangeAction>,
+    queue: VecDeque<AnswerPart>,
     /// Answer in one piece, sent after the queue.
     whole: Option<AnswerForm>,
     form: Form,
@@ -43,6 +41,19 @@ pub(super) struct Answer {
     pub(super) challenge: Option<Box<str>>,
     /// Id of the request that is still unanswered when the server stops.
     pub(super) waiting: Option<Box<RequestId>>,
+}
+
+/// A part of an answer that is not in one piece.
+#[derive(Debug)]
+enum AnswerPart {
+    Action(ExchangeAction),
+    /// An event of the stream.
+    Event {
+        /// The bytes before the event.
+        before: Vec<u8>,
+        id: Option<String>,
+        message: Unsent,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +71,7 @@ enum AnswerForm {
     Immediate(Box<ImmediateAnswer>),
     Response {
         status: u16,
-        body: Option<Bytes>,
+        message: Option<Unsent>,
     },
 }
 
@@ -81,13 +92,12 @@ impl Answer {
 
     /// Sends a message; an answer ends the exchange. `step` is the step at which the request
     /// failed, if it did.
-    pub(super) fn send(&mut self, message: &Outgoing, step: Option<ValidationStep>) {
+    pub(super) fn send(&mut self, message: Outgoing, step: Option<ValidationStep>) {
         let status = step.map_or(200, |step| status(step, self.era));
-        let text = text(message);
         if message.is_answer() {
-            self.finish(status, text, None);
+            self.finish(status, Unsent::new(message), None);
         } else {
-            self.send_event(None, &text, None);
+            self.send_event(None, Unsent::encoded(&message), None);
         }
     }
 
@@ -100,7 +110,7 @@ impl Answer {
     ) {
         let status = status(error.step(), version.era());
         let error = ErrorData::in_revision(error, version);
-        self.finish(status, text(&Outgoing::Error { id, error }), None);
+        self.finish(status, Unsent::new(Outgoing::Error { id, error }), None);
     }
 
     /// Answers without reading the body.
@@ -121,24 +131,28 @@ impl Answer {
 
     /// Sends a message that does not end the answer, as an event with the id `id`. Sends a priming
     /// event with the id `priming_id` before the first event.
-    pub(super) fn send_event(&mut self, id: Option<&str>, text: &[u8], priming_id: Option<&str>) {
+    pub(super) fn send_event(
+        &mut self,
+        id: Option<String>,
+        message: Unsent,
+        priming_id: Option<&str>,
+    ) {
         if self.form == Form::Over {
             return;
         }
-        let mut data = self.open(priming_id);
-        sse::message(id, text, &mut data);
-        self.queue.push_back(ExchangeAction::Data(data.into()));
+        let before = self.open(priming_id);
+        self.queue.push_back(AnswerPart::Event { before, id, message });
     }
 
     /// Sends the last message: in one piece if it is the only one.
-    pub(super) fn finish(&mut self, status: u16, text: Bytes, id: Option<&str>) {
+    pub(super) fn finish(&mut self, status: u16, message: Unsent, id: Option<String>) {
         match self.form {
             Form::Over => {}
             Form::Events => {
-                self.send_event(id, &text, None);
+                self.send_event(id, message, None);
                 self.end();
             }
-            Form::Undecided => self.set_whole(status, Some(text)),
+            Form::Undecided => self.set_whole(status, Some(message)),
         }
     }
 
@@ -146,7 +160,7 @@ impl Answer {
     pub(super) fn stream(&mut self, priming_id: Option<&str>) {
         let data = self.open(priming_id);
         if !data.is_empty() {
-            self.queue.push_back(ExchangeAction::Data(data.into()));
+            self.push(ExchangeAction::Data(data.into()));
         }
     }
 
@@ -154,7 +168,7 @@ impl Answer {
     pub(super) fn retry(&mut self, after: Duration, priming_id: Option<&str>) {
         let mut data = self.open(priming_id);
         sse::retry(u64::try_from(after.as_millis()).unwrap_or(u64::MAX), &mut data);
-        self.queue.push_back(ExchangeAction::Data(data.into()));
+        self.push(ExchangeAction::Data(data.into()));
         self.end();
     }
 
@@ -164,7 +178,7 @@ impl Answer {
             Form::Undecided => self.accept(),
             Form::Events => {
                 self.form = Form::Over;
-                self.queue.push_back(ExchangeAction::End);
+                self.push(ExchangeAction::End);
             }
             Form::Over => {}
         }
@@ -188,7 +202,7 @@ impl Answer {
 
     /// Drops the answer because the client is gone; keeps its events.
     pub(super) fn close(&mut self) {
-        self.queue.retain(|action| matches!(action, ExchangeAction::Event(_)));
+        self.queue.retain(|action| matches!(action, AnswerPart::Action(ExchangeAction::Event(_))));
         self.whole = None;
         self.form = Form::Over;
     }
@@ -203,39 +217,61 @@ impl Answer {
         if self.is_empty() {
             let mut data = self.open(priming_id);
             sse::comment(&mut data);
-            self.queue.push_back(ExchangeAction::Data(data.into()));
+            self.push(ExchangeAction::Data(data.into()));
         }
     }
 
     pub(super) fn event(&mut self, event: ServerEvent) {
-        self.queue.push_back(ExchangeAction::Event(event));
+        self.push(ExchangeAction::Event(event));
     }
 
     /// Takes the next action before an answer in one piece, if there is one.
     pub(super) fn pop(&mut self) -> Option<ExchangeAction> {
-        self.queue.pop_front()
+        Some(match self.queue.pop_front()? {
+            AnswerPart::Action(action) => action,
+            AnswerPart::Event { before: mut data, id, message } => {
+                sse::message(id.as_deref(), &message.text(), &mut data);
+                ExchangeAction::Data(data.into())
+            }
+        })
+    }
+
+    /// Takes the body of an answer in one piece with the status 200 and no field but its type, if
+    /// the queue is empty.
+    pub(super) fn take_json(&mut self) -> Option<Unsent> {
+        let is_plain = self.queue.is_empty()
+            && self.session.is_none()
+            && self.challenge.is_none()
+            && self.cors.is_none();
+        let is_json = |whole: &mut AnswerForm| {
+            matches!(whole, AnswerForm::Response { status: 200, message: Some(_) })
+        };
+        match self.whole.take_if(|whole| is_plain && is_json(whole))? {
+            AnswerForm::Response { message, .. } => message,
+            AnswerForm::Immediate(_) => None,
+        }
     }
 
     /// Takes the answer in one piece, if the queue is empty.
-    pub(super) fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
+    pub(super) fn take_whole(&mut self) -> Option<(ResponseHead, Option<Unsent>)> {
         if !self.queue.is_empty() {
             return None;
         }
-        let (mut head, body) = match self.whole.take()? {
-            AnswerForm::Response { status, body } => (ResponseHead::new(status), body),
+        let (mut head, message) = match self.whole.take()? {
+            AnswerForm::Response { status, message } => (ResponseHead::new(status), message),
             AnswerForm::Immediate(answer) => {
                 let ImmediateAnswer { mut head, error, body, version, cors } = *answer;
                 cors.add_to(&mut head);
                 if body.is_some() {
-                    return Some((head, body));
+                    return Some((head, body.map(Unsent::Text)));
                 }
                 let error = error.map(|error| ErrorData::in_revision(&error, version));
                 let error = error.map(|error| Outgoing::Error { id: None, error });
-                (head, error.as_ref().map(text))
+                (head, error.map(Unsent::new))
             }
         };
-        if let Some(body) = &body {
-            head.length = Some(body.len() as u64);
+        if let Some(message) = &message {
+            head.length = Some(message.len() as u64);
             head.fields.push(("Content-Type", JSON.into()));
         }
         if let Some(challenge) = self.challenge.take() {
@@ -244,20 +280,22 @@ impl Answer {
         if head.status == 503 {
             head.fields.push(("Retry-After", RETRY_AFTER.into()));
         }
-        if body.is_some()
+        if message.is_some()
             && let Some(session) = self.session.take()
         {
             head.fields.push(("Mcp-Session-Id", session.into()));
         }
         self.cors.add_to(&mut head);
-        Some((head, body))
+        Some((head, message))
     }
 
     /// Takes the answer in one piece as actions, one after the other.
     pub(super) fn pop_whole(&mut self) -> Option<ExchangeAction> {
-        let (head, body) = self.take_whole()?;
-        self.queue.extend(body.map(ExchangeAction::Data));
-        self.queue.push_back(ExchangeAction::End);
+        let (head, message) = self.take_whole()?;
+        if let Some(message) = message {
+            self.push(ExchangeAction::Data(message.text()));
+        }
+        self.push(ExchangeAction::End);
         Some(ExchangeAction::Head(head))
     }
 
@@ -293,7 +331,7 @@ impl Answer {
                 head.fields.push(("Mcp-Session-Id", session.into()));
             }
             self.cors.add_to(&mut head);
-            self.queue.push_back(ExchangeAction::Head(head));
+            self.push(ExchangeAction::Head(head));
             if let Some(id) = priming_id {
                 sse::priming(id, &mut data);
             }
@@ -302,9 +340,13 @@ impl Answer {
     }
 
     /// Answers in one piece.
-    fn set_whole(&mut self, status: u16, body: Option<Bytes>) {
+    fn set_whole(&mut self, status: u16, message: Option<Unsent>) {
         self.form = Form::Over;
-        self.whole = Some(AnswerForm::Response { status, body });
+        self.whole = Some(AnswerForm::Response { status, message });
+    }
+
+    fn push(&mut self, action: ExchangeAction) {
+        self.queue.push_back(AnswerPart::Action(action));
     }
 }
 

@@ -18,6 +18,7 @@
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 mod answer;
+mod post;
 mod request_cache;
 mod scopes;
 mod visit;
@@ -33,21 +34,18 @@ use bytes::Bytes;
 use super::Config;
 use super::action::ExchangeAction;
 use super::admit::{Admitted, Method, admit};
-use super::config::Sessions;
 use super::listeners::ListenerId;
 use super::refused::ImmediateAnswer;
-use super::sessions::{RequestContext, StreamCursor};
+use super::sessions::StreamCursor;
+use super::unsent::Unsent;
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
-use crate::headers::MirroredHeaders;
-use crate::message::{self, Incoming, Message, RequestId};
-use crate::negotiate::{self, Opened, Route};
+use crate::message::RequestId;
 use crate::server::{
-    self, Declaration, MessageSource, Notification, Outcome, Reply, ReplyId, Server, ServerAction,
-    ServerEvent, StreamId,
+    Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerAction, ServerEvent,
 };
 use crate::time::Instant;
-use crate::version::{Era, ProtocolVersion};
+use crate::version::Era;
 
 use answer::Answer;
 pub use request_cache::RequestCache;
@@ -150,113 +148,6 @@ impl Exchange {
         if let State::Waiting(request) = &mut self.state {
             request.set_peer(peer);
         }
-    }
-
-    /// Runs the steps json, shape and era.
-    fn post(
-        &mut self,
-        now: Instant,
-        declaration: &Arc<Declaration>,
-        head: &Head,
-        body: &Bytes,
-        context: RequestContext,
-        cache: &mut RequestCache,
-    ) {
-        let incoming = match cache.messages.read(body, &self.config.server.limits) {
-            Ok(incoming) => incoming,
-            Err(malformed) => {
-                let id = malformed.id.filter(|_| malformed.answerable);
-                return self.answer.error(
-                    context.version.error_revision(context.session),
-                    id,
-                    &malformed.error,
-                );
-            }
-        };
-        let policy = self.config.policy();
-        let opened =
-            if context.version.is_modern() { Opened::ModernExchange } else { Opened::Exchange };
-        let (kind, claim) = server::facts(&incoming);
-        let row = negotiate::classify(opened, policy, kind, claim);
-        match row.map_or(Route::Drop, |row| row.then) {
-            Route::Drop => self.answer.accept(),
-            Route::Modern => self.modern(now, declaration, head, incoming, context, cache),
-            Route::Legacy if self.config.sessions == Sessions::Stateless => {
-                self.stateless(now, declaration, &incoming, context);
-            }
-            Route::Legacy => self.want(Wanted::Post { context, incoming }),
-            Route::Reject(refusal) => {
-                let (id, error) = server::refusal(refusal, policy, incoming);
-                self.answer.error(context.version.error_revision(context.session), id, &error);
-            }
-        }
-    }
-
-    fn modern(
-        &mut self,
-        now: Instant,
-        declaration: &Arc<Declaration>,
-        head: &Head,
-        incoming: Incoming,
-        context: RequestContext,
-        cache: &mut RequestCache,
-    ) {
-        let RequestContext { principal, extensions, .. } = context;
-        let version = || ProtocolVersion::LATEST_MODERN;
-        let sender = (principal.as_ref(), &extensions);
-        if self.lacks_scopes(declaration, version, &incoming, sender) {
-            return;
-        }
-        if let Incoming::Message(Message::Request(request)) = &incoming
-            && matches!(request.method, message::Method::Listen)
-        {
-            let head = Box::new(head.clone());
-            return self.want(Wanted::Listen { incoming, head, principal, extensions, peer: None });
-        }
-        if let Incoming::Message(Message::Notification(_)) = &incoming {
-            self.answer.accept();
-        }
-        let config = self.config.server.share();
-        let mut server = Box::new(Server::modern_exchange(declaration.clone(), config, principal));
-        server.set_extensions(extensions);
-        let mirrored = MirroredHeaders::of_raw(head.raw_fields());
-        let source =
-            MessageSource::modern(&mirrored, self.config.policy(), Some(&mut cache.last_meta));
-        server.handle_message_from(now, &incoming, source);
-        self.state = State::Alone(server);
-    }
-
-    /// Answers a legacy client's request that has no session.
-    fn stateless(
-        &mut self,
-        now: Instant,
-        declaration: &Arc<Declaration>,
-        incoming: &Incoming,
-        context: RequestContext,
-    ) {
-        self.answer.era = Era::Legacy;
-        let version = match context.version.legacy() {
-            // "the server SHOULD assume protocol version 2025-03-26"
-            Ok(version) => version.unwrap_or(ProtocolVersion::V2025_03_26),
-            Err(error) => {
-                let id = server::request_id(incoming);
-                return self.answer.error(ProtocolVersion::LATEST_LEGACY, id, &error);
-            }
-        };
-        let sender = (context.principal.as_ref(), &context.extensions);
-        if self.lacks_scopes(declaration, || version, incoming, sender) {
-            return;
-        }
-        if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = incoming {
-            self.answer.accept();
-        }
-        let config = self.config.server.share();
-        let (declaration, principal) = (declaration.clone(), context.principal);
-        let server = Server::legacy_exchange(declaration, config, principal, incoming, version);
-        let mut server = Box::new(server);
-        server.set_extensions(context.extensions);
-        server.handle_message_from(now, incoming, MessageSource::legacy(Some(StreamId(1))));
-        self.state = State::Alone(server);
     }
 
     /// Handles a disconnect of the client. A modern request is cancelled; a request of a session is
@@ -369,6 +260,20 @@ impl Exchange {
     /// of such an answer is known, so no chunked coding is needed.
     #[inline]
     pub fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
+        let (head, message) = self.take_unsent()?;
+        Some((head, message.map(|message| message.text())))
+    }
+
+    /// Takes the body of an answer whose head is
+    /// [`json_head`](crate::frame::http1::json_head), if no action precedes it.
+    #[inline]
+    pub(super) fn take_json(&mut self) -> Option<Unsent> {
+        self.answer.take_json()
+    }
+
+    /// Does the same as [`Exchange::take_whole`], without encoding the body.
+    #[inline]
+    pub(super) fn take_unsent(&mut self) -> Option<(ResponseHead, Option<Unsent>)> {
         self.answer.take_whole()
     }
 
@@ -428,7 +333,7 @@ impl Exchange {
         while self.answer.is_empty() && happened.is_none() {
             match server.poll_action() {
                 None => break,
-                Some(ServerAction::Send { message, step, .. }) => self.answer.send(&message, step),
+                Some(ServerAction::Send { message, step, .. }) => self.answer.send(message, step),
                 Some(ServerAction::Unanswered(_)) => self.answer.end(),
                 Some(ServerAction::Event(ServerEvent::Closed)) => {}
                 Some(ServerAction::Event(event)) => happened = Some(event),

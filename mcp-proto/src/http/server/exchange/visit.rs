@@ -90,8 +90,8 @@ impl Exchange {
                 }
                 match sessions.post(now, declaration, context, incoming, me, queue) {
                     Ok(PostOutcome::Accepted) => self.answer.accept(),
-                    Ok(PostOutcome::Answered { status, data }) => {
-                        self.answer.finish(status, data, None);
+                    Ok(PostOutcome::Answered { status, message }) => {
+                        self.answer.finish(status, message, None);
                     }
                     Ok(PostOutcome::Asked(place)) => self.read(now, endpoint, place, false),
                     Ok(PostOutcome::Pending(place)) => self.state = State::Reading(place),
@@ -169,9 +169,9 @@ impl Exchange {
     ) {
         self.more = false;
         if self.answer.is_undecided()
-            && let Some((status, data)) = endpoint.sessions.take_whole(now, &place)
+            && let Some((status, message)) = endpoint.sessions.take_whole(now, &place)
         {
-            return self.answer.finish(status, data, None);
+            return self.answer.finish(status, message, None);
         }
         if endpoint.closing {
             self.answer.waiting = endpoint.sessions.request(&place).map(Box::new);
@@ -185,15 +185,14 @@ impl Exchange {
             let before = place.after();
             match endpoint.sessions.next(&mut place) {
                 Next::Nothing => break,
-                Next::Event { data, status: Some(status) } => {
-                    self.answer.finish(status, data, Some(&place.event_id()));
+                Next::Event { message, status: Some(status) } => {
+                    self.answer.finish(status, message, Some(place.event_id()));
                     return endpoint.leave(now, &place, false);
                 }
-                Next::Event { data, status: None } => {
-                    taken += data.len();
+                Next::Event { message, status: None } => {
+                    taken += message.len();
                     let first = place.priming(before);
-                    let id = place.event_id();
-                    self.answer.send_event(Some(&id), &data, first.as_deref());
+                    self.answer.send_event(Some(place.event_id()), message, first.as_deref());
                 }
                 Next::Poll => {
                     let retry = self.config.server.limits.retry;

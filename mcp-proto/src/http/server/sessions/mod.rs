@@ -32,11 +32,10 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use bytes::Bytes;
-
 use super::Config;
 use super::action::{EndpointAction, Queue};
 use super::shares::Holder;
+use super::unsent::Unsent;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{Incoming, Message, RequestId};
 use crate::server::{
@@ -53,7 +52,6 @@ pub(super) use request_context::{
 use request_context::{check_version, differs, opens};
 use schedule::Schedule;
 use session::Session;
-pub(super) use session::text;
 use standing::HolderListing;
 pub(super) use stream::Next;
 use stream::{Stream, parse_event_id};
@@ -154,8 +152,8 @@ impl<W: Clone> Sessions<W> {
         let Some(version) = session.version() else {
             let next = session.streams.change(stream, |stream| stream.next(reader, 0).1);
             return match next {
-                Some(Next::Event { data, status }) => {
-                    Ok(PostOutcome::Answered { status: status.unwrap_or(400), data })
+                Some(Next::Event { message, status }) => {
+                    Ok(PostOutcome::Answered { status: status.unwrap_or(400), message })
                 }
                 _ => Err((id, ProtocolError::BeforeInitialize { serves_modern: false })),
             };
@@ -235,7 +233,7 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// Takes the answer for a reader, if it is in one piece. The reader is detached then.
-    pub(super) fn take_whole(&mut self, now: Instant, at: &StreamCursor) -> Option<(u16, Bytes)> {
+    pub(super) fn take_whole(&mut self, now: Instant, at: &StreamCursor) -> Option<(u16, Unsent)> {
         let session = self.sessions.get_mut(&at.session)?;
         let whole = session.streams.take_whole(at.stream, at.reader, at.after)?;
         session.set_used(now);

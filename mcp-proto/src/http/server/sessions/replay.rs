@@ -14,12 +14,12 @@
 
 use alloc::collections::VecDeque;
 
-use bytes::Bytes;
+use super::super::unsent::Unsent;
 
 /// An event of a stream.
 #[derive(Clone, Debug)]
 pub(super) struct ReplayEvent {
-    pub(super) data: Bytes,
+    pub(super) message: Unsent,
     pub(super) kind: EventKind,
 }
 
@@ -88,7 +88,7 @@ struct StoredEvent {
 impl Replay {
     /// Adds an event. An event longer than `max_bytes` is dropped once a reader has taken it.
     pub(super) fn push(&mut self, event: ReplayEvent, max_bytes: usize) {
-        let length = event.data.len();
+        let length = event.message.len();
         let stays = length <= max_bytes;
         let total = if stays { &mut self.bytes } else { &mut self.oversized };
         *total = total.saturating_add(length);
@@ -118,11 +118,17 @@ impl Replay {
     }
 
     /// Takes the answer for a reader, if nothing else is kept after number `after`.
-    pub(super) fn take_answer(&mut self, after: u64) -> Option<(u16, Bytes)> {
+    pub(super) fn take_answer(&mut self, after: u64) -> Option<(u16, Unsent)> {
         let is_next = self.older.is_empty() && self.count > after;
         let kept = self.newest.take_if(|kept| is_next && kept.event.kind.status().is_some())?;
         self.subtract(&kept);
-        Some((kept.event.kind.status()?, kept.event.data))
+        Some((kept.event.kind.status()?, kept.event.message))
+    }
+
+    /// Encodes all events, since no reader is there to take them.
+    pub(super) fn encode(&mut self) {
+        let all = self.older.iter_mut().chain(&mut self.newest);
+        all.for_each(|kept| kept.event.message.encode());
     }
 
     /// Drops the oldest notification, or the oldest request if there is no notification, but never
@@ -237,6 +243,6 @@ impl Replay {
 
     fn subtract(&mut self, kept: &StoredEvent) {
         let total = if kept.stays { &mut self.bytes } else { &mut self.oversized };
-        *total = total.saturating_sub(kept.event.data.len());
+        *total = total.saturating_sub(kept.event.message.len());
     }
 }

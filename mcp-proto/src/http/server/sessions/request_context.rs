@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use core::net::IpAddr;
 
 use super::super::action::{EndpointAction, Queue};
+use super::super::unsent::Unsent;
 use super::session::Session;
 use super::stream::event_id;
 use crate::error::ProtocolError;
@@ -137,7 +138,7 @@ pub(in super::super) enum PostOutcome {
     /// The answer is read from this position, and the session is new.
     Opened(StreamCursor),
     /// A refusal, or an `initialize` that was answered with an error.
-    Answered { status: u16, data: bytes::Bytes },
+    Answered { status: u16, message: Unsent },
 }
 
 impl SessionHeader {

@@ -7,10 +7,9 @@
 //! stream of the GET, number 0. While the GET stream has no reader, its messages are stored there.
 //! Changes are stored in the machine, which merges repeated ones.
 
-use bytes::Bytes;
-
 use super::super::action::{EndpointAction, Queue};
 use super::super::status;
+use super::super::unsent::Unsent;
 use super::replay::{EventKind, ReplayEvent};
 use super::standing::{BudgetShare, HolderListing, Use};
 use super::stream::Stream;
@@ -147,7 +146,8 @@ impl<W: Clone> Session<W> {
             match action {
                 ServerAction::Send { message, stream, step } => {
                     let status = step.map_or(200, |step| status(step, Era::Legacy));
-                    let event = ReplayEvent { data: text(&message), kind: kind(&message, status) };
+                    let kind = kind(&message, status);
+                    let event = ReplayEvent { message: Unsent::new(message), kind };
                     self.push_event(
                         now,
                         stream.map_or(GET_STREAM, |stream| stream.0),
@@ -279,7 +279,8 @@ impl<W: Clone> Session<W> {
         let Some(stream) = self.streams.get(number) else { return };
         let answer =
             Outgoing::Error { id: stream.request.clone(), error: ErrorData::internal(why) };
-        let event = ReplayEvent { data: text(&answer), kind: EventKind::Answer { status: 200 } };
+        let kind = EventKind::Answer { status: 200 };
+        let event = ReplayEvent { message: Unsent::new(answer), kind };
         let limits = self.server.limits();
         let wake = self.streams.change(number, |stream| stream.reopen(now, event, limits));
         queue.extend(wake.flatten().map(EndpointAction::Wake));
@@ -351,12 +352,4 @@ fn kind(message: &Outgoing, status: u16) -> EventKind {
         Outgoing::Request { .. } => EventKind::Request,
         Outgoing::Notification { .. } => EventKind::Notification,
     }
-}
-
-/// A message as JSON text.
-pub(in super::super) fn text(message: &Outgoing) -> Bytes {
-    // The vector becomes `Bytes` without a copy.
-    let mut text = alloc::vec::Vec::with_capacity(message.size_hint());
-    message.write(&mut text);
-    Bytes::from(text)
 }

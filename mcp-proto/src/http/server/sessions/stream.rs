@@ -9,8 +9,7 @@
 
 use alloc::string::String;
 
-use bytes::Bytes;
-
+use super::super::unsent::Unsent;
 use super::replay::{Replay, ReplayEvent, Resumed};
 use crate::limits::Limits;
 use crate::message::RequestId;
@@ -41,7 +40,7 @@ struct StreamReader<W> {
 #[derive(Debug)]
 pub(in super::super) enum Next {
     Event {
-        data: Bytes,
+        message: Unsent,
         /// The HTTP status of an answer, for the case that the answer is the only event.
         status: Option<u16>,
     },
@@ -72,7 +71,7 @@ impl<W: Clone> Stream<W> {
     pub(super) fn push_event(
         &mut self,
         now: Instant,
-        event: ReplayEvent,
+        mut event: ReplayEvent,
         limits: &Limits,
     ) -> (Option<W>, u64) {
         if self.finished {
@@ -80,6 +79,9 @@ impl<W: Clone> Stream<W> {
         }
         self.finished = event.kind.status().is_some();
         self.kept_until = now + limits.replay_timeout;
+        if self.reader.is_none() {
+            event.message.encode();
+        }
         self.replay.push(event, limits.max_replay_bytes);
         let mut lost = 0;
         while self.replay.len() > limits.max_replay_events
@@ -135,6 +137,7 @@ impl<W: Clone> Stream<W> {
         if reads {
             self.reader = None;
             self.polls = false;
+            self.replay.encode();
             self.kept_until = now + limits.replay_timeout;
         }
         reads
@@ -146,8 +149,8 @@ impl<W: Clone> Stream<W> {
             Some(current) if current.number == reader => current.woken = false,
             Some(_) | None => return (after, Next::End),
         }
-        if let Some((number, ReplayEvent { data, kind })) = self.replay.take(after) {
-            return (number, Next::Event { data, status: kind.status() });
+        if let Some((number, ReplayEvent { message, kind })) = self.replay.take(after) {
+            return (number, Next::Event { message, status: kind.status() });
         }
         let next = match (self.finished, self.polls) {
             (true, _) => Next::End,
@@ -159,7 +162,7 @@ impl<W: Clone> Stream<W> {
 
     /// Takes the answer, if nothing else is kept after the event `after`. The caller then drops the
     /// stream.
-    pub(super) fn take_whole(&mut self, reader: u64, after: u64) -> Option<(u16, Bytes)> {
+    pub(super) fn take_whole(&mut self, reader: u64, after: u64) -> Option<(u16, Unsent)> {
         let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
         if reads { self.replay.take_answer(after) } else { None }
     }

@@ -4,8 +4,7 @@
 //! and the time at which the next stream is dropped. Each change of one stream updates the sums. So
 //! a call looks only at its own stream, however many other streams wait for answers.
 
-use bytes::Bytes;
-
+use super::super::unsent::Unsent;
 use super::stream::Stream;
 use crate::limits::Limits;
 use crate::seq_map::SeqMap;
@@ -81,7 +80,7 @@ impl<W: Clone> Streams<W> {
         number: u64,
         reader: u64,
         after: u64,
-    ) -> Option<(u16, Bytes)> {
+    ) -> Option<(u16, Unsent)> {
         let stream = self.streams.get_mut(number)?;
         let before = Sums::of(stream);
         let whole = stream.take_whole(reader, after)?;
@@ -281,7 +280,8 @@ mod tests {
                         9 => EventKind::Notification,
                         _ => EventKind::Answer { status },
                     };
-                    let event = ReplayEvent { data: Bytes::from(vec![b'x'; length]), kind };
+                    let event =
+                        ReplayEvent { message: Unsent::Text(vec![b'x'; length].into()), kind };
                     let _ = streams.change(number, |stream| stream.push_event(now, event, &limits));
                     streams.make_room(limits.max_replay_bytes);
                 }
