@@ -41,6 +41,29 @@ proptest! {
     }
 
     #[test]
+    fn answer_is_the_same_if_its_visit_brings_it(
+        calls in prop::collection::vec(prop_oneof![call(), call_in_session()], 1..80),
+    ) {
+        let (mut brought, mut left) = (Disorder::new(), Disorder::new());
+        left.leaves_answers = true;
+        let opening = [Call::Bytes(post(INITIALIZE, "").into_bytes()), Call::Visit];
+        let opening = opening.into_iter().map(|call| (Instant::ZERO, 0, call));
+        for (at, which, call) in opening.chain(calls) {
+            for disorder in [&mut brought, &mut left] {
+                disorder.make(at, usize::from(which), call.clone());
+                disorder.make(at, usize::from(which), Call::Poll);
+            }
+            prop_assert_eq!(&brought.sent, &left.sent);
+            prop_assert_eq!(brought.answered, left.answered);
+            prop_assert_eq!(brought.endpoint.sessions(), left.endpoint.sessions());
+            prop_assert_eq!(brought.endpoint.poll_timeout(), left.endpoint.poll_timeout());
+            prop_assert_eq!(brought.endpoint.dropped_replies(), left.endpoint.dropped_replies());
+        }
+        brought.end();
+        left.end();
+    }
+
+    #[test]
     fn no_bytes_make_a_socket_panic(
         pieces in prop::collection::vec((message(), any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
@@ -181,6 +204,8 @@ enum Call {
     Visit,
     Poll,
     Respond,
+    /// A visit with an answer.
+    Bring,
     Ask,
     Notify,
     Log,
@@ -188,6 +213,24 @@ enum Call {
     Publish,
     Shutdown,
     ShutdownEndpoint,
+}
+
+/// A call that concerns the requests of a session.
+fn call_in_session() -> impl Strategy<Value = (Instant, u8, Call)> {
+    let request = |id: u8| {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hold","_meta":{{"progressToken":{id}}}}}}}"#
+        );
+        Call::Bytes(post(&call, SESSION).into_bytes())
+    };
+    let call = prop_oneof![
+        4 => (1_u8..9).prop_map(request),
+        4 => Just(Call::Visit),
+        4 => Just(Call::Bring),
+        1 => Just(Call::Notify),
+        1 => Just(Call::CloseStream),
+    ];
+    (0_u64..9, 0_u8..3, call).prop_map(|(at, which, call)| (Instant::from_micros(at), which, call))
 }
 
 fn call() -> impl Strategy<Value = (Instant, u8, Call)> {
@@ -200,6 +243,7 @@ fn call() -> impl Strategy<Value = (Instant, u8, Call)> {
         6 => Just(Call::Visit),
         8 => Just(Call::Poll),
         4 => Just(Call::Respond),
+        6 => Just(Call::Bring),
         2 => Just(Call::Ask),
         3 => Just(Call::Notify),
         1 => Just(Call::Log),
@@ -218,6 +262,11 @@ struct Disorder {
     seen: Option<ReplyId>,
     cancelled: Vec<ReplyId>,
     answered: usize,
+    latest: Instant,
+    /// What each socket has sent.
+    sent: Vec<Vec<u8>>,
+    /// True if an answer is left at the endpoint before the visit that would bring it.
+    leaves_answers: bool,
 }
 
 impl Disorder {
@@ -237,10 +286,14 @@ impl Disorder {
             seen: None,
             cancelled: Vec::new(),
             answered: 0,
+            latest: Instant::ZERO,
+            sent: vec![Vec::new(); SOCKETS],
+            leaves_answers: false,
         }
     }
 
     fn make(&mut self, now: Instant, which: usize, call: Call) {
+        self.latest = self.latest.max(now);
         let Self { endpoint, sockets, .. } = self;
         let socket = &mut sockets[which];
         match call {
@@ -256,6 +309,7 @@ impl Disorder {
             Call::Visit => socket.visit(now, endpoint, &which),
             Call::Poll => self.poll(which),
             Call::Respond => self.respond(now, Outcome::Complete(Json::EMPTY_OBJECT)),
+            Call::Bring => self.bring(now, which),
             Call::Ask => {
                 let roots = r#"{"r":{"method":"roots/list"}}"#.to_owned();
                 let requests = Json::parse(roots).unwrap().decode().unwrap();
@@ -287,8 +341,10 @@ impl Disorder {
 
     fn poll(&mut self, which: usize) {
         while let Some(action) = self.sockets[which].poll_action() {
-            if let Action::Event(event) = action {
-                self.event(event);
+            match action {
+                Action::Event(event) => self.event(event),
+                Action::Transmit(bytes) => self.sent[which].extend_from_slice(&bytes),
+                Action::Close => {}
             }
         }
         while let Some(action) = self.endpoint.poll_action() {
@@ -320,6 +376,22 @@ impl Disorder {
         self.sockets[0].respond(now, reply, outcome);
     }
 
+    /// Visits the endpoint with the next answer, whosever it is.
+    fn bring(&mut self, now: Instant, which: usize) {
+        let Some(reply) = self.replies.pop_front() else { return };
+        self.answered += 1;
+        let outcome = Outcome::Complete(Json::EMPTY_OBJECT);
+        let Self { endpoint, sockets, .. } = self;
+        if !reply.is_shared() {
+            sockets[0].respond(now, reply, outcome);
+        } else if self.leaves_answers {
+            endpoint.respond(now, reply, outcome);
+            sockets[which].visit(now, endpoint, &which);
+        } else {
+            sockets[which].visit_with(now, endpoint, &which, reply, outcome);
+        }
+    }
+
     fn notify(&mut self, now: Instant, which: usize, notification: Notification) {
         let Some(about) = self.seen else { return };
         let _ = if about.is_shared() {
@@ -331,10 +403,12 @@ impl Disorder {
 
     /// Everybody goes away: all that is in flight is cancelled, and nothing stays.
     fn end(mut self) {
-        let last = Instant::from_micros(u64::MAX);
+        // A request that begins at the end of time has no deadline.
+        let reached_the_end = self.latest == Instant::NEVER;
+        let last = Instant::NEVER;
         for call in [Call::Poll, Call::Disconnect, Call::Visit, Call::Poll] {
             for which in 0..SOCKETS {
-                self.make(last, which, call.clone());
+                self.make(Instant::from_micros(u64::MAX / 2), which, call.clone());
             }
         }
         for _ in 0..8 {
@@ -353,7 +427,9 @@ impl Disorder {
         assert_eq!(self.endpoint.listeners(), 0);
         for reply in &self.replies {
             let id = reply.id();
-            assert!(self.cancelled.contains(&id), "{id:?} is neither answered nor cancelled");
+            let is_endless = reached_the_end && self.endpoint.is_owed(id);
+            let is_settled = self.cancelled.contains(&id) || is_endless;
+            assert!(is_settled, "{id:?} is neither answered nor cancelled");
         }
     }
 }

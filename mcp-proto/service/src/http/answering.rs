@@ -198,7 +198,10 @@ impl Answering {
 
     fn visit(&mut self, now: Instant) {
         let Self { hub, exchange, visitor, .. } = self;
-        let visits = &mut |endpoint: &mut _| exchange.visit(now, endpoint, visitor);
+        let visits = &mut |endpoint: &mut _, answer: Option<_>| match answer {
+            None => exchange.visit(now, endpoint, visitor),
+            Some((reply, outcome)) => exchange.visit_with(now, endpoint, visitor, reply, outcome),
+        };
         hub.visit(now, EndpointVisit { visitor, visits });
     }
 

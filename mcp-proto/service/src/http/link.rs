@@ -142,7 +142,12 @@ impl Link for HttpLink {
         let has_verdict = verifies && self.verify(now, woken, visitor);
         let visits_endpoint = woken || self.connection.needs_endpoint();
         if visits_endpoint {
-            let visits = &mut |endpoint: &mut _| self.connection.visit(now, endpoint, visitor);
+            let visits = &mut |endpoint: &mut _, answer: Option<_>| match answer {
+                None => self.connection.visit(now, endpoint, visitor),
+                Some((reply, outcome)) => {
+                    self.connection.visit_with(now, endpoint, visitor, reply, outcome);
+                }
+            };
             self.hub.visit(now, EndpointVisit { visitor, visits });
         }
         visits_endpoint || has_verdict

@@ -196,11 +196,13 @@ impl HttpServer {
 }
 
 /// A visit of an exchange to the endpoint, which may be repeated: the waker of the exchange, and
-/// the function to run.
+/// the function to run. A repeated visit may have the outcome of a request.
 pub(super) struct EndpointVisit<'a> {
     pub(super) visitor: &'a EndpointWaker,
-    pub(super) visits: &'a mut dyn FnMut(&mut Endpoint<EndpointWaker>),
+    pub(super) visits: &'a mut Visits<'a>,
 }
+
+type Visits<'a> = dyn FnMut(&mut Endpoint<EndpointWaker>, Option<(Reply, Outcome)>) + 'a;
 
 /// Actions to execute without the lock.
 struct DeferredActions {
@@ -217,7 +219,7 @@ impl ServerShared {
     /// Runs a visit of an exchange. Responses of handlers that complete at once are available to
     /// the exchange when this returns.
     pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: EndpointVisit<'_>) {
-        let ((), deferred) = self.share(|shared| (visit.visits)(&mut shared.endpoint));
+        let ((), deferred) = self.share(|shared| (visit.visits)(&mut shared.endpoint, None));
         self.act(now, deferred, Some(&mut visit));
     }
 
@@ -367,9 +369,9 @@ impl ServerShared {
     ) {
         let (leftover, deferred) = self.share(|shared| {
             let leftover = self.apply_queued(now, shared);
-            shared.endpoint.respond(now, reply, outcome);
-            if let Some(visit) = &mut visit {
-                (visit.visits)(&mut shared.endpoint);
+            match &mut visit {
+                None => shared.endpoint.respond(now, reply, outcome),
+                Some(visit) => (visit.visits)(&mut shared.endpoint, Some((reply, outcome))),
             }
             leftover
         });

@@ -105,7 +105,7 @@ impl<W: Clone> Endpoint<W> {
     /// Answers a request that [belongs to a session](Reply::is_shared). The answer is dropped and
     /// counted if the request was cancelled, or belongs to another endpoint.
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        self.sessions.respond(now, reply, outcome, &mut self.queue);
+        self.sessions.respond(now, reply, outcome, None, &mut self.queue);
         self.make_room(now);
     }
 

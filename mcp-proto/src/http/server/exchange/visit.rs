@@ -11,7 +11,7 @@ use crate::error::ProtocolError;
 use crate::frame::http1::Head;
 use crate::headers::MirroredHeaders;
 use crate::message::Incoming;
-use crate::server::{MessageSource, Server, request_id};
+use crate::server::{MessageSource, Outcome, Reply, Server, request_id};
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
 
@@ -65,6 +65,35 @@ impl Exchange {
             state @ (State::Answered | State::Alone(_)) => self.state = state,
         }
         endpoint.make_room(now);
+    }
+
+    /// Visits the endpoint with the outcome of a request: does the same as [`Endpoint::respond`] and
+    /// then [`Exchange::visit`]. If the exchange waits for this answer, it costs less.
+    pub fn visit_with<W: Clone>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<W>,
+        me: &W,
+        reply: Reply,
+        outcome: Outcome,
+    ) {
+        let mut reader = None;
+        if let State::Reading(place) = &self.state
+            && self.answer.is_undecided()
+            && !self.gone
+        {
+            reader = Some(place);
+        }
+        let Endpoint { sessions, queue, .. } = &mut *endpoint;
+        match sessions.respond(now, reply, outcome, reader, queue) {
+            Some((status, message)) => {
+                self.more = false;
+                self.state = State::Answered;
+                self.answer.finish(status, message, None);
+                endpoint.make_room(now);
+            }
+            None => self.visit(now, endpoint, me),
+        }
     }
 
     fn ask<W: Clone>(

@@ -83,6 +83,12 @@ impl<W: Clone> Directory<W> {
         self.of_scope(about.scope())
     }
 
+    /// The session of a request, and its id.
+    pub(super) fn keyed(&mut self, about: ReplyId) -> Option<(u128, &mut Session<W>)> {
+        let key = *self.scopes.get(&about.scope())?;
+        self.get_mut(&key).map(|session| (key, session))
+    }
+
     /// The session whose machine has this scope.
     pub(super) fn of_scope(&mut self, scope: usize) -> Option<&mut Session<W>> {
         let key = *self.scopes.get(&scope)?;

@@ -51,7 +51,7 @@ pub(super) use request_context::{
 };
 use request_context::{check_version, differs, opens};
 use schedule::Schedule;
-use session::Session;
+use session::{NO_READER, Session};
 use standing::HolderListing;
 pub(super) use stream::Next;
 use stream::{Stream, parse_event_id};
@@ -279,24 +279,30 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
+    /// Answers a request. Returns the answer if `reader` reads it, and in one piece. The reader is
+    /// detached then.
     pub(super) fn respond(
         &mut self,
         now: Instant,
         reply: Reply,
         outcome: Outcome,
+        reader: Option<&StreamCursor>,
         queue: &mut Queue<W>,
-    ) {
+    ) -> Option<(u16, Unsent)> {
         let Self { sessions, schedule, dropped_replies, .. } = self;
-        let Some(session) = sessions.of(reply.id()) else {
+        let Some((key, session)) = sessions.keyed(reply.id()) else {
             *dropped_replies = dropped_replies.saturating_add(1);
-            return;
+            return None;
         };
         let before = session.server.dropped_replies();
         session.server.respond(now, reply, outcome);
         let dropped = session.server.dropped_replies() - before;
-        session.act(now, queue);
+        let reader = reader.filter(|reader| reader.session == key);
+        let reader = reader.map_or(NO_READER, |reader| (reader.stream, reader.reader));
+        let whole = session.act_for(now, reader, queue);
         schedule.plan(session);
         *dropped_replies = dropped_replies.saturating_add(dropped);
+        whole
     }
 
     pub(super) fn notify(

@@ -167,6 +167,11 @@ impl<W: Clone> Stream<W> {
         if reads { self.replay.take_answer(after) } else { None }
     }
 
+    /// Returns whether this reader waits for the first event.
+    pub(super) fn waits(&self, reader: u64) -> bool {
+        self.is_silent() && self.reader.as_ref().is_some_and(|current| current.number == reader)
+    }
+
     /// Checks whether a reader that has the event `after` misses events that it needs.
     pub(super) fn resumes(&self, after: u64) -> Resumed {
         self.replay.resumes(after)

@@ -20,6 +20,8 @@
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
+mod visit;
+
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -33,7 +35,7 @@ use super::outgoing::OutgoingBytes;
 use super::refused::ImmediateAnswer;
 use super::request::{Activity, ReceivedBody, Request, State, Untaken, Unverified};
 use super::watch::{ConnectionTimer, Watch};
-use super::{Config, Endpoint, Exchange, ExchangeAction, RequestCache};
+use super::{Config, Exchange, ExchangeAction, RequestCache};
 use crate::error::UsageError;
 use crate::frame::http1::{CONTINUE, Framing, Head, Incoming, RequestKind, ResponseHead};
 use crate::machine::{Action, Machine};
@@ -117,19 +119,6 @@ impl Connection {
     ) -> Result<(), UsageError> {
         let exchange = self.state.exchange_mut().ok_or(UsageError::NotInFlight)?;
         exchange.notify(now, about, notification)
-    }
-
-    /// Returns whether this connection needs a visit by itself; for others the endpoint wakes it.
-    pub fn needs_endpoint(&self) -> bool {
-        let has_exchange = self.state.exchange();
-        has_exchange.is_some_and(Exchange::needs_endpoint) || self.reader.needs_room()
-    }
-
-    /// Visits the endpoint; see [`Exchange::visit`](super::Exchange::visit).
-    pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
-        self.now = now;
-        let Some(exchange) = self.state.exchange_mut() else { return endpoint.make_room(now) };
-        exchange.visit(now, endpoint, me);
     }
 
     /// Shuts down: requests in flight get `Limits::drain`, and no more requests are read.
