@@ -126,7 +126,7 @@ pub(crate) fn json_head(length: usize, request: RequestKind, out: &mut Vec<u8>) 
     if out.capacity() == 0 {
         *out = Vec::with_capacity(size);
     } else {
-        out.reserve_exact(size);
+        out.reserve(size);
     }
     out.extend_from_slice(START);
     decimal(length as u64, out);
