@@ -25,9 +25,7 @@ impl Unsent {
 
     /// The text of a message that is sent at once.
     pub(super) fn encoded(message: &Outgoing) -> Self {
-        let mut text = Vec::with_capacity(message.size_hint());
-        message.write(&mut text);
-        Self::Text(text.into())
+        Self::Text(text(message, message.size_hint()))
     }
 
     /// The length of the text, in bytes.
@@ -49,12 +47,7 @@ impl Unsent {
     /// The text.
     pub(super) fn text(&self) -> Bytes {
         match self {
-            Self::Message { message, length } => {
-                // The vector is full, so it becomes `Bytes` without a copy.
-                let mut text = Vec::with_capacity(*length);
-                message.write(&mut text);
-                Bytes::from(text)
-            }
+            Self::Message { message, length } => text(message, *length),
             Self::Text(text) => text.clone(),
         }
     }
@@ -66,4 +59,11 @@ impl Unsent {
             Self::Text(text) => out.extend_from_slice(text),
         }
     }
+}
+
+/// The text of a message. If it fills the capacity, it becomes `Bytes` without an allocation.
+fn text(message: &Outgoing, capacity: usize) -> Bytes {
+    let mut text = Vec::with_capacity(capacity);
+    message.write(&mut text);
+    text.into()
 }

@@ -83,16 +83,15 @@ impl<W: Clone> Directory<W> {
         self.of_scope(about.scope())
     }
 
-    /// The session of a request, and its id.
-    pub(super) fn keyed(&mut self, about: ReplyId) -> Option<(u128, &mut Session<W>)> {
-        let key = *self.scopes.get(&about.scope())?;
-        self.get_mut(&key).map(|session| (key, session))
-    }
-
     /// The session whose machine has this scope.
     pub(super) fn of_scope(&mut self, scope: usize) -> Option<&mut Session<W>> {
+        self.keyed(scope).map(|(_, session)| session)
+    }
+
+    /// The session whose machine has this scope, and its id.
+    pub(super) fn keyed(&mut self, scope: usize) -> Option<(u128, &mut Session<W>)> {
         let key = *self.scopes.get(&scope)?;
-        self.get_mut(&key)
+        self.get_mut(&key).map(|session| (key, session))
     }
 
     /// Returns whether a request still waits for its handler.

@@ -290,7 +290,7 @@ impl<W: Clone> Sessions<W> {
         queue: &mut Queue<W>,
     ) -> Option<(u16, Unsent)> {
         let Self { sessions, schedule, dropped_replies, .. } = self;
-        let Some((key, session)) = sessions.keyed(reply.id()) else {
+        let Some((key, session)) = sessions.keyed(reply.id().scope()) else {
             *dropped_replies = dropped_replies.saturating_add(1);
             return None;
         };

@@ -133,7 +133,7 @@ impl<W: Clone> Stream<W> {
 
     /// Detaches a reader. Returns false if another reader had replaced it.
     pub(super) fn detach(&mut self, now: Instant, reader: u64, limits: &Limits) -> bool {
-        let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
+        let reads = self.has_reader(reader);
         if reads {
             self.reader = None;
             self.polls = false;
@@ -163,13 +163,12 @@ impl<W: Clone> Stream<W> {
     /// Takes the answer, if nothing else is kept after the event `after`. The caller then drops the
     /// stream.
     pub(super) fn take_whole(&mut self, reader: u64, after: u64) -> Option<(u16, Unsent)> {
-        let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
-        if reads { self.replay.take_answer(after) } else { None }
+        if self.has_reader(reader) { self.replay.take_answer(after) } else { None }
     }
 
     /// Returns whether this reader waits for the first event.
     pub(super) fn waits(&self, reader: u64) -> bool {
-        self.is_silent() && self.reader.as_ref().is_some_and(|current| current.number == reader)
+        self.is_silent() && self.has_reader(reader)
     }
 
     /// Checks whether a reader that has the event `after` misses events that it needs.
@@ -237,6 +236,11 @@ impl<W: Clone> Stream<W> {
     /// Time until which the stream is kept: for ever, unless it is complete and has no reader.
     pub(super) fn kept_until(&self) -> Instant {
         if self.finished && self.reader.is_none() { self.kept_until } else { Instant::NEVER }
+    }
+
+    /// Returns whether the attached reader has this number.
+    fn has_reader(&self, number: u64) -> bool {
+        self.reader.as_ref().is_some_and(|reader| reader.number == number)
     }
 
     /// Handle of the reader to wake, unless the reader was woken and has not read since.
