@@ -75,7 +75,8 @@ struct MailboxState {
     now: Option<Instant>,
     /// True if the service is gone.
     closed: bool,
-    work: Work,
+    /// The queued work. Most handlers end in the turn that calls them, and queue none.
+    work: Option<Box<Work>>,
     /// The sleeps of handlers. Most handlers never sleep.
     sleeps: Option<Box<Sleeps>>,
 }
@@ -112,7 +113,7 @@ impl ServiceMailbox {
         let state = Mailbox::new(MailboxState {
             now: None,
             closed: false,
-            work: Work::default(),
+            work: None,
             sleeps: None,
         });
         Self { catalog, state, spawned: Lock::default() }
@@ -131,22 +132,24 @@ impl ServiceMailbox {
     }
 
     /// Takes the queued work; `None` if there is none.
-    pub(super) fn take_work(&self) -> Option<Work> {
-        self.state.with(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
+    pub(super) fn take_work(&self) -> Option<Box<Work>> {
+        self.state.with(|state| state.work.take())
     }
 
     /// Returns whether work is queued.
     pub(super) fn has_work(&self) -> bool {
-        self.state.with(|state| !state.work.is_empty())
+        self.state.with(|state| state.work.is_some())
     }
 
     /// Takes the queued commands and updates, without wakes; `None` if there are none.
     pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
         self.state.with(|MailboxState { work, .. }| {
-            if work.commands.is_empty() && work.update.is_empty() {
-                return None;
+            let waiting = work.as_mut()?;
+            let taken = (mem::take(&mut waiting.commands), mem::take(&mut waiting.update));
+            if waiting.is_empty() {
+                *work = None;
             }
-            Some((mem::take(&mut work.commands), mem::take(&mut work.update)))
+            Some(taken)
         })
     }
 
@@ -164,18 +167,16 @@ impl ServiceMailbox {
     pub(super) fn end_turn(&self) {
         self.state.end_turn(|state| {
             state.now = None;
-            !state.work.is_empty()
+            state.work.is_some()
         });
     }
 
     /// Closes the mailbox: later work is dropped, and sleeping futures are woken.
     pub(super) fn close(&self) {
-        let left = self.state.with(|state| {
+        let (work, sleeps) = self.state.with(|state| {
             state.closed = true;
-            let is_empty = state.work.is_empty() && state.sleeps.is_none();
-            (!is_empty).then(|| (mem::take(&mut state.work), state.sleeps.take()))
+            (state.work.take(), state.sleeps.take())
         });
-        let Some((work, sleeps)) = left else { return };
         drop(work);
         sleeps.into_iter().flat_map(|sleeps| sleeps.sleepers.into_values()).for_each(Waker::wake);
     }
@@ -302,7 +303,7 @@ impl ServiceMailbox {
         let mut push = Some(push);
         self.state.put(|state| {
             let push = if state.closed { None } else { push.take() }?;
-            push(&mut state.work);
+            push(state.work.get_or_insert_default());
             Some(())
         });
     }
