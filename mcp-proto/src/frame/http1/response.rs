@@ -26,7 +26,7 @@ pub struct ResponseHead {
     pub status: u16,
     /// The fields, without `Connection`, `Content-Length` and `Transfer-Encoding`: these define the
     /// framing of the response, and are added.
-    pub fields: SmallVec<[(&'static str, Cow<'static, str>); 4]>,
+    pub fields: SmallVec<[(&'static str, Cow<'static, str>); 1]>,
     /// The length of the body in bytes; `None` if it is not known yet.
     pub length: Option<u64>,
 }
