@@ -21,7 +21,7 @@ use alloc::sync::Arc;
 use bytes::Bytes;
 
 pub use crate::deadlines::Deadlines;
-use crate::frame::http1::Head;
+use crate::frame::http1::HeadSource;
 pub use crate::frame::http1::LastRequest;
 pub use crate::http::server::alarms::Alarms;
 pub use crate::http::server::exchange::RequestCache;
@@ -51,18 +51,13 @@ pub fn explain<T: serde::de::DeserializeOwned>(json: &Json) -> Option<DecodeErro
     crate::json::explain::<T>(json.as_str())
 }
 
-/// The length of a head, in bytes.
-pub fn head_length(head: &Head) -> usize {
-    head.text().len()
-}
-
 /// Checks the head of a request that needs no verdict. `cache` has parts of the last requests.
 pub fn admit_cached(
     config: &Arc<Config>,
-    head: Head,
+    source: impl HeadSource,
     cache: &mut RequestCache,
 ) -> Result<Admission, Box<Exchange>> {
-    Admission::cached(config, head, cache)
+    Admission::cached(config, source, cache)
 }
 
 /// The exchange that answers a request. `cache` has parts of the last requests. Without `body` it is

@@ -3,29 +3,29 @@
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use mcp_proto::http::{Head, ResponseHead};
+use mcp_proto::frame::http1::{HeadParts, HeadSource};
+use mcp_proto::http::ResponseHead;
 
 /// Content type of nearly all answers.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The head of a request. The host is the authority of its URI if there is one (`:authority` in
 /// HTTP/2), otherwise the field `Host`.
-pub(super) fn request(parts: &Parts) -> Head {
+pub(super) fn request(parts: &Parts) -> impl HeadSource + Copy {
     let uri = &parts.uri;
     let target = uri.path_and_query().map_or(uri.path(), |target| target.as_str());
-    let mut head = Head::new(parts.method.as_str(), target);
-    if let Some(authority) = uri.authority() {
+    let host = uri.authority().map(|authority| {
         // RFC 9113, section 8.3.1: an authority "MUST NOT include the deprecated userinfo".
         let authority = authority.as_str();
-        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-        head.push("host", host.as_bytes());
-    }
-    for (name, value) in &parts.headers {
-        if name != header::HOST || uri.authority().is_none() {
-            head.push_checked(name.as_str(), value.as_bytes());
-        }
-    }
-    head
+        authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+    });
+    let fields = move || {
+        let own = host.map(|host| ("host", host.as_bytes()));
+        let headers = parts.headers.iter();
+        let headers = headers.filter(move |(name, _)| host.is_none() || *name != header::HOST);
+        own.into_iter().chain(headers.map(|(name, value)| (name.as_str(), value.as_bytes())))
+    };
+    HeadParts { method: parts.method.as_str(), target, fields }
 }
 
 /// A response with this head. A field that the `http` crate rejects is omitted.

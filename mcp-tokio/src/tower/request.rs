@@ -18,6 +18,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use mcp_proto::Instant;
+use mcp_proto::frame::http1::HeadSource;
 use mcp_proto::http::{Head, ResponseHead};
 use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
 use mcp_proto::server::Extensions;
@@ -52,14 +53,14 @@ enum CallState {
 struct Verifying {
     shared: Arc<Shared>,
     verification: Verification,
+    head: Head,
     admitting: Admitting,
     /// Set once the request has to wait.
     timer: Option<(Timer, Instant)>,
 }
 
-/// A request to be admitted.
+/// A request to be admitted, without its head.
 struct Admitting {
-    head: Head,
     /// The minimum length of the body.
     length: u64,
     peer: Option<IpAddr>,
@@ -87,15 +88,19 @@ impl<B: Body> HttpFuture<B> {
             extensions(&parts.extensions, &mut found);
         }
         let admitting = Admitting {
-            head: head::request(&parts),
             length: body.size_hint().lower(),
             peer: peer(&parts.extensions),
             extensions: found,
         };
-        let state = match shared.server.verification(&admitting.head) {
-            None => admitting.admit(shared, None),
+        let source = head::request(&parts);
+        if shared.server.config().verifier.is_none() {
+            return Self { body, state: admitting.admit(shared, source, None) };
+        }
+        let head = source.into_head();
+        let state = match shared.server.verification(&head) {
+            None => admitting.admit(shared, head, None),
             Some(verification) => {
-                let verifying = Verifying { shared, verification, admitting, timer: None };
+                let verifying = Verifying { shared, verification, head, admitting, timer: None };
                 CallState::Verifying(Box::new(verifying))
             }
         };
@@ -114,8 +119,8 @@ impl<B: Body> Future for HttpFuture<B> {
                     let verdict = ready!(verifying.poll(context));
                     *this.state = match std::mem::replace(this.state, CallState::Done) {
                         CallState::Verifying(verifying) => {
-                            let Verifying { shared, admitting, .. } = *verifying;
-                            admitting.admit(shared, Some(verdict))
+                            let Verifying { shared, head, admitting, .. } = *verifying;
+                            admitting.admit(shared, head, Some(verdict))
                         }
                         state @ (CallState::Reading(_)
                         | CallState::Answering(_)
@@ -173,8 +178,13 @@ impl Verifying {
 
 impl Admitting {
     /// Continues with the request; `verdict` is the result for its token, if it has one.
-    fn admit(self, shared: Arc<Shared>, verdict: Option<VerifiedToken>) -> CallState {
-        let Self { head, length, peer, extensions } = self;
+    fn admit(
+        self,
+        shared: Arc<Shared>,
+        head: impl HeadSource,
+        verdict: Option<VerifiedToken>,
+    ) -> CallState {
+        let Self { length, peer, extensions } = self;
         match shared.server.admit_with(head, verdict) {
             Err(answering) => CallState::Answering(Box::new(Answer::new(*answering, shared, None))),
             Ok(admission) if is_longer(length, shared.limits().max_body_bytes) => {

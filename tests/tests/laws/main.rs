@@ -10,6 +10,7 @@ mod disorder;
 mod executions;
 mod fairness;
 mod generate;
+mod heads;
 mod http;
 mod http_client;
 

@@ -13,9 +13,9 @@ use super::super::session::SessionScope;
 use super::{EndpointVisit, EndpointWaker, ServerShared};
 use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
-use mcp_proto::frame::http1::Head;
+use mcp_proto::frame::http1::HeadSource;
 use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
-use mcp_proto::internals::{admit_cached, answer_cached, head_length};
+use mcp_proto::internals::{admit_cached, answer_cached};
 use mcp_proto::resource_server::VerifiedToken;
 use mcp_proto::server::{
     Change, Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
@@ -34,13 +34,13 @@ pub struct Admission {
 impl Admission {
     pub(super) fn new(
         hub: Arc<ServerShared>,
-        head: Head,
+        head: impl HeadSource,
         verdict: Option<VerifiedToken>,
     ) -> Result<Self, Box<Answering>> {
-        let head_length = head_length(&head);
+        let head_length = head.length();
         let admitted = match verdict {
             None => hub.caches.with(head_length, |cache| admit_cached(&hub.config, head, cache)),
-            verdict => http::Admission::with_verdict(&hub.config, head, verdict),
+            verdict => http::Admission::with_verdict(&hub.config, head.into_head(), verdict),
         };
         match admitted {
             Ok(request) => Ok(Self { hub, head_length, request }),
@@ -224,8 +224,11 @@ impl Answering {
 }
 
 impl Drop for Answering {
-    /// Ends the exchange: the client is gone, or has its response.
+    /// Ends the exchange, unless the client has its response: the client is gone.
     fn drop(&mut self) {
+        if self.exchange.is_over() {
+            return;
+        }
         let now = self.now;
         self.exchange.handle_disconnect(now);
         if self.exchange.needs_endpoint() {

@@ -39,7 +39,7 @@ use super::trace::{alarmed, fault};
 use crate::Clock;
 use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
-use mcp_proto::frame::http1::Head;
+use mcp_proto::frame::http1::{Head, HeadSource};
 use mcp_proto::http::{Config, Endpoint, EndpointAction};
 use mcp_proto::resource_server::{Verification, VerifiedToken};
 use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
@@ -125,7 +125,7 @@ impl HttpServer {
     ///
     /// With [`Config::verifier`] use [`HttpServer::verification`] and [`HttpServer::admit_with`]:
     /// without a verdict a request with a token gets 503.
-    pub fn admit(&self, head: Head) -> Result<Admission, Box<Answering>> {
+    pub fn admit(&self, head: impl HeadSource) -> Result<Admission, Box<Answering>> {
         self.admit_with(head, None)
     }
 
@@ -140,7 +140,7 @@ impl HttpServer {
     /// The same as [`HttpServer::admit`], with the verdict about the token of the request.
     pub fn admit_with(
         &self,
-        head: Head,
+        head: impl HeadSource,
         verdict: Option<VerifiedToken>,
     ) -> Result<Admission, Box<Answering>> {
         Admission::new(self.hub.clone(), head, verdict)

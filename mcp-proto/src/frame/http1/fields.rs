@@ -35,7 +35,7 @@ pub(super) struct FieldSpan {
 
 /// The bytes before a name and before a value in a built head. Neither part contains the byte after
 /// it, so heads with the same text are equal.
-const SEPARATORS: [u8; 2] = [b'\n', b':'];
+pub(super) const SEPARATORS: [u8; 2] = [b'\n', b':'];
 
 #[derive(Clone)]
 enum Text {
@@ -79,6 +79,14 @@ impl Fields {
             self.places.push(FieldSpan { name: start, name_end, value, value_end });
         }
         Ok(())
+    }
+
+    /// The same fields, which share no memory.
+    pub(super) fn detach(mut self) -> Self {
+        if let Text::Slice(text) = &self.text {
+            self.text = Text::Slice(Bytes::copy_from_slice(text));
+        }
+        self
     }
 
     /// The whole text.

@@ -94,6 +94,11 @@ impl Head {
         self.fields.text()
     }
 
+    /// The same head, which does not keep the buffer that it was read from.
+    pub(crate) fn detach(self) -> Self {
+        Self { fields: self.fields.detach(), ..self }
+    }
+
     /// Returns whether a field contains credentials.
     pub(crate) fn has_secret(&self) -> bool {
         self.fields.iter().any(|(name, _)| is_secret(name))

@@ -92,6 +92,7 @@ mod fault;
 mod fields;
 mod framing_headers;
 mod head;
+mod head_source;
 mod head_syntax;
 mod incoming;
 mod last_head;
@@ -109,6 +110,7 @@ mod syntax;
 pub use body::BodyKind;
 pub(crate) use fields::is_secret;
 pub use head::{Head, HttpVersion};
+pub use head_source::{HeadParts, HeadSource};
 pub use incoming::Incoming;
 #[doc(hidden)]
 pub use last_request::LastRequest;

@@ -23,7 +23,7 @@ use super::refused::ImmediateAnswer;
 use super::request::ReceivedBody;
 use super::{Config, Exchange, RequestCache};
 use crate::budget::{Account, BudgetExceeded, SMALL};
-use crate::frame::http1::{Head, ResponseHead};
+use crate::frame::http1::{Head, HeadSource, ResponseHead};
 use crate::resource_server::VerifiedToken;
 use crate::server::{Declaration, Extensions};
 use crate::time::Instant;
@@ -57,7 +57,7 @@ pub struct Admission(Box<AdmittedRequest>);
 #[derive(Debug)]
 struct AdmittedRequest {
     config: Arc<Config>,
-    head: Head,
+    head: Arc<Head>,
     admitted: Admitted,
     peer: Option<IpAddr>,
     body: ReceivedBody,
@@ -80,22 +80,22 @@ impl Admission {
         verdict: Option<VerifiedToken>,
     ) -> Result<Self, Box<Exchange>> {
         let admitted = admit_with(config, &head, verdict);
-        Self::admitted(config, head, admitted)
+        Self::admitted(config, Arc::new(head), admitted)
     }
 
     /// Does the same as [`Admission::new`], with parts of the last requests.
     pub(crate) fn cached(
         config: &Arc<Config>,
-        head: Head,
+        source: impl HeadSource,
         cache: &mut RequestCache,
     ) -> Result<Self, Box<Exchange>> {
-        let admitted = cache.admit_built(config, &head);
+        let (head, admitted) = cache.admit_source(config, source);
         Self::admitted(config, head, admitted)
     }
 
     fn admitted(
         config: &Arc<Config>,
-        head: Head,
+        head: Arc<Head>,
         admitted: Result<Admitted, Box<ImmediateAnswer>>,
     ) -> Result<Self, Box<Exchange>> {
         match admitted {

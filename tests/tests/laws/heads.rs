@@ -1,0 +1,111 @@
+//! The law of heads that another HTTP stack has read: what a server remembers of earlier requests
+//! changes nothing.
+
+use std::sync::Arc;
+
+use mcp_proto::frame::http1::{HeadParts, HeadSource};
+use mcp_proto::http::{Admission, Config, Exchange};
+use mcp_proto::internals::{RequestCache, admit_cached, answer_cached};
+use mcp_proto::server::Registry;
+use mcp_proto::types::Implementation;
+use mcp_proto::{Bytes, Instant};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+type Fields = Vec<(&'static str, &'static [u8])>;
+
+proptest! {
+    #![proptest_config(super::cases(500))]
+
+    #[test]
+    fn head_is_read_alike_whatever_was_read_before(
+        requests in prop::collection::vec((head(), body()), 1..12),
+        repeated in prop::collection::vec(0_usize..12, 0..12),
+    ) {
+        let config = Arc::new(Config::default());
+        let declaration = Registry::<()>::new(Implementation::new("law", "1")).declaration();
+        let mut cache = RequestCache::default();
+        let again = repeated.iter().filter_map(|at| requests.get(*at));
+        for ((method, target, fields), body) in requests.iter().chain(again) {
+            let parts = HeadParts { method, target, fields: || fields.iter().copied() };
+            let now = Instant::ZERO;
+            let fresh = Admission::new(&config, parts.into_head());
+            let cached = admit_cached(&config, parts, &mut cache);
+            prop_assert_eq!(format!("{cached:?}"), format!("{fresh:?}"));
+            let (fresh, cached) = match (fresh, cached) {
+                (Ok(fresh), Ok(cached)) => (
+                    fresh.answer_with(now, &declaration, body),
+                    answer_cached(cached, now, &declaration, Some(body), &mut cache),
+                ),
+                (Err(fresh), Err(cached)) => (*fresh, *cached),
+                (Ok(_), Err(_)) | (Err(_), Ok(_)) => unreachable!("their texts are equal"),
+            };
+            prop_assert_eq!(actions(cached), actions(fresh));
+        }
+    }
+
+    #[test]
+    fn source_repeats_a_head_that_equals_its_own(one in head(), other in head()) {
+        let [one, other] = [&one, &other].map(|(method, target, fields)| {
+            HeadParts { method, target, fields: move || fields.iter().copied() }
+        });
+        for (source, earlier) in [(one, one), (one, other), (other, one)] {
+            let earlier = earlier.into_head();
+            if source.repeats(&earlier) {
+                prop_assert_eq!(source.into_head(), earlier);
+            }
+        }
+        let (method, target) = (one.method, one.target);
+        let is_usual = (one.fields)().all(|(_, value)| value.trim_ascii() == value);
+        if is_usual && method == "POST" && !target.contains(' ') {
+            prop_assert!(one.repeats(&one.into_head()), "a usual head is read once");
+        }
+    }
+}
+
+/// What an exchange does until it waits.
+fn actions(mut exchange: Exchange) -> Vec<String> {
+    let mut actions = Vec::new();
+    while let Some(action) = exchange.poll_action() {
+        actions.push(format!("{action:?}"));
+    }
+    actions.push(format!("needs the endpoint: {}", exchange.needs_endpoint()));
+    actions
+}
+
+fn head() -> impl Strategy<Value = (&'static str, &'static str, Fields)> {
+    let methods = select(vec!["POST", "POST", "POST", "GET", "DELETE", "PUT", "no token"]);
+    let targets = select(vec!["/mcp", "/mcp", "/mcp?a", "/other", "no target", ""]);
+    (methods, targets, prop::collection::vec(field(), 0..4)).prop_map(|(method, target, more)| {
+        let mut fields: Fields = vec![
+            ("host", b"localhost"),
+            ("content-type", b"application/json"),
+            ("accept", b"application/json, text/event-stream"),
+        ];
+        fields.extend(more);
+        (method, target, fields)
+    })
+}
+
+fn field() -> impl Strategy<Value = (&'static str, &'static [u8])> {
+    select(vec![
+        ("mcp-protocol-version", &b"2026-07-28"[..]),
+        ("mcp-protocol-version", b"2025-11-25"),
+        ("mcp-method", b"tools/list"),
+        ("mcp-session-id", b"a"),
+        ("mcp-session-id", b" a\t"),
+        ("origin", b"http://localhost:3000"),
+        ("origin", b"http://example.com"),
+        ("authorization", b"Bearer a"),
+        ("x", b""),
+        ("x", b"\xff"),
+        ("x-a", b"b:c"),
+        ("x-long", &[b'a'; 1024]),
+    ])
+}
+
+fn body() -> impl Strategy<Value = Bytes> {
+    const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    const LEGACY: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    select(vec![LIST, LEGACY, "{}", "", "["]).prop_map(Bytes::from)
+}
