@@ -110,12 +110,8 @@ impl Sleeps {
 
 impl ServiceMailbox {
     pub(super) fn new(catalog: Catalog) -> Self {
-        let state = Mailbox::new(MailboxState {
-            now: None,
-            closed: false,
-            work: None,
-            sleeps: None,
-        });
+        let state =
+            Mailbox::new(MailboxState { now: None, closed: false, work: None, sleeps: None });
         Self { catalog, state, spawned: Lock::default() }
     }
 

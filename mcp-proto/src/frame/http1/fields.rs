@@ -2,11 +2,11 @@
 //!
 //! In: the output of the parser, or names and values. Out: views.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, iter, str};
 
 use bytes::Bytes;
-use smallvec::SmallVec;
 
 use super::refusal::Refusal;
 use super::syntax::{is_field_text, is_token, trim};
@@ -18,11 +18,11 @@ pub(super) const MAX_SIZE: usize = u16::MAX as usize;
 #[derive(Clone)]
 pub(super) struct Fields {
     text: Text,
-    places: FieldSpans,
+    places: Places,
 }
 
-/// Positions of the fields of a head. Up to 16 fields need no allocation.
-pub(super) type FieldSpans = SmallVec<[FieldSpan; 16]>;
+/// Positions of the fields of a parsed head. Heads that repeat share them.
+pub(super) type FieldSpans = Arc<[FieldSpan]>;
 
 /// Byte offsets of the name and the value of a field.
 #[derive(Clone, Copy, Debug)]
@@ -43,15 +43,24 @@ enum Text {
     Built(Vec<u8>),
 }
 
+#[derive(Clone)]
+enum Places {
+    Parsed(FieldSpans),
+    Built(Vec<FieldSpan>),
+}
+
+/// Room for the fields of most heads.
+const FIELDS: usize = 16;
+
 impl Fields {
     /// The fields of a parsed head.
     pub(super) fn parsed(text: Bytes, places: FieldSpans) -> Self {
-        Self { text: Text::Slice(text), places }
+        Self { text: Text::Slice(text), places: Places::Parsed(places) }
     }
 
     /// Creates an empty list of fields after this start line.
     pub(super) fn built(line: Vec<u8>) -> Self {
-        Self { text: Text::Built(line), places: SmallVec::new() }
+        Self { text: Text::Built(line), places: Places::Built(Vec::with_capacity(FIELDS)) }
     }
 
     pub(super) fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
@@ -66,7 +75,10 @@ impl Fields {
         if let Text::Slice(text) = &self.text {
             self.text = Text::Built(text.to_vec());
         }
-        if let Text::Built(text) = &mut self.text {
+        if let Places::Parsed(places) = &self.places {
+            self.places = Places::Built(places.to_vec());
+        }
+        if let (Text::Built(text), Places::Built(places)) = (&mut self.text, &mut self.places) {
             let [before_name, before_value] = SEPARATORS;
             text.push(before_name);
             let start = position(text.len());
@@ -76,7 +88,7 @@ impl Fields {
             text.extend_from_slice(value);
             let value_end = position(text.len());
             let value = position(text.len() - value.len());
-            self.places.push(FieldSpan { name: start, name_end, value, value_end });
+            places.push(FieldSpan { name: start, name_end, value, value_end });
         }
         Ok(())
     }
@@ -97,6 +109,13 @@ impl Fields {
         }
     }
 
+    fn places(&self) -> &[FieldSpan] {
+        match &self.places {
+            Places::Parsed(places) => places,
+            Places::Built(places) => places,
+        }
+    }
+
     /// A part of the text.
     pub(super) fn part(&self, start: u16, end: u16) -> &[u8] {
         slice(self.text(), start, end)
@@ -112,7 +131,7 @@ impl Fields {
         // Names are ASCII, but values need not be. One check of the whole text is cheaper than one
         // check per field.
         let whole = str::from_utf8(self.text()).ok();
-        self.places.iter().map(move |place| {
+        self.places().iter().map(move |place| {
             let name = match whole {
                 Some(whole) => {
                     let name = usize::from(place.name)..usize::from(place.name_end);
@@ -127,7 +146,7 @@ impl Fields {
     /// Names and values, in order, with names as bytes.
     pub(super) fn raw(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let text = self.text();
-        self.places.iter().map(move |place| {
+        self.places().iter().map(move |place| {
             (slice(text, place.name, place.name_end), slice(text, place.value, place.value_end))
         })
     }
@@ -135,7 +154,7 @@ impl Fields {
     /// The values of all fields with this name, in any case.
     pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         let text = self.text();
-        let mut places = self.places.iter();
+        let mut places = self.places().iter();
         iter::from_fn(move || {
             let place = places.find(|place| {
                 slice(text, place.name, place.name_end).eq_ignore_ascii_case(name.as_bytes())

@@ -83,21 +83,17 @@ impl<'a> FramingHeaders<'a> {
 pub(super) fn places(bytes: &[u8], fields: &[Header<'_>]) -> Option<FieldSpans> {
     let start = bytes.as_ptr().addr();
     let place = |text: &[u8]| text.as_ptr().addr().checked_sub(start);
-    let mut places = FieldSpans::new();
-    for Header { name, value } in fields {
+    let places = fields.iter().map(|Header { name, value }| {
         let name_start = place(name.as_bytes())?;
         let value_start = place(value)?;
-        if bytes.get(name_start.checked_sub(2)?) != Some(&b'\r') {
-            return None;
-        }
-        places.push(FieldSpan {
+        (bytes.get(name_start.checked_sub(2)?) == Some(&b'\r')).then(|| FieldSpan {
             name: position(name_start),
             name_end: position(name_start + name.len()),
             value: position(value_start),
             value_end: position(value_start + value.len()),
-        });
-    }
-    Some(places)
+        })
+    });
+    places.collect()
 }
 
 /// Sets a value that may occur only once.

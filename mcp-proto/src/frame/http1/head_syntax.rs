@@ -30,8 +30,7 @@ pub(super) struct ParsedHead<S> {
 
 impl<S: Copy> Clone for ParsedHead<S> {
     fn clone(&self) -> Self {
-        // The positions are copied at once, not one by one.
-        Self { places: FieldSpans::from_slice(&self.places), ..*self }
+        Self { places: self.places.clone(), ..*self }
     }
 }
 

@@ -100,7 +100,7 @@ impl<S: HeadSyntax> KnownHead<S> {
     fn new(bytes: &[u8], parsed: &ParsedHead<S>) -> Option<Self> {
         let text = bytes.get(..parsed.end).filter(|text| text.len() <= MAX_HEAD)?;
         let mut length = 0..0;
-        for place in &parsed.places {
+        for place in parsed.places.iter() {
             let name = text.get(usize::from(place.name)..usize::from(place.name_end))?;
             // Whether the client waits depends on the length of the body.
             if is_named(name, b"expect") || is_secret(core::str::from_utf8(name).ok()?) {

@@ -167,7 +167,7 @@ fn check_path_host_origin<'a>(
         let origin = String::from_utf8_lossy(origin).into_owned();
         match allowed {
             None => return Err(ImmediateAnswer::error(ProtocolError::OriginNotAllowed { origin })),
-            Some(Allowed::Read) => cors = Cors(Some(origin)),
+            Some(Allowed::Read) => cors = Cors(Some(origin.into())),
             Some(Allowed::Send) => {}
         }
     }

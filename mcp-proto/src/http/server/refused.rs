@@ -15,7 +15,7 @@ use crate::version::{Era, ProtocolVersion};
 
 /// The origin whose pages may read the answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cors(pub(super) Option<String>);
+pub(super) struct Cors(pub(super) Option<Box<str>>);
 
 /// An answer without the endpoint's help.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Cors {
     /// Adds the CORS fields for browsers.
     pub(super) fn add_to(&self, head: &mut ResponseHead) {
         if let Self(Some(origin)) = self {
-            head.fields.push(("Access-Control-Allow-Origin", origin.clone().into()));
+            head.fields.push(("Access-Control-Allow-Origin", String::from(origin.clone()).into()));
             head.fields.push(("Vary", "Origin".into()));
             head.fields.push(("Access-Control-Expose-Headers", EXPOSED.into()));
         }

@@ -2,7 +2,8 @@
 //!
 //! In: the head of a request, and a session. Out: errors in the head.
 
-use alloc::string::String;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use core::net::IpAddr;
 
@@ -55,7 +56,7 @@ const REPEATED_VERSION: ProtocolError =
 pub(in super::super) enum VersionHeader {
     Absent,
     Known(ProtocolVersion),
-    Unknown(String),
+    Unknown(Box<str>),
     /// There are several fields, perhaps with different values.
     Repeated,
 }
@@ -68,7 +69,7 @@ impl VersionHeader {
             Field::Repeated => return Self::Repeated,
         };
         let known = ProtocolVersion::ALL.iter().find(|known| known.as_str().as_bytes() == header);
-        let unknown = || Self::Unknown(String::from_utf8_lossy(header).into_owned());
+        let unknown = || Self::Unknown(String::from_utf8_lossy(header).into());
         known.map_or_else(unknown, |known| Self::Known(*known))
     }
 
@@ -79,7 +80,7 @@ impl VersionHeader {
             Self::Absent => return Ok(None),
             Self::Known(version) if version.era() == Era::Legacy => return Ok(Some(*version)),
             Self::Known(version) => version.as_str().into(),
-            Self::Unknown(version) => version.clone(),
+            Self::Unknown(version) => version.to_string(),
             Self::Repeated => return Err(REPEATED_VERSION),
         };
         Err(ProtocolError::VersionNotServed { version })
@@ -112,7 +113,21 @@ pub(in super::super) enum SessionHeader {
     Invalid,
     /// There are several fields.
     Repeated,
-    Id(u128),
+    Id(SessionKey),
+}
+
+/// A session id. As bytes, since the alignment of a number would make each request larger.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in super::super) struct SessionKey([u8; 16]);
+
+impl SessionKey {
+    fn new(key: u128) -> Self {
+        Self(key.to_ne_bytes())
+    }
+
+    fn get(self) -> u128 {
+        u128::from_ne_bytes(self.0)
+    }
 }
 
 /// A reader's position in a stream.
@@ -145,7 +160,7 @@ impl SessionHeader {
     /// The session id. Fails if the header has none.
     pub(super) fn key(self, serves_modern: bool) -> Result<u128, ProtocolError> {
         match self {
-            Self::Id(key) => Ok(key),
+            Self::Id(key) => Ok(key.get()),
             Self::Invalid => Err(ProtocolError::SessionNotFound),
             Self::Repeated => Err(ProtocolError::RepeatedHeader { name: "Mcp-Session-Id" }),
             Self::Absent => Err(ProtocolError::BeforeInitialize { serves_modern }),
@@ -164,7 +179,7 @@ impl SessionHeader {
         let (words, _) = header.as_chunks();
         let id =
             words.iter().try_fold(0_u128, |id, word| Some(id << 32 | u128::from(digits(*word)?)));
-        id.map_or(Self::Invalid, Self::Id)
+        id.map_or(Self::Invalid, |id| Self::Id(SessionKey::new(id)))
     }
 }
 
@@ -240,7 +255,7 @@ pub(super) fn differs(context: &RequestContext, incoming: &Incoming) -> Option<P
     let header = match &context.version {
         VersionHeader::Absent => return None,
         VersionHeader::Known(version) => version.as_str().into(),
-        VersionHeader::Unknown(version) => version.clone(),
+        VersionHeader::Unknown(version) => version.to_string(),
         VersionHeader::Repeated => return Some(REPEATED_VERSION),
     };
     let Incoming::Message(Message::Request(request)) = incoming else { return None };
@@ -269,7 +284,7 @@ mod tests {
         let id = b"0123456789abcdeffedcba9876543210";
         assert_eq!(
             SessionHeader::read(Field::Once(id)),
-            SessionHeader::Id(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210)
+            SessionHeader::Id(SessionKey::new(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210))
         );
         for at in 0..id.len() {
             for byte in 0..=u8::MAX {
@@ -279,7 +294,8 @@ mod tests {
                     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
                 });
                 let number = plain.and_then(|text| u128::from_str_radix(text, 16).ok());
-                let expected = number.map_or(SessionHeader::Invalid, SessionHeader::Id);
+                let id = |number| SessionHeader::Id(SessionKey::new(number));
+                let expected = number.map_or(SessionHeader::Invalid, id);
                 assert_eq!(SessionHeader::read(Field::Once(&other)), expected, "{byte:#x} at {at}");
             }
         }
