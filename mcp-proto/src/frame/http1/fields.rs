@@ -18,7 +18,7 @@ pub(super) const MAX_SIZE: usize = u16::MAX as usize;
 #[derive(Clone)]
 pub(super) struct Fields {
     text: Text,
-    places: Places,
+    places: FieldPlaces,
 }
 
 /// Positions of the fields of a parsed head. Heads that repeat share them.
@@ -44,7 +44,7 @@ enum Text {
 }
 
 #[derive(Clone)]
-enum Places {
+enum FieldPlaces {
     Parsed(FieldSpans),
     Built(Vec<FieldSpan>),
 }
@@ -55,12 +55,12 @@ const FIELDS: usize = 16;
 impl Fields {
     /// The fields of a parsed head.
     pub(super) fn parsed(text: Bytes, places: FieldSpans) -> Self {
-        Self { text: Text::Slice(text), places: Places::Parsed(places) }
+        Self { text: Text::Slice(text), places: FieldPlaces::Parsed(places) }
     }
 
     /// Creates an empty list of fields after this start line.
     pub(super) fn built(line: Vec<u8>) -> Self {
-        Self { text: Text::Built(line), places: Places::Built(Vec::with_capacity(FIELDS)) }
+        Self { text: Text::Built(line), places: FieldPlaces::Built(Vec::with_capacity(FIELDS)) }
     }
 
     pub(super) fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
@@ -75,10 +75,11 @@ impl Fields {
         if let Text::Slice(text) = &self.text {
             self.text = Text::Built(text.to_vec());
         }
-        if let Places::Parsed(places) = &self.places {
-            self.places = Places::Built(places.to_vec());
+        if let FieldPlaces::Parsed(places) = &self.places {
+            self.places = FieldPlaces::Built(places.to_vec());
         }
-        if let (Text::Built(text), Places::Built(places)) = (&mut self.text, &mut self.places) {
+        if let (Text::Built(text), FieldPlaces::Built(places)) = (&mut self.text, &mut self.places)
+        {
             let [before_name, before_value] = SEPARATORS;
             text.push(before_name);
             let start = position(text.len());
@@ -111,8 +112,8 @@ impl Fields {
 
     fn places(&self) -> &[FieldSpan] {
         match &self.places {
-            Places::Parsed(places) => places,
-            Places::Built(places) => places,
+            FieldPlaces::Parsed(places) => places,
+            FieldPlaces::Built(places) => places,
         }
     }
 

@@ -1,8 +1,8 @@
 //! A server over HTTP, played through a script three times: connections that share one endpoint.
 //!
-//! First with what clients write whole, then byte by byte and seven bytes at a time. Each time a
-//! [`Model`] reads what clients read, and knows what may be said to whom; and the three must look
-//! the same from outside.
+//! First with what clients write whole, then byte by byte, and at last seven bytes at a time with
+//! visits that bring the answers of handlers. Each time a [`Model`] reads what clients read, and
+//! knows what may be said to whom; and the three must look the same from outside.
 
 mod model;
 mod requests;
@@ -34,10 +34,10 @@ use script::{CONNECTIONS, Op, Script};
 /// If a property does not hold.
 pub fn server_http(data: &[u8]) {
     let script = Script::decode(data);
-    let whole = Play::new(&script, usize::MAX).play(&script);
-    for size in [1, 7] {
-        let pieces = Play::new(&script, size).play(&script);
-        assert_eq!(pieces, whole, "chunking mattered: pieces of {size}");
+    let whole = Play::new(&script, usize::MAX, false).play(&script);
+    for (size, brings) in [(1, false), (7, true)] {
+        let pieces = Play::new(&script, size, brings).play(&script);
+        assert_eq!(pieces, whole, "pieces of {size} mattered, or visits with answers: {brings}");
     }
 }
 
@@ -63,6 +63,8 @@ struct Held {
 struct Play {
     now: Instant,
     size: usize,
+    /// True if a visit brings the answer of a handler that ends at once.
+    brings: bool,
     registry: Registry<Answers>,
     /// The one in use, and the other.
     declarations: [Arc<Declaration>; 2],
@@ -82,7 +84,7 @@ struct Play {
 }
 
 impl Play {
-    fn new(script: &Script, size: usize) -> Self {
+    fn new(script: &Script, size: usize, brings: bool) -> Self {
         let mut registry = registry();
         let declaration = registry.declaration();
         let schema = Json::parse(r#"{"type":"object"}"#).unwrap_or(Json::EMPTY_OBJECT);
@@ -97,6 +99,7 @@ impl Play {
         let mut play = Self {
             now: Instant::ZERO,
             size,
+            brings,
             endpoint: Endpoint::new(declaration.clone(), config.clone(), ids),
             declarations: [declaration, registry.declaration()],
             registry,
@@ -405,10 +408,14 @@ impl Play {
                 assert!(self.held.iter().all(|held| held.reply.id() != id), "a reply twice");
                 if self.registry.handler(handler) == Some(&Answers::AtOnce) {
                     let outcome = Outcome::Complete(arguments);
-                    if id.is_shared() {
-                        self.endpoint.respond(self.now, reply, outcome);
-                    } else if let Some(link) = self.links.get_mut(link) {
-                        link.connection.respond(self.now, reply, outcome);
+                    let (now, endpoint) = (self.now, &mut self.endpoint);
+                    match self.links.get_mut(link) {
+                        Some(found) if id.is_shared() && self.brings && found.driven => {
+                            found.connection.visit_with(now, endpoint, &link, reply, outcome);
+                        }
+                        _ if id.is_shared() => endpoint.respond(now, reply, outcome),
+                        Some(found) => found.connection.respond(now, reply, outcome),
+                        None => {}
                     }
                 } else {
                     self.held.push(Held { reply, link, arguments });
