@@ -155,6 +155,7 @@ measure_wrk() {
       find_quotient "two-workers $server $era" "http-cpu $server-2 $era 16" \
         "http-cpu $server-1 $era 16"
     done
+    find_quotient "two-workers-to-fixed $era" "two-workers own $era" "two-workers fixed $era"
   done
   table "CPU time of the server per call over HTTP, µs." http-cpu wrk_servers "${wrk_loads[@]}"
   local workers=(fixed-1 fixed-2 own-1 own-2)
