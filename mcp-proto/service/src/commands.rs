@@ -78,10 +78,6 @@ impl Commands {
         Ok(())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
     /// Returns whether another command of this peer may be queued, and counts it if so.
     fn has_room(&mut self, peer: usize) -> bool {
         if self.waiting.len() < MAX_NOTIFICATIONS {

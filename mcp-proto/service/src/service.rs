@@ -315,14 +315,15 @@ impl<L: Link> Drive for Service<L> {
             let Some(work) = work else { break };
             rounds += 1;
             self.visit_requested |= work.visit;
-            if !work.update.is_empty() {
-                self.runner.apply_update(now, &mut self.link, work.update);
+            let Some(queued) = work.queued else { continue };
+            if !queued.update.is_empty() {
+                self.runner.apply_update(now, &mut self.link, queued.update);
             }
             let is_full = self.is_full();
-            for command in work.commands {
+            for command in queued.commands {
                 self.runner.apply_command(now, &mut self.link, command, is_full);
             }
-            for slot in work.ready {
+            for slot in queued.ready {
                 self.runner.poll(now, &mut self.link, slot, is_full);
             }
         }

@@ -23,16 +23,23 @@ use mcp_proto::internals::Deadlines;
 use mcp_proto::server::Change;
 use mcp_proto::{Duration, Instant};
 
-/// Commands and wakes since the last turn.
+/// The work since the last turn.
 #[derive(Debug, Default)]
 pub(super) struct Work {
+    /// True if the endpoint has requested a visit.
+    pub(super) visit: bool,
+    /// Most handlers end in the turn that calls them, and queue nothing.
+    pub(super) queued: Option<Box<QueuedWork>>,
+}
+
+/// Commands and wakes.
+#[derive(Debug, Default)]
+pub(super) struct QueuedWork {
     pub(super) commands: Commands,
     /// The slots of handlers that were woken.
     pub(super) ready: Vec<usize>,
     /// The update of the catalog.
     pub(super) update: CatalogUpdate,
-    /// True if the endpoint has requested a visit.
-    pub(super) visit: bool,
 }
 
 /// Update of the catalog.
@@ -44,7 +51,7 @@ pub(super) struct CatalogUpdate {
 
 impl Work {
     fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.ready.is_empty() && self.update.is_empty() && !self.visit
+        !self.visit && self.queued.is_none()
     }
 }
 
@@ -75,8 +82,7 @@ struct MailboxState {
     now: Option<Instant>,
     /// True if the service is gone.
     closed: bool,
-    /// The queued work. Most handlers end in the turn that calls them, and queue none.
-    work: Option<Box<Work>>,
+    work: Work,
     /// The sleeps of handlers. Most handlers never sleep.
     sleeps: Option<Box<Sleeps>>,
 }
@@ -110,8 +116,12 @@ impl Sleeps {
 
 impl ServiceMailbox {
     pub(super) fn new(catalog: Catalog) -> Self {
-        let state =
-            Mailbox::new(MailboxState { now: None, closed: false, work: None, sleeps: None });
+        let state = Mailbox::new(MailboxState {
+            now: None,
+            closed: false,
+            work: Work::default(),
+            sleeps: None,
+        });
         Self { catalog, state, spawned: Lock::default() }
     }
 
@@ -128,22 +138,22 @@ impl ServiceMailbox {
     }
 
     /// Takes the queued work; `None` if there is none.
-    pub(super) fn take_work(&self) -> Option<Box<Work>> {
-        self.state.with(|state| state.work.take())
+    pub(super) fn take_work(&self) -> Option<Work> {
+        self.state.with(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
     }
 
     /// Returns whether work is queued.
     pub(super) fn has_work(&self) -> bool {
-        self.state.with(|state| state.work.is_some())
+        self.state.with(|state| !state.work.is_empty())
     }
 
     /// Takes the queued commands and updates, without wakes; `None` if there are none.
     pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
         self.state.with(|MailboxState { work, .. }| {
-            let waiting = work.as_mut()?;
-            let taken = (mem::take(&mut waiting.commands), mem::take(&mut waiting.update));
-            if waiting.is_empty() {
-                *work = None;
+            let queued = work.queued.as_mut()?;
+            let taken = (mem::take(&mut queued.commands), mem::take(&mut queued.update));
+            if queued.ready.is_empty() {
+                work.queued = None;
             }
             Some(taken)
         })
@@ -151,7 +161,7 @@ impl ServiceMailbox {
 
     /// Requests a visit to the endpoint.
     pub(super) fn request_visit(&self) {
-        self.add(|work| work.visit = true);
+        self.put(|work| work.visit = true);
     }
 
     /// Wakes the driver.
@@ -163,7 +173,7 @@ impl ServiceMailbox {
     pub(super) fn end_turn(&self) {
         self.state.end_turn(|state| {
             state.now = None;
-            state.work.is_some()
+            !state.work.is_empty()
         });
     }
 
@@ -171,7 +181,7 @@ impl ServiceMailbox {
     pub(super) fn close(&self) {
         let (work, sleeps) = self.state.with(|state| {
             state.closed = true;
-            (state.work.take(), state.sleeps.take())
+            (mem::take(&mut state.work), state.sleeps.take())
         });
         drop(work);
         sleeps.into_iter().flat_map(|sleeps| sleeps.sleepers.into_values()).for_each(Waker::wake);
@@ -293,13 +303,17 @@ impl ServiceMailbox {
         self.state.with(|state| state.sleeps.as_ref()?.deadlines.next())
     }
 
-    fn add(&self, push: impl FnOnce(&mut Work)) {
+    fn add(&self, push: impl FnOnce(&mut QueuedWork)) {
+        self.put(|work| push(work.queued.get_or_insert_default()));
+    }
+
+    fn put(&self, push: impl FnOnce(&mut Work)) {
         // If the mailbox is closed, work is dropped without the lock: the drop of a command may
         // wake a task.
         let mut push = Some(push);
         self.state.put(|state| {
             let push = if state.closed { None } else { push.take() }?;
-            push(state.work.get_or_insert_default());
+            push(&mut state.work);
             Some(())
         });
     }

@@ -183,13 +183,14 @@ impl Answering {
             if work.visit {
                 self.visit(now);
             }
-            if !work.update.is_empty() {
-                self.runner.apply_update(now, &mut self.exchange, work.update);
+            let Some(queued) = work.queued else { continue };
+            if !queued.update.is_empty() {
+                self.runner.apply_update(now, &mut self.exchange, queued.update);
             }
-            for command in work.commands {
+            for command in queued.commands {
                 self.runner.apply_command(now, &mut self.exchange, command, false);
             }
-            for slot in work.ready {
+            for slot in queued.ready {
                 self.runner.poll(now, &mut self.exchange, slot, false);
             }
         }

@@ -47,8 +47,8 @@ impl Driven {
     ) -> Poll<Outcome> {
         self.mailbox.begin_turn(self.clock.now(), context.waker());
         let polled = catch_unwind(AssertUnwindSafe(|| self.handler.as_mut().poll(context)));
-        let commands: Commands =
-            self.mailbox.take_work().map(|work| work.commands).unwrap_or_default();
+        let queued = self.mailbox.take_work().and_then(|work| work.queued);
+        let commands: Commands = queued.map(|queued| queued.commands).unwrap_or_default();
         self.mailbox.end_turn();
         commands.into_iter().for_each(&mut report);
         polled.unwrap_or_else(|_| {
