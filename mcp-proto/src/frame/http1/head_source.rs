@@ -13,8 +13,8 @@ pub trait HeadSource {
     /// The number of bytes in method, target and fields, by which a server finds earlier heads.
     fn length(&self) -> usize;
 
-    /// Returns whether [`into_head`](Self::into_head) would return a head that equals `earlier`,
-    /// which this method returned for an earlier source. It may return false for one that does.
+    /// Returns whether [`into_head`](Self::into_head) would return a head that equals `earlier`, the
+    /// head of an earlier source. It may return false although they are equal.
     fn repeats(&self, earlier: &Head) -> bool;
 
     /// The head.
@@ -26,6 +26,16 @@ pub trait HeadSource {
 ///
 /// A server remembers the last heads, and does not copy a head that repeats one of them. See
 /// [`Head::new`] and [`Head::push_checked`] for what a head omits.
+///
+/// ```
+/// use mcp_proto::frame::http1::{HeadParts, HeadSource};
+///
+/// let fields = || [("host", &b"localhost"[..])].into_iter();
+/// let parts = HeadParts { method: "POST", target: "/mcp", fields };
+/// let head = parts.into_head();
+/// assert!(parts.repeats(&head));
+/// assert_eq!(head.field("Host"), Some(&b"localhost"[..]));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct HeadParts<'a, F> {
     /// The method.
