@@ -147,7 +147,7 @@ impl ServiceMailbox {
         self.state.with(|state| !state.work.is_empty())
     }
 
-    /// Takes the queued commands and updates, without wakes; `None` if there are none.
+    /// Takes the queued commands and updates, without wakes; `None` if nothing is queued.
     pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
         self.state.with(|MailboxState { work, .. }| {
             let queued = work.queued.as_mut()?;

@@ -19,7 +19,7 @@ const PLACES: usize = 16;
 /// The caches in a place, for requests that are parsed at the same time.
 const PER_PLACE: usize = 4;
 
-/// The caches of a server, by the lengths of heads. There are at most 64, each with at most 3 KiB of
+/// The caches of a server, by the lengths of heads. There are at most 64, each with at most 2 KiB of
 /// text and one description of a client.
 #[derive(Debug, Default)]
 pub(super) struct RequestCaches {
