@@ -374,6 +374,12 @@ impl Calls {
     }
 
     fn position(&self, serial: u64) -> Option<usize> {
-        self.queue.binary_search_by_key(&serial, |(serial, _)| *serial).ok()
+        // Without a search if no request in front of it was answered out of order.
+        let (first, _) = self.queue.front()?;
+        let at = usize::try_from(serial.checked_sub(*first)?).ok()?;
+        match self.queue.get(at) {
+            Some((known, _)) if *known == serial => Some(at),
+            _ => self.queue.binary_search_by_key(&serial, |(serial, _)| *serial).ok(),
+        }
     }
 }
