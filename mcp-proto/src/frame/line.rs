@@ -75,7 +75,7 @@ impl LineReader {
 
     /// The next line that is not blank, `None` if more bytes are needed.
     pub fn next_line(&mut self) -> Option<Line> {
-        loop {
+        while !self.input.is_empty() {
             self.skip_bom();
             let end = memchr::memchr(b'\n', &self.input);
             if let LineState::Skipping = self.state {
@@ -98,6 +98,7 @@ impl LineReader {
                 return Some(line);
             }
         }
+        None
     }
 
     /// Handles the end of the stream: returns the last line, if it had no newline.
