@@ -17,9 +17,8 @@
 //! | functions run under the lock | they must not run user code |
 //!
 //! A mailbox has one reader. A value that several futures wait for needs a list of wakers, as
-//! `Cancel` in `service_mailbox` has.
+//! `cancel.rs` has.
 
-use core::mem;
 use core::task::{Poll, Waker};
 
 use super::lock::Lock;
@@ -35,17 +34,23 @@ struct Inner<T> {
 }
 
 #[derive(Debug, Default)]
-enum MailboxReader {
+struct MailboxReader {
+    /// None while the reader is absent.
+    waker: Option<Waker>,
+    phase: ReaderPhase,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum ReaderPhase {
     #[default]
-    Absent,
-    Waiting(Waker),
-    InTurn(Waker),
-    BetweenTurns(Waker),
+    Waiting,
+    InTurn,
+    BetweenTurns,
 }
 
 impl<T> Mailbox<T> {
     pub(super) fn new(value: T) -> Self {
-        Self(Lock::new(Inner { value, reader: MailboxReader::Absent }))
+        Self(Lock::new(Inner { value, reader: MailboxReader::default() }))
     }
 
     /// Reads or changes the value, without waking the reader.
@@ -81,12 +86,9 @@ impl<T> Mailbox<T> {
     pub(super) fn poll<R>(&self, waker: &Waker, take: impl FnOnce(&mut T) -> Option<R>) -> Poll<R> {
         let mut inner = self.0.lock();
         let taken = take(&mut inner.value);
-        let before = match (&taken, &inner.reader) {
-            (Some(_), _) => mem::take(&mut inner.reader),
-            (None, MailboxReader::Waiting(known)) if known.will_wake(waker) => {
-                MailboxReader::Absent
-            }
-            (None, _) => mem::replace(&mut inner.reader, MailboxReader::Waiting(waker.clone())),
+        let before = match &taken {
+            Some(_) => inner.reader.waker.take(),
+            None => inner.reader.enter(ReaderPhase::Waiting, waker),
         };
         drop(inner);
         drop(before);
@@ -97,15 +99,7 @@ impl<T> Mailbox<T> {
     /// `waker`.
     pub(super) fn begin_turn<R>(&self, waker: &Waker, look: impl FnOnce(&mut T) -> R) -> R {
         let mut inner = self.0.lock();
-        let (reader, before) = match mem::take(&mut inner.reader) {
-            MailboxReader::InTurn(known) | MailboxReader::BetweenTurns(known)
-                if known.will_wake(waker) =>
-            {
-                (MailboxReader::InTurn(known), MailboxReader::Absent)
-            }
-            before => (MailboxReader::InTurn(waker.clone()), before),
-        };
-        inner.reader = reader;
+        let before = inner.reader.enter(ReaderPhase::InTurn, waker);
         let result = look(&mut inner.value);
         drop(inner);
         drop(before);
@@ -115,10 +109,9 @@ impl<T> Mailbox<T> {
     /// Ends the turn; wakes the driver for another one if `has_work`.
     pub(super) fn end_turn(&self, has_work: impl FnOnce(&mut T) -> bool) {
         let mut inner = self.0.lock();
-        inner.reader = match mem::take(&mut inner.reader) {
-            MailboxReader::InTurn(waker) => MailboxReader::BetweenTurns(waker),
-            reader => reader,
-        };
+        if inner.reader.phase == ReaderPhase::InTurn {
+            inner.reader.phase = ReaderPhase::BetweenTurns;
+        }
         let woken = if has_work(&mut inner.value) { inner.reader.take_waker() } else { None };
         drop(inner);
         wake(woken);
@@ -126,15 +119,21 @@ impl<T> Mailbox<T> {
 }
 
 impl MailboxReader {
+    /// Begins a phase with this waker. Returns another waker, to be dropped without the lock.
+    fn enter(&mut self, phase: ReaderPhase, waker: &Waker) -> Option<Waker> {
+        self.phase = phase;
+        match &self.waker {
+            Some(known) if known.will_wake(waker) => None,
+            _ => self.waker.replace(waker.clone()),
+        }
+    }
+
     /// The waker to wake after a `put`, without the lock.
     fn take_waker(&mut self) -> Option<Waker> {
-        match self {
-            Self::Absent | Self::InTurn(_) => None,
-            Self::BetweenTurns(waker) => Some(waker.clone()),
-            Self::Waiting(_) => match mem::take(self) {
-                Self::Waiting(waker) => Some(waker),
-                Self::Absent | Self::InTurn(_) | Self::BetweenTurns(_) => None,
-            },
+        match self.phase {
+            ReaderPhase::Waiting => self.waker.take(),
+            ReaderPhase::InTurn => None,
+            ReaderPhase::BetweenTurns => self.waker.clone(),
         }
     }
 }
