@@ -7,9 +7,10 @@ use core::task::{self, Poll};
 
 use serde::Serialize;
 
+use super::cancel::Cancel;
 use super::checks::Checks;
 use super::input::Round;
-use super::service_mailbox::{Cancel, Command, ServiceMailbox};
+use super::service_mailbox::{Command, ServiceMailbox};
 use super::{Catalog, MissingScopes, Session};
 use mcp_proto::Duration;
 use mcp_proto::Era;

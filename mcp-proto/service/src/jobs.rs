@@ -15,8 +15,9 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::cancel::Cancel;
 use super::handler_call::{BoxFuture, HandlerCall};
-use super::service_mailbox::{Cancel, Command, ServiceMailbox};
+use super::service_mailbox::{Command, ServiceMailbox};
 use super::{Clock, Spawned};
 use mcp_proto::Duration;
 use mcp_proto::ErrorData;
@@ -76,7 +77,7 @@ impl Job {
     fn end(self) -> Reply {
         let Self { reply, cancel, future } = self;
         let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
-        cancel.set();
+        cancel.end();
         reply
     }
 }
@@ -109,7 +110,7 @@ pub(super) fn call_handler(
     match running.unwrap_or_else(|_| HandlerCall::Done(panicked())) {
         HandlerCall::Future(future) => StartedJob::Pending(Job { reply, cancel, future }),
         HandlerCall::Done(outcome) => {
-            cancel.set();
+            cancel.end();
             StartedJob::Done(reply, outcome)
         }
     }

@@ -110,6 +110,7 @@ mod app;
 pub mod auth;
 mod batch_file;
 mod bridge;
+mod cancel;
 mod catalog;
 mod changes;
 mod checks;

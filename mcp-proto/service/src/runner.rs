@@ -8,6 +8,7 @@ use alloc::sync::Arc;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Spawned;
+use super::cancel::Cancel;
 use super::catalog::{Catalog, CatalogSnapshot};
 use super::checks::Checks;
 use super::commands::Lost;
@@ -16,7 +17,7 @@ use super::handler_call::HandlerArgs;
 use super::input::Round;
 use super::jobs::{Jobs, Progressed, StartedJob, call_handler};
 use super::mailbox::wake;
-use super::service_mailbox::{Cancel, CatalogUpdate, Command, ServiceMailbox};
+use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::TaskCandidate;
 use super::trace::{Span, fault};
@@ -246,7 +247,7 @@ impl CatalogSnapshot {
         let Some(handler) = self.registry.handler(request.handler).cloned() else {
             return StartedJob::Done(request.reply, gone());
         };
-        let cancel = Arc::new(Cancel::new());
+        let cancel = Cancel::new();
         let span = Span::of_request(&request, id, mailbox.catalog().hook());
         let checks = Checks::of(&self.registry, request.handler);
         let layers = &self.registry.layers;

@@ -9,7 +9,6 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
-use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Poll, Waker};
 
 use super::catalog::{Catalog, CatalogSnapshot};
@@ -316,64 +315,5 @@ impl ServiceMailbox {
             push(&mut state.work);
             Some(())
         });
-    }
-}
-
-/// Cancellation token of a request, also set at its end, with the tasks to wake.
-#[derive(Debug)]
-pub(super) struct Cancel {
-    set: AtomicBool,
-    watchers: Lock<Watchers>,
-}
-
-#[derive(Debug, Default)]
-struct Watchers {
-    wakers: BTreeMap<u64, Waker>,
-    serials: u64,
-}
-
-impl Cancel {
-    pub(super) fn new() -> Self {
-        let watchers = Lock::new(Watchers::default());
-        Self { set: AtomicBool::new(false), watchers }
-    }
-
-    pub(super) fn is_set(&self) -> bool {
-        self.set.load(Ordering::Acquire)
-    }
-
-    pub(super) fn set(&self) {
-        self.set.store(true, Ordering::Release);
-        let wakers = {
-            let wakers = &mut self.watchers.lock().wakers;
-            // The usual case.
-            if wakers.is_empty() {
-                return;
-            }
-            mem::take(wakers)
-        };
-        wakers.into_values().for_each(Waker::wake);
-    }
-
-    /// Registers `waker` to be woken when the token is set; `false` if it is set already. `watcher`
-    /// is the number of the watcher, set by its first call.
-    pub(super) fn watch(&self, watcher: &mut Option<u64>, waker: &Waker) -> bool {
-        let mut watchers = self.watchers.lock();
-        if self.is_set() {
-            return false;
-        }
-        let key = *watcher.get_or_insert_with(|| {
-            watchers.serials += 1;
-            watchers.serials
-        });
-        let before = watchers.wakers.insert(key, waker.clone());
-        drop(watchers);
-        drop(before);
-        true
-    }
-
-    pub(super) fn unwatch(&self, watcher: u64) {
-        let waker = self.watchers.lock().wakers.remove(&watcher);
-        drop(waker);
     }
 }

@@ -30,11 +30,12 @@ use core::task::{Poll, Waker};
 use bytes::Bytes;
 
 use super::Spawned;
+use super::cancel::Cancel;
 use super::catalog::{Catalog, CatalogSnapshot};
 use super::jobs::{SpawnedHandler, StartedJob, handlers_ended};
 use super::lock::Lock;
 use super::mailbox::wake;
-use super::service_mailbox::{Cancel, ServiceMailbox};
+use super::service_mailbox::ServiceMailbox;
 use super::trace::{alarmed, fault};
 use crate::Clock;
 use crate::drive::TURN_ROUNDS;

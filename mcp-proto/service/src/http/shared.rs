@@ -9,10 +9,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::task::Waker;
 
+use super::super::cancel::Cancel;
 use super::super::catalog::CatalogSnapshot;
 use super::super::commands::Commands;
 use super::super::lock::Lock;
-use super::super::service_mailbox::{Cancel, CatalogUpdate, Command};
+use super::super::service_mailbox::{CatalogUpdate, Command};
 use super::super::session::OpenInputRequests;
 use super::visitor::EndpointWaker;
 use mcp_proto::Instant;

@@ -10,9 +10,10 @@ use core::task::{Context, Poll};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::host::BoxClock;
+use crate::cancel::Cancel;
 use crate::commands::{Command, Commands};
 use crate::handler_call::BoxFuture;
-use crate::service_mailbox::{Cancel, ServiceMailbox};
+use crate::service_mailbox::ServiceMailbox;
 use mcp_proto::server::Outcome;
 use mcp_proto::{ErrorData, Instant};
 

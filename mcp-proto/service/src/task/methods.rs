@@ -18,11 +18,12 @@ use super::manager::{NewTask, TaskConfig, TaskError, TaskManager, Tasks};
 use super::run::{TaskRun, within, within_time};
 use super::store::TaskStore;
 use super::watch::{SubscribedTasks, subscribe};
+use crate::cancel::Cancel;
 use crate::checks::Checks;
 use crate::context::CallContext;
 use crate::handler_call::{HandlerArgs, HandlerCall};
 use crate::input::Round;
-use crate::service_mailbox::{Cancel, ServiceMailbox};
+use crate::service_mailbox::ServiceMailbox;
 use crate::{Catalog, Context, Handler, Registry};
 use mcp_proto::ext::{self, Feature};
 use mcp_proto::message::Method;
@@ -294,7 +295,7 @@ fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> b
     let (Some(host), Some(handler)) = (manager.current_host(), handler) else { return false };
     let clock = host.clock();
     let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
-    let cancel = Arc::new(Cancel::new());
+    let cancel = Cancel::new();
     let running = call_again(
         &snapshot.registry,
         (handler, call, record),

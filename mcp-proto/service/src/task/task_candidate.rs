@@ -16,8 +16,9 @@ use super::driven::Driven;
 use super::host::TaskHost;
 use super::manager::{NewTask, TaskError, TaskManager, Tasks};
 use super::run::{TaskRun, within};
+use crate::cancel::Cancel;
 use crate::handler_call::HandlerCall;
-use crate::service_mailbox::{Cancel, ServiceMailbox};
+use crate::service_mailbox::ServiceMailbox;
 use mcp_proto::server::task::{Record, TaskCall, TaskId};
 use mcp_proto::server::{Input, Outcome, Request};
 use mcp_proto::{ErrorData, Instant};
@@ -64,7 +65,7 @@ impl TaskCandidate {
             input: request.input.as_deref().cloned(),
             owner: request.peer.principal.clone(),
             own_mailbox: Arc::new(ServiceMailbox::new(mailbox.catalog().clone())),
-            own_cancel: Arc::new(Cancel::new()),
+            own_cancel: Cancel::new(),
             mailbox: mailbox.clone(),
             cancel: cancel.clone(),
         })
