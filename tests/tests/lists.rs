@@ -23,7 +23,9 @@ fn page(declaration: &Arc<Declaration>, cursor: Option<&str>) -> Json {
     let request = message::parse(&request.to_string().into(), &Limits::default()).unwrap();
     server.handle_message(Instant::ZERO, request);
     match server.poll_action() {
-        Some(ServerAction::Send { message: Outgoing::Result { result, .. }, .. }) => result,
+        Some(ServerAction::Send { message: Outgoing::Result { result, .. }, .. }) => {
+            result.into_json()
+        }
         other => panic!("no result, but {other:?}"),
     }
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::structured::encode_twice;
 use mcp_proto::ErrorData;
 use mcp_proto::UsageError;
+use mcp_proto::message::PlainText;
 use mcp_proto::server::{InputRequired, Outcome};
 use mcp_proto::types::{
     CallToolResult, CompleteResult, ContentBlock, GetPromptResult, PromptMessage,
@@ -145,7 +146,8 @@ impl IntoToolResult for String {
     }
 
     fn into_tool_outcome(self) -> Outcome {
-        Outcome::Complete(with_spare(|spare| CallToolResult::owned_text_json(self, spare)))
+        let encode = |text| with_spare(|spare| CallToolResult::owned_text_json(text, spare));
+        PlainText::new(self).map_or_else(|text| Outcome::Complete(encode(text)), Outcome::Text)
     }
 }
 
@@ -157,7 +159,8 @@ impl IntoToolResult for &str {
     }
 
     fn into_tool_outcome(self) -> Outcome {
-        Outcome::Complete(with_spare(|spare| CallToolResult::text_json(self, spare)))
+        let encode = |text| with_spare(|spare| CallToolResult::text_json(text, spare));
+        PlainText::new(self).map_or_else(|text| Outcome::Complete(encode(text)), Outcome::Text)
     }
 }
 

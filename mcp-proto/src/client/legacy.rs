@@ -149,7 +149,7 @@ impl Session {
 /// The response to a request of a legacy server.
 pub(super) fn answer(id: RequestId, answer: Result<Json, ErrorData>) -> Outgoing {
     match answer {
-        Ok(result) => Outgoing::Result { id, stamp: Bytes::new(), result },
+        Ok(result) => Outgoing::Result { id, stamp: Bytes::new(), result: result.into() },
         Err(error) => Outgoing::Error { id: Some(id), error },
     }
 }

@@ -13,6 +13,7 @@ mod outgoing;
 mod params;
 mod parse;
 mod reader;
+pub(crate) mod result_value;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -37,6 +38,7 @@ pub use params::Params;
 pub use parse::parse;
 pub(crate) use parse::unreadable;
 pub use reader::MessageReader;
+pub use result_value::{PlainText, ResultValue};
 
 /// Content of one JSON text.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use bytes::{Bytes, BytesMut};
 
+use super::result_value::ResultValue;
 use super::{ErrorData, RequestId};
 use crate::json::Json;
 use crate::json::write::{self, List, Sink};
@@ -19,8 +20,8 @@ pub enum Outgoing {
         id: RequestId,
         /// Members to put before those of `result`, without braces; may be empty.
         stamp: Bytes,
-        /// An object.
-        result: Json,
+        /// The result.
+        result: ResultValue,
     },
     /// A response with an error.
     Error {
@@ -89,7 +90,11 @@ impl Outgoing {
         match self {
             Self::Result { id, stamp, result } => {
                 let braces = b"{\"jsonrpc\":\"2.0\",\"id\":,\"result\":}".len();
-                braces + id.as_bytes().len() + stamped_length(stamp, result.as_bytes())
+                let result = match result {
+                    ResultValue::Json(result) => stamped_length(stamp, result.as_bytes()),
+                    ResultValue::Text(text) => text.stamped_length(stamp),
+                };
+                braces + id.as_bytes().len() + result
             }
             Self::Batch(answers) => {
                 let answers = answers.iter().map(|answer| answer.size_hint().saturating_add(1));
@@ -117,7 +122,11 @@ impl Outgoing {
     /// be sent without a copy.
     pub(crate) fn long_members(&self, min: usize) -> Option<Bytes> {
         match self {
-            Self::Result { result, .. } if result.as_bytes().len() >= min => result.members_text(),
+            Self::Result { result: ResultValue::Json(result), .. }
+                if result.as_bytes().len() >= min =>
+            {
+                result.members_text()
+            }
             Self::Result { .. }
             | Self::Error { .. }
             | Self::Notification { .. }
@@ -142,7 +151,10 @@ impl Outgoing {
         match self {
             Self::Result { id, stamp, result } => {
                 write_head(out, id);
-                write_stamped(out, stamp, result.as_bytes());
+                match result {
+                    ResultValue::Json(result) => write_stamped(out, stamp, result.as_bytes()),
+                    ResultValue::Text(text) => text.write_stamped(out, stamp),
+                }
                 out.push(b"}");
             }
             Self::Error { id, error } => {
@@ -262,7 +274,10 @@ mod tests {
         {
             let (id, stamp) = (RequestId::string("a\"b"), Bytes::from_static(stamp));
             let (result, params) = (object.clone(), object.clone());
-            messages.push(Outgoing::Result { id: id.clone(), stamp: stamp.clone(), result });
+            let text = ResultValue::Text(crate::message::PlainText::new("Zürich").unwrap());
+            for result in [result.into(), text] {
+                messages.push(Outgoing::Result { id: id.clone(), stamp: stamp.clone(), result });
+            }
             messages.push(Outgoing::Request { id, method: "a/\"b".into(), stamp, params });
             messages.push(Outgoing::notification("notifications/progress", object.clone()));
         }

@@ -19,7 +19,7 @@ use super::result_prefix::{COMPLETE, result_prefix};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
-use crate::message::{ErrorData, Outgoing};
+use crate::message::{ErrorData, Outgoing, ResultValue};
 use crate::types::{CacheHint, CacheScope, CompleteResult, CreateTaskResult, Task};
 use crate::version::{Era, ProtocolVersion};
 
@@ -28,10 +28,17 @@ use crate::version::{Era, ProtocolVersion};
 pub(super) fn outgoing(
     call: Call,
     declaration: &Declaration,
-    made: Result<Json, ErrorData>,
+    made: Result<ResultValue, ErrorData>,
     session: impl FnOnce() -> Option<ProtocolVersion>,
 ) -> Outgoing {
     let Call { id, era, kind, .. } = call;
+    let made = match made {
+        Ok(text @ ResultValue::Text(_)) if kind.is_tool() => {
+            let stamp = if era == Era::Modern { declaration.stamp.clone() } else { Bytes::new() };
+            return Outgoing::Result { id, stamp, result: text };
+        }
+        made => made.map(ResultValue::into_json),
+    };
     if let CallKind::Forwarded(forward) = kind {
         return forward::outgoing(id, forward, made, session());
     }
@@ -54,11 +61,11 @@ pub(super) fn outgoing(
     match era {
         Era::Legacy => {
             let result = legacy_result(kind, has_result_type, result);
-            Outgoing::Result { id, stamp: Bytes::new(), result }
+            Outgoing::Result { id, stamp: Bytes::new(), result: result.into() }
         }
         Era::Modern => {
             let (stamp, result) = modern_result(kind, has_result_type, declaration, result);
-            Outgoing::Result { id, stamp, result }
+            Outgoing::Result { id, stamp, result: result.into() }
         }
     }
 }

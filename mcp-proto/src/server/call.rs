@@ -105,6 +105,10 @@ pub(super) enum CallKind {
 }
 
 impl CallKind {
+    pub(super) fn is_tool(self) -> bool {
+        matches!(self, Self::Tool { .. })
+    }
+
     /// Returns whether the server may ask the client for input, and accept input in the request.
     pub(super) fn takes_input(self) -> bool {
         match self {

@@ -240,7 +240,7 @@ impl Calls {
     fn end_subscription(&mut self, context: &mut Context, call: Call) {
         self.settle(&call);
         let result = forward::end_of_subscription(&call.id);
-        let answer = Outgoing::Result { id: call.id, stamp: Bytes::new(), result };
+        let answer = Outgoing::Result { id: call.id, stamp: Bytes::new(), result: result.into() };
         context.end_with_answer(call.path, None, answer);
     }
 

@@ -89,7 +89,7 @@ pub(super) fn outgoing(
         Forward::Listen => with_subscription(&result, &id),
         Forward::Other => result,
     };
-    Outgoing::Result { id, stamp: Bytes::new(), result }
+    Outgoing::Result { id, stamp: Bytes::new(), result: result.into() }
 }
 
 /// The step at which another server has refused a request; over HTTP it decides the status.

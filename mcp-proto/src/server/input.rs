@@ -44,7 +44,7 @@ pub(super) fn require(
             context.end_with_answer(
                 call.path,
                 None,
-                Outgoing::Result { id: call.id, stamp, result },
+                Outgoing::Result { id: call.id, stamp, result: result.into() },
             );
         }
         Err(error) => {

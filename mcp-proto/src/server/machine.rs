@@ -35,7 +35,7 @@ use crate::change::{Change, List};
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Raw;
 use crate::message::{self, Capability, ErrorData, Incoming, Malformed, Member, Message};
-use crate::message::{Method, Outgoing, Params, RequestId};
+use crate::message::{Method, Outgoing, Params, RequestId, ResultValue};
 use crate::negotiate::{Claim, Kind, Route};
 use crate::time::Instant;
 use crate::version::Era;
@@ -165,17 +165,17 @@ impl Server {
                 }
                 return self.close_if_drained();
             }
-            Outcome::Complete(result) => Ok(result),
-            Outcome::Task(task) => adapt::created(*task),
+            Outcome::Complete(result) => Ok(ResultValue::Json(result)),
+            Outcome::Text(text) => Ok(ResultValue::Text(text)),
+            Outcome::Task(task) => adapt::created(*task).map(ResultValue::Json),
             Outcome::Error(error) => Err(error),
         };
         // Drop the input before the answer is made.
         calls.release_input(&mut call);
         call.retry = None;
         calls.settle(&call);
-        let path = call.path;
+        let (path, kind) = (call.path, call.kind);
         let version = || lifecycle.session().map(Session::version);
-        let kind = call.kind;
         let answer = adapt::outgoing(call, context.declaration(), result, version);
         lifecycle.handle_answer(kind, &answer);
         context.end_with_answer(path, forward::step(kind, &answer), answer);
@@ -338,7 +338,7 @@ impl Server {
         let opens = route == Route::Modern && !matches!(request.method, Method::Discover);
         let served = match answer {
             Ok(Answer::Result { stamp, result }) => {
-                let answer = Outgoing::Result { id: id.clone(), stamp, result };
+                let answer = Outgoing::Result { id: id.clone(), stamp, result: result.into() };
                 context.send_answer(path, None, answer);
                 Ok(())
             }

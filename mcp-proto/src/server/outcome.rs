@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::fmt;
 
 use crate::json::Json;
-use crate::message::ErrorData;
+use crate::message::{ErrorData, PlainText};
 use crate::types::{InputRequest, InputRequests, InputResponses, Task};
 
 /// Outcome of a request.
@@ -14,6 +14,9 @@ use crate::types::{InputRequest, InputRequests, InputResponses, Task};
 pub enum Outcome {
     /// A result: a JSON object. The machine adds the members that the era requires.
     Complete(Json),
+    /// The result of a tool: this block of text. It costs less than the same as
+    /// [`Self::Complete`].
+    Text(PlainText),
     /// The client must give input first. A handler of `tools/call`, `prompts/get` or
     /// `resources/read` is then called again, with an [`Input`].
     InputRequired(InputRequired),
@@ -23,6 +26,14 @@ pub enum Outcome {
     /// A JSON-RPC error. (A failed tool returns a result with `isError` instead.) A code that the
     /// specification reserves but does not define for this era is sent as -32603.
     Error(ErrorData),
+}
+
+impl Outcome {
+    /// The same outcome, with a text as JSON.
+    #[must_use]
+    pub fn encoded(self) -> Self {
+        if let Self::Text(text) = self { Self::Complete(text.to_result()) } else { self }
+    }
 }
 
 /// Input that a handler needs before it can answer. A modern client gets the requests as the

@@ -343,7 +343,7 @@ fn end_of_subscription(context: &Context, id: RequestId) -> Outgoing {
     meta.member(SERVER_INFO, context.declaration().server_info().as_bytes());
     meta.member(SUBSCRIPTION_ID, id.as_str().as_bytes());
     meta.end();
-    Outgoing::Result { id, stamp: Bytes::from(stamp), result: Json::EMPTY_OBJECT }
+    Outgoing::Result { id, stamp: Bytes::from(stamp), result: Json::EMPTY_OBJECT.into() }
 }
 
 fn acknowledged(id: &RequestId, filter: &Filter) -> Outgoing {

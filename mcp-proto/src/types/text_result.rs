@@ -4,9 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::json::{Json, Spare, write};
-
-/// The beginning of a result of one block of text.
-const BEFORE_TEXT: &[u8] = b"{\"content\":[{\"type\":\"text\",\"text\":\"";
+use crate::message::result_value::{AFTER_TEXT, BEFORE_TEXT};
 
 /// A result of one block of text. Serde checks each byte of a text, and checks structured content
 /// once more: 10,000 items of 2 MB take twice as many instructions.
@@ -48,7 +46,6 @@ pub(super) fn result_around(
 /// costs more time than writing it. Fails with the text if a byte needs an escape.
 #[inline(never)]
 pub(super) fn text_in_place(text: String) -> Result<Json, String> {
-    const AFTER_TEXT: &[u8] = b"\"}]}";
     if !write::is_plain(&text) {
         return Err(text);
     }
@@ -63,6 +60,7 @@ pub(super) fn text_in_place(text: String) -> Result<Json, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::PlainText;
     use crate::types::CallToolResult;
 
     #[test]
@@ -84,6 +82,14 @@ mod tests {
             CallToolResult::structured_json(&content, &mut Spare::new()),
             Json::encode(&result).unwrap()
         );
+    }
+
+    #[test]
+    fn plain_texts_have_the_results_that_serde_writes() {
+        for text in ["", "x", "plain", "Zürich 東京 \u{2028}", "\u{7f}"] {
+            let plain = PlainText::new(text).unwrap();
+            assert_eq!(plain.to_result(), Json::encode(&CallToolResult::text(text)).unwrap());
+        }
     }
 
     #[test]

@@ -69,6 +69,7 @@ impl Checks {
 
 /// Returns the outcome, or an error if its structured content does not fit.
 fn checked(schemas: &ToolSchemas, outcome: Outcome) -> Outcome {
+    let outcome = outcome.encoded();
     let Outcome::Complete(result) = outcome else { return outcome };
     let mut is_error = false;
     let mut content = None;

@@ -121,8 +121,8 @@ impl Next {
         let HandlerRequest { params, arguments, context, .. } = request;
         let given = HandlerArgs { method: self.method.clone(), params, arguments };
         match self.checks.clone().call(&self.handler, given, context) {
-            HandlerCall::Done(outcome) => Box::pin(ready(outcome)),
-            HandlerCall::Future(future) => future,
+            HandlerCall::Done(outcome) => Box::pin(ready(outcome.encoded())),
+            HandlerCall::Future(future) => Box::pin(async move { future.await.encoded() }),
         }
     }
 }

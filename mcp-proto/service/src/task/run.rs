@@ -188,6 +188,7 @@ impl TaskRun {
     /// Stores the outcome of the handler.
     async fn settle(&mut self, outcome: Outcome) {
         let max = self.manager.config().max_task_bytes;
+        let outcome = outcome.encoded();
         let outcome = match outcome {
             Outcome::Complete(result) if result.as_bytes().len() > max => {
                 Outcome::Error(too_long())

@@ -296,7 +296,7 @@ impl Negotiating {
     pub(in crate::client) fn keep(&mut self, message: Message, outbox: &mut Outbox) {
         if let Message::Request(Request { id, method: Method::Ping, .. }) = message {
             let stamp = Bytes::new();
-            outbox.send(Outgoing::Result { id, stamp, result: Json::EMPTY_OBJECT });
+            outbox.send(Outgoing::Result { id, stamp, result: Json::EMPTY_OBJECT.into() });
         } else if !self.early_messages.push(message) {
             outbox.fault(ProtocolError::TooMuchBeforeConnected);
         }

@@ -14,6 +14,7 @@ mod seen;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use mcp_proto::message::PlainText;
 use mcp_proto::server::{
     Change, Declaration, InputId, InputRequired, List, Notification, Outcome, Progress, Registry,
     Reply, ReplyId, Request, Server, ServerEvent,
@@ -434,7 +435,7 @@ fn outcome(manner: u8, arguments: &Json) -> Outcome {
         error.data = Some(arguments.clone());
         Outcome::Error(error)
     };
-    match manner % 12 {
+    match manner % 13 {
         0 => Outcome::Complete(arguments.clone()),
         1 => Outcome::Complete(json("{\"content\":[]}")),
         2 => Outcome::Complete(json("{ }")),
@@ -446,6 +447,7 @@ fn outcome(manner: u8, arguments: &Json) -> Outcome {
         8 => error(-32002),
         9 => error(-32042),
         10 => error(-32603),
+        11 => PlainText::new("a text").map_or_else(|_| error(0), Outcome::Text),
         _ => error(i64::from(manner) - 100),
     }
 }

@@ -24,8 +24,8 @@ impl Model {
             self.ask(now, call, required, seen);
             return self.close_if_drained(seen);
         }
-        let completes =
-            matches!(outcome, Outcome::Complete(json) if json.as_str().starts_with('{'));
+        let completes = matches!(outcome, Outcome::Text(_))
+            || matches!(outcome, Outcome::Complete(json) if json.as_str().starts_with('{'));
         self.answered(&call, seen, |response| {
             assert_eq!(response.result.is_some(), completes);
             if let Some(result) = response.result.as_deref().and_then(Object::read) {
