@@ -200,8 +200,9 @@ impl Sink for Length {
 
 fn write_call(out: &mut impl Sink, method: &str, stamp: &[u8], params: &Json) {
     match method {
-        // The most frequent one, without a search for what to escape.
+        // The most frequent ones, without a search for what to escape.
         "notifications/progress" => out.push(b"\"notifications/progress\""),
+        "tools/call" => out.push(b"\"tools/call\""),
         _ => write::string(out, method),
     }
     if !stamp.is_empty() || params.as_bytes() != b"{}" {

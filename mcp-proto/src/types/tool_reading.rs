@@ -89,8 +89,9 @@ impl<'a> Rest<'a> {
 
     /// Takes an array of blocks of text after its bracket; `None` if there is anything else.
     fn texts(&mut self) -> Option<Vec<ContentBlock>> {
-        let mut blocks = Vec::new();
         let mut goes_on = !self.take(b"]");
+        // Most results have one block.
+        let mut blocks = Vec::with_capacity(goes_on.into());
         while goes_on {
             if !self.take(b"{\"type\":\"text\",\"text\":") {
                 return None;
