@@ -18,6 +18,7 @@ pub(crate) const AFTER_TEXT: &[u8] = b"\"}]}";
 
 /// The result in a response.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum ResultValue {
     /// An object.
     Json(Json),

@@ -279,8 +279,11 @@ impl Calls {
     /// Removes a request from its handler; the request stays in flight until it is restarted or
     /// settled.
     pub(super) fn set_aside(&mut self, serial: u64) -> Option<Call> {
-        let at = self.position(serial)?;
-        self.queue.remove(at).map(|(_, call)| call)
+        let call = match self.position(serial)? {
+            0 => self.queue.pop_front(),
+            at => self.queue.remove(at),
+        };
+        call.map(|(_, call)| call)
     }
 
     /// Charges `bytes` more bytes of input to a request that was set aside.

@@ -39,7 +39,11 @@ impl Ids {
                 self.older.get_or_insert_default().insert(id.clone(), serial);
             }
             Err(at) if self.recent.len() < MAX_RECENT => {
-                self.recent.insert(at, (id.clone(), serial));
+                if at == self.recent.len() {
+                    self.recent.push_back((id.clone(), serial));
+                } else {
+                    self.recent.insert(at, (id.clone(), serial));
+                }
             }
             Err(_) => {
                 self.older.get_or_insert_default().extend(self.recent.drain(..));
@@ -50,10 +54,8 @@ impl Ids {
 
     pub(super) fn remove(&mut self, id: &RequestId) -> bool {
         match self.find(id) {
-            Ok(at) => {
-                self.recent.remove(at);
-                true
-            }
+            Ok(0) => self.recent.pop_front().is_some(),
+            Ok(at) => self.recent.remove(at).is_some(),
             Err(_) => self.older.as_mut().is_some_and(|older| older.remove(id).is_some()),
         }
     }
