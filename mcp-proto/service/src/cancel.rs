@@ -13,8 +13,8 @@ use core::task::Waker;
 use super::lock::Lock;
 
 std::thread_local! {
-    /// The token of a request that has ended. Most handlers drop theirs, and a call over stdio costs
-    /// 1 % less without an allocation for it.
+    /// The token of a request that has ended. Most handlers drop theirs, and then the next call makes
+    /// no new one: over stdio it has two allocations in place of three.
     static UNUSED: Cell<Option<Arc<Cancel>>> = const { Cell::new(None) };
 }
 
