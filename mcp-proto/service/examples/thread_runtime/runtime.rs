@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::io;
+use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
 use std::process::{self, ExitStatus};
@@ -12,9 +12,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Instant as Time;
 
-use mcp_proto::{Duration, Instant};
+use mcp_proto::{Bytes, Duration, Instant};
 use mcp_service::runtime::{self, BlockingReader, BlockingWriter, Runtime, unblock};
-use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex};
+use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
 
 /// Interval at which a listener looks for a connection: a thread in `accept` could not be stopped.
 const ACCEPT_INTERVAL: Duration = Duration::from_millis(2);
@@ -51,7 +51,7 @@ pub(crate) struct Threads(pub(crate) Time);
 
 impl Runtime for Threads {
     type Timer = Self;
-    type Socket = Duplex<BlockingReader, BlockingWriter>;
+    type Socket = Connection;
     type Listener = TcpListener;
     type Child = Child;
 
@@ -64,7 +64,7 @@ impl Runtime for Threads {
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
-        halves(unblock(move || TcpStream::connect(address)).await?)
+        Connection::new(unblock(move || TcpStream::connect(address)).await?)
     }
 
     async fn accept(&self, listener: &TcpListener) -> io::Result<(Self::Socket, SocketAddr)> {
@@ -82,7 +82,7 @@ impl Runtime for Threads {
             Poll::Pending
         })
         .await?;
-        Ok((halves(socket)?, peer))
+        Ok((Connection::new(socket)?, peer))
     }
 
     fn start(&self, command: &Command) -> io::Result<Child> {
@@ -105,13 +105,67 @@ impl Clock for Threads {
     }
 }
 
-/// A connection with a thread for each direction; dropping it ends both.
-fn halves(socket: TcpStream) -> io::Result<Duplex<BlockingReader, BlockingWriter>> {
-    socket.set_nonblocking(false)?;
-    let _ = socket.set_nodelay(true);
-    let reader = BlockingReader::new(socket.try_clone()?);
-    let writer = BlockingWriter::with_end(socket, |socket| drop(socket.shutdown(Shutdown::Both)));
-    Ok(Duplex { reader, writer })
+/// A connection with a thread for each direction. Dropping it ends both, and the connection.
+pub(crate) struct Connection {
+    halves: Duplex<BlockingReader, BlockingWriter>,
+    socket: TcpStream,
+}
+
+impl Connection {
+    fn new(socket: TcpStream) -> io::Result<Self> {
+        socket.set_nonblocking(false)?;
+        let _ = socket.set_nodelay(true);
+        let reader = BlockingReader::new(PatientReader(socket.try_clone()?));
+        let writer = BlockingWriter::new(socket.try_clone()?);
+        Ok(Self { halves: Duplex { reader, writer }, socket })
+    }
+}
+
+impl Reader for Connection {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        self.halves.poll_read(context)
+    }
+}
+
+impl Writer for Connection {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.halves.poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.halves.poll_flush(context)
+    }
+}
+
+impl Socket for Connection {
+    /// Asks the system too: the thread that reads may be late. The socket does not block meanwhile.
+    fn is_quiet(&self) -> bool {
+        let asks = self.socket.set_nonblocking(true);
+        let found = self.socket.peek(&mut [0]);
+        let _ = self.socket.set_nonblocking(false);
+        let is_empty = found.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        asks.is_ok() && is_empty && self.halves.is_quiet()
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+}
+
+/// Reads from a socket that for a moment may not block.
+struct PatientReader(TcpStream);
+
+impl Read for PatientReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::yield_now(),
+                read => return read,
+            }
+        }
+    }
 }
 
 /// `None` once a thread waits for the process.
