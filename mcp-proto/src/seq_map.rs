@@ -28,12 +28,7 @@ impl<V> SeqMap<V> {
                 if self.entries.capacity() == 0 {
                     self.entries.reserve_exact(1);
                 }
-                // With the case of the front in `remove`, this saves 1 to 3 % of a call over HTTP.
-                if at == self.entries.len() {
-                    self.entries.push_back((number, value));
-                } else {
-                    self.entries.insert(at, (number, value));
-                }
+                insert_at(&mut self.entries, at, (number, value));
             }
         }
     }
@@ -41,8 +36,7 @@ impl<V> SeqMap<V> {
     /// Removes the value under `number`, and returns it.
     pub fn remove(&mut self, number: u64) -> Option<V> {
         let at = self.find(number).ok()?;
-        let removed = if at == 0 { self.entries.pop_front() } else { self.entries.remove(at) };
-        removed.map(|(_, value)| value)
+        remove_at(&mut self.entries, at).map(|(_, value)| value)
     }
 
     /// The value under `number`.
@@ -109,6 +103,23 @@ impl<V> SeqMap<V> {
             _ => self.entries.binary_search_by_key(&number, |(number, _)| *number),
         }
     }
+}
+
+/// Inserts an entry. With [`remove_at`] this saves 1 to 3 % of a call: most entries are added at the
+/// end and removed at the front, where none of the others moves.
+#[inline]
+pub(crate) fn insert_at<T>(entries: &mut VecDeque<T>, at: usize, entry: T) {
+    if at == entries.len() {
+        entries.push_back(entry);
+    } else {
+        entries.insert(at, entry);
+    }
+}
+
+/// Removes an entry, and returns it.
+#[inline]
+pub(crate) fn remove_at<T>(entries: &mut VecDeque<T>, at: usize) -> Option<T> {
+    if at == 0 { entries.pop_front() } else { entries.remove(at) }
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use crate::limits::Limits;
 use crate::message::batches::Batches;
 use crate::message::{self, ErrorData, Method, Outgoing, Params, RequestId};
 use crate::meta;
+use crate::seq_map::remove_at;
 use crate::time::Instant;
 use crate::trace::TraceContext;
 use crate::version::Era;
@@ -279,11 +280,8 @@ impl Calls {
     /// Removes a request from its handler; the request stays in flight until it is restarted or
     /// settled.
     pub(super) fn set_aside(&mut self, serial: u64) -> Option<Call> {
-        let call = match self.position(serial)? {
-            0 => self.queue.pop_front(),
-            at => self.queue.remove(at),
-        };
-        call.map(|(_, call)| call)
+        let at = self.position(serial)?;
+        remove_at(&mut self.queue, at).map(|(_, call)| call)
     }
 
     /// Charges `bytes` more bytes of input to a request that was set aside.

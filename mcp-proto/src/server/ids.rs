@@ -7,6 +7,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use core::cmp::Ordering;
 
 use crate::message::RequestId;
+use crate::seq_map::{insert_at, remove_at};
 
 /// Serial numbers by id: a sorted queue of up to [`MAX_RECENT`] ids, and a tree. A full queue is
 /// emptied into the tree, so few ids of short calls ever are in the tree. With all new ids in the
@@ -39,11 +40,7 @@ impl Ids {
                 self.older.get_or_insert_default().insert(id.clone(), serial);
             }
             Err(at) if self.recent.len() < MAX_RECENT => {
-                if at == self.recent.len() {
-                    self.recent.push_back((id.clone(), serial));
-                } else {
-                    self.recent.insert(at, (id.clone(), serial));
-                }
+                insert_at(&mut self.recent, at, (id.clone(), serial));
             }
             Err(_) => {
                 self.older.get_or_insert_default().extend(self.recent.drain(..));
@@ -54,8 +51,7 @@ impl Ids {
 
     pub(super) fn remove(&mut self, id: &RequestId) -> bool {
         match self.find(id) {
-            Ok(0) => self.recent.pop_front().is_some(),
-            Ok(at) => self.recent.remove(at).is_some(),
+            Ok(at) => remove_at(&mut self.recent, at).is_some(),
             Err(_) => self.older.as_mut().is_some_and(|older| older.remove(id).is_some()),
         }
     }
@@ -89,10 +85,10 @@ impl Ids {
         match self.recent.back().map(|(last, _)| id.cmp(last)) {
             None | Some(Ordering::Greater) => Err(count),
             Some(Ordering::Equal) => Ok(count - 1),
-            Some(Ordering::Less) => match self.recent.front().map(|(first, _)| first == id) {
-                Some(true) => Ok(0),
-                _ => self.recent.binary_search_by(|(other, _)| other.cmp(id)),
-            },
+            Some(Ordering::Less) if self.recent.front().is_some_and(|(first, _)| first == id) => {
+                Ok(0)
+            }
+            Some(Ordering::Less) => self.recent.binary_search_by(|(other, _)| other.cmp(id)),
         }
     }
 }
