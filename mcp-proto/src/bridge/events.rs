@@ -40,7 +40,7 @@ impl Bridge {
                 }
             }
             ClientEvent::Response { call, result } => self.response(now, call, result, client),
-            ClientEvent::Input(input) => self.input(now, input, client),
+            ClientEvent::Input(input) => self.input(now, *input, client),
             ClientEvent::InputCancelled { input } => {
                 self.parked.withdraw(input);
                 let ticket = self.inputs.withdraw(input);

@@ -69,11 +69,11 @@ pub enum ClientEvent {
         /// The call.
         call: CallId,
         /// The task.
-        task: Task,
+        task: Box<Task>,
     },
     /// The server needs input. Pass its [`InputReply`] to
     /// [`Client::answer`](super::Client::answer).
-    Input(Input),
+    Input(Box<Input>),
     /// The server does not need the input of a [`ClientEvent::Input`] any more; its reply is void.
     InputCancelled {
         /// The input.

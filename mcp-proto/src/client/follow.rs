@@ -211,7 +211,7 @@ impl Client {
         call.ends = following.ends();
         let polls_at_once = following.is_slow() || task.status != TaskStatus::Working;
         let next = now + following.interval();
-        self.core.outbox.event(ClientEvent::Task { call: call.id, task });
+        self.core.outbox.event(ClientEvent::Task { call: call.id, task: Box::new(task) });
         call.follow(following);
         if polls_at_once {
             self.send_anew(now, call);
@@ -239,7 +239,7 @@ impl Client {
             self.core.drop_input(&mut self.conn, dropped);
         }
         if is_news {
-            self.core.outbox.event(ClientEvent::Task { call: id, task });
+            self.core.outbox.event(ClientEvent::Task { call: id, task: Box::new(task) });
         }
         self.advance(now, number, call, event, content);
     }

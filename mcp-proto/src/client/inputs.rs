@@ -6,6 +6,7 @@
 //!
 //! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -93,7 +94,8 @@ impl Inputs {
         let call = requester.call();
         self.pending.insert(id, (requester, bytes));
         self.bytes = self.bytes.saturating_add(bytes);
-        outbox.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
+        let input = Input { reply: InputReply { id }, call, request };
+        outbox.event(ClientEvent::Input(Box::new(input)));
     }
 
     /// Asks for the inputs that a modern server requires before it answers a call. The call is no

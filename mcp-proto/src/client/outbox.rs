@@ -90,13 +90,13 @@ impl Outbox {
 
     /// The next action if it is an event or the end.
     pub(super) fn poll_event(&mut self) -> Option<Action<ClientEvent>> {
+        if let ClientAction::Send(_) | ClientAction::Abort(_) = self.actions.front()? {
+            return None;
+        }
         match self.actions.pop_front()? {
             ClientAction::Event(event) => Some(Action::Event(event)),
             ClientAction::Close => Some(Action::Close),
-            other @ (ClientAction::Send(_) | ClientAction::Abort(_)) => {
-                self.actions.push_front(other);
-                None
-            }
+            ClientAction::Send(_) | ClientAction::Abort(_) => None,
         }
     }
 

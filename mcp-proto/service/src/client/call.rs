@@ -29,10 +29,12 @@ pub struct Call<R> {
 
 enum CallState {
     New {
-        unsent: Result<UnsentCall, CallError>,
+        unsent: UnsentCall,
         options: CallOptions,
         hooks: Option<Box<CallHooks>>,
     },
+    /// The call has this error, and is not sent.
+    Invalid(Box<CallError>),
     InFlight(Arc<ResponseSlot>, Span),
     Done,
 }
@@ -43,7 +45,10 @@ impl<R> Call<R> {
         unsent: Result<UnsentCall, CallError>,
         decode: fn(&Arc<ClientMailbox>, &Json) -> Result<R, CallError>,
     ) -> Self {
-        let state = CallState::New { unsent, options: CallOptions::default(), hooks: None };
+        let state = match unsent {
+            Ok(unsent) => CallState::New { unsent, options: CallOptions::default(), hooks: None },
+            Err(error) => CallState::Invalid(Box::new(error)),
+        };
         Self { mailbox: mailbox.clone(), state, decode }
     }
 
@@ -147,12 +152,12 @@ impl<R> Call<R> {
     }
 
     fn start(&mut self) -> Result<(), CallError> {
-        let CallState::New { unsent, mut options, hooks } =
-            core::mem::replace(&mut self.state, CallState::Done)
-        else {
-            return Ok(());
-        };
-        let unsent = unsent?;
+        let (unsent, mut options, hooks) =
+            match core::mem::replace(&mut self.state, CallState::Done) {
+                CallState::New { unsent, options, hooks } => (unsent, options, hooks),
+                CallState::Invalid(error) => return Err(*error),
+                CallState::InFlight(..) | CallState::Done => return Ok(()),
+            };
         let slot = Arc::new(ResponseSlot::default());
         let span = Span::of_call(|| unsent.about());
         options.progress |= hooks.as_ref().is_some_and(|hooks| hooks.progress.is_some());
@@ -170,7 +175,7 @@ impl<R> Future for Call<R> {
 
     /// Returns [`CallError::Closed`] if it is polled again after its result.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let CallState::New { .. } = self.state {
+        if let CallState::New { .. } | CallState::Invalid(_) = self.state {
             self.start()?;
         }
         let Self { mailbox, state, decode } = &mut *self;

@@ -179,7 +179,7 @@ impl ClientRunner {
             ClientEvent::Response { .. }
             | ClientEvent::Progress { .. }
             | ClientEvent::Task { .. } => self.handle_call_event(event),
-            ClientEvent::Input(input) => self.inputs.start(now, binding, &self.mailbox, input),
+            ClientEvent::Input(input) => self.inputs.start(now, binding, &self.mailbox, *input),
             ClientEvent::InputCancelled { input } => self.inputs.cancel(input),
             ClientEvent::Subscribed { subscription, honoured } => {
                 if let Some(feed) = self.feeds.get(&subscription) {
@@ -229,7 +229,7 @@ impl ClientRunner {
                     pending.slot.follow(&task.task_id);
                     let hooks = pending.hooks.as_mut();
                     if let Some(on_task) = hooks.and_then(|hooks| hooks.task.as_mut()) {
-                        catch_panic(|| on_task(task));
+                        catch_panic(|| on_task(*task));
                     }
                 }
             }
