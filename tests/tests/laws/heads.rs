@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mcp_proto::frame::http1::{HeadParts, HeadSource};
+use mcp_proto::frame::http1::{HeadMatch, HeadParts, HeadSource};
 use mcp_proto::http::{Admission, Config, Exchange};
 use mcp_proto::internals::{RequestCache, admit_cached, answer_cached};
 use mcp_proto::server::Registry;
@@ -22,26 +22,20 @@ proptest! {
         requests in prop::collection::vec((head(), body()), 1..12),
         repeated in prop::collection::vec(0_usize..12, 0..12),
     ) {
-        let config = Arc::new(Config::default());
-        let declaration = Registry::<()>::new(Implementation::new("law", "1")).declaration();
-        let mut cache = RequestCache::default();
         let again = repeated.iter().filter_map(|at| requests.get(*at));
-        for ((method, target, fields), body) in requests.iter().chain(again) {
-            let parts = HeadParts { method, target, fields: || fields.iter().copied() };
-            let now = Instant::ZERO;
-            let fresh = Admission::new(&config, parts.into_head());
-            let cached = admit_cached(&config, parts, &mut cache);
-            prop_assert_eq!(format!("{cached:?}"), format!("{fresh:?}"));
-            let (fresh, cached) = match (fresh, cached) {
-                (Ok(fresh), Ok(cached)) => (
-                    fresh.answer_with(now, &declaration, body),
-                    answer_cached(cached, now, &declaration, Some(body), &mut cache),
-                ),
-                (Err(fresh), Err(cached)) => (*fresh, *cached),
-                (Ok(_), Err(_)) | (Err(_), Ok(_)) => unreachable!("their texts are equal"),
-            };
-            prop_assert_eq!(actions(cached), actions(fresh));
-        }
+        read_alike(requests.iter().chain(again).cloned())?;
+    }
+
+    #[test]
+    fn head_is_read_alike_in_each_of_several_sessions(
+        (method, target, fields) in head(),
+        requests in prop::collection::vec((session(), length(), body()), 1..8),
+    ) {
+        read_alike(requests.into_iter().map(|(session, length, body)| {
+            let mut fields = fields.clone();
+            fields.extend([("mcp-session-id", session), ("content-length", length)]);
+            ((method, target, fields), body)
+        }))?;
     }
 
     #[test]
@@ -52,7 +46,12 @@ proptest! {
         for (source, earlier) in [(one, one), (one, other), (other, one)] {
             let earlier = earlier.into_head();
             if source.repeats(&earlier) {
-                prop_assert_eq!(source.into_head(), earlier);
+                prop_assert_eq!(source.into_head(), earlier.clone());
+            }
+            match source.compare(&earlier, &["content-length", "mcp-session-id"]) {
+                HeadMatch::Equal => prop_assert_eq!(source.into_head(), earlier),
+                HeadMatch::Varied(head) => prop_assert_eq!(source.into_head(), head),
+                HeadMatch::Different | _ => {}
             }
         }
         let (method, target) = (one.method, one.target);
@@ -61,6 +60,32 @@ proptest! {
             prop_assert!(one.repeats(&one.into_head()), "a usual head is read once");
         }
     }
+}
+
+type OwnHead = (&'static str, &'static str, Fields);
+
+/// Reads requests one after the other, and each of them anew.
+fn read_alike(requests: impl Iterator<Item = (OwnHead, Bytes)>) -> Result<(), TestCaseError> {
+    let config = Arc::new(Config::default());
+    let declaration = Registry::<()>::new(Implementation::new("law", "1")).declaration();
+    let mut cache = RequestCache::default();
+    for ((method, target, fields), body) in requests {
+        let parts = HeadParts { method, target, fields: || fields.iter().copied() };
+        let now = Instant::ZERO;
+        let fresh = Admission::new(&config, parts.into_head());
+        let cached = admit_cached(&config, parts, &mut cache);
+        prop_assert_eq!(format!("{cached:?}"), format!("{fresh:?}"));
+        let (fresh, cached) = match (fresh, cached) {
+            (Ok(fresh), Ok(cached)) => (
+                fresh.answer_with(now, &declaration, &body),
+                answer_cached(cached, now, &declaration, Some(&body), &mut cache),
+            ),
+            (Err(fresh), Err(cached)) => (*fresh, *cached),
+            (Ok(_), Err(_)) | (Err(_), Ok(_)) => unreachable!("their texts are equal"),
+        };
+        prop_assert_eq!(actions(cached), actions(fresh));
+    }
+    Ok(())
 }
 
 /// What an exchange does until it waits.
@@ -73,7 +98,7 @@ fn actions(mut exchange: Exchange) -> Vec<String> {
     actions
 }
 
-fn head() -> impl Strategy<Value = (&'static str, &'static str, Fields)> {
+fn head() -> impl Strategy<Value = OwnHead> {
     let methods = select(vec!["POST", "POST", "POST", "GET", "DELETE", "PUT", "no token"]);
     let targets = select(vec!["/mcp", "/mcp", "/mcp?a", "/other", "no target", ""]);
     (methods, targets, prop::collection::vec(field(), 0..4)).prop_map(|(method, target, more)| {
@@ -94,6 +119,12 @@ fn field() -> impl Strategy<Value = (&'static str, &'static [u8])> {
         ("mcp-method", b"tools/list"),
         ("mcp-session-id", b"a"),
         ("mcp-session-id", b" a\t"),
+        ("mcp-session-id", b"b"),
+        ("mcp-session-id", b"0123456789abcdef0123456789abcdef"),
+        ("mcp-session-id", b"fedcba9876543210fedcba9876543210"),
+        ("content-length", b"12"),
+        ("content-length", b"34"),
+        ("content-length", b"567"),
         ("origin", b"http://localhost:3000"),
         ("origin", b"http://example.com"),
         ("authorization", b"Bearer a"),
@@ -102,6 +133,19 @@ fn field() -> impl Strategy<Value = (&'static str, &'static [u8])> {
         ("x-a", b"b:c"),
         ("x-long", &[b'a'; 1024]),
     ])
+}
+
+fn session() -> impl Strategy<Value = &'static [u8]> {
+    select(vec![
+        &b"0123456789abcdef0123456789abcdef"[..],
+        b"fedcba9876543210fedcba9876543210",
+        b"FEDCBA9876543210fedcba9876543210",
+        b"a",
+    ])
+}
+
+fn length() -> impl Strategy<Value = &'static [u8]> {
+    select(vec![&b"12"[..], b"34", b"567"])
 }
 
 fn body() -> impl Strategy<Value = Bytes> {

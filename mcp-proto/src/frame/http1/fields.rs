@@ -94,12 +94,29 @@ impl Fields {
         Ok(())
     }
 
-    /// The same fields, which share no memory.
+    /// The same fields, which share no memory. Their copies share the positions.
     pub(super) fn detach(mut self) -> Self {
         if let Text::Slice(text) = &self.text {
             self.text = Text::Slice(Bytes::copy_from_slice(text));
         }
+        if let FieldPlaces::Built(places) = &self.places {
+            self.places = FieldPlaces::Parsed(places.as_slice().into());
+        }
         self
+    }
+
+    /// The same fields with other values, by their indices. `None` if the length of a value differs.
+    pub(super) fn with_values(&self, values: &[(usize, &[u8])]) -> Option<Self> {
+        let mut text = self.text().to_vec();
+        for (index, value) in values {
+            let place = self.places().get(*index)?;
+            let known = text.get_mut(usize::from(place.value)..usize::from(place.value_end))?;
+            if known.len() != value.len() {
+                return None;
+            }
+            known.copy_from_slice(value);
+        }
+        Some(Self { text: Text::Built(text), places: self.places.clone() })
     }
 
     /// The whole text.

@@ -99,6 +99,13 @@ impl Head {
         Self { fields: self.fields.detach(), ..self }
     }
 
+    /// The same head with other values of fields, by their indices. `None` if the length of a value
+    /// differs.
+    pub(super) fn with_values(&self, values: &[(usize, &[u8])]) -> Option<Self> {
+        let Self { method_end, target_end, version, .. } = *self;
+        Some(Self { fields: self.fields.with_values(values)?, method_end, target_end, version })
+    }
+
     /// Returns whether a field contains credentials.
     pub(crate) fn has_secret(&self) -> bool {
         self.fields.iter().any(|(name, _)| is_secret(name))

@@ -1,24 +1,48 @@
 //! Heads that another HTTP stack has read, before they are copied.
 //!
 //! In: method, target and fields, where the stack keeps them. Out: a [`Head`], and whether the head
-//! equals an earlier one, so that it need not be copied. Law: whatever the earlier head, a source
-//! that repeats it would make an equal one.
+//! equals an earlier one, so that it need not be copied field by field. Law: whatever the earlier
+//! head, the head that a comparison finds is the one that the source would make.
+
+use smallvec::SmallVec;
 
 use super::fields::SEPARATORS;
 use super::head::{Head, HttpVersion};
-use super::syntax::trim;
+use super::syntax::{is_named, trim};
+
+/// Number of values that usually vary from head to head: that of `Content-Length`, and another one.
+const USUALLY_VARY: usize = 2;
 
 /// A head to be read: a [`Head`], or the [`HeadParts`] of another HTTP stack.
 pub trait HeadSource {
     /// The number of bytes in method, target and fields, by which a server finds earlier heads.
     fn length(&self) -> usize;
 
+    /// Compares the head that [`into_head`](Self::into_head) would return with `earlier`, the head
+    /// of an earlier source. The values of the fields `varying`, in lower case, may vary. It may
+    /// return [`HeadMatch::Different`] for any head.
+    fn compare(&self, earlier: &Head, varying: &[&str]) -> HeadMatch;
+
     /// Returns whether [`into_head`](Self::into_head) would return a head that equals `earlier`, the
     /// head of an earlier source. It may return false although they are equal.
-    fn repeats(&self, earlier: &Head) -> bool;
+    fn repeats(&self, earlier: &Head) -> bool {
+        matches!(self.compare(earlier, &[]), HeadMatch::Equal)
+    }
 
     /// The head.
     fn into_head(self) -> Head;
+}
+
+/// The result of [`HeadSource::compare`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HeadMatch {
+    /// The heads are equal.
+    Equal,
+    /// The heads are equal except for values that may vary. Contains the head of the source.
+    Varied(Head),
+    /// The heads differ, or it is not known.
+    Different,
 }
 
 /// Method, target and fields of a request that another HTTP stack has read and checked, for example
@@ -46,13 +70,26 @@ pub struct HeadParts<'a, F> {
     pub fields: F,
 }
 
+/// The values that differ from those of an earlier head, with the indices of their fields.
+#[derive(Default)]
+struct VariedValues<'a>(SmallVec<[(usize, &'a [u8]); USUALLY_VARY]>);
+
+impl<'a> VariedValues<'a> {
+    /// Adds the value of a field; returns false if it must not vary.
+    #[inline(never)]
+    fn add(&mut self, index: usize, name: &[u8], value: &'a [u8], varying: &[&str]) -> bool {
+        self.0.push((index, value));
+        varying.iter().any(|varying| is_named(name, varying.as_bytes()))
+    }
+}
+
 impl HeadSource for Head {
     fn length(&self) -> usize {
         self.text().len()
     }
 
-    fn repeats(&self, earlier: &Head) -> bool {
-        self.text() == earlier.text()
+    fn compare(&self, earlier: &Head, _varying: &[&str]) -> HeadMatch {
+        if self.text() == earlier.text() { HeadMatch::Equal } else { HeadMatch::Different }
     }
 
     fn into_head(self) -> Head {
@@ -71,17 +108,30 @@ where
         self.method.len() + 1 + self.target.len() + fields.sum::<usize>()
     }
 
-    fn repeats(&self, earlier: &Head) -> bool {
+    fn compare(&self, earlier: &Head, varying: &[&str]) -> HeadMatch {
         let line = (self.method.as_bytes(), self.target.as_bytes());
+        if earlier.version() != HttpVersion::Other || earlier.raw_line() != line {
+            return HeadMatch::Different;
+        }
         let mut known = earlier.raw_fields();
-        earlier.version() == HttpVersion::Other
-            && earlier.raw_line() == line
-            && (self.fields)().all(|(name, value)| {
-                known.next().is_some_and(|(known_name, known_value)| {
-                    known_name == name.as_bytes() && known_value == trim(value)
-                })
+        let mut varied = VariedValues::default();
+        let mut index = 0;
+        // A loop would cost more: the fields may be a chain of iterators.
+        let is_alike = (self.fields)().all(|(name, value)| {
+            let (name, value) = (name.as_bytes(), trim(value));
+            index += 1;
+            known.next().is_some_and(|(known_name, known_value)| {
+                known_name == name
+                    && (known_value == value || varied.add(index - 1, name, value, varying))
             })
-            && known.next().is_none()
+        });
+        if !is_alike || known.next().is_some() {
+            return HeadMatch::Different;
+        }
+        if varied.0.is_empty() {
+            return HeadMatch::Equal;
+        }
+        earlier.with_values(&varied.0).map_or(HeadMatch::Different, HeadMatch::Varied)
     }
 
     fn into_head(self) -> Head {

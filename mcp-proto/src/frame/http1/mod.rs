@@ -110,7 +110,7 @@ mod syntax;
 pub use body::BodyKind;
 pub(crate) use fields::is_secret;
 pub use head::{Head, HttpVersion};
-pub use head_source::{HeadParts, HeadSource};
+pub use head_source::{HeadMatch, HeadParts, HeadSource};
 pub use incoming::Incoming;
 #[doc(hidden)]
 pub use last_request::LastRequest;

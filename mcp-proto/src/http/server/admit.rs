@@ -44,6 +44,19 @@ impl Admitted {
         refused
     }
 
+    /// The same request in the session of another head.
+    pub(super) fn in_session_of(&self, head: &Head) -> Self {
+        let mut session = Field::Absent;
+        for (_, value) in
+            head.raw_fields().filter(|(name, _)| is_named(name, SESSION_ID.as_bytes()))
+        {
+            session.add(value);
+        }
+        let mut admitted = self.clone();
+        admitted.context.session = SessionHeader::read(session);
+        admitted
+    }
+
     /// Adds values for handlers. Claims among the values set the principal, if no principal is set
     /// yet.
     pub(super) fn extend(&mut self, extensions: Extensions) {
@@ -68,6 +81,9 @@ pub(super) enum Method {
     Delete,
 }
 
+/// The name of the field with the session of a legacy client.
+pub(super) const SESSION_ID: &str = "mcp-session-id";
+
 const POST: &str = "POST";
 
 const LEGACY_METHODS: &str = "GET, POST, DELETE";
@@ -81,7 +97,7 @@ const ALLOWED_HEADERS: &[&str] = &[
     "mcp-method",
     "mcp-name",
     "mcp-protocol-version",
-    "mcp-session-id",
+    SESSION_ID,
 ];
 
 /// Header fields that the steps check, found in one pass.
@@ -243,7 +259,7 @@ impl<'a> HeadFields<'a> {
             } else if is("content-type") {
                 fields.content_type = Some(value);
                 fields.content_types += 1;
-            } else if is("mcp-session-id") {
+            } else if is(SESSION_ID) {
                 fields.session.add(value);
             } else if is("mcp-protocol-version") {
                 fields.version.add(value);
