@@ -10,7 +10,7 @@ use super::fields::SEPARATORS;
 use super::head::{Head, HttpVersion};
 use super::syntax::{is_named, trim};
 
-/// Number of values that usually vary from head to head: that of `Content-Length`, and another one.
+/// The number of values that usually vary from head to head: `Content-Length`, and one other.
 const USUALLY_VARY: usize = 2;
 
 /// A head to be read: a [`Head`], or the [`HeadParts`] of another HTTP stack.
@@ -19,8 +19,8 @@ pub trait HeadSource {
     fn length(&self) -> usize;
 
     /// Compares the head that [`into_head`](Self::into_head) would return with `earlier`, the head
-    /// of an earlier source. The values of the fields `varying`, in lower case, may vary. It may
-    /// return [`HeadMatch::Different`] for any head.
+    /// of an earlier source. `varying` has the names of the fields whose values may vary, in lower
+    /// case. It may return [`HeadMatch::Different`] for any head.
     fn compare(&self, earlier: &Head, varying: &[&str]) -> HeadMatch;
 
     /// Returns whether [`into_head`](Self::into_head) would return a head that equals `earlier`, the
@@ -41,7 +41,7 @@ pub enum HeadMatch {
     Equal,
     /// The heads are equal except for values that may vary. Contains the head of the source.
     Varied(Head),
-    /// The heads differ, or it is not known.
+    /// The heads differ, or it is unknown whether they are equal.
     Different,
 }
 
