@@ -1,8 +1,10 @@
-//! `RequestReader` against itself, with the same bytes in other pieces.
+//! `RequestReader` against itself, with the same bytes in other pieces; heads against copies.
 
 use std::mem;
 
-use mcp_proto::frame::http1::{Head, HttpVersion, Incoming, RequestReader};
+use mcp_proto::frame::http1::{
+    Head, HeadMatch, HeadParts, HeadSource, HttpVersion, Incoming, RequestReader,
+};
 use mcp_proto::{Bytes, Limits};
 
 /// More than what may wait once everything was polled: a line before a chunk has less than this.
@@ -44,8 +46,8 @@ const PLACES: usize = 40;
 /// After two requests, the same request and requests that differ from it in one place are read as if
 /// they were the first of their connection.
 fn alike(limits: &Limits, request: &[u8], whole: &[Incoming]) {
-    let heads = whole.iter().filter(|incoming| matches!(incoming, Incoming::Head { .. }));
-    if heads.count() != 1 || whole.last() != Some(&Incoming::Closed) {
+    let [head] = heads(whole)[..] else { return };
+    if whole.last() != Some(&Incoming::Closed) {
         return;
     }
     // One empty line before a request is ignored, but not two.
@@ -55,26 +57,67 @@ fn alike(limits: &Limits, request: &[u8], whole: &[Incoming]) {
     if !reader.is_idle() {
         return;
     }
-    compare(limits, request, request);
+    let compare = |next: &[u8]| {
+        for next in heads(&compare(limits, request, next)) {
+            compare_copies(head, next);
+        }
+    };
+    compare(request);
     for at in (0..request.len()).step_by(request.len() / PLACES + 1) {
         let (before, after) = request.split_at(at);
         let rest = after.get(1..).unwrap_or_default();
         for part in [&b"0"[..], b"9", b"a", b":", b" ", b"\r", b"\n", b"\r\n", b"\xff", b""] {
-            compare(limits, request, &[before, part, rest].concat());
-            compare(limits, request, &[before, part, after].concat());
+            compare(&[before, part, rest].concat());
+            compare(&[before, part, after].concat());
         }
     }
 }
 
-/// Reads `next` after two requests and as the first one.
-fn compare(limits: &Limits, request: &[u8], next: &[u8]) {
+fn heads(found: &[Incoming]) -> Vec<&Head> {
+    let mut heads = Vec::new();
+    for incoming in found {
+        if let Incoming::Head { head, .. } = incoming {
+            heads.push(head);
+        }
+    }
+    heads
+}
+
+/// Two heads of another HTTP stack are compared as if both were copied.
+fn compare_copies(earlier: &Head, next: &Head) {
+    fn parts(head: &Head) -> impl HeadSource {
+        let fields = || head.fields();
+        HeadParts { method: head.method(), target: head.target(), fields }
+    }
+    const VARYING: [&str; 2] = ["content-length", "mcp-session-id"];
+    let constant = |head: &Head| {
+        let values = head.fields().map(|(name, value)| {
+            let varies = VARYING.iter().any(|varying| name.eq_ignore_ascii_case(varying));
+            (name.to_owned(), (!varies).then(|| value.to_owned()))
+        });
+        values.collect::<Vec<_>>()
+    };
+    let [earlier, own] = [earlier, next].map(|head| parts(head).into_head());
+    match parts(next).compare(&earlier, &VARYING) {
+        HeadMatch::Equal => assert_eq!(own, earlier),
+        HeadMatch::Varied(head) => {
+            assert_eq!(head, own, "the head is that of its source");
+            assert_eq!(constant(&head), constant(&earlier), "no other value varies");
+            assert_ne!(head, earlier, "a value varies");
+        }
+        HeadMatch::Different | _ => {}
+    }
+}
+
+/// Reads `next` after two requests and as the first one. Returns what was read.
+fn compare(limits: &Limits, request: &[u8], next: &[u8]) -> Vec<Incoming> {
     let mut reader = RequestReader::new(limits);
     for _ in 0..2 {
         reader.push(Bytes::copy_from_slice(request));
         poll(&mut reader, &mut Vec::new());
     }
     if !reader.is_idle() {
-        return;
+        return Vec::new();
     }
     let mut found = Vec::new();
     for text in [next, next] {
@@ -85,6 +128,7 @@ fn compare(limits: &Limits, request: &[u8], next: &[u8]) {
     poll(&mut reader, &mut found);
     let expected = read(limits, &[next, next].concat(), &[next.len().max(1)], true);
     assert_eq!(found, expected, "{}", next.escape_ascii());
+    expected
 }
 
 /// Small limits, so that inputs reach them; 0 has the defaults.
