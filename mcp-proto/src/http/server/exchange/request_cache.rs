@@ -58,15 +58,17 @@ impl RequestCache {
         source: impl HeadSource,
     ) -> (Arc<Head>, Result<Admitted, Box<ImmediateAnswer>>) {
         let last = self.last_head.as_ref();
-        let compared = last.map_or(HeadMatch::Different, |last| source.compare(last, &VARYING));
-        let (head, repeats) = match (compared, last, &self.admitted) {
-            (HeadMatch::Equal, Some(last), _) => (last.clone(), true),
-            (HeadMatch::Varied(head), _, Some(admitted)) => {
-                let admitted = admitted.in_session_of(&head);
-                return (Arc::new(head), Ok(admitted));
+        let compared = last.map(|last| (last, source.compare(last, &VARYING)));
+        let (head, repeats) = match compared {
+            Some((last, HeadMatch::Equal)) => (last.clone(), true),
+            Some((_, HeadMatch::Varied(head))) => {
+                if let Some(admitted) = &self.admitted {
+                    let admitted = admitted.in_session_of(&head);
+                    return (Arc::new(head), Ok(admitted));
+                }
+                (self.keep(Arc::new(head)), true)
             }
-            (HeadMatch::Varied(head), ..) => (self.keep(Arc::new(head)), true),
-            (HeadMatch::Equal | HeadMatch::Different, ..) => {
+            Some((_, HeadMatch::Different)) | None => {
                 let (length, head) = (source.length(), source.into_head());
                 let is_kept = length <= MAX_HEAD && config.decides_alone() && !head.has_secret();
                 if is_kept {
