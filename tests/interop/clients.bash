@@ -55,5 +55,5 @@ check_python_v1() {
 
 check_rmcp() {
   start try "$1" "$2, rmcp $(crate_version rmcp) $1" \
-    "$cache/rmcp/release/interop-rmcp" "$1" -- "${@:3}"
+    "$cache/rmcp/debug/interop-rmcp" "$1" -- "${@:3}"
 }

@@ -26,8 +26,7 @@ install_python() {
 # install_crate FOLDER
 # All of them share a target folder: they have most of their dependencies in common.
 install_crate() {
-  (cd "$interop" && cargo build --quiet --release --locked \
-    --manifest-path "$1/Cargo.toml" --target-dir "$cache/rmcp")
+  (cd "$interop" && cargo build --quiet --locked --manifest-path "$1/Cargo.toml" --target-dir "$cache/rmcp")
 }
 
 # is_installed WHERE LIST: is what the cache has there made from this very list of packages?

@@ -1,15 +1,15 @@
-# programs.bash, to be sourced: builds examples of the adapters, and the program `mcp`.
+# programs.bash, to be sourced: builds examples of the adapters, and the program `mcp`. PROGRAMS names a
+# folder that has them already; see `programs`.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 target=$(realpath -m "${CARGO_TARGET_DIR:-$repo/target}")
-# Those of all programs. Each set of features is a build of its own, which takes minutes.
-features=mcp-tokio/cli,mcp-tokio/sign,mcp-tokio/tower,mcp-async-std/sign,mcp-tests/sign
 
-# build [EXAMPLE...]: `mcp` and the examples. Without an example, cargo chooses other features of the crates
-# below: `everything` is always among them.
+# build [EXAMPLE...]: `mcp` and the examples, as the tests with all features build them: each set of
+# features, and each profile, is a build of its own, which takes minutes. Without an example, cargo
+# chooses other features of the crates below: `everything` is always among them.
 build() {
-  (cd "$repo" && cargo build --quiet --release --locked --target-dir "$target" --features "$features" \
-    --package mcp-tokio --package mcp-async-std --package mcp-tests \
+  [[ -z ${PROGRAMS:-} ]] || return 0
+  (cd "$repo" && cargo build --quiet --locked --target-dir "$target" --workspace --all-features \
     --bin mcp $(printf -- '--example %s ' everything "$@"))
 }
 
@@ -21,5 +21,11 @@ find_mcp() {
 
 # program NAME: its path.
 program() {
-  if [[ $1 == mcp ]]; then echo "$target/release/mcp"; else echo "$target/release/examples/$1"; fi
+  if [[ -n ${PROGRAMS:-} ]]; then
+    echo "$PROGRAMS/$1"
+  elif [[ $1 == mcp ]]; then
+    echo "$target/debug/mcp"
+  else
+    echo "$target/debug/examples/$1"
+  fi
 }
