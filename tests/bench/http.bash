@@ -42,6 +42,15 @@ measure_http() {
   table "Instructions per call over HTTP." http-instructions http_servers legacy modern
   table "Allocations per call over HTTP." http-allocations http_servers legacy modern
 
+  local count turning=(own tower rmcp-session)
+  for server in "${turning[@]}"; do
+    for count in 1 16; do
+      find_counts http- "$server turns-$count" load_http "$server" turns "$count"
+    done
+  done
+  settle
+  table "Instructions per call in so many sessions, which take turns." http-instructions turning turns-1 turns-16
+
   if command -v strace >/dev/null; then
     local writers=(own tower rmcp-json rmcp-session)
     for server in "${writers[@]}"; do

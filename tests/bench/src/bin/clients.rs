@@ -91,6 +91,13 @@ impl Load {
         calls: usize,
         call: &impl Fn() -> C,
     ) -> Outcome {
+        // A `FuturesUnordered` of one call wakes its task once more for each.
+        if self.in_flight == 1 {
+            for _ in 0..calls {
+                check(&call().await)?;
+            }
+            return Ok(());
+        }
         let (mut begun, mut done) = (0, 0);
         let mut open = FuturesUnordered::new();
         while done < calls {
@@ -98,14 +105,15 @@ impl Load {
                 open.push(call());
                 begun += 1;
             }
-            let text = open.next().await.ok_or("no call is open")?;
-            if text != MESSAGE {
-                return Err(format!("the answer is {text}").into());
-            }
+            check(&open.next().await.ok_or("no call is open")?)?;
             done += 1;
         }
         Ok(())
     }
+}
+
+fn check(answer: &str) -> Outcome {
+    if answer == MESSAGE { Ok(()) } else { Err(format!("the answer is {answer}").into()) }
 }
 
 mod ours {

@@ -23,6 +23,8 @@ load-http sessions COUNT -- SERVER...                           opens sessions, 
 load-http connections COUNT -- SERVER...                        opens them, one call on each
 load-http pending COUNT CALLS -- SERVER...                      makes calls in a session in which so
                                                                 many others have no answer
+load-http turns COUNT CALLS -- SERVER...                        makes calls in so many sessions, which
+                                                                take turns
 load-http beside sessions|connections COUNT CALLS -- SERVER...  makes calls beside so many others
 load-http idle COUNT CHANGES -- SERVER...                       publishes changes beside so many
                                                                 connections
@@ -46,6 +48,7 @@ fn main() -> Result<()> {
         ["sessions", count] => open_sessions(&server, count.parse()?)?,
         ["connections", count] => open_connections(&server, count.parse()?)?,
         ["pending", count, calls] => call_beside(&server, count.parse()?, calls.parse()?)?,
+        ["turns", count, calls] => call_by_turns(&server, count.parse()?, calls.parse()?)?,
         ["beside", "sessions", count, calls] => {
             call_beside_sessions(&server, count.parse()?, calls.parse()?)?;
         }
@@ -123,6 +126,16 @@ fn call_beside(server: &Server, count: u64, calls: u64) -> Result<()> {
         pending.push(other);
     }
     (0..WARM_UP + calls).try_for_each(|id| client.call(Call::Echo, NUMBER + count + id))
+}
+
+/// Calls in so many sessions, each with a connection of its own, which take turns.
+fn call_by_turns(server: &Server, count: usize, calls: u64) -> Result<()> {
+    let opened = (0..count).map(|_| Client::open(server.address(), Era::Session));
+    let mut clients = opened.collect::<Result<Vec<_>>>()?;
+    (0..WARM_UP + calls).try_for_each(|id| {
+        clients.rotate_left(1);
+        clients.first_mut().ok_or("no session")?.call(Call::Echo, NUMBER + id)
+    })
 }
 
 /// Calls in a session beside so many others.
