@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use serde_json::{Map, Value};
 
-use super::subschemas::{subschemas, token};
+use super::subschemas::{Subschemas, token};
 
 /// The keywords with definitions, in 2020-12 and draft-07.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
@@ -43,13 +43,15 @@ pub(super) fn references_by_definition(root: &Value) -> BTreeMap<String, Vec<Str
     if references.is_empty() {
         return references;
     }
-    for (site, schema) in subschemas(root) {
-        if !site.is_empty() && BASES.iter().any(|keyword| schema.get(*keyword).is_some()) {
+    let schemas = Subschemas::of(root);
+    for (number, schema) in schemas.iter() {
+        if number > 0 && BASES.iter().any(|keyword| schema.get(*keyword).is_some()) {
             return BTreeMap::new();
         }
         let reference = schema.get("$ref").and_then(Value::as_str);
         let Some(target) = reference.and_then(|uri| uri.strip_prefix('#')) else { continue };
         let target = percent_decoded(target);
+        let site = schemas.pointer(number);
         for (definition, sites) in &mut references {
             match target.strip_prefix(definition.as_str()) {
                 Some("") => sites.push(site.clone()),

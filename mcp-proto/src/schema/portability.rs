@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 use super::Dialect;
 use super::definitions::{is_single_use, references_by_definition};
-use super::subschemas::{subschemas, token};
+use super::subschemas::{Subschemas, token};
 use crate::json::Json;
 
 /// The formats of JSON Schema 2020-12, Validation, section 7.3.
@@ -131,16 +131,20 @@ pub fn check_portability(schema: &Json) -> Vec<PortabilityFinding> {
     if root.get("$schema").is_some() && Dialect::of(schema) == Ok(Dialect::Draft202012) {
         report("/$schema".to_owned(), PortabilityRule::DefaultDialect);
     }
-    for (path, schema) in subschemas(&root) {
+    let schemas = Subschemas::of(&root);
+    for (number, schema) in schemas.iter() {
         let Value::Object(schema) = schema else { continue };
         if has_nonstandard_format(schema) {
-            report(alloc::format!("{path}/format"), PortabilityRule::NonStandardFormat);
+            report(
+                alloc::format!("{}/format", schemas.pointer(number)),
+                PortabilityRule::NonStandardFormat,
+            );
         }
         if lacks_properties(schema) {
-            report(path.clone(), PortabilityRule::MissingProperties);
+            report(schemas.pointer(number), PortabilityRule::MissingProperties);
         }
         for name in nullable_members(schema) {
-            let path = alloc::format!("{path}/properties/{}", token(&name));
+            let path = alloc::format!("{}/properties/{}", schemas.pointer(number), token(&name));
             report(path, PortabilityRule::NullableMember);
         }
     }
@@ -216,6 +220,10 @@ mod tests {
             (
                 object(json!({"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}})),
                 Some(("/properties/a", Rule::NullableMember)),
+            ),
+            (
+                json!({"items": {"anyOf": [{}, {"properties": {"a": {"type": "object"}}}]}}),
+                Some(("/items/anyOf/1/properties/a", Rule::MissingProperties)),
             ),
             (object(json!({"a": {"type": ["string", "integer"]}})), None),
             (object(json!({"a": {"type": "null"}})), None),

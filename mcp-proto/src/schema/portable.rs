@@ -93,16 +93,14 @@ fn inline_definitions(root: &mut Value) {
         let mut references = references_by_definition(root).into_iter();
         references.find(|(definition, sites)| is_single_use(root, definition, sites))
     };
-    while let Some((definition, sites)) = single(root) {
+    while let Some((definition, mut sites)) = single(root) {
         let Some(Value::Object(content)) = root.pointer_mut(&definition).map(Value::take) else {
             return;
         };
         // The reference may be within another definition, and never within this one.
-        for site in sites {
-            if let Some(Value::Object(site)) = root.pointer_mut(&site) {
-                site.remove("$ref");
-                merge(site, content.clone());
-            }
+        if let Some(Value::Object(site)) = sites.pop().and_then(|site| root.pointer_mut(&site)) {
+            site.remove("$ref");
+            merge(site, content);
         }
         remove(root, &definition);
     }

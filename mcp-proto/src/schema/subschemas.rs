@@ -51,36 +51,78 @@ fn keyword(name: &str) -> Option<(usize, SubschemaForm)> {
     keywords.find(|(_, (keyword, _))| *keyword == name).map(|(at, (_, form))| (at, *form))
 }
 
-/// A schema and all inner schemas, outer ones first, with JSON Pointers to them.
-pub(super) fn subschemas(root: &Value) -> Vec<(String, &Value)> {
-    let mut found = alloc::vec![(String::new(), root)];
-    let mut next = 0;
-    while let Some((path, schema)) = found.get(next).cloned() {
-        next += 1;
-        let members = schema.as_object().into_iter().flatten();
-        let inner = members.filter_map(|(name, value)| Some((keyword(name)?, name, value)));
-        let mut inner: Vec<_> = inner.collect();
-        // The order of the findings is that of the table.
-        inner.sort_unstable_by_key(|((at, _), ..)| *at);
-        for ((_, form), name, value) in inner {
-            let path = alloc::format!("{path}/{name}");
-            match (form, value) {
-                (SubschemaForm::Schemas, Value::Array(schemas)) => {
-                    let paths = (0..schemas.len()).map(|at| alloc::format!("{path}/{at}"));
-                    found.extend(paths.zip(schemas));
+/// A schema and all inner schemas, outer ones first. Few of their places are ever needed, so a JSON
+/// Pointer is written on demand.
+pub(super) struct Subschemas<'a>(Vec<Subschema<'a>>);
+
+struct Subschema<'a> {
+    schema: &'a Value,
+    /// The number of the outer schema; 0 for the root itself.
+    outer: usize,
+    /// The keyword of the outer schema.
+    keyword: &'a str,
+    place: SubschemaPlace<'a>,
+}
+
+/// The place within the value of a keyword.
+enum SubschemaPlace<'a> {
+    Whole,
+    Index(usize),
+    Member(&'a str),
+}
+
+impl<'a> Subschemas<'a> {
+    pub(super) fn of(root: &'a Value) -> Self {
+        let root = Subschema { schema: root, outer: 0, keyword: "", place: SubschemaPlace::Whole };
+        let mut found = alloc::vec![root];
+        let mut outer = 0;
+        while let Some(Subschema { schema, .. }) = found.get(outer) {
+            let members = schema.as_object().into_iter().flatten();
+            let inner = members.filter_map(|(name, value)| Some((keyword(name)?, name, value)));
+            let mut inner: Vec<_> = inner.collect();
+            // The order of the findings is that of the table.
+            inner.sort_unstable_by_key(|((at, _), ..)| *at);
+            for ((_, form), keyword, value) in inner {
+                let at = |(place, schema)| Subschema { schema, outer, keyword, place };
+                match (form, value) {
+                    (SubschemaForm::Schemas, Value::Array(schemas)) => {
+                        let places = (0..).map(SubschemaPlace::Index);
+                        found.extend(places.zip(schemas).map(at));
+                    }
+                    (SubschemaForm::Members, Value::Object(members)) => {
+                        let places = members.keys().map(|name| SubschemaPlace::Member(name));
+                        found.extend(places.zip(members.values()).map(at));
+                    }
+                    (SubschemaForm::Schema | SubschemaForm::Schemas, Value::Object(_)) => {
+                        found.push(at((SubschemaPlace::Whole, value)));
+                    }
+                    _ => {}
                 }
-                (SubschemaForm::Members, Value::Object(members)) => {
-                    let paths = members.keys().map(|name| alloc::format!("{path}/{}", token(name)));
-                    found.extend(paths.zip(members.values()));
-                }
-                (SubschemaForm::Schema | SubschemaForm::Schemas, Value::Object(_)) => {
-                    found.push((path, value));
-                }
-                _ => {}
             }
+            outer += 1;
+        }
+        Self(found)
+    }
+
+    /// The schemas with their numbers; the root's is 0.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &'a Value)> {
+        self.0.iter().map(|found| found.schema).enumerate()
+    }
+
+    /// A JSON Pointer to the schema with this number.
+    pub(super) fn pointer(&self, number: usize) -> String {
+        let Some(Subschema { outer, keyword, place, .. }) =
+            self.0.get(number).filter(|_| number > 0)
+        else {
+            return String::new();
+        };
+        let outer = self.pointer(*outer);
+        match place {
+            SubschemaPlace::Whole => alloc::format!("{outer}/{keyword}"),
+            SubschemaPlace::Index(at) => alloc::format!("{outer}/{keyword}/{at}"),
+            SubschemaPlace::Member(name) => alloc::format!("{outer}/{keyword}/{}", token(name)),
         }
     }
-    found
 }
 
 /// Changes a schema and all inner schemas, inner ones first.
