@@ -14,6 +14,7 @@
 //! | `LastRequest` | the heads of a client's requests |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 //! | `RequestCache`, `admit_cached`, `answer_cached` | requests of another HTTP stack |
+//! | `request_reader` | a connection, for the laws of what it remembers |
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -25,6 +26,7 @@ use crate::frame::http1::HeadSource;
 pub use crate::frame::http1::LastRequest;
 pub use crate::http::server::alarms::Alarms;
 pub use crate::http::server::exchange::RequestCache;
+pub use crate::http::server::intake::request_reader;
 pub use crate::http::server::shares::{Holder, Shares};
 use crate::http::{Admission, Config, Exchange};
 use crate::json::Json;

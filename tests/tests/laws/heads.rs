@@ -1,16 +1,19 @@
-//! The law of heads that another HTTP stack has read: what a server remembers of earlier requests
-//! changes nothing.
+//! The law of heads: what a server remembers of earlier requests changes nothing, whether another
+//! HTTP stack has read them or a connection has.
 
+use std::iter;
 use std::sync::Arc;
 
 use mcp_proto::frame::http1::{HeadMatch, HeadParts, HeadSource};
-use mcp_proto::http::{Admission, Config, Exchange};
+use mcp_proto::http::{Admission, Config, Connection, Endpoint, Exchange};
 use mcp_proto::internals::{RequestCache, admit_cached, answer_cached};
-use mcp_proto::server::Registry;
+use mcp_proto::server::{Declaration, Registry};
 use mcp_proto::types::Implementation;
-use mcp_proto::{Bytes, Instant};
+use mcp_proto::{Bytes, Instant, Machine};
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use super::http::{INITIALIZE, post};
 
 type Fields = Vec<(&'static str, &'static [u8])>;
 
@@ -36,6 +39,18 @@ proptest! {
             fields.extend([("mcp-session-id", session), ("content-length", length)]);
             ((method, target, fields), body)
         }))?;
+    }
+
+    #[test]
+    fn request_is_answered_alike_on_a_connection_of_several_sessions(
+        requests in prop::collection::vec(request(), 1..24),
+    ) {
+        let (mut shared, mut own) = (Gateway::new(), Gateway::new());
+        for (id, (fields, method)) in requests.into_iter().enumerate() {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#);
+            own.connect();
+            prop_assert_eq!(shared.send(&fields, &body), own.send(&fields, &body));
+        }
     }
 
     #[test]
@@ -96,6 +111,79 @@ fn actions(mut exchange: Exchange) -> Vec<String> {
     }
     actions.push(format!("needs the endpoint: {}", exchange.needs_endpoint()));
     actions
+}
+
+/// A connection with requests of several sessions, and its endpoint.
+struct Gateway {
+    config: Arc<Config>,
+    declaration: Arc<Declaration>,
+    endpoint: Endpoint<()>,
+    connection: Connection,
+}
+
+impl Gateway {
+    /// Three sessions are open.
+    fn new() -> Self {
+        let config = Arc::new(Config::default());
+        let declaration = Registry::<()>::new(Implementation::new("law", "1")).declaration();
+        let mut count = 0_u128;
+        let ids = move || {
+            count += 1;
+            count.to_be_bytes()
+        };
+        let endpoint = Endpoint::new(declaration.clone(), config.clone(), Box::new(ids));
+        let connection = Connection::new(Instant::ZERO, declaration.clone(), config.clone());
+        let mut gateway = Self { config, declaration, endpoint, connection };
+        for _ in 0..3 {
+            gateway.send("", INITIALIZE);
+        }
+        gateway
+    }
+
+    /// Goes on with a new connection.
+    fn connect(&mut self) {
+        let Self { config, declaration, .. } = self;
+        self.connection = Connection::new(Instant::ZERO, declaration.clone(), config.clone());
+    }
+
+    /// Sends a request, and returns what the connection does then.
+    fn send(&mut self, fields: &str, body: &str) -> Vec<String> {
+        let accept = "Accept: application/json, text/event-stream\r\n";
+        let request = post(body, &format!("{accept}{fields}"));
+        self.connection.handle_bytes(Instant::ZERO, Bytes::from(request));
+        self.connection.visit(Instant::ZERO, &mut self.endpoint, &());
+        let actions = iter::from_fn(|| self.connection.poll_action());
+        let actions: Vec<_> = actions.map(|action| format!("{action:?}")).collect();
+        if actions.iter().any(|action| action.contains("Connection: close")) {
+            self.connect();
+        }
+        actions
+    }
+}
+
+/// Fields, and the method of a request.
+fn request() -> impl Strategy<Value = (String, &'static str)> {
+    let session = select(vec![
+        "00000000000000000000000000000001",
+        "00000000000000000000000000000001",
+        "00000000000000000000000000000002",
+        "00000000000000000000000000000002",
+        "00000000000000000000000000000003",
+        "00000000000000000000000000000004",
+        " 0000000000000000000000000000001",
+        "0000000000000000000000000000001\t",
+        "0000000000000000\r\nX: 00000000001",
+        "0000000000000000000000000000000\u{7f}",
+        "000000000000000000000000000000\u{e9}",
+        "1",
+        "",
+    ]);
+    let before = select(vec!["", "", "", "MCP-Protocol-Version: 2025-11-25\r\n"]);
+    let after = select(vec!["", "", "", "", "Mcp-Session-Id: 1\r\n", "Origin: http://a\r\n"]);
+    let method = select(vec!["ping", "ping", "tools/list", "none"]);
+    (before, session, after, method).prop_map(|(before, session, after, method)| {
+        (format!("{before}Mcp-Session-Id: {session}\r\n{after}"), method)
+    })
 }
 
 fn head() -> impl Strategy<Value = OwnHead> {

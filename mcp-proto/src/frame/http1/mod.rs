@@ -112,6 +112,7 @@ pub(crate) use fields::is_secret;
 pub use head::{Head, HttpVersion};
 pub use head_source::{HeadMatch, HeadParts, HeadSource};
 pub use incoming::Incoming;
+pub(crate) use last_head::HeadRepetition;
 #[doc(hidden)]
 pub use last_request::LastRequest;
 pub use reader::RequestReader;

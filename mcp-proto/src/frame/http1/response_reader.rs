@@ -92,7 +92,7 @@ impl ResponseReader {
         Self {
             bounds,
             buffer: Buffer::new(),
-            last_head: LastHead::default(),
+            last_head: LastHead::new(""),
             state: ResponseState::Idle,
             ended: false,
         }

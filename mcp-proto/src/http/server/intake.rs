@@ -5,12 +5,19 @@
 
 use core::ops::{Deref, DerefMut};
 
+use super::admit::SESSION_ID;
 use crate::budget::{Account, BudgetExceeded, SMALL};
 use crate::frame::http1::RequestReader;
+use crate::limits::Limits;
 use crate::server;
 
 /// The most bytes that are read ahead, for requests that are answered later.
 const AHEAD: usize = 64 * 1024;
+
+/// The reader of a connection, on which requests of several sessions may take turns.
+pub fn request_reader(limits: &Limits) -> RequestReader {
+    RequestReader::with_varying(limits, SESSION_ID)
+}
 
 /// The reader of a connection, and its share of the endpoint's budget.
 #[derive(Debug)]
@@ -21,7 +28,7 @@ pub(super) struct Intake {
 
 impl Intake {
     pub(super) fn new(config: &server::Config) -> Self {
-        Self { reader: RequestReader::new(&config.limits), account: config.account() }
+        Self { reader: request_reader(&config.limits), account: config.account() }
     }
 
     /// Charges the buffered bytes. With `body`, the length of a body so far, the bytes are new

@@ -23,7 +23,7 @@ mod config;
 mod connection;
 mod endpoint;
 pub(crate) mod exchange;
-mod intake;
+pub(crate) mod intake;
 mod listeners;
 mod outgoing;
 mod protected;

@@ -236,7 +236,7 @@ impl Connection {
                 Unverified { head, expects_continue, keep_alive, number, verification };
             return self.state = State::Verifying(Box::new(unverified));
         }
-        let admitted = self.cache.admit(&self.config, &head, self.reader.repeats_head());
+        let admitted = self.cache.admit(&self.config, &head, self.reader.repetition());
         self.handle_admitted(head, admitted, expects_continue, keep_alive);
     }
 

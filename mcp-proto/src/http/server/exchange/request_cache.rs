@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use super::super::Config;
 use super::super::admit::{Admitted, SESSION_ID, admit};
 use super::super::refused::ImmediateAnswer;
-use crate::frame::http1::{Head, HeadMatch, HeadSource};
+use crate::frame::http1::{Head, HeadMatch, HeadRepetition, HeadSource};
 use crate::message::MessageReader;
 use crate::meta::LastMeta;
 
@@ -17,9 +17,17 @@ use crate::meta::LastMeta;
 pub struct RequestCache {
     pub(super) messages: MessageReader,
     pub(super) last_meta: LastMeta,
-    admitted: Option<Box<Admitted>>,
+    admitted: Option<Box<AdmittedHead>>,
     /// The last head of another HTTP stack, if it has no credentials.
     last_head: Option<Arc<Head>>,
+}
+
+/// The result of the steps on a head.
+#[derive(Debug)]
+struct AdmittedHead {
+    admitted: Admitted,
+    /// True if the head is not the one that is kept, but one in another session.
+    is_varied: bool,
 }
 
 /// The fields whose values differ from request to request. No step asks for the length of the body.
@@ -29,62 +37,58 @@ const VARYING: [&str; 2] = ["content-length", SESSION_ID];
 const MAX_HEAD: usize = 1024;
 
 impl RequestCache {
-    /// Runs the steps on a head. If it `repeats` the last one in all but the length of the body,
-    /// the steps would pass again with the same result, unless the application takes part in them.
-    /// Without them a call over HTTP costs 4 % less.
+    /// Runs the steps on a head. Unless the application takes part in them, they would pass again
+    /// if the head differs from the one that is kept in the length of the body only. Without them a
+    /// call over HTTP costs 4 % less. A head in another session passes like the one that is kept.
     pub(in super::super) fn admit(
         &mut self,
         config: &Config,
         head: &Head,
-        repeats: bool,
+        repetition: HeadRepetition,
     ) -> Result<Admitted, Box<ImmediateAnswer>> {
-        if let Some(admitted) = self.admitted.as_ref().filter(|_| repeats) {
-            return Ok(Admitted::clone(admitted));
+        let known =
+            self.admitted.as_deref_mut().filter(|_| repetition != HeadRepetition::Different);
+        if let Some(AdmittedHead { admitted, is_varied }) = known {
+            if repetition == HeadRepetition::Varied {
+                return Ok(admitted.in_session_of(head));
+            }
+            if core::mem::take(is_varied) {
+                *admitted = admitted.in_session_of(head);
+            }
+            return Ok(admitted.clone());
         }
         self.admitted = None;
         let admitted = admit(config, head)?;
-        let is_kept = repeats && config.decides_alone();
-        self.admitted = is_kept.then(|| Box::new(admitted.clone()));
+        if repetition != HeadRepetition::Different && config.decides_alone() {
+            let is_varied = repetition == HeadRepetition::Varied;
+            let admitted = admitted.clone();
+            self.admitted = Some(Box::new(AdmittedHead { admitted, is_varied }));
+        }
         Ok(admitted)
     }
 
     /// Reads a head of another HTTP stack, and does the same for it. A head that repeats the last
     /// one is not copied. If it were, a call behind tower would cost 4 % more. A head in another
-    /// session, or with a body of another length, passes the steps like the last one. If it passed
-    /// them again, a call behind tower in one of several sessions would cost 8 % more.
+    /// session does not pass the steps again. If it did, a call behind tower in one of several
+    /// sessions would cost 8 % more.
     pub(in super::super) fn admit_source(
         &mut self,
         config: &Config,
         source: impl HeadSource,
     ) -> (Arc<Head>, Result<Admitted, Box<ImmediateAnswer>>) {
         let last = self.last_head.as_ref();
-        let compared = last.map(|last| (last, source.compare(last, &VARYING)));
-        let (head, repeats) = match compared {
-            Some((last, HeadMatch::Equal)) => (last.clone(), true),
-            Some((_, HeadMatch::Varied(head))) => {
-                if let Some(admitted) = &self.admitted {
-                    let admitted = admitted.in_session_of(&head);
-                    return (Arc::new(head), Ok(admitted));
-                }
-                (self.keep(Arc::new(head)), true)
-            }
+        let (head, repetition) = match last.map(|last| (last, source.compare(last, &VARYING))) {
+            Some((last, HeadMatch::Equal)) => (last.clone(), HeadRepetition::Equal),
+            Some((_, HeadMatch::Varied(head))) => (Arc::new(head), HeadRepetition::Varied),
             Some((_, HeadMatch::Different)) | None => {
                 let (length, head) = (source.length(), source.into_head());
                 let is_kept = length <= MAX_HEAD && config.decides_alone() && !head.has_secret();
-                if is_kept {
-                    (self.keep(Arc::new(head.detach())), false)
-                } else {
-                    self.last_head = None;
-                    (Arc::new(head), false)
-                }
+                let head = Arc::new(if is_kept { head.detach() } else { head });
+                self.last_head = is_kept.then(|| head.clone());
+                (head, HeadRepetition::Different)
             }
         };
-        let admitted = self.admit(config, &head, repeats);
+        let admitted = self.admit(config, &head, repetition);
         (head, admitted)
-    }
-
-    fn keep(&mut self, head: Arc<Head>) -> Arc<Head> {
-        self.last_head = Some(head.clone());
-        head
     }
 }
