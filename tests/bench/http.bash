@@ -47,9 +47,11 @@ measure_http() {
     for count in 1 16; do
       find_counts http- "$server turns-$count" load_http "$server" turns "$count"
     done
+    find_counts http- "$server gateway-16" load_http "$server" gateway 16
   done
   settle
-  table "Instructions per call in so many sessions, which take turns." http-instructions turning turns-1 turns-16
+  table "Instructions per call in so many sessions, which take turns; with *gateway*, on one connection." \
+    http-instructions turning turns-1 turns-16 gateway-16
 
   if command -v strace >/dev/null; then
     local writers=(own tower rmcp-json rmcp-session)
@@ -129,7 +131,7 @@ measure_listeners() {
 measure_wrk() {
   local round server load
   local wrk_loads=("legacy 16" "legacy 64" "modern 16" "modern 64")
-  local wrk_servers=(fixed own tower rmcp-json rmcp-session)
+  local wrk_servers=(floor-http fixed own tower rmcp-json rmcp-session)
   if ! command -v wrk >/dev/null; then
     echo $'\nwrk is not installed, so CPU time over HTTP is not measured.'
     return
@@ -152,9 +154,13 @@ measure_wrk() {
     done
   done
   for load in "${wrk_loads[@]}"; do
-    for server in own tower rmcp-json rmcp-session; do
+    for server in floor-http own tower rmcp-json rmcp-session; do
       find_quotient "http-cpu-to-fixed $server $load" "http-cpu $server $load" \
         "http-cpu fixed $load"
+    done
+    for server in own tower; do
+      find_quotient "http-cpu-to-rmcp $server $load" "http-cpu $server $load" \
+        "http-cpu rmcp-json $load"
     done
   done
   for era in legacy modern; do
@@ -170,7 +176,7 @@ measure_wrk() {
   local workers=(fixed-1 fixed-2 own-1 own-2)
   table "CPU time per call over HTTP with one worker and with two, µs." http-cpu workers \
     "legacy 16" "modern 16"
-  wrk_servers=(own tower rmcp-json rmcp-session)
+  wrk_servers=(floor-http own tower rmcp-json rmcp-session)
   table "The same over that of hyper with a fixed answer." http-cpu-to-fixed wrk_servers \
     "${wrk_loads[@]}"
 }

@@ -145,6 +145,16 @@ impl Client {
         if accepted.status == 202 { Ok(()) } else { Err("initialized is not accepted".into()) }
     }
 
+    /// The session in which it is.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// Goes on in another session that is open.
+    pub fn enter_session(&mut self, session: &str) {
+        self.session = Some(session.to_owned());
+    }
+
     /// Another connection of the same session.
     pub fn join_session(&self) -> Result<Self> {
         let (era, session) = (self.era, self.session.clone());

@@ -25,6 +25,7 @@ load-http pending COUNT CALLS -- SERVER...                      makes calls in a
                                                                 many others have no answer
 load-http turns COUNT CALLS -- SERVER...                        makes calls in so many sessions, which
                                                                 take turns
+load-http gateway COUNT CALLS -- SERVER...                      does the same on one connection
 load-http beside sessions|connections COUNT CALLS -- SERVER...  makes calls beside so many others
 load-http idle COUNT CHANGES -- SERVER...                       publishes changes beside so many
                                                                 connections
@@ -49,6 +50,7 @@ fn main() -> Result<()> {
         ["connections", count] => open_connections(&server, count.parse()?)?,
         ["pending", count, calls] => call_beside(&server, count.parse()?, calls.parse()?)?,
         ["turns", count, calls] => call_by_turns(&server, count.parse()?, calls.parse()?)?,
+        ["gateway", count, calls] => call_from_gateway(&server, count.parse()?, calls.parse()?)?,
         ["beside", "sessions", count, calls] => {
             call_beside_sessions(&server, count.parse()?, calls.parse()?)?;
         }
@@ -135,6 +137,21 @@ fn call_by_turns(server: &Server, count: usize, calls: u64) -> Result<()> {
     (0..WARM_UP + calls).try_for_each(|id| {
         clients.rotate_left(1);
         clients.first_mut().ok_or("no session")?.call(Call::Echo, NUMBER + id)
+    })
+}
+
+/// Makes calls in so many sessions on one connection.
+fn call_from_gateway(server: &Server, count: usize, calls: u64) -> Result<()> {
+    let mut client = Client::open(server.address(), Era::Session)?;
+    let mut sessions = Vec::new();
+    for _ in 0..count {
+        client.open_session()?;
+        sessions.extend(client.session().map(str::to_owned));
+    }
+    (0..WARM_UP + calls).try_for_each(|id| {
+        sessions.rotate_left(1);
+        client.enter_session(sessions.first().ok_or("no session")?);
+        client.call(Call::Echo, NUMBER + id)
     })
 }
 
