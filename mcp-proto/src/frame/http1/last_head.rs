@@ -27,23 +27,22 @@ use super::syntax::{is_field_text, is_named, trim};
 const MAX_HEAD: usize = 1024;
 
 /// The relation of a head to the one that is kept: the parts in which they are equal.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HeadRepetition {
     /// All but the digits of `Content-Length`.
     Equal,
     /// All but these digits, and the value of the field that varies.
     Varied,
     /// Less, or it is unknown.
-    #[default]
     Different,
 }
 
 /// The last head, if it is kept.
 #[derive(Debug)]
 pub(super) struct LastHead<S> {
-    last: Option<Box<KnownHead<S>>>,
     /// The name of a field whose value varies, in lower case; empty if there is none.
     varying: &'static str,
+    last: Option<Box<KnownHead<S>>>,
     /// True if the head after it was another one.
     differed: bool,
     /// The relation of the last head that was read to the one that is kept.
@@ -64,7 +63,7 @@ struct KnownHead<S> {
 impl<S: HeadSyntax> LastHead<S> {
     /// No head so far. `varying` must not be the name of a field that frames the message.
     pub(super) fn new(varying: &'static str) -> Self {
-        Self { last: None, varying, differed: false, repetition: HeadRepetition::Different }
+        Self { varying, last: None, differed: false, repetition: HeadRepetition::Different }
     }
 
     /// The head at the beginning of the buffer, as [`Scan::next`] finds it.

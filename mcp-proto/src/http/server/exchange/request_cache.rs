@@ -46,16 +46,15 @@ impl RequestCache {
         head: &Head,
         repetition: HeadRepetition,
     ) -> Result<Admitted, Box<ImmediateAnswer>> {
-        let known =
-            self.admitted.as_deref_mut().filter(|_| repetition != HeadRepetition::Different);
-        if let Some(AdmittedHead { admitted, is_varied }) = known {
-            if repetition == HeadRepetition::Varied {
-                return Ok(admitted.in_session_of(head));
+        match (&mut self.admitted, repetition) {
+            (Some(known), HeadRepetition::Varied) => return Ok(known.admitted.in_session_of(head)),
+            (Some(known), HeadRepetition::Equal) => {
+                if core::mem::take(&mut known.is_varied) {
+                    known.admitted = known.admitted.in_session_of(head);
+                }
+                return Ok(known.admitted.clone());
             }
-            if core::mem::take(is_varied) {
-                *admitted = admitted.in_session_of(head);
-            }
-            return Ok(admitted.clone());
+            (Some(_), HeadRepetition::Different) | (None, _) => {}
         }
         self.admitted = None;
         let admitted = admit(config, head)?;
