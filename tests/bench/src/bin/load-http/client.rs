@@ -145,14 +145,11 @@ impl Client {
         if accepted.status == 202 { Ok(()) } else { Err("initialized is not accepted".into()) }
     }
 
-    /// The session in which it is.
-    pub fn session(&self) -> Option<&str> {
-        self.session.as_deref()
-    }
-
-    /// Goes on in another session that is open.
-    pub fn enter_session(&mut self, session: &str) {
-        self.session = Some(session.to_owned());
+    /// Another client on the same connection, in a session of its own.
+    pub fn join_connection(&self) -> Result<Self> {
+        let mut client = Self::with(self.socket.try_clone()?, &self.address)?;
+        client.open_session()?;
+        Ok(client)
     }
 
     /// Another connection of the same session.

@@ -49,8 +49,14 @@ fn main() -> Result<()> {
         ["sessions", count] => open_sessions(&server, count.parse()?)?,
         ["connections", count] => open_connections(&server, count.parse()?)?,
         ["pending", count, calls] => call_beside(&server, count.parse()?, calls.parse()?)?,
-        ["turns", count, calls] => call_by_turns(&server, count.parse()?, calls.parse()?)?,
-        ["gateway", count, calls] => call_from_gateway(&server, count.parse()?, calls.parse()?)?,
+        ["turns", count, calls] => {
+            let open = || Client::open(server.address(), Era::Session);
+            call_by_turns(open, count.parse()?, calls.parse()?)?;
+        }
+        ["gateway", count, calls] => {
+            let gateway = Client::open(server.address(), Era::Session)?;
+            call_by_turns(|| gateway.join_connection(), count.parse()?, calls.parse()?)?;
+        }
         ["beside", "sessions", count, calls] => {
             call_beside_sessions(&server, count.parse()?, calls.parse()?)?;
         }
@@ -131,27 +137,12 @@ fn call_beside(server: &Server, count: u64, calls: u64) -> Result<()> {
 }
 
 /// Calls in so many sessions, each with a connection of its own, which take turns.
-fn call_by_turns(server: &Server, count: usize, calls: u64) -> Result<()> {
-    let opened = (0..count).map(|_| Client::open(server.address(), Era::Session));
+fn call_by_turns(open: impl Fn() -> Result<Client>, count: usize, calls: u64) -> Result<()> {
+    let opened = (0..count).map(|_| open());
     let mut clients = opened.collect::<Result<Vec<_>>>()?;
     (0..WARM_UP + calls).try_for_each(|id| {
         clients.rotate_left(1);
         clients.first_mut().ok_or("no session")?.call(Call::Echo, NUMBER + id)
-    })
-}
-
-/// Makes calls in so many sessions on one connection.
-fn call_from_gateway(server: &Server, count: usize, calls: u64) -> Result<()> {
-    let mut client = Client::open(server.address(), Era::Session)?;
-    let mut sessions = Vec::new();
-    for _ in 0..count {
-        client.open_session()?;
-        sessions.extend(client.session().map(str::to_owned));
-    }
-    (0..WARM_UP + calls).try_for_each(|id| {
-        sessions.rotate_left(1);
-        client.enter_session(sessions.first().ok_or("no session")?);
-        client.call(Call::Echo, NUMBER + id)
     })
 }
 
