@@ -1,9 +1,9 @@
 //! The running handlers of a connection.
 //!
 //! In: a job to start, a slot that was woken, a cancellation. Out: the outcome of a job. A handler
-//! that is pending after its first poll keeps its slot, and is polled again when its waker queues
-//! the slot in the mailbox. If the adapter can spawn tasks, the handler moves to a task and
-//! responds through the mailbox.
+//! that is pending after its first poll gets a slot, and is polled again when its waker queues the
+//! slot in the mailbox. If the adapter can spawn tasks, the handler moves to a task and responds
+//! through the mailbox.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -89,8 +89,8 @@ pub(super) enum StartedJob {
 }
 
 impl StartedJob {
-    /// Polls a job for the first time, before it is spawned. The waker does nothing, because a
-    /// spawned future is polled at once.
+    /// Polls a job for the first time, before it is spawned or gets a slot. The waker does nothing,
+    /// because a job that is pending is polled again at once.
     pub(super) fn poll_first(self) -> Self {
         let Self::Pending(mut job) = self else { return self };
         match job.poll(Waker::noop()) {
@@ -128,7 +128,9 @@ impl Jobs {
         called: StartedJob,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
-        let called = if spawn.is_some() { called.poll_first() } else { called };
+        // A handler that ends with its first poll needs no slot.
+        let needs_no_slot = spawn.is_some() || self.free.is_empty();
+        let called = if needs_no_slot { called.poll_first() } else { called };
         let mut job = match called {
             StartedJob::Pending(job) => job,
             StartedJob::Done(reply, outcome) => return Progressed::Done(reply, outcome),
