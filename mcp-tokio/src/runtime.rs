@@ -68,6 +68,11 @@ impl Runtime for Tokio {
         self.handle.runtime_flavor() != RuntimeFlavor::CurrentThread
     }
 
+    #[cfg(target_has_atomic = "64")]
+    fn park_count(&self) -> Option<u64> {
+        (!self.spawns_handlers()).then(|| self.handle.metrics().worker_park_count(0))
+    }
+
     async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
         Ok(Stream::of_socket(TcpStream::connect(address).await?))
     }

@@ -14,9 +14,6 @@ use tokio::net::TcpListener;
 use crate::runtime::{Stream, Tokio};
 use crate::signals::stop;
 
-/// The length of the queue of connections to accept; the standard library has 128.
-const BACKLOG: i32 = 1024;
-
 /// Serves the peer at the other end of a stream until it ends.
 ///
 /// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
@@ -62,9 +59,7 @@ pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io
 }
 
 /// Serves legacy and modern clients that connect to `listener`, until SIGINT or SIGTERM; see
-/// [`serve_http_until`].
-///
-/// Fails if the process cannot listen for the signals.
+/// [`serve_http_until`]. Fails if the process cannot listen for the signals.
 pub async fn serve_http(
     listener: TcpListener,
     catalog: impl Into<Catalog>,
@@ -92,8 +87,8 @@ pub async fn serve_http_until(
     config: http::Config,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    // A hint: a system that rejects it keeps the backlog of the listener.
-    let _ = SockRef::from(&listener).listen(BACKLOG);
+    // A hint: a system that rejects it keeps the queue of the listener, usually for 128 connections.
+    let _ = SockRef::from(&listener).listen(1024);
     runtime::serve_http(&Tokio::current(), listener, catalog, config, stop).await;
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use axum::Router;
 use axum::routing::get;
@@ -15,7 +15,7 @@ use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use mcp_tokio::{Context, HttpBody, HttpConfig, HttpService, Implementation, Registry};
+use mcp_tokio::{Context, HttpBody, HttpConfig, HttpFuture, HttpService, Implementation, Registry};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tower_service::Service;
@@ -240,6 +240,32 @@ impl Body for Pieces {
             (None, Then::Silence) => Poll::Pending,
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_one_thread_requests_are_read_before_the_answers_are_written() {
+    assert_eq!(pending_at_first(), [false, true, true]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_several_threads_answers_are_written_at_once() {
+    assert_eq!(pending_at_first(), [false; 3]);
+}
+
+/// Polls three calls, and again those that are pending. Returns which were.
+fn pending_at_first() -> [bool; 3] {
+    let mut mcp = service().0;
+    let mut calls = [(); 3].map(|()| Box::pin(mcp.call(request("http://localhost/mcp", "quick"))));
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    let mut poll = |call: &mut Pin<Box<HttpFuture<_>>>| match call.as_mut().poll(&mut context) {
+        Poll::Ready(answer) => answer.unwrap().status() == StatusCode::OK,
+        Poll::Pending => false,
+    };
+    let were_ready = calls.each_mut().map(&mut poll);
+    for (call, _) in calls.iter_mut().zip(were_ready).filter(|(_, was_ready)| !was_ready) {
+        assert!(poll(call));
+    }
+    were_ready.map(|was_ready| !was_ready)
 }
 
 fn service() -> (HttpService, mpsc::UnboundedReceiver<&'static str>) {

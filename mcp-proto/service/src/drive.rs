@@ -68,8 +68,8 @@ pub trait Drive {
 /// Fails with the error of a read or a write. A peer that stops reading ends the conversation
 /// without an error.
 pub async fn drive(service: &mut impl Drive, io: &mut impl Io) -> io::Result<()> {
-    let mut flushed = true;
-    let ended = poll_fn(|context| poll_drive(service, io, &mut flushed, context)).await;
+    let mut writing = Writing { flushed: true, delayed: false };
+    let ended = poll_fn(|context| poll_drive(service, io, &mut writing, context)).await;
     ended.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
 }
 
@@ -81,25 +81,39 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
 /// The most chunks that are read before other tasks run and a stop is checked.
 const ROUNDS: usize = 16;
 
+/// The state of the output between two polls.
+struct Writing {
+    /// False if written output is to be flushed.
+    flushed: bool,
+    /// True if output has waited for other tasks, by [`Io::poll_delay`].
+    delayed: bool,
+}
+
 fn poll_drive(
     service: &mut impl Drive,
     io: &mut impl Io,
-    flushed: &mut bool,
+    writing: &mut Writing,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
+    let Writing { flushed, delayed } = writing;
+    if std::mem::take(delayed) {
+        // The service reacts in its turn.
+        let _ = poll_output(service, io, flushed, context)?;
+    }
     let mut now = io.now();
     // The reason of the wake is unknown, so the service gets a turn.
     let mut turns = true;
     // After `Pending`, the reader wakes the task when there is more input.
     let mut drained = false;
     for _ in 0..ROUNDS {
+        let mut has_input = false;
         if !drained && service.wants_read() {
             match poll_read(service, io, now, context)? {
-                Poll::Ready(()) => turns = true,
+                Poll::Ready(()) => has_input = true,
                 Poll::Pending => drained = true,
             }
         }
-        if !turns {
+        if !turns && !has_input {
             // A stream that accepts writes but never completes a flush has a deadline too.
             let until = service.flush_deadline().filter(|_| !*flushed);
             let due = service.poll_timeout().into_iter().chain(until).min();
@@ -110,26 +124,43 @@ fn poll_drive(
             }
         }
         service.turn(now, context.waker());
-        let mut again = service.is_write_blocked();
-        let written = match poll_write(service, io, flushed, context) {
-            Poll::Ready(Err(error)) if is_gone(&error) && service.handle_write_closed() => {
-                *flushed = true;
-                // The service reacts in its next turn.
-                again = true;
-                Poll::Ready(())
-            }
-            Poll::Ready(written) => Poll::Ready(written?),
-            Poll::Pending => Poll::Pending,
-        };
+        if has_input && !service.output().is_empty() && io.poll_delay(now, context).is_pending() {
+            *delayed = true;
+            return Poll::Pending;
+        }
+        let is_write_blocked = service.is_write_blocked();
+        let written = poll_output(service, io, flushed, context)?;
         if service.is_aborted() || service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
-        turns = again && written.is_ready();
+        turns = match written {
+            Poll::Ready(PeerReads(reads)) => is_write_blocked || !reads,
+            Poll::Pending => false,
+        };
     }
     // With continuous input the loop above never polls this.
     let _ = poll_stop(service, io, now, context);
     context.waker().wake_by_ref();
     Poll::Pending
+}
+
+/// False if the peer has stopped reading, to which the service reacts in its next turn.
+struct PeerReads(bool);
+
+/// Ready when all output is written and flushed, or the peer has stopped reading.
+fn poll_output(
+    service: &mut impl Drive,
+    io: &mut impl Io,
+    flushed: &mut bool,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<PeerReads>> {
+    match poll_write(service, io, flushed, context) {
+        Poll::Ready(Err(error)) if is_gone(&error) && service.handle_write_closed() => {
+            *flushed = true;
+            Poll::Ready(Ok(PeerReads(false)))
+        }
+        written => written.map_ok(|()| PeerReads(true)),
+    }
 }
 
 /// Ready when all output is written and flushed.

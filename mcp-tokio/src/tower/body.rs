@@ -54,6 +54,11 @@ impl Answer {
         Self { answering, shared, timer, stopping: None }
     }
 
+    /// Ready if the answer is written at once.
+    pub(super) fn poll_delay(&self, now: Instant, context: &mut Context<'_>) -> Poll<()> {
+        self.shared.grouped_writes.poll_delay(now, context)
+    }
+
     /// The next part.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Part> {
         self.poll_at(self.shared.runtime.epoch.now(), context)

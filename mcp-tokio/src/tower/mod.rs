@@ -14,7 +14,7 @@ use http_body::Body;
 use mcp_proto::Limits;
 use mcp_proto::http::Config;
 use mcp_proto::server;
-use mcp_service::runtime::{Runtime, http_server};
+use mcp_service::runtime::{GroupedWrites, Runtime, http_server};
 use mcp_service::{Catalog, HttpServer};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -88,6 +88,7 @@ struct Shared {
     runtime: Tokio,
     stopping: watch::Sender<bool>,
     background: AbortHandle,
+    grouped_writes: GroupedWrites,
 }
 
 impl Drop for Shared {
@@ -113,7 +114,8 @@ impl HttpService {
                 .abort_handle();
         let (stopping, _) = watch::channel(false);
         let peer = |extensions: &Extensions| extensions.get::<SocketAddr>().map(SocketAddr::ip);
-        let shared = Arc::new(Shared { server, runtime, stopping, background });
+        let grouped_writes = GroupedWrites::new(&runtime);
+        let shared = Arc::new(Shared { server, runtime, stopping, background, grouped_writes });
         Self { shared, peer: Arc::new(peer), extensions: None }
     }
 

@@ -5,7 +5,8 @@
 //! | `Verifying` the token | the result; 503 |
 //! | `Reading` the body | its end; 400, 408, 413 or 503 |
 //! | `Answering` | the head, with all of the body if it is known |
-//! | `Refused`, `Done` | |
+//! | `Complete`: refused, or answered while other requests are read | the response |
+//! | `Done` | |
 
 use std::convert::Infallible;
 use std::fmt;
@@ -45,7 +46,7 @@ enum CallState {
     Verifying(Box<Verifying>),
     Reading(Reading),
     Answering(Box<Answer>),
-    Refused(Box<(ResponseHead, Bytes)>),
+    Complete(Box<Response<HttpBody>>),
     Done,
 }
 
@@ -124,7 +125,7 @@ impl<B: Body> Future for HttpFuture<B> {
                         }
                         state @ (CallState::Reading(_)
                         | CallState::Answering(_)
-                        | CallState::Refused(_)
+                        | CallState::Complete(_)
                         | CallState::Done) => state,
                     };
                 }
@@ -143,7 +144,13 @@ impl<B: Body> Future for HttpFuture<B> {
                         *this.state = CallState::Answering(Box::new(answer));
                         return Poll::Pending;
                     };
-                    return Poll::Ready(Ok(response(part, answer)));
+                    let delay = answer.poll_delay(now, context);
+                    let response = response(part, answer);
+                    if delay.is_ready() {
+                        return Poll::Ready(Ok(response));
+                    }
+                    *this.state = CallState::Complete(Box::new(response));
+                    return Poll::Pending;
                 }
                 CallState::Answering(answer) => {
                     let part = ready!(answer.poll(context));
@@ -151,11 +158,10 @@ impl<B: Body> Future for HttpFuture<B> {
                     let CallState::Answering(answer) = state else { return Poll::Pending };
                     return Poll::Ready(Ok(response(part, answer)));
                 }
-                CallState::Refused(_) | CallState::Done => {
+                CallState::Complete(_) | CallState::Done => {
                     let state = std::mem::replace(this.state, CallState::Done);
-                    let CallState::Refused(refusal) = state else { return Poll::Pending };
-                    let (head, body) = *refusal;
-                    return Poll::Ready(Ok(head::response(head, HttpBody::whole(body))));
+                    let CallState::Complete(response) = state else { return Poll::Pending };
+                    return Poll::Ready(Ok(*response));
                 }
             }
         }
@@ -252,7 +258,8 @@ fn response(first: Part, answer: impl Into<Box<Answer>>) -> Response<HttpBody> {
 }
 
 fn refused(admission: &Admission, status: u16) -> CallState {
-    CallState::Refused(Box::new(admission.refuse(status)))
+    let (head, body) = admission.refuse(status);
+    CallState::Complete(Box::new(head::response(head, HttpBody::whole(body))))
 }
 
 fn is_longer(length: u64, max: usize) -> bool {

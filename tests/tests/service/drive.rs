@@ -12,6 +12,8 @@ use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
 use mcp_service::{Clock, Context, Io, Reader, Service, Writer, drive};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::bench::{INITIALIZE, answer, call, registry};
@@ -234,6 +236,70 @@ fn other_errors_are_told() {
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }
 
+#[test]
+fn a_delayed_answer_is_written_when_the_task_is_polled_again() {
+    let mut driven = Driven::opened();
+    driven.stream().delays.push_back(true);
+    driven.read(PING);
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().take_lines(), [""; 0]);
+    assert!(driven.is_woken());
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().take_lines(), [PONG]);
+    assert!(!driven.is_woken());
+}
+
+/// An event of a stream.
+#[derive(Clone, Debug)]
+enum Happening {
+    Ping,
+    Call(u64),
+    End,
+    Pass(u64),
+    Room(usize),
+    FlushesBlock(bool),
+    Break,
+    Stop,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        4 => Just(Happening::Ping),
+        4 => (0..300_u64).prop_map(Happening::Call),
+        1 => Just(Happening::End),
+        4 => (0..3000_u64).prop_map(Happening::Pass),
+        2 => prop_oneof![0..100_usize, Just(usize::MAX)].prop_map(Happening::Room),
+        1 => any::<bool>().prop_map(Happening::FlushesBlock),
+        1 => Just(Happening::Break),
+        1 => Just(Happening::Stop),
+    ]
+}
+
+proptest! {
+    /// Law: once no task is ready, it cannot be seen which answers were delayed.
+    #[test]
+    fn delays_change_nothing(
+        happenings in vec(vec(happening(), 1..4), 1..20),
+        delays in vec(any::<bool>(), 40),
+    ) {
+        let (mut plain, mut delayed) = (Driven::opened(), Driven::opened());
+        delayed.stream().delays.extend(delays);
+        for (id, happenings) in (0_u32..).zip(happenings) {
+            for happening in happenings {
+                plain.undergo(id, &happening);
+                delayed.undergo(id, &happening);
+            }
+            let ends = [plain.settle(), delayed.settle()];
+            prop_assert_eq!(ends[0], ends[1]);
+            prop_assert_eq!(plain.stream().take_lines(), delayed.stream().take_lines());
+            if ends[0] {
+                break;
+            }
+            prop_assert_eq!(plain.stream().timer, delayed.stream().timer);
+        }
+    }
+}
+
 /// A future of `drive`, polled by hand.
 struct Driven {
     future: Pin<Box<dyn Future<Output = io::Result<()>>>>,
@@ -252,6 +318,8 @@ struct Stream {
     broken: Option<io::ErrorKind>,
     flushes: usize,
     flushes_block: bool,
+    /// Whether the next answers are delayed.
+    delays: VecDeque<bool>,
     /// Time to which the timer was last set.
     timer: Option<Instant>,
     stop: bool,
@@ -298,6 +366,31 @@ impl Driven {
             self.read(&call(id, &json!({"text": text})));
         }
         15
+    }
+
+    fn undergo(&mut self, id: u32, happening: &Happening) {
+        match happening {
+            Happening::Ping => self.read(PING),
+            Happening::Call(millis) => self.read(&call(id, &json!({"ms": millis}))),
+            Happening::End => self.stream().input.push_back(Bytes::new()),
+            Happening::Pass(millis) => self.pass(*millis),
+            Happening::Room(room) => self.stream().room = *room,
+            Happening::FlushesBlock(block) => self.stream().flushes_block = *block,
+            Happening::Break => self.stream().broken = Some(io::ErrorKind::BrokenPipe),
+            Happening::Stop => self.stream().stop = true,
+        }
+    }
+
+    /// Polls until the task is not woken; returns whether it has ended.
+    fn settle(&mut self) -> bool {
+        loop {
+            if self.poll().is_ready() {
+                return true;
+            }
+            if !self.is_woken() {
+                return false;
+            }
+        }
     }
 
     fn pass(&mut self, millis: u64) {
@@ -374,6 +467,14 @@ impl Clock for End {
 }
 
 impl Io for End {
+    fn poll_delay(&mut self, _: Instant, context: &mut task::Context<'_>) -> Poll<()> {
+        if !self.stream().delays.pop_front().unwrap_or_default() {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
     fn poll_stop(&mut self, _: &mut task::Context<'_>) -> Poll<()> {
         if std::mem::take(&mut self.stream().stop) { Poll::Ready(()) } else { Poll::Pending }
     }

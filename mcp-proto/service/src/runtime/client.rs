@@ -54,7 +54,7 @@ async fn run_stream(
     mut stream: impl Reader + Writer,
 ) -> io::Result<()> {
     let stop = core::future::pending();
-    let driven = drive_until(&mut service, &mut stream, &mut clock, stop).await;
+    let driven = drive_until(&mut service, &mut stream, &mut clock, stop, None).await;
     driven.inspect_err(|error| service.handle_error(error))?;
     if service.wants_reopen() || service.is_disconnected() {
         // Futures that wait are notified when the service is dropped.

@@ -11,12 +11,14 @@
 //!
 //! Dropping a server drops its connections.
 
+use alloc::sync::Arc;
 use core::convert::Infallible;
 use core::future::Future;
 use core::net::SocketAddr;
 use core::pin::pin;
 
 use super::event_count::{AdvanceOnDrop, EventCount};
+use super::grouped_writes::GroupedWrites;
 use super::stream::{drive_until, host_tasks, shows_wire, sleep_until, to_stderr, unless};
 use super::{Runtime, random};
 use crate::{Catalog, Clock, HttpLink, HttpServer, Service};
@@ -106,6 +108,7 @@ struct ListenerConnections<R> {
     phase: EventCount,
     opened: usize,
     closed: EventCount,
+    grouped_writes: Arc<GroupedWrites>,
 }
 
 impl<R: Runtime> ListenerConnections<R> {
@@ -119,7 +122,8 @@ impl<R: Runtime> ListenerConnections<R> {
         runtime.spawn(async move {
             unless(pin!(cut), background.run_background(&mut clock)).await;
         });
-        Self { runtime, server, phase, opened: 0, closed: EventCount::default() }
+        let grouped_writes = Arc::new(GroupedWrites::new(&runtime));
+        Self { runtime, server, phase, opened: 0, closed: EventCount::default(), grouped_writes }
     }
 
     fn open(&mut self, clock: &R::Timer, socket: R::Socket, peer: SocketAddr) {
@@ -127,8 +131,8 @@ impl<R: Runtime> ListenerConnections<R> {
         let service = Box::new(self.server.connect_from(clock.now(), peer.ip()));
         let (clock, closes) = (self.runtime.timer(), AdvanceOnDrop(self.closed.clone()));
         let mut connection = ListenerConnection { service, socket, clock, closes };
-        let phase = self.phase.clone();
-        self.runtime.spawn(async move { connection.serve(&phase).await });
+        let (phase, grouped_writes) = (self.phase.clone(), self.grouped_writes.clone());
+        self.runtime.spawn(async move { connection.serve(&phase, &grouped_writes).await });
     }
 
     /// Waits until another connection may be served.
@@ -175,13 +179,13 @@ struct ListenerConnection<S, C> {
 
 impl<S: crate::Socket, C: Clock> ListenerConnection<S, C> {
     /// Serves the connection, and ignores its errors.
-    async fn serve(&mut self, phase: &EventCount) {
+    async fn serve(&mut self, phase: &EventCount, grouped_writes: &GroupedWrites) {
         let Self { service, socket, clock, .. } = self;
         if shows_wire() {
             service.show_wire(clock.now(), to_stderr);
         }
         let stop = pin!(phase.reached(STOPPING));
-        let driven = drive_until(&mut **service, socket, clock, stop);
+        let driven = drive_until(&mut **service, socket, clock, stop, Some(grouped_writes));
         let _ = unless(pin!(phase.reached(CUT)), driven).await;
     }
 }

@@ -28,6 +28,7 @@ mod event_count;
 mod eyeballs;
 #[cfg(feature = "jwt")]
 mod get;
+mod grouped_writes;
 mod input;
 mod listener;
 mod process;
@@ -64,6 +65,8 @@ pub use dial::{Dialer, connect_http, connect_http_with, run_http, run_http_with}
 pub use dialed::Dialed;
 #[cfg(feature = "jwt")]
 pub use get::{get, jwks};
+#[doc(hidden)]
+pub use grouped_writes::GroupedWrites;
 pub use input::copy_input;
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
@@ -93,6 +96,13 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// they run in the task that serves.
     fn spawns_handlers(&self) -> bool {
         true
+    }
+
+    /// The number of times that the thread of this runtime has parked because no task was ready.
+    /// [`serve_http`] writes the answers between two parks together. `None`, the default, if the
+    /// number is unknown or tasks run on several threads: then each answer is written at once.
+    fn park_count(&self) -> Option<u64> {
+        None
     }
 
     /// Runs a future that reads the standard error of a server and calls a function of the

@@ -89,7 +89,8 @@ async fn run_process<R: Runtime>(
     mut process: Process<R>,
 ) -> io::Result<ExitStatus> {
     loop {
-        let driven = drive_until(&mut service, &mut process.stream, &mut clock, pending()).await;
+        let driven =
+            drive_until(&mut service, &mut process.stream, &mut clock, pending(), None).await;
         let exited = process.end(&mut clock).await;
         if let Ok(status) = exited {
             service.handle_exited(status);
@@ -113,7 +114,7 @@ async fn restart<R: Runtime>(
     loop {
         while service.is_disconnected() {
             service.handle_idle();
-            drive_until(service, &mut NoStream, clock, pending()).await?;
+            drive_until(service, &mut NoStream, clock, pending(), None).await?;
         }
         if !service.wants_reopen() {
             return Ok(None);

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 
+use super::grouped_writes::GroupedWrites;
 use super::{Runtime, random};
 use crate::{Catalog, Clock, Drive, Io, Reader, Service, TaskHost, Writer, drive};
 use mcp_proto::server::Config;
@@ -39,7 +40,7 @@ pub async fn serve<R: Runtime>(
     if shows_wire() {
         service.show_wire(clock.now(), to_stderr);
     }
-    let served = drive_until(&mut service, &mut stream, &mut clock, stop).await;
+    let served = drive_until(&mut service, &mut stream, &mut clock, stop, None).await;
     service.finish(&mut clock).await;
     served
 }
@@ -73,9 +74,11 @@ pub(super) async fn drive_until(
     stream: &mut (impl Reader + Writer),
     clock: &mut impl Clock,
     stop: impl Future<Output = ()>,
+    grouped_writes: Option<&GroupedWrites>,
 ) -> io::Result<()> {
     let mut stop = pin!(stop);
-    drive(service, &mut Stoppable { stream, clock, stop: Some(stop.as_mut()) }).await
+    drive(service, &mut Stoppable { stream, clock, stop: Some(stop.as_mut()), grouped_writes })
+        .await
 }
 
 /// Runs `future` to its end, unless `stop` completes before: then returns `None`.
@@ -115,6 +118,7 @@ struct Stoppable<'a, S, C, F> {
     clock: &'a mut C,
     /// `None` once it has completed.
     stop: Option<Pin<&'a mut F>>,
+    grouped_writes: Option<&'a GroupedWrites>,
 }
 
 impl<S: Reader, C, F> Reader for Stoppable<'_, S, C, F> {
@@ -154,6 +158,11 @@ impl<S: Reader + Writer, C: Clock, F: Future<Output = ()>> Io for Stoppable<'_, 
         self.stop = None;
         Poll::Ready(())
     }
+
+    fn poll_delay(&mut self, now: Instant, context: &mut Context<'_>) -> Poll<()> {
+        self.grouped_writes
+            .map_or(Poll::Ready(()), |grouped_writes| grouped_writes.poll_delay(now, context))
+    }
 }
 
 #[cfg(test)]
@@ -167,6 +176,7 @@ mod tests {
             stream: &mut (),
             clock: &mut Calendar,
             stop: None::<Pin<&mut core::future::Pending<()>>>,
+            grouped_writes: None,
         };
         assert_eq!(stoppable.unix_time(), Duration::from_secs(7));
     }
