@@ -1,14 +1,13 @@
-//! Parts for use by the crate `mcp-service` only.
+//! Parts for use by the crate `mcp-service`, and by tests of laws.
 //!
 //! Handlers and clients as futures read and write JSON, keep timers and share limits like the
-//! machines. These types are independent of the protocol, and are not an API. They are public
-//! because crates cannot share code otherwise. They are hidden from the documentation, and may
-//! change in any release.
+//! machines. These types are not an API. They are public because crates cannot share code otherwise.
+//! They are hidden from the documentation, and may change in any release.
 //!
 //! | part | `mcp-service` |
 //! |---|---|
 //! | [`Raw`], [`mod@write`], [`raw`], [`trusted`] | reads results in place; writes params and results whose shape is fixed |
-//! | [`explain`], [`DecodeError`] | says where arguments and results do not fit |
+//! | [`explain`], [`DecodeError`], [`Misfit`], [`MisfitReason`] | says where arguments and results do not fit |
 //! | [`Deadlines`] | the sleeps of handlers, the timeouts of exchanges |
 //! | [`SeqMap`] | the calls that an application waits for |
 //! | `LastRequest` | the heads of a client's requests |

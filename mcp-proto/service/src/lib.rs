@@ -81,7 +81,8 @@
 //!
 //! # Features
 //!
-//! A feature adds API and changes no behaviour. `schemars` is on by default.
+//! A feature adds API. Two change a default: `proxy` uses the proxies of the environment, and with
+//! `tracing` alarms are events in place of lines on stderr. `schemars` is on by default.
 //!
 //! | feature | adds |
 //! |---|---|

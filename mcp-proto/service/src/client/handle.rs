@@ -322,7 +322,7 @@ impl Client {
         })
     }
 
-    /// The server; `None` unless the client is connected.
+    /// The server of the last connection; `None` before the first one, and once the client is closed.
     pub fn server(&self) -> Option<ServerInfo> {
         match self.mailbox.stage() {
             Stage::Connected(known) => Some(known.0),
@@ -330,7 +330,8 @@ impl Client {
         }
     }
 
-    /// The verdict about the server, to be stored; `None` unless the client is connected.
+    /// The verdict about that server, to be stored; `None` before the first connection, and once the
+    /// client is closed.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.mailbox.stage() {
             Stage::Connected(known) => Some(known.1),
