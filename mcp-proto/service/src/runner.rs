@@ -244,7 +244,7 @@ impl CatalogSnapshot {
         now: Instant,
         id: &dyn Fn() -> Option<RequestId>,
     ) -> StartedJob {
-        let Some(handler) = self.registry.handler(request.handler).cloned() else {
+        let Some(handler) = self.registry.handler(request.handler) else {
             return StartedJob::Done(request.reply, gone());
         };
         let cancel = Cancel::new();
@@ -278,8 +278,8 @@ impl CatalogSnapshot {
             let called = span.run(|| {
                 let given = HandlerArgs { method, params, arguments };
                 match layered {
-                    None => checks.call(&handler, given, context),
-                    Some(layered) => layered.run(&handler, checks, given, context),
+                    None => checks.call(handler, given, context),
+                    Some(layered) => layered.run(handler, checks, given, context),
                 }
             });
             match task_candidate {
