@@ -8,7 +8,6 @@
 //! |---|---|
 //! | the first one of a group, or of an unknown one | at once |
 //! | over [`MAX_GAP`] after the one before, and for [`PAUSE`] from then on | at once, since handlers take long |
-//! | over [`MAX_GROUP`] after the first one | at once |
 //! | any other | after the other tasks |
 //!
 //! A write wakes a client that waits, and needs other code than a read. So all requests are read
@@ -24,9 +23,6 @@ use mcp_proto::{Duration, Instant};
 
 /// The longest time between two answers that are written together.
 const MAX_GAP: Duration = Duration::from_micros(100);
-
-/// The longest time between the first and the last one.
-const MAX_GROUP: Duration = Duration::from_millis(1);
 
 /// The time without groups after a longer gap, so that few answers wait for slow handlers.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -44,8 +40,6 @@ pub struct GroupedWrites {
 struct Group {
     /// `None` before the first answer.
     park_count: Option<u64>,
-    /// The time of the first answer.
-    began: Instant,
     /// The time of the last answer.
     last: Instant,
     /// The end of the pause.
@@ -75,13 +69,11 @@ impl Group {
     /// Adds an answer. Returns whether it is written after the other tasks.
     fn goes_on(&mut self, park_count: u64, now: Instant) -> bool {
         let is_first = self.park_count.replace(park_count) != Some(park_count);
-        if is_first {
-            self.began = now;
-        } else if now > self.last + MAX_GAP {
+        if !is_first && now > self.last + MAX_GAP {
             self.resumes = now + PAUSE;
         }
         self.last = now;
-        !is_first && now >= self.resumes && now <= self.began + MAX_GROUP
+        !is_first && now >= self.resumes
     }
 }
 
@@ -111,8 +103,5 @@ mod tests {
             let now = Instant::from_micros(micros);
             assert_eq!(group.goes_on(park_count, now), waits, "{micros}");
         }
-        let times = (0..=1_100).step_by(10).map(|after| 30_000 + after);
-        let waiting = times.filter(|micros| group.goes_on(5, Instant::from_micros(*micros)));
-        assert_eq!(waiting.count(), 100, "a group lasts for a millisecond");
     }
 }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`serve`] | timer, tasks for handlers |
 //! | [`standard_stream`] | [`Runtime::pipe_reader`], [`Runtime::pipe_writer`], [`Runtime::unix_stream`] |
-//! | [`serve_http`] | timer, tasks for connections, [`Runtime::accept`] |
+//! | [`serve_http`] | timer, tasks for connections, [`Runtime::accept`], [`Runtime::park_count`] |
 //! | [`run`], [`connect`] | timer; `connect` one task |
 //! | [`run_command`], [`connect_command`] | the same, [`Runtime::start`], [`Runtime::spawn_reader`] |
 //! | [`bridge`()] | timer, tasks, and the uses of the function that connects |
