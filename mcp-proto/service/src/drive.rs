@@ -68,7 +68,7 @@ pub trait Drive {
 /// Fails with the error of a read or a write. A peer that stops reading ends the conversation
 /// without an error.
 pub async fn drive(service: &mut impl Drive, io: &mut impl Io) -> io::Result<()> {
-    let mut writing = Writing { flushed: true, delayed: false };
+    let mut writing = Writing { flushed: true, delayed: false, closed: false };
     let ended = poll_fn(|context| poll_drive(service, io, &mut writing, context)).await;
     ended.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
 }
@@ -87,6 +87,8 @@ struct Writing {
     flushed: bool,
     /// True if output has waited for other tasks, by [`Io::poll_delay`].
     delayed: bool,
+    /// True if the peer has stopped reading, and the service has not reacted yet.
+    closed: bool,
 }
 
 fn poll_drive(
@@ -95,10 +97,8 @@ fn poll_drive(
     writing: &mut Writing,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
-    let Writing { flushed, delayed } = writing;
-    if std::mem::take(delayed) {
-        // The service reacts in its turn.
-        let _ = poll_output(service, io, flushed, context)?;
+    if std::mem::take(&mut writing.delayed) {
+        let _ = poll_write(service, io, writing, context)?;
     }
     let mut now = io.now();
     // The reason of the wake is unknown, so the service gets a turn.
@@ -115,7 +115,7 @@ fn poll_drive(
         }
         if !turns && !has_input {
             // A stream that accepts writes but never completes a flush has a deadline too.
-            let until = service.flush_deadline().filter(|_| !*flushed);
+            let until = service.flush_deadline().filter(|_| !writing.flushed);
             let due = service.poll_timeout().into_iter().chain(until).min();
             if due.is_some_and(|at| io.poll_timer(context, at).is_ready()) {
                 now = io.now();
@@ -125,18 +125,15 @@ fn poll_drive(
         }
         service.turn(now, context.waker());
         if has_input && !service.output().is_empty() && io.poll_delay(now, context).is_pending() {
-            *delayed = true;
+            writing.delayed = true;
             return Poll::Pending;
         }
         let is_write_blocked = service.is_write_blocked();
-        let written = poll_output(service, io, flushed, context)?;
+        let written = poll_write(service, io, writing, context)?;
         if service.is_aborted() || service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
-        turns = match written {
-            Poll::Ready(PeerReads(reads)) => is_write_blocked || !reads,
-            Poll::Pending => false,
-        };
+        turns = written.is_ready() && (std::mem::take(&mut writing.closed) || is_write_blocked);
     }
     // With continuous input the loop above never polls this.
     let _ = poll_stop(service, io, now, context);
@@ -144,27 +141,25 @@ fn poll_drive(
     Poll::Pending
 }
 
-/// False if the peer has stopped reading, to which the service reacts in its next turn.
-struct PeerReads(bool);
-
 /// Ready when all output is written and flushed, or the peer has stopped reading.
-fn poll_output(
+fn poll_write(
     service: &mut impl Drive,
     io: &mut impl Io,
-    flushed: &mut bool,
+    writing: &mut Writing,
     context: &mut Context<'_>,
-) -> Poll<io::Result<PeerReads>> {
-    match poll_write(service, io, flushed, context) {
+) -> Poll<io::Result<()>> {
+    match poll_write_all(service, io, &mut writing.flushed, context) {
         Poll::Ready(Err(error)) if is_gone(&error) && service.handle_write_closed() => {
-            *flushed = true;
-            Poll::Ready(Ok(PeerReads(false)))
+            writing.flushed = true;
+            writing.closed = true;
+            Poll::Ready(Ok(()))
         }
-        written => written.map_ok(|()| PeerReads(true)),
+        written => written,
     }
 }
 
 /// Ready when all output is written and flushed.
-fn poll_write(
+fn poll_write_all(
     service: &mut impl Drive,
     io: &mut impl Io,
     flushed: &mut bool,

@@ -89,8 +89,8 @@ pub(super) enum StartedJob {
 }
 
 impl StartedJob {
-    /// Polls a job for the first time, before it is spawned or gets a slot. The waker does nothing,
-    /// because a job that is pending is polled again at once.
+    /// Polls a job for the first time, before it is spawned. The waker does nothing, because a
+    /// spawned future is polled at once.
     pub(super) fn poll_first(self) -> Self {
         let Self::Pending(mut job) = self else { return self };
         match job.poll(Waker::noop()) {
@@ -128,13 +128,16 @@ impl Jobs {
         called: StartedJob,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
-        // A handler that ends with its first poll needs no slot.
-        let needs_no_slot = spawn.is_some() || self.free.is_empty();
-        let called = if needs_no_slot { called.poll_first() } else { called };
         let mut job = match called {
             StartedJob::Pending(job) => job,
             StartedJob::Done(reply, outcome) => return Progressed::Done(reply, outcome),
         };
+        // A handler that ends with its first poll needs no slot.
+        if (spawn.is_some() || self.free.is_empty())
+            && let Poll::Ready(outcome) = job.poll(Waker::noop())
+        {
+            return Progressed::Done(job.end(), outcome);
+        }
         if let Some(spawn) = spawn {
             self.pending.insert(job.id(), JobLocation::Spawned(job.cancel()));
             spawn(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
