@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::cancel::Cancel;
 use super::handler_call::{BoxFuture, HandlerCall};
-use super::service_mailbox::{Command, ServiceMailbox};
+use super::service_mailbox::{Command, FIRST_SLOT, ServiceMailbox};
 use super::{Clock, Spawned};
 use mcp_proto::Duration;
 use mcp_proto::ErrorData;
@@ -128,20 +128,18 @@ impl Jobs {
         called: StartedJob,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
+        let called = if spawn.is_some() { called.poll_first() } else { called };
         let mut job = match called {
             StartedJob::Pending(job) => job,
             StartedJob::Done(reply, outcome) => return Progressed::Done(reply, outcome),
         };
-        // A handler that ends with its first poll needs no slot.
-        if (spawn.is_some() || self.free.is_empty())
-            && let Poll::Ready(outcome) = job.poll(Waker::noop())
-        {
-            return Progressed::Done(job.end(), outcome);
-        }
         if let Some(spawn) = spawn {
             self.pending.insert(job.id(), JobLocation::Spawned(job.cancel()));
             spawn(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
             return Progressed::Pending;
+        }
+        if self.slots.is_empty() {
+            return self.start_first(job);
         }
         let at = self.free_slot();
         let Some(slot) = self.slots.get_mut(at) else {
@@ -158,6 +156,19 @@ impl Jobs {
                 Progressed::Pending
             }
         }
+    }
+
+    /// Polls a job while there is no slot. Most jobs end with this poll, and need none.
+    fn start_first(&mut self, mut job: Job) -> Progressed {
+        let waker = Waker::from(self.mailbox.clone());
+        if let Poll::Ready(outcome) = job.poll(&waker) {
+            return Progressed::Done(job.end(), outcome);
+        }
+        // Most connections have one call at a time.
+        self.slots.reserve_exact(1);
+        self.pending.insert(job.id(), JobLocation::HandlerSlot(FIRST_SLOT));
+        self.slots.push(HandlerSlot { job: Some(Box::new(job)), waker });
+        Progressed::Pending
     }
 
     /// Polls the job in a slot that was woken.
@@ -215,17 +226,13 @@ impl Jobs {
         self.free.pop().unwrap_or_else(|| {
             let at = self.slots.len();
             let waker = Waker::from(Arc::new(SlotWaker { at, mailbox: self.mailbox.clone() }));
-            if at == 0 {
-                // Most connections have one call at a time.
-                self.slots.reserve_exact(1);
-            }
             self.slots.push(HandlerSlot { job: None, waker });
             at
         })
     }
 }
 
-/// Waker of the job in a slot. A late wake polls the next job in the slot, which is harmless.
+/// Waker of the job in a slot other than the first. A late wake polls the next job in the slot, which is harmless.
 struct SlotWaker {
     at: usize,
     mailbox: Arc<ServiceMailbox>,

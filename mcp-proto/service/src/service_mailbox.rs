@@ -7,6 +7,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use alloc::task::Wake;
 use alloc::vec::Vec;
 use core::mem;
 use core::task::{Poll, Waker};
@@ -110,6 +111,19 @@ impl Sleeps {
             due.extend(self.sleepers.remove(&sleep));
         }
         due
+    }
+}
+
+/// The slot of the handler that the mailbox itself wakes, which needs no other waker.
+pub(super) const FIRST_SLOT: usize = 0;
+
+impl Wake for ServiceMailbox {
+    fn wake(self: Arc<Self>) {
+        self.ready(FIRST_SLOT);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ready(FIRST_SLOT);
     }
 }
 
