@@ -109,7 +109,8 @@ fn poll_drive(
         let mut has_input = false;
         if !drained && service.wants_read() {
             match poll_read(service, io, now, context)? {
-                Poll::Ready(()) => has_input = true,
+                Poll::Ready(0) => turns = true,
+                Poll::Ready(_) => has_input = true,
                 Poll::Pending => drained = true,
             }
         }
@@ -179,24 +180,25 @@ fn poll_write_all(
     Poll::Ready(Ok(()))
 }
 
-/// Ready when something was read.
+/// Ready with the number of bytes that were read; 0 is the end of input.
 fn poll_read(
     service: &mut impl Drive,
     io: &mut impl Io,
     now: Instant,
     context: &mut Context<'_>,
-) -> Poll<io::Result<()>> {
+) -> Poll<io::Result<usize>> {
     let data = match ready!(io.poll_read(context)) {
         // A reset is handled like an end of input.
         Err(error) if is_gone(&error) => Bytes::new(),
         read => read?,
     };
-    if data.is_empty() {
+    let count = data.len();
+    if count == 0 {
         service.handle_eof(now);
     } else {
         service.handle_bytes(now, data);
     }
-    Poll::Ready(Ok(()))
+    Poll::Ready(Ok(count))
 }
 
 fn poll_stop(
