@@ -82,9 +82,9 @@ fn after_the_end_a_client_that_does_not_read_holds_nothing_back() {
         driven.read(&call(id, &json!({"ms": 10, "text": text})));
     }
     driven.stream().input.push_back(Bytes::new());
-    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.settle();
     driven.pass(10);
-    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.settle();
     driven.pass(2001);
     assert!(driven.poll().is_ready(), "the end never comes");
 }
@@ -160,13 +160,13 @@ fn two_mebibytes_are_read_while_the_client_does_not_read() {
     for id in 0..100 {
         driven.read(&call(id, &json!({"text": text})));
     }
-    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.settle();
     // One is handled and waits in the output, one is read ahead.
     let unread = driven.stream().input.len();
     assert!((70..85).contains(&unread), "{unread}");
 
     driven.stream().room = usize::MAX;
-    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.settle();
     assert_eq!(driven.stream().take_lines().len(), 100);
 }
 
@@ -176,10 +176,10 @@ fn second_hour_28_the_end_is_noticed_while_the_client_does_not_read() {
     driven.stream().room = 0;
     driven.read_much();
     driven.stream().input.push_back(Bytes::new());
-    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.settle();
     assert_eq!(driven.stream().timer, Some(Instant::from_micros(2_000_000)), "the drain");
     driven.pass(1999);
-    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.settle();
     driven.pass(1);
     assert!(driven.poll().is_ready(), "the end never comes");
 }
@@ -190,7 +190,7 @@ fn second_hour_28_a_client_that_reads_after_the_end_gets_every_answer() {
     driven.stream().room = 0;
     let count = driven.read_much();
     driven.stream().input.push_back(Bytes::new());
-    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.settle();
     let mut passed = 0;
     loop {
         passed += 1999;
