@@ -22,30 +22,32 @@ type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let registry = registry()?;
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["stdio"] => {
             let mut config = Config::default();
             lift(&mut config.limits);
+            let registry = registry()?;
             on_one_thread(async { Ok(serve_stdio_with(registry, config).await?) })
         }
-        ["http"] => on_one_thread(serve(registry)),
+        ["http"] => on_one_thread(serve(http_registry()?)),
         ["http", workers] => {
             let mut runtime = Builder::new_multi_thread();
             let runtime = runtime.worker_threads(workers.parse()?).enable_all().build()?;
+            let registry = http_registry()?;
             runtime.block_on(async { tokio::spawn(serve(registry)).await? })
         }
         ["tower"] => on_one_thread(async {
-            let service = TowerToHyperService::new(HttpService::new(registry, http_config()));
+            let service = HttpService::new(http_registry()?, http_config());
+            let service = TowerToHyperService::new(service);
             Ok(serve_hyper(listen().await?, service).await?)
         }),
         _ => Err("usage: mcp-server stdio | http [WORKERS] | tower".into()),
     }
 }
 
+/// The tools and the resource that `rmcp-server` has too.
 fn registry() -> Result<Registry<Handler>, UsageError> {
     let mut registry = Registry::new(Implementation::new("mcp-server", "0.0.0"));
-    registry.list_changed(List::Tools);
     registry.tool("echo", "Echoes its message", |echo: Echo, _| async { echo.message })?;
     registry.tool("report", "Reports progress", |report: Report, context: Context| async move {
         for step in 1..=report.count.unwrap_or(1) {
@@ -54,16 +56,23 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
         report.message
     })?;
     registry.tool("items", "Lists items", |_: Echo, _| async { Structured(&*ITEMS) })?;
-    registry.tool("wait", "Never answers", |_: Echo, _| pending::<String>())?;
-    registry.tool("publish", "Publishes a change", |echo: Echo, context: Context| async move {
-        context.publish(&Change::ListChanged(List::Tools)).map(|()| echo.message)
-    })?;
     for number in 0..more_tools() {
         let name = format!("tool-{number}");
         registry.tool(&name, "Echoes its message", |echo: Echo, _| async { echo.message })?;
     }
     registry.resource(Resource::new(RESOURCE, "text"), |uri, _| async {
         ResourceContents::text(uri, TEXT.clone())
+    })?;
+    Ok(registry)
+}
+
+/// The same, and two tools that are measured over HTTP only.
+fn http_registry() -> Result<Registry<Handler>, UsageError> {
+    let mut registry = registry()?;
+    registry.list_changed(List::Tools);
+    registry.tool("wait", "Never answers", |_: Echo, _| pending::<String>())?;
+    registry.tool("publish", "Publishes a change", |echo: Echo, context: Context| async move {
+        context.publish(&Change::ListChanged(List::Tools)).map(|()| echo.message)
     })?;
     Ok(registry)
 }
