@@ -169,12 +169,13 @@ pub(super) fn lacks_properties(schema: &Map<String, Value>) -> bool {
 
 /// The members of an object that are not required and may be `null` or something else.
 pub(super) fn nullable_members(schema: &Map<String, Value>) -> Vec<String> {
+    let Some(Value::Object(members)) = schema.get("properties") else { return Vec::new() };
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| {
         required.is_some_and(|names| names.iter().any(|required| required.as_str() == Some(name)))
     };
-    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     members
+        .iter()
         .filter(|(name, schema)| !is_required(name) && admits_null(schema))
         .map(|(name, _)| name.clone())
         .collect()
