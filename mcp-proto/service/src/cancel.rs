@@ -37,15 +37,18 @@ impl Cancel {
         UNUSED.try_with(Cell::take).ok().flatten().unwrap_or_default()
     }
 
-    /// Sets the token of a request that has ended, and keeps it for another request if nobody else
-    /// holds it.
+    /// Ends the token of a request: sets it, or keeps it for another request if nobody else holds it
+    /// or waits for it.
     pub(super) fn end(mut self: Arc<Self>) {
-        self.set();
-        if let Some(unused) = Arc::get_mut(&mut self) {
+        if let Some(unused) = Arc::get_mut(&mut self)
+            && unused.watchers.get_mut().wakers.is_empty()
+        {
             *unused.set.get_mut() = false;
             // While its thread ends, the token is dropped.
             let _ = UNUSED.try_with(|kept| kept.set(Some(self)));
+            return;
         }
+        self.set();
     }
 
     pub(super) fn is_set(&self) -> bool {
