@@ -55,24 +55,24 @@ struct CatalogShared {
 }
 
 struct CatalogState {
-    snapshot: CatalogSnapshot,
+    snapshot: Arc<CatalogSnapshot>,
     /// Those of the services that have joined, by their addresses.
     mailboxes: BTreeMap<usize, Weak<ServiceMailbox>>,
 }
 
 /// A registry and what its machines know of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct CatalogSnapshot {
-    pub(super) registry: Arc<Registry>,
+    pub(super) registry: Registry,
     pub(super) declaration: Arc<Declaration>,
     /// The number of offers before it.
     pub(super) generation: u64,
 }
 
 impl CatalogSnapshot {
-    fn new(registry: Registry, generation: u64) -> Self {
+    fn new(registry: Registry, generation: u64) -> Arc<Self> {
         let declaration = registry.declaration();
-        Self { registry: Arc::new(registry), declaration, generation }
+        Arc::new(Self { registry, declaration, generation })
     }
 }
 
@@ -108,7 +108,7 @@ impl Catalog {
         let (result, snapshot, _before, mailboxes) = {
             let _alone = self.shared.updating.lock();
             let before = self.with(|state| state.snapshot.clone());
-            let mut registry = Registry::clone(&before.registry);
+            let mut registry = before.registry.clone();
             let result = change(&mut registry)?;
             let snapshot = CatalogSnapshot::new(registry, before.generation + 1);
             let mailboxes = self.with(|state| {
@@ -178,7 +178,7 @@ impl Catalog {
     }
 
     /// Registers `mailbox` for later changes, and returns the current snapshot.
-    pub(super) fn join(&self, mailbox: &Arc<ServiceMailbox>) -> CatalogSnapshot {
+    pub(super) fn join(&self, mailbox: &Arc<ServiceMailbox>) -> Arc<CatalogSnapshot> {
         self.with(|state| {
             state.mailboxes.insert(address(mailbox), Arc::downgrade(mailbox));
             state.snapshot.clone()
@@ -186,7 +186,7 @@ impl Catalog {
     }
 
     /// The current snapshot.
-    pub(super) fn snapshot(&self) -> CatalogSnapshot {
+    pub(super) fn snapshot(&self) -> Arc<CatalogSnapshot> {
         self.with(|state| state.snapshot.clone())
     }
 

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use core::sync::atomic::AtomicU64;
 
 use super::EndpointWaker;
+use super::catalog::CatalogSnapshot;
 use super::runner::Scope;
 use mcp_proto::server::{
     Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
@@ -35,7 +36,16 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
 
     /// Visits the endpoint if needed, always if `woken`. Returns whether there may be actions.
-    fn sync_endpoint(&mut self, now: Instant, woken: bool, waker: &EndpointWaker) -> bool;
+    fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: Visitor<'_>) -> bool;
+}
+
+/// The service of a machine that visits the endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Visitor<'a> {
+    pub(super) waker: &'a EndpointWaker,
+    /// If this is the current snapshot of the catalog, as it mostly is, calls need no reference of
+    /// their own, whose count all threads would change.
+    pub(super) snapshot: &'a CatalogSnapshot,
 }
 
 impl Scope for Connection<Server> {
@@ -93,7 +103,7 @@ impl Link for Connection<Server> {
     }
 
     /// A stream has no endpoint.
-    fn sync_endpoint(&mut self, _now: Instant, _woken: bool, _port: &EndpointWaker) -> bool {
+    fn sync_endpoint(&mut self, _now: Instant, _woken: bool, _visitor: Visitor<'_>) -> bool {
         false
     }
 }

@@ -108,13 +108,27 @@ impl<T> Mailbox<T> {
 
     /// Ends the turn; wakes the driver for another one if `has_work`.
     pub(super) fn end_turn(&self, has_work: impl FnOnce(&mut T) -> bool) {
+        let _ = self.end_turn_unless(|value| Err::<(), _>(has_work(value)));
+    }
+
+    /// Returns the work that `take` finds, or else ends the turn. `Err(true)` means that there is
+    /// work for another turn, and wakes the driver.
+    pub(super) fn end_turn_unless<W>(
+        &self,
+        take: impl FnOnce(&mut T) -> Result<W, bool>,
+    ) -> Option<W> {
         let mut inner = self.0.lock();
+        let has_work = match take(&mut inner.value) {
+            Ok(work) => return Some(work),
+            Err(has_work) => has_work,
+        };
         if inner.reader.phase == ReaderPhase::InTurn {
             inner.reader.phase = ReaderPhase::BetweenTurns;
         }
-        let woken = if has_work(&mut inner.value) { inner.reader.take_waker() } else { None };
+        let woken = if has_work { inner.reader.take_waker() } else { None };
         drop(inner);
         wake(woken);
+        None
     }
 }
 
@@ -226,6 +240,21 @@ mod tests {
         put(&mailbox, 3);
         put(&mailbox, 4);
         assert_eq!(woken(&watcher), 2);
+    }
+
+    #[test]
+    fn turn_ends_once_no_work_is_left() {
+        let (mailbox, watcher, waker) = watched();
+        put(&mailbox, 1);
+        mailbox.begin_turn(&waker, |_| ());
+        let take = |it: &mut Option<u8>| it.take().ok_or(false);
+        assert_eq!(mailbox.end_turn_unless(take), Some(1));
+        put(&mailbox, 2);
+        assert_eq!(woken(&watcher), 0, "the turn goes on");
+        assert_eq!(mailbox.end_turn_unless(take), Some(2));
+        assert_eq!(mailbox.end_turn_unless(take), None);
+        put(&mailbox, 3);
+        assert_eq!(woken(&watcher), 1);
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub trait Scope: SessionScope {
 }
 
 pub(super) struct Runner {
-    pub(super) snapshot: CatalogSnapshot,
+    pub(super) snapshot: Arc<CatalogSnapshot>,
     pub(super) jobs: Jobs,
     pub(super) mailbox: Arc<ServiceMailbox>,
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
@@ -83,7 +83,7 @@ impl Runner {
         Self::with(snapshot, mailbox)
     }
 
-    fn with(snapshot: CatalogSnapshot, mailbox: Arc<ServiceMailbox>) -> Self {
+    fn with(snapshot: Arc<CatalogSnapshot>, mailbox: Arc<ServiceMailbox>) -> Self {
         let jobs = Jobs::new(mailbox.clone());
         let lost = Lost::default();
         let input_requests = OpenInputRequests::default();

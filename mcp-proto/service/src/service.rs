@@ -20,7 +20,7 @@ use crate::Spawned;
 use crate::catalog::Catalog;
 use crate::drive::{Drive, TURN_ROUNDS};
 use crate::http::EndpointWaker;
-use crate::link::Link;
+use crate::link::{Link, Visitor};
 use crate::output::Output;
 use crate::read_ahead::{Piece, ReadAhead};
 use crate::runner::Runner;
@@ -47,6 +47,9 @@ pub struct Service<L: Link = Connection<Server>> {
     visit_requested: bool,
     /// Time of the last input.
     now: Instant,
+    /// The earliest end of a handler's sleep. A sleep that begins between two turns wakes the
+    /// driver.
+    next_sleep: Option<Instant>,
 }
 
 type OnFault = dyn FnMut(&ProtocolError) + Send;
@@ -100,6 +103,7 @@ impl<L: Link> Service<L> {
             phase: ServicePhase::Open,
             visit_requested: false,
             now: Instant::ZERO,
+            next_sleep: None,
         }
     }
 
@@ -289,13 +293,14 @@ impl<L: Link> Drive for Service<L> {
             self.runner.refresh(now, &mut self.link);
         }
         if self.is_aborted() {
-            return self.runner.mailbox.end_turn();
+            self.next_sleep = self.runner.mailbox.end_turn();
+            return;
         }
         if self.link.poll_timeout().is_some_and(|at| at <= now) {
             self.link.handle_timeout(now);
         }
         let mut rounds = 0;
-        loop {
+        self.next_sleep = loop {
             self.act_on_all(now);
             if self.handle_input(now) {
                 continue;
@@ -305,14 +310,19 @@ impl<L: Link> Drive for Service<L> {
                 && self.link.sync_endpoint(
                     now,
                     core::mem::take(&mut self.visit_requested),
-                    &self.visitor,
+                    Visitor { waker: &self.visitor, snapshot: &self.runner.snapshot },
                 )
             {
                 continue;
             }
             // If work is left after these rounds, the driver is woken again.
-            let work = if rounds < TURN_ROUNDS { self.runner.mailbox.take_work() } else { None };
-            let Some(work) = work else { break };
+            if rounds == TURN_ROUNDS {
+                break self.runner.mailbox.end_turn();
+            }
+            let work = match self.runner.mailbox.take_work_or_end_turn() {
+                Ok(work) => work,
+                Err(next_sleep) => break next_sleep,
+            };
             rounds += 1;
             self.visit_requested |= work.visit;
             let Some(queued) = work.queued else { continue };
@@ -326,8 +336,7 @@ impl<L: Link> Drive for Service<L> {
             for slot in queued.ready {
                 self.runner.poll(now, &mut self.link, slot, is_full);
             }
-        }
-        self.runner.mailbox.end_turn();
+        };
         self.update_deadlines(now);
         self.link.handle_pause(now, self.output.waiting() > 0);
     }
@@ -345,7 +354,6 @@ impl<L: Link> Drive for Service<L> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let sleep = self.runner.mailbox.next_sleep();
         let until = match self.phase {
             ServicePhase::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
             ServicePhase::Open
@@ -354,7 +362,7 @@ impl<L: Link> Drive for Service<L> {
             | ServicePhase::Closed { .. }
             | ServicePhase::Aborted => None,
         };
-        let times = [self.link.poll_timeout(), sleep, until, self.write_deadline];
+        let times = [self.link.poll_timeout(), self.next_sleep, until, self.write_deadline];
         times.into_iter().flatten().min()
     }
 
@@ -403,7 +411,8 @@ impl<L: Link> Drop for Service<L> {
     /// Reports the disconnection to the machine and the endpoint.
     fn drop(&mut self) {
         if self.link.handle_disconnect(self.now) {
-            self.link.sync_endpoint(self.now, true, &self.visitor);
+            let visitor = Visitor { waker: &self.visitor, snapshot: &self.runner.snapshot };
+            self.link.sync_endpoint(self.now, true, visitor);
         }
     }
 }

@@ -10,6 +10,7 @@ use alloc::sync::Arc;
 use alloc::task::Wake;
 use alloc::vec::Vec;
 use core::mem;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Poll, Waker};
 
 use super::catalog::{Catalog, CatalogSnapshot};
@@ -45,7 +46,7 @@ pub(super) struct QueuedWork {
 /// Update of the catalog.
 #[derive(Debug, Default)]
 pub(super) struct CatalogUpdate {
-    pub(super) snapshot: Option<CatalogSnapshot>,
+    pub(super) snapshot: Option<Arc<CatalogSnapshot>>,
     pub(super) changes: Changes,
 }
 
@@ -65,6 +66,9 @@ impl CatalogUpdate {
 pub(super) struct ServiceMailbox {
     catalog: Catalog,
     state: Mailbox<MailboxState>,
+    /// True if work is queued; changed with `state` locked. It is read without the lock: a reader
+    /// sees what was queued before, such as the commands of a handler that has ended.
+    has_work: AtomicBool,
     spawned: Lock<SpawnedHandlers>,
 }
 
@@ -85,6 +89,14 @@ struct MailboxState {
     work: Work,
     /// The sleeps of handlers. Most handlers never sleep.
     sleeps: Option<Box<Sleeps>>,
+}
+
+impl MailboxState {
+    /// Ends the turn and returns the end of the next sleep.
+    fn end_turn(&mut self) -> Option<Instant> {
+        self.now = None;
+        self.sleeps.as_ref()?.deadlines.next()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -135,7 +147,7 @@ impl ServiceMailbox {
             work: Work::default(),
             sleeps: None,
         });
-        Self { catalog, state, spawned: Lock::default() }
+        Self { catalog, state, has_work: AtomicBool::new(false), spawned: Lock::default() }
     }
 
     pub(super) fn catalog(&self) -> &Catalog {
@@ -152,21 +164,45 @@ impl ServiceMailbox {
 
     /// Takes the queued work; `None` if there is none.
     pub(super) fn take_work(&self) -> Option<Work> {
-        self.state.with(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
+        self.state.with(|state| self.take_from(state))
+    }
+
+    /// Takes the queued work, or else ends the turn and returns the end of the next sleep.
+    pub(super) fn take_work_or_end_turn(&self) -> Result<Work, Option<Instant>> {
+        let mut next_sleep = None;
+        let work = self.state.end_turn_unless(|state| {
+            self.take_from(state).ok_or_else(|| {
+                next_sleep = state.end_turn();
+                false
+            })
+        });
+        work.ok_or(next_sleep)
+    }
+
+    fn take_from(&self, state: &mut MailboxState) -> Option<Work> {
+        if state.work.is_empty() {
+            return None;
+        }
+        self.has_work.store(false, Ordering::Relaxed);
+        Some(mem::take(&mut state.work))
     }
 
     /// Returns whether work is queued.
     pub(super) fn has_work(&self) -> bool {
-        self.state.with(|state| !state.work.is_empty())
+        self.has_work.load(Ordering::Acquire)
     }
 
     /// Takes the queued commands and updates, without wakes; `None` if nothing is queued.
     pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
+        if !self.has_work() {
+            return None;
+        }
         self.state.with(|MailboxState { work, .. }| {
             let queued = work.queued.as_mut()?;
             let taken = (mem::take(&mut queued.commands), mem::take(&mut queued.update));
             if queued.ready.is_empty() {
                 work.queued = None;
+                self.has_work.store(work.visit, Ordering::Relaxed);
             }
             Some(taken)
         })
@@ -182,18 +218,22 @@ impl ServiceMailbox {
         self.state.wake();
     }
 
-    /// Ends the turn; the driver is woken again if more work was queued meanwhile.
-    pub(super) fn end_turn(&self) {
+    /// Ends the turn and returns the end of the next sleep. The driver is woken again if more work
+    /// was queued meanwhile.
+    pub(super) fn end_turn(&self) -> Option<Instant> {
+        let mut next_sleep = None;
         self.state.end_turn(|state| {
-            state.now = None;
+            next_sleep = state.end_turn();
             !state.work.is_empty()
         });
+        next_sleep
     }
 
     /// Closes the mailbox: later work is dropped, and sleeping futures are woken.
     pub(super) fn close(&self) {
         let (work, sleeps) = self.state.with(|state| {
             state.closed = true;
+            self.has_work.store(false, Ordering::Relaxed);
             (mem::take(&mut state.work), state.sleeps.take())
         });
         drop(work);
@@ -213,7 +253,7 @@ impl ServiceMailbox {
     }
 
     /// Queues a new snapshot of the catalog.
-    pub(super) fn queue_snapshot(&self, snapshot: CatalogSnapshot) {
+    pub(super) fn queue_snapshot(&self, snapshot: Arc<CatalogSnapshot>) {
         let mut before = None;
         self.add(|work| {
             // Concurrent updates may arrive in the wrong order.
@@ -312,10 +352,6 @@ impl ServiceMailbox {
         Poll::Pending
     }
 
-    pub(super) fn next_sleep(&self) -> Option<Instant> {
-        self.state.with(|state| state.sleeps.as_ref()?.deadlines.next())
-    }
-
     fn add(&self, push: impl FnOnce(&mut QueuedWork)) {
         self.put(|work| push(work.queued.get_or_insert_default()));
     }
@@ -327,6 +363,7 @@ impl ServiceMailbox {
         self.state.put(|state| {
             let push = if state.closed { None } else { push.take() }?;
             push(&mut state.work);
+            self.has_work.store(true, Ordering::Release);
             Some(())
         });
     }

@@ -8,6 +8,7 @@ use core::task::Waker;
 
 use bytes::{Buf, Bytes};
 
+use super::super::link::Visitor;
 use super::super::runner::{Runner, Scope};
 use super::super::session::SessionScope;
 use super::{EndpointVisit, EndpointWaker, ServerShared};
@@ -101,6 +102,8 @@ pub struct Answering {
     runner: Runner,
     visitor: EndpointWaker,
     now: Instant,
+    /// The earliest end of a handler's sleep.
+    next_sleep: Option<Instant>,
     ended: bool,
 }
 
@@ -120,7 +123,7 @@ pub enum Part {
 impl Answering {
     fn new(now: Instant, hub: Arc<ServerShared>, runner: Runner, exchange: Exchange) -> Self {
         let visitor = EndpointWaker(runner.mailbox.clone());
-        Self { hub, exchange, runner, visitor, now, ended: false }
+        Self { hub, exchange, runner, visitor, now, next_sleep: None, ended: false }
     }
 
     /// Returns the next part of the response. `None` means to wait for the waker or for
@@ -132,14 +135,13 @@ impl Answering {
             self.exchange.handle_timeout(now);
         }
         let part = self.part(now);
-        self.runner.mailbox.end_turn();
+        self.next_sleep = self.runner.mailbox.end_turn();
         part
     }
 
     /// Time by which [`turn`](Self::turn) must be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let sleep = self.runner.mailbox.next_sleep();
-        self.exchange.poll_timeout().into_iter().chain(sleep).min()
+        self.exchange.poll_timeout().into_iter().chain(self.next_sleep).min()
     }
 
     /// Stops the response; see [`Exchange::shutdown`].
@@ -198,10 +200,13 @@ impl Answering {
     }
 
     fn visit(&mut self, now: Instant) {
-        let Self { hub, exchange, visitor, .. } = self;
+        let Self { hub, exchange, runner, visitor, .. } = self;
+        let visitor = Visitor { waker: visitor, snapshot: &runner.snapshot };
         let visits = &mut |endpoint: &mut _, answer: Option<_>| match answer {
-            None => exchange.visit(now, endpoint, visitor),
-            Some((reply, outcome)) => exchange.visit_with(now, endpoint, visitor, reply, outcome),
+            None => exchange.visit(now, endpoint, visitor.waker),
+            Some((reply, outcome)) => {
+                exchange.visit_with(now, endpoint, visitor.waker, reply, outcome);
+            }
         };
         hub.visit(now, EndpointVisit { visitor, visits });
     }

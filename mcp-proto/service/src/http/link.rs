@@ -8,7 +8,7 @@ use core::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 
-use super::super::Link;
+use super::super::link::{Link, Visitor};
 use super::super::runner::Scope;
 use super::super::session::SessionScope;
 use super::connections::Meter;
@@ -134,18 +134,18 @@ impl Link for HttpLink {
         Some((self.number, self.hub.last_shown.clone()))
     }
 
-    fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: &EndpointWaker) -> bool {
+    fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: Visitor<'_>) -> bool {
         if woken && self.meter.take_close_request() {
             self.make_room(now);
         }
         let verifies = self.hub.config.verifier.is_some();
-        let has_verdict = verifies && self.verify(now, woken, visitor);
+        let has_verdict = verifies && self.verify(now, woken, visitor.waker);
         let visits_endpoint = woken || self.connection.needs_endpoint();
         if visits_endpoint {
             let visits = &mut |endpoint: &mut _, answer: Option<_>| match answer {
-                None => self.connection.visit(now, endpoint, visitor),
+                None => self.connection.visit(now, endpoint, visitor.waker),
                 Some((reply, outcome)) => {
-                    self.connection.visit_with(now, endpoint, visitor, reply, outcome);
+                    self.connection.visit_with(now, endpoint, visitor.waker, reply, outcome);
                 }
             };
             self.hub.visit(now, EndpointVisit { visitor, visits });

@@ -20,7 +20,7 @@ mod verifying;
 mod visitor;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::poll_fn;
@@ -33,6 +33,7 @@ use super::Spawned;
 use super::cancel::Cancel;
 use super::catalog::{Catalog, CatalogSnapshot};
 use super::jobs::{SpawnedHandler, StartedJob, handlers_ended};
+use super::link::Visitor;
 use super::lock::Lock;
 use super::mailbox::wake;
 use super::service_mailbox::ServiceMailbox;
@@ -47,7 +48,7 @@ use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
 
 use connections::Connections;
 use request_caches::RequestCaches;
-use shared::{Leftover, Shared};
+use shared::{CurrentSnapshot, DeferredActions, Leftover, Shared};
 pub use visitor::EndpointWaker;
 
 pub use answering::{Admission, Answering, Part};
@@ -165,7 +166,7 @@ impl HttpServer {
     /// Stops the sessions; see [`Endpoint::shutdown`]. Drivers stop their connections by
     /// [`Drive::handle_stop`](crate::Drive::handle_stop).
     pub fn shutdown(&self, now: Instant) {
-        let ((), deferred) = self.hub.share(|shared| shared.endpoint.shutdown(now));
+        let deferred = self.hub.share(None, |shared| shared.endpoint.shutdown(now));
         self.hub.act(now, deferred, None);
     }
 
@@ -198,55 +199,34 @@ impl HttpServer {
     }
 }
 
-/// A visit of an exchange to the endpoint, which may be repeated: the waker of the exchange, and
-/// the function to run. A repeated visit may have the outcome of a request.
+/// A visit of an exchange to the endpoint, which may be repeated: the visitor, and the
+/// function to run. A repeated visit may have the outcome of a request.
 pub(super) struct EndpointVisit<'a> {
-    pub(super) visitor: &'a EndpointWaker,
+    pub(super) visitor: Visitor<'a>,
     pub(super) visits: &'a mut Visits<'a>,
 }
 
 type Visits<'a> = dyn FnMut(&mut Endpoint<EndpointWaker>, Option<(Reply, Outcome)>) + 'a;
 
-/// Actions to execute without the lock.
-struct DeferredActions {
-    /// Usually there is only one action.
-    first: Option<EndpointAction<EndpointWaker>>,
-    others: VecDeque<EndpointAction<EndpointWaker>>,
-    /// The snapshot of the catalog, if the first action is a request that is still to be answered.
-    snapshot: Option<CatalogSnapshot>,
-    /// True if the background task must be woken for an earlier deadline.
-    wakes_background: bool,
-}
-
 impl ServerShared {
     /// Runs a visit of an exchange. Responses of handlers that complete at once are available to
     /// the exchange when this returns.
     pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: EndpointVisit<'_>) {
-        let ((), deferred) = self.share(|shared| (visit.visits)(&mut shared.endpoint, None));
+        let known = Some(visit.visitor.snapshot);
+        let deferred = self.share(known, |shared| (visit.visits)(&mut shared.endpoint, None));
         self.act(now, deferred, Some(&mut visit));
     }
 
-    /// Calls `f` under the lock, and returns the actions to execute without it.
-    fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, DeferredActions) {
+    /// Calls `f` under the lock, and returns the actions to execute without it. `known` is the
+    /// snapshot that a visitor has.
+    fn share(
+        &self,
+        known: Option<&CatalogSnapshot>,
+        f: impl FnOnce(&mut Shared),
+    ) -> DeferredActions {
         let mut shared = self.shared.lock();
-        let result = f(&mut shared);
-        let Shared { endpoint, snapshot, background_due, .. } = &mut *shared;
-        let first = endpoint.poll_action();
-        let others = endpoint.take_actions();
-        let snapshot = match &first {
-            Some(EndpointAction::Event(ServerEvent::Request(request))) => {
-                // A later action may have cancelled the request.
-                let is_owed = others.is_empty() || endpoint.is_owed(request.reply.id());
-                is_owed.then(|| snapshot.clone())
-            }
-            _ => None,
-        };
-        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
-        let wakes_background = due < *background_due;
-        if wakes_background {
-            *background_due = due;
-        }
-        (result, DeferredActions { first, others, snapshot, wakes_background })
+        f(&mut shared);
+        shared.take_actions(known)
     }
 
     /// Executes actions; `visit` is the visit that caused them.
@@ -261,8 +241,14 @@ impl ServerShared {
         }
         match deferred.first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
-                if let Some(snapshot) = deferred.snapshot {
-                    self.start(now, &snapshot, request, visit.as_deref_mut());
+                let visitors = visit.as_ref().map(|visit| visit.visitor.snapshot);
+                let snapshot = match &deferred.snapshot {
+                    Some(CurrentSnapshot::Visitors) => visitors,
+                    Some(CurrentSnapshot::Other(snapshot)) => Some(&**snapshot),
+                    None => None,
+                };
+                if let Some(snapshot) = snapshot {
+                    self.start(now, snapshot, request, visit.as_deref_mut());
                 }
             }
             Some(action) => self.act_on(now, action, visit.as_deref_mut()),
@@ -282,7 +268,9 @@ impl ServerShared {
         match action {
             // The visitor itself needs no wake.
             EndpointAction::Wake(EndpointWaker(mailbox))
-                if visit.as_ref().is_some_and(|visit| Arc::ptr_eq(&visit.visitor.0, &mailbox)) => {}
+                if visit
+                    .as_ref()
+                    .is_some_and(|visit| Arc::ptr_eq(&visit.visitor.waker.0, &mailbox)) => {}
             EndpointAction::Wake(EndpointWaker(mailbox)) => mailbox.request_visit(),
             EndpointAction::Event(ServerEvent::Request(request)) => {
                 // Another connection may have cancelled the request by now.
@@ -370,13 +358,14 @@ impl ServerShared {
         outcome: Outcome,
         mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
-        let (leftover, deferred) = self.share(|shared| {
-            let leftover = self.apply_queued(now, shared);
+        let known = visit.as_ref().map(|visit| visit.visitor.snapshot);
+        let mut leftover = Leftover::default();
+        let deferred = self.share(known, |shared| {
+            leftover = self.apply_queued(now, shared);
             match &mut visit {
                 None => shared.endpoint.respond(now, reply, outcome),
                 Some(visit) => (visit.visits)(&mut shared.endpoint, Some((reply, outcome))),
             }
-            leftover
         });
         leftover.finish();
         self.act(now, deferred, visit);
@@ -403,12 +392,13 @@ impl ServerShared {
         self.mailbox.begin_turn(now, waker);
         // If work is left after these rounds, the driver is woken again.
         for _ in 0..TURN_ROUNDS {
-            let (leftover, deferred) = self.share(|shared| {
+            let mut leftover = Leftover::default();
+            let deferred = self.share(None, |shared| {
                 shared.background_due = Instant::NEVER;
                 if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
                     shared.endpoint.handle_timeout(now);
                 }
-                self.apply_queued(now, shared)
+                leftover = self.apply_queued(now, shared);
             });
             leftover.finish();
             self.act(now, deferred, None);
@@ -416,9 +406,9 @@ impl ServerShared {
                 break;
             }
         }
-        self.mailbox.end_turn();
+        let next_sleep = self.mailbox.end_turn();
         let due = self.shared.lock().endpoint.poll_timeout();
-        due.into_iter().chain(self.mailbox.next_sleep()).min()
+        due.into_iter().chain(next_sleep).min()
     }
 }
 

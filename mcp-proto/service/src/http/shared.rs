@@ -1,10 +1,10 @@
 //! State that the connections of a server share, behind a lock: the endpoint, the catalog snapshot,
 //! and the requests for input that clients have not answered.
 //!
-//! In: commands of handlers and sessions, and updates of the catalog. Out: values to drop and
-//! wakers to wake without the lock.
+//! In: commands of handlers and sessions, and updates of the catalog. Out: actions to execute, values
+//! to drop and wakers to wake without the lock.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::task::Waker;
@@ -17,12 +17,12 @@ use super::super::service_mailbox::{CatalogUpdate, Command};
 use super::super::session::OpenInputRequests;
 use super::visitor::EndpointWaker;
 use mcp_proto::Instant;
-use mcp_proto::http::Endpoint;
-use mcp_proto::server::ReplyId;
+use mcp_proto::http::{Endpoint, EndpointAction};
+use mcp_proto::server::{ReplyId, ServerEvent};
 
 pub(super) struct Shared {
     pub(super) endpoint: Endpoint<EndpointWaker>,
-    pub(super) snapshot: CatalogSnapshot,
+    pub(super) snapshot: Arc<CatalogSnapshot>,
     pub(super) input_requests: OpenInputRequests,
     /// Time at which the background task runs next.
     pub(super) background_due: Instant,
@@ -31,8 +31,26 @@ pub(super) struct Shared {
 /// Values to drop and tasks to wake without the lock. Both may run any code.
 #[derive(Default)]
 pub(super) struct Leftover {
-    snapshot: Option<CatalogSnapshot>,
+    snapshot: Option<Arc<CatalogSnapshot>>,
     wakers: Vec<Waker>,
+}
+
+/// Actions to execute without the lock.
+pub(super) struct DeferredActions {
+    /// Usually there is only one action.
+    pub(super) first: Option<EndpointAction<EndpointWaker>>,
+    pub(super) others: VecDeque<EndpointAction<EndpointWaker>>,
+    /// Set if the first action is a request that is still to be answered.
+    pub(super) snapshot: Option<CurrentSnapshot>,
+    /// True if the background task must be woken for an earlier deadline.
+    pub(super) wakes_background: bool,
+}
+
+/// The current snapshot of the catalog.
+pub(super) enum CurrentSnapshot {
+    /// It is that of the visitor.
+    Visitors,
+    Other(Arc<CatalogSnapshot>),
 }
 
 impl Leftover {
@@ -44,13 +62,39 @@ impl Leftover {
 }
 
 impl Shared {
-    pub(super) fn new(endpoint: Endpoint<EndpointWaker>, snapshot: CatalogSnapshot) -> Self {
+    pub(super) fn new(endpoint: Endpoint<EndpointWaker>, snapshot: Arc<CatalogSnapshot>) -> Self {
         Self {
             endpoint,
             snapshot,
             input_requests: OpenInputRequests::default(),
             background_due: Instant::NEVER,
         }
+    }
+
+    /// Takes the actions of the endpoint. `known` is the snapshot that a visitor has.
+    pub(super) fn take_actions(&mut self, known: Option<&CatalogSnapshot>) -> DeferredActions {
+        let Self { endpoint, snapshot, background_due, .. } = self;
+        let first = endpoint.poll_action();
+        let others = endpoint.take_actions();
+        let snapshot = match &first {
+            Some(EndpointAction::Event(ServerEvent::Request(request))) => {
+                // A later action may have cancelled the request.
+                let is_owed = others.is_empty() || endpoint.is_owed(request.reply.id());
+                is_owed.then(|| match known {
+                    Some(known) if core::ptr::eq(known, Arc::as_ptr(snapshot)) => {
+                        CurrentSnapshot::Visitors
+                    }
+                    _ => CurrentSnapshot::Other(snapshot.clone()),
+                })
+            }
+            _ => None,
+        };
+        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
+        let wakes_background = due < *background_due;
+        if wakes_background {
+            *background_due = due;
+        }
+        DeferredActions { first, others, snapshot, wakes_background }
     }
 
     /// Applies queued commands and an update of the catalog.
@@ -100,7 +144,7 @@ impl Shared {
 
     /// Replaces the snapshot of the catalog if `snapshot` is newer. Returns the older one, to be
     /// dropped.
-    fn take(&mut self, now: Instant, snapshot: CatalogSnapshot) -> CatalogSnapshot {
+    fn take(&mut self, now: Instant, snapshot: Arc<CatalogSnapshot>) -> Arc<CatalogSnapshot> {
         if snapshot.generation <= self.snapshot.generation {
             return snapshot;
         }

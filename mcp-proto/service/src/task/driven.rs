@@ -23,6 +23,8 @@ pub(super) struct Driven {
     mailbox: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
     pub(super) clock: BoxClock,
+    /// The earliest end of the handler's sleeps.
+    next_sleep: Option<Instant>,
 }
 
 impl Driven {
@@ -32,7 +34,7 @@ impl Driven {
         cancel: Arc<Cancel>,
         clock: BoxClock,
     ) -> Self {
-        Self { handler, mailbox, cancel, clock }
+        Self { handler, mailbox, cancel, clock, next_sleep: None }
     }
 
     pub(super) fn cancel(&self) -> &Arc<Cancel> {
@@ -50,7 +52,7 @@ impl Driven {
         let polled = catch_unwind(AssertUnwindSafe(|| self.handler.as_mut().poll(context)));
         let queued = self.mailbox.take_work().and_then(|work| work.queued);
         let commands: Commands = queued.map(|queued| queued.commands).unwrap_or_default();
-        self.mailbox.end_turn();
+        self.next_sleep = self.mailbox.end_turn();
         commands.into_iter().for_each(&mut report);
         polled.unwrap_or_else(|_| {
             Poll::Ready(Outcome::Error(ErrorData::internal("the handler panicked")))
@@ -62,8 +64,7 @@ impl Driven {
         if at <= self.clock.now() {
             return Poll::Ready(());
         }
-        let sleep = self.mailbox.next_sleep().unwrap_or(Instant::NEVER);
-        let next = at.min(sleep);
+        let next = at.min(self.next_sleep.unwrap_or(Instant::NEVER));
         if next == Instant::NEVER {
             return Poll::Pending;
         }
