@@ -106,6 +106,13 @@ impl<T> Mailbox<T> {
         result
     }
 
+    /// Returns whether the driver needs a turn: it has work, or its last turn had another waker.
+    pub(super) fn needs_turn(&self, waker: &Waker, has_work: impl FnOnce(&T) -> bool) -> bool {
+        let inner = self.0.lock();
+        let known = inner.reader.waker.as_ref().is_some_and(|known| known.will_wake(waker));
+        !known || has_work(&inner.value)
+    }
+
     /// Ends the turn; wakes the driver for another one if `has_work`.
     pub(super) fn end_turn(&self, has_work: impl FnOnce(&mut T) -> bool) {
         let _ = self.end_turn_unless(|value| Err::<(), _>(has_work(value)));
@@ -240,6 +247,19 @@ mod tests {
         put(&mailbox, 3);
         put(&mailbox, 4);
         assert_eq!(woken(&watcher), 2);
+    }
+
+    #[test]
+    fn driver_needs_a_turn_for_work_and_for_another_waker() {
+        let (mailbox, _, waker) = watched();
+        let needs_turn = |waker| mailbox.needs_turn(waker, Option::is_some);
+        assert!(needs_turn(&waker), "it had none");
+        mailbox.begin_turn(&waker, |_| ());
+        mailbox.end_turn(|it| it.is_some());
+        assert!(!needs_turn(&waker));
+        assert!(needs_turn(Waker::noop()));
+        put(&mailbox, 1);
+        assert!(needs_turn(&waker));
     }
 
     #[test]

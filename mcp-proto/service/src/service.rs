@@ -341,6 +341,10 @@ impl<L: Link> Drive for Service<L> {
         self.link.handle_pause(now, self.output.waiting() > 0);
     }
 
+    fn needs_turn(&self, waker: &Waker) -> bool {
+        self.runner.mailbox.needs_turn(waker)
+    }
+
     fn output(&self) -> &[u8] {
         self.output.front()
     }

@@ -187,6 +187,11 @@ impl ServiceMailbox {
         Some(mem::take(&mut state.work))
     }
 
+    /// Returns whether work is queued, or the last turn had another waker.
+    pub(super) fn needs_turn(&self, waker: &Waker) -> bool {
+        self.state.needs_turn(waker, |state| !state.work.is_empty())
+    }
+
     /// Returns whether work is queued.
     pub(super) fn has_work(&self) -> bool {
         self.has_work.load(Ordering::Acquire)

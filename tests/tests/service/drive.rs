@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_service::{Clock, Context, Io, Reader, Service, Writer, drive};
+use mcp_service::{Clock, Context, Io, Reader, Registry, Service, Writer, drive};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -249,6 +249,28 @@ fn a_delayed_answer_is_written_when_the_task_is_polled_again() {
     assert!(!driven.is_woken());
 }
 
+#[test]
+fn a_handler_wakes_the_task_that_has_written_a_delayed_answer() {
+    let of_handler = Arc::new(Mutex::new(None::<Waker>));
+    let kept = of_handler.clone();
+    let mut driven = Driven::serving(registry(move |_: Value, _| {
+        let kept = kept.clone();
+        std::future::poll_fn(move |context| {
+            *kept.lock().unwrap() = Some(context.waker().clone());
+            Poll::<String>::Pending
+        })
+    }));
+    driven.stream().delays.push_back(true);
+    driven.read(&call(1, &json!({})));
+    driven.read(PING);
+    assert!(driven.poll().is_pending());
+    driven.woken = Arc::default();
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().take_lines(), [PONG]);
+    of_handler.lock().unwrap().take().unwrap().wake();
+    assert!(driven.is_woken(), "another task drives the service by now");
+}
+
 /// An event of a stream.
 #[derive(Clone, Debug)]
 enum Happening {
@@ -342,6 +364,11 @@ impl Driven {
             }
             arguments["text"].as_str().unwrap_or("slept").to_owned()
         });
+        Self::serving(registry)
+    }
+
+    /// A server in a legacy session.
+    fn serving(registry: Registry) -> Self {
         let stream = Arc::new(Mutex::new(Stream { room: usize::MAX, ..Stream::default() }));
         let mut service = Service::new(registry, Config::default());
         let mut end = End(stream.clone());
