@@ -18,7 +18,8 @@ std::thread_local! {
     static UNUSED: Cell<Option<Arc<Cancel>>> = const { Cell::new(None) };
 }
 
-/// Cancellation token of a request, also set at its end, with the tasks to wake.
+/// Cancellation token of a request, with the tasks to wake. It is also set at the end of the request,
+/// if anybody holds it.
 #[derive(Debug, Default)]
 pub(super) struct Cancel {
     set: AtomicBool,
@@ -126,9 +127,12 @@ mod tests {
         let woken = Arc::new(Woken::default());
         let token = Cancel::new();
         assert!(token.watch(&mut None, &woken.clone().into()));
-        token.end();
+        let place = Arc::as_ptr(&token);
+        token.clone().end();
         assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        token.end();
         let next = Cancel::new();
+        assert_eq!(Arc::as_ptr(&next), place);
         next.set();
         assert_eq!(woken.0.load(Ordering::Relaxed), 1);
         assert!(!next.watch(&mut None, &woken.into()), "it is set");

@@ -34,7 +34,7 @@ pub trait Drive {
     /// when there is more.
     fn turn(&mut self, now: Instant, waker: &Waker);
 
-    /// Returns whether a turn may be due: there is more work since the last turn, or that turn had
+    /// Returns whether a turn may be due: the service was woken after the last turn, or that turn had
     /// another waker. The default is true.
     fn needs_turn(&self, _waker: &Waker) -> bool {
         true
@@ -109,7 +109,7 @@ fn poll_drive(
         match write_output(service, io, writing, context)? {
             AfterWrite::Ended => return Poll::Ready(Ok(())),
             AfterWrite::Turn => {}
-            // The service had its turn before the delay. This is 2 % of a call over HTTP.
+            // The service had its turn before the delay. Another one is 2 % of a call over HTTP.
             AfterWrite::Wait => turns = service.needs_turn(context.waker()),
         }
     }
@@ -136,7 +136,9 @@ fn poll_drive(
             }
         }
         service.turn(now, context.waker());
-        if has_input && !service.output().is_empty() && io.poll_delay(now, context).is_pending() {
+        // If actions wait for a write, their turn must follow it.
+        let may_delay = has_input && !service.output().is_empty() && !service.is_write_blocked();
+        if may_delay && io.poll_delay(now, context).is_pending() {
             writing.delayed = true;
             return Poll::Pending;
         }

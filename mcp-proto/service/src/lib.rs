@@ -185,7 +185,7 @@ pub use inherited_env::InheritedEnv;
 pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Spawned, Writer};
 #[cfg(feature = "jwt")]
 pub use jwt::{JwtAlgorithm, JwtVerifier, KeySource};
-pub use link::{Link, Visitor};
+pub use link::{EndpointVisitor, Link};
 pub use middleware::{HandlerKind, HandlerRequest, Next, limit_concurrency, limit_rate};
 pub use missing_scopes::MissingScopes;
 #[doc(hidden)]

@@ -36,12 +36,12 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
 
     /// Visits the endpoint if needed, always if `woken`. Returns whether there may be actions.
-    fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: Visitor<'_>) -> bool;
+    fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: EndpointVisitor<'_>) -> bool;
 }
 
-/// The service of a machine that visits the endpoint.
+/// The waker and the catalog of somebody who visits the endpoint.
 #[derive(Clone, Copy, Debug)]
-pub struct Visitor<'a> {
+pub struct EndpointVisitor<'a> {
     pub(super) waker: &'a EndpointWaker,
     /// If this is the current snapshot of the catalog, as it mostly is, calls need no reference of
     /// their own, whose count all threads would change.
@@ -103,7 +103,12 @@ impl Link for Connection<Server> {
     }
 
     /// A stream has no endpoint.
-    fn sync_endpoint(&mut self, _now: Instant, _woken: bool, _visitor: Visitor<'_>) -> bool {
+    fn sync_endpoint(
+        &mut self,
+        _now: Instant,
+        _woken: bool,
+        _visitor: EndpointVisitor<'_>,
+    ) -> bool {
         false
     }
 }

@@ -8,11 +8,12 @@
 //! | absent | wakes nothing | `poll` that finds nothing; `begin_turn` |
 //! | waiting | wakes it, once | `put`; `poll` that finds something |
 //! | in its turn | wakes nothing: `end_turn` checks for work | `end_turn` |
-//! | between turns | wakes it, each time | `begin_turn` |
+//! | between turns | wakes it, each time | `put`; `begin_turn` |
+//! | woken between turns | wakes it, each time | `begin_turn` |
 //!
 //! | promise | because |
 //! |---|---|
-//! | no wake-up is lost | a reader checks the value and stores its waker under one lock; `end_turn` checks under the lock whether work is left |
+//! | no wake-up is lost | a reader checks the value and stores its waker under one lock; `end_turn` checks under the lock whether work is left; a driver that is polled for another reason asks `needs_turn` |
 //! | wakers are woken and dropped without the lock | both may run any code |
 //! | functions run under the lock | they must not run user code |
 //!
@@ -46,6 +47,8 @@ enum ReaderPhase {
     Waiting,
     InTurn,
     BetweenTurns,
+    /// Woken between turns.
+    Woken,
 }
 
 impl<T> Mailbox<T> {
@@ -106,11 +109,12 @@ impl<T> Mailbox<T> {
         result
     }
 
-    /// Returns whether the driver needs a turn: it has work, or its last turn had another waker.
-    pub(super) fn needs_turn(&self, waker: &Waker, has_work: impl FnOnce(&T) -> bool) -> bool {
-        let inner = self.0.lock();
-        let known = inner.reader.waker.as_ref().is_some_and(|known| known.will_wake(waker));
-        !known || has_work(&inner.value)
+    /// Returns whether the driver needs a turn: it was woken after the last one, which may have had
+    /// another waker.
+    pub(super) fn needs_turn(&self, waker: &Waker) -> bool {
+        let reader = &self.0.lock().reader;
+        let is_known = reader.waker.as_ref().is_some_and(|known| known.will_wake(waker));
+        !is_known || reader.phase != ReaderPhase::BetweenTurns
     }
 
     /// Ends the turn; wakes the driver for another one if `has_work`.
@@ -154,7 +158,10 @@ impl MailboxReader {
         match self.phase {
             ReaderPhase::Waiting => self.waker.take(),
             ReaderPhase::InTurn => None,
-            ReaderPhase::BetweenTurns => self.waker.clone(),
+            ReaderPhase::BetweenTurns | ReaderPhase::Woken => {
+                self.phase = ReaderPhase::Woken;
+                self.waker.clone()
+            }
         }
     }
 }
@@ -250,16 +257,22 @@ mod tests {
     }
 
     #[test]
-    fn driver_needs_a_turn_for_work_and_for_another_waker() {
+    fn driver_needs_a_turn_after_a_wake_and_for_another_waker() {
         let (mailbox, _, waker) = watched();
-        let needs_turn = |waker| mailbox.needs_turn(waker, Option::is_some);
-        assert!(needs_turn(&waker), "it had none");
-        mailbox.begin_turn(&waker, |_| ());
-        mailbox.end_turn(|it| it.is_some());
-        assert!(!needs_turn(&waker));
-        assert!(needs_turn(Waker::noop()));
-        put(&mailbox, 1);
-        assert!(needs_turn(&waker));
+        assert!(mailbox.needs_turn(&waker), "it had none");
+        let turn = |has_work| {
+            mailbox.begin_turn(&waker, |_| ());
+            mailbox.end_turn(|_| has_work);
+        };
+        turn(false);
+        assert!(!mailbox.needs_turn(&waker));
+        assert!(mailbox.needs_turn(Waker::noop()));
+        mailbox.wake();
+        assert!(mailbox.needs_turn(&waker));
+        turn(true);
+        assert!(mailbox.needs_turn(&waker));
+        turn(false);
+        assert!(!mailbox.needs_turn(&waker));
     }
 
     #[test]

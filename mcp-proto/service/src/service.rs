@@ -20,7 +20,7 @@ use crate::Spawned;
 use crate::catalog::Catalog;
 use crate::drive::{Drive, TURN_ROUNDS};
 use crate::http::EndpointWaker;
-use crate::link::{Link, Visitor};
+use crate::link::{EndpointVisitor, Link};
 use crate::output::Output;
 use crate::read_ahead::{Piece, ReadAhead};
 use crate::runner::Runner;
@@ -310,7 +310,7 @@ impl<L: Link> Drive for Service<L> {
                 && self.link.sync_endpoint(
                     now,
                     core::mem::take(&mut self.visit_requested),
-                    Visitor { waker: &self.visitor, snapshot: &self.runner.snapshot },
+                    EndpointVisitor { waker: &self.visitor, snapshot: &self.runner.snapshot },
                 )
             {
                 continue;
@@ -415,7 +415,7 @@ impl<L: Link> Drop for Service<L> {
     /// Reports the disconnection to the machine and the endpoint.
     fn drop(&mut self) {
         if self.link.handle_disconnect(self.now) {
-            let visitor = Visitor { waker: &self.visitor, snapshot: &self.runner.snapshot };
+            let visitor = EndpointVisitor { waker: &self.visitor, snapshot: &self.runner.snapshot };
             self.link.sync_endpoint(self.now, true, visitor);
         }
     }

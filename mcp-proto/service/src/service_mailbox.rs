@@ -1,7 +1,7 @@
 //! Queue of commands, wakes and sleeps from handlers to the service.
 //!
 //! Handlers push; the service takes in its turn. A turn is one run of the service by its driver, from
-//! `begin_turn`, which sets the time, to `end_turn`. The lock is held only to push or take, never while
+//! `begin_turn`, which sets the time, to `end_turn` or `take_work_or_end_turn`. The lock is held only to push or take, never while
 //! a future is polled.
 
 use alloc::boxed::Box;
@@ -187,9 +187,9 @@ impl ServiceMailbox {
         Some(mem::take(&mut state.work))
     }
 
-    /// Returns whether work is queued, or the last turn had another waker.
+    /// Returns whether the driver was woken after its last turn, which may have had another waker.
     pub(super) fn needs_turn(&self, waker: &Waker) -> bool {
-        self.state.needs_turn(waker, |state| !state.work.is_empty())
+        self.state.needs_turn(waker)
     }
 
     /// Returns whether work is queued.

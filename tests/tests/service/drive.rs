@@ -271,11 +271,47 @@ fn a_handler_wakes_the_task_that_has_written_a_delayed_answer() {
     assert!(driven.is_woken(), "another task drives the service by now");
 }
 
+#[test]
+fn a_sleep_that_begins_before_a_delayed_write_ends_in_time() {
+    let of_handler = Arc::new(Mutex::new(None::<Context>));
+    let kept = of_handler.clone();
+    let mut driven = Driven::serving(registry(move |_: Value, context: Context| {
+        *kept.lock().unwrap() = Some(context);
+        std::future::pending::<String>()
+    }));
+    driven.stream().delays.push_back(true);
+    driven.read(&call(1, &json!({})));
+    driven.read(PING);
+    assert!(driven.poll().is_pending());
+    let context = of_handler.lock().unwrap().take().unwrap();
+    let mut sleep = Box::pin(context.sleep(Duration::from_millis(10)));
+    let mut other_task = task::Context::from_waker(Waker::noop());
+    assert!(sleep.as_mut().poll(&mut other_task).is_pending());
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().take_lines(), [PONG]);
+    assert_eq!(driven.stream().timer, Some(Instant::ZERO + Duration::from_millis(10)));
+    driven.pass(10);
+    assert!(driven.poll().is_pending());
+    assert!(sleep.as_mut().poll(&mut other_task).is_ready());
+}
+
+#[test]
+fn an_answer_that_actions_wait_for_is_not_delayed() {
+    let mut driven = Driven::opened();
+    driven.stream().delays.push_back(true);
+    driven.read(&call(1, &json!({"text": "x".repeat(1_100_000)})));
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().take_lines().len(), 1);
+    assert!(!driven.is_woken());
+}
+
 /// An event of a stream.
 #[derive(Clone, Debug)]
 enum Happening {
     Ping,
     Call(u64),
+    /// Another task, which has the context of the last call, begins to sleep.
+    Sleep(u64),
     End,
     Pass(u64),
     Room(usize),
@@ -288,6 +324,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         4 => Just(Happening::Ping),
         4 => (0..300_u64).prop_map(Happening::Call),
+        2 => (0..300_u64).prop_map(Happening::Sleep),
         1 => Just(Happening::End),
         4 => (0..3000_u64).prop_map(Happening::Pass),
         2 => prop_oneof![0..100_usize, Just(usize::MAX)].prop_map(Happening::Room),
@@ -317,6 +354,7 @@ proptest! {
             if ends[0] {
                 break;
             }
+            prop_assert_eq!(plain.slept, delayed.slept);
         }
     }
 }
@@ -326,6 +364,11 @@ struct Driven {
     future: Pin<Box<dyn Future<Output = io::Result<()>>>>,
     stream: Arc<Mutex<Stream>>,
     woken: Arc<Woken>,
+    /// The context of the last call.
+    context: Arc<Mutex<Option<Context>>>,
+    /// Sleeps of other tasks, and how many have ended.
+    sleeps: Vec<Pin<Box<dyn Future<Output = ()>>>>,
+    slept: usize,
 }
 
 #[derive(Default)]
@@ -355,16 +398,23 @@ impl task::Wake for Woken {
     }
 }
 
+async fn echo(arguments: Value, context: Context) -> String {
+    if let Some(millis) = arguments["ms"].as_u64() {
+        context.sleep(Duration::from_millis(millis)).await;
+    }
+    arguments["text"].as_str().unwrap_or("slept").to_owned()
+}
+
 impl Driven {
     /// A server in a legacy session, whose tool sleeps for `ms` and echoes `text`.
     fn opened() -> Self {
-        let registry = registry(|arguments: Value, context: Context| async move {
-            if let Some(millis) = arguments["ms"].as_u64() {
-                context.sleep(Duration::from_millis(millis)).await;
-            }
-            arguments["text"].as_str().unwrap_or("slept").to_owned()
+        let last_context = Arc::new(Mutex::new(None));
+        let kept = last_context.clone();
+        let registry = registry(move |arguments: Value, context: Context| {
+            *kept.lock().unwrap() = Some(context.clone());
+            echo(arguments, context)
         });
-        Self::serving(registry)
+        Self { context: last_context, ..Self::serving(registry) }
     }
 
     /// A server in a legacy session.
@@ -373,7 +423,14 @@ impl Driven {
         let mut service = Service::new(registry, Config::default());
         let mut end = End(stream.clone());
         let future = Box::pin(async move { drive(&mut service, &mut end).await });
-        let mut driven = Self { future, stream, woken: Arc::default() };
+        let mut driven = Self {
+            future,
+            stream,
+            woken: Arc::default(),
+            context: Arc::default(),
+            sleeps: Vec::new(),
+            slept: 0,
+        };
         driven.read(INITIALIZE);
         assert!(driven.poll().is_pending());
         assert_eq!(driven.stream().take_lines().len(), 1);
@@ -398,6 +455,7 @@ impl Driven {
         match happening {
             Happening::Ping => self.read(PING),
             Happening::Call(millis) => self.read(&call(id, &json!({"ms": millis}))),
+            Happening::Sleep(millis) => self.sleep_elsewhere(*millis),
             Happening::End => self.stream().input.push_back(Bytes::new()),
             Happening::Pass(millis) => self.pass(*millis),
             Happening::Room(room) => self.stream().room = *room,
@@ -413,10 +471,26 @@ impl Driven {
             if self.poll().is_ready() {
                 return true;
             }
+            self.poll_sleeps();
             if !self.is_woken() {
                 return false;
             }
         }
+    }
+
+    /// The sleep begins after the next poll.
+    fn sleep_elsewhere(&mut self, millis: u64) {
+        if let Some(context) = self.context.lock().unwrap().clone() {
+            let duration = Duration::from_millis(millis);
+            self.sleeps.push(Box::pin(async move { context.sleep(duration).await }));
+        }
+    }
+
+    fn poll_sleeps(&mut self) {
+        let mut context = task::Context::from_waker(Waker::noop());
+        let before = self.sleeps.len();
+        self.sleeps.retain_mut(|sleep| sleep.as_mut().poll(&mut context).is_pending());
+        self.slept += before - self.sleeps.len();
     }
 
     fn pass(&mut self, millis: u64) {

@@ -8,7 +8,7 @@ use core::task::Waker;
 
 use bytes::{Buf, Bytes};
 
-use super::super::link::Visitor;
+use super::super::link::EndpointVisitor;
 use super::super::runner::{Runner, Scope};
 use super::super::session::SessionScope;
 use super::{EndpointVisit, EndpointWaker, ServerShared};
@@ -201,7 +201,7 @@ impl Answering {
 
     fn visit(&mut self, now: Instant) {
         let Self { hub, exchange, runner, visitor, .. } = self;
-        let visitor = Visitor { waker: visitor, snapshot: &runner.snapshot };
+        let visitor = EndpointVisitor { waker: visitor, snapshot: &runner.snapshot };
         let visits = &mut |endpoint: &mut _, answer: Option<_>| match answer {
             None => exchange.visit(now, endpoint, visitor.waker),
             Some((reply, outcome)) => {

@@ -8,7 +8,7 @@ use core::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 
-use super::super::link::{Link, Visitor};
+use super::super::link::{EndpointVisitor, Link};
 use super::super::runner::Scope;
 use super::super::session::SessionScope;
 use super::connections::Meter;
@@ -134,7 +134,7 @@ impl Link for HttpLink {
         Some((self.number, self.hub.last_shown.clone()))
     }
 
-    fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: Visitor<'_>) -> bool {
+    fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: EndpointVisitor<'_>) -> bool {
         if woken && self.meter.take_close_request() {
             self.make_room(now);
         }

@@ -33,7 +33,7 @@ use super::Spawned;
 use super::cancel::Cancel;
 use super::catalog::{Catalog, CatalogSnapshot};
 use super::jobs::{SpawnedHandler, StartedJob, handlers_ended};
-use super::link::Visitor;
+use super::link::EndpointVisitor;
 use super::lock::Lock;
 use super::mailbox::wake;
 use super::service_mailbox::ServiceMailbox;
@@ -199,10 +199,10 @@ impl HttpServer {
     }
 }
 
-/// A visit of an exchange to the endpoint, which may be repeated: the visitor, and the
-/// function to run. A repeated visit may have the outcome of a request.
+/// A visit of an exchange to the endpoint, which may be repeated: the visitor, and the function to
+/// run. A repeated visit may have the outcome of a request.
 pub(super) struct EndpointVisit<'a> {
-    pub(super) visitor: Visitor<'a>,
+    pub(super) visitor: EndpointVisitor<'a>,
     pub(super) visits: &'a mut Visits<'a>,
 }
 
