@@ -123,6 +123,16 @@ mod tests {
     }
 
     #[test]
+    fn watcher_of_a_token_that_nobody_holds_is_woken() {
+        let woken = Arc::new(Woken::default());
+        let token = Cancel::new();
+        assert!(token.watch(&mut None, &woken.clone().into()));
+        token.end();
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        assert!(!Cancel::new().is_set());
+    }
+
+    #[test]
     fn token_that_is_used_again_has_no_watchers() {
         let woken = Arc::new(Woken::default());
         let token = Cancel::new();
