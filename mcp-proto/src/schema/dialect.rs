@@ -34,10 +34,12 @@ impl Dialect {
     /// Fails with [`SchemaError::UnsupportedDialect`] if `$schema` is not the URI of a supported
     /// dialect. `https` and `http` are equivalent, and so are an empty and an absent fragment.
     pub fn of(schema: &Json) -> Result<Self, SchemaError> {
+        let raw = schema.raw();
         // The search is cheaper than reading the members, and most schemas name no dialect.
-        let declared =
-            schema.raw().may_contain(&["$schema"]).then(|| schema.raw().member("$schema"));
-        let Some(declared) = declared.flatten() else { return Ok(Self::default()) };
+        if !raw.may_contain(&["$schema"]) {
+            return Ok(Self::default());
+        }
+        let Some(declared) = raw.member("$schema") else { return Ok(Self::default()) };
         let uri = declared.string().unwrap_or_default();
         let address = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"));
         match address.map(|address| address.strip_suffix('#').unwrap_or(address)) {
