@@ -48,7 +48,7 @@ use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
 
 use connections::Connections;
 use request_caches::RequestCaches;
-use shared::{CurrentSnapshot, DeferredActions, Leftover, Shared};
+use shared::{DeferredActions, Leftover, Shared};
 pub use visitor::EndpointWaker;
 
 pub use answering::{Admission, Answering, Part};
@@ -219,11 +219,11 @@ impl ServerShared {
 
     /// Calls `f` under the lock, and returns the actions to execute without it. `known` is the
     /// snapshot that a visitor has.
-    fn share(
+    fn share<'a>(
         &self,
-        known: Option<&CatalogSnapshot>,
+        known: Option<&'a CatalogSnapshot>,
         f: impl FnOnce(&mut Shared),
-    ) -> DeferredActions {
+    ) -> DeferredActions<'a> {
         let mut shared = self.shared.lock();
         f(&mut shared);
         shared.take_actions(known)
@@ -233,7 +233,7 @@ impl ServerShared {
     fn act(
         self: &Arc<Self>,
         now: Instant,
-        deferred: DeferredActions,
+        deferred: DeferredActions<'_>,
         mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
         if deferred.wakes_background {
@@ -241,13 +241,7 @@ impl ServerShared {
         }
         match deferred.first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
-                let visitors = visit.as_ref().map(|visit| visit.visitor.snapshot);
-                let snapshot = match &deferred.snapshot {
-                    Some(CurrentSnapshot::Visitors) => visitors,
-                    Some(CurrentSnapshot::Other(snapshot)) => Some(&**snapshot),
-                    None => None,
-                };
-                if let Some(snapshot) = snapshot {
+                if let Some(snapshot) = &deferred.snapshot {
                     self.start(now, snapshot, request, visit.as_deref_mut());
                 }
             }

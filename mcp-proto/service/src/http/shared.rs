@@ -7,6 +7,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Deref;
 use core::task::Waker;
 
 use super::super::cancel::Cancel;
@@ -36,21 +37,31 @@ pub(super) struct Leftover {
 }
 
 /// Actions to execute without the lock.
-pub(super) struct DeferredActions {
+pub(super) struct DeferredActions<'a> {
     /// Usually there is only one action.
     pub(super) first: Option<EndpointAction<EndpointWaker>>,
     pub(super) others: VecDeque<EndpointAction<EndpointWaker>>,
     /// Set if the first action is a request that is still to be answered.
-    pub(super) snapshot: Option<CurrentSnapshot>,
+    pub(super) snapshot: Option<CurrentSnapshot<'a>>,
     /// True if the background task must be woken for an earlier deadline.
     pub(super) wakes_background: bool,
 }
 
-/// The current snapshot of the catalog.
-pub(super) enum CurrentSnapshot {
-    /// It is that of the visitor.
-    Visitors,
+/// The current snapshot of the catalog: that of the visitor, or another one.
+pub(super) enum CurrentSnapshot<'a> {
+    Visitors(&'a CatalogSnapshot),
     Other(Arc<CatalogSnapshot>),
+}
+
+impl Deref for CurrentSnapshot<'_> {
+    type Target = CatalogSnapshot;
+
+    fn deref(&self) -> &CatalogSnapshot {
+        match self {
+            Self::Visitors(snapshot) => snapshot,
+            Self::Other(snapshot) => snapshot,
+        }
+    }
 }
 
 impl Leftover {
@@ -72,7 +83,10 @@ impl Shared {
     }
 
     /// Takes the actions of the endpoint. `known` is the snapshot that a visitor has.
-    pub(super) fn take_actions(&mut self, known: Option<&CatalogSnapshot>) -> DeferredActions {
+    pub(super) fn take_actions<'a>(
+        &mut self,
+        known: Option<&'a CatalogSnapshot>,
+    ) -> DeferredActions<'a> {
         let Self { endpoint, snapshot, background_due, .. } = self;
         let first = endpoint.poll_action();
         let others = endpoint.take_actions();
@@ -82,7 +96,7 @@ impl Shared {
                 let is_owed = others.is_empty() || endpoint.is_owed(request.reply.id());
                 is_owed.then(|| match known {
                     Some(known) if core::ptr::eq(known, Arc::as_ptr(snapshot)) => {
-                        CurrentSnapshot::Visitors
+                        CurrentSnapshot::Visitors(known)
                     }
                     _ => CurrentSnapshot::Other(snapshot.clone()),
                 })
