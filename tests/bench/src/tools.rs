@@ -44,7 +44,7 @@ pub static ITEMS: LazyLock<Items> = LazyLock::new(|| {
         id,
         path: format!("src/module_{}/file_{id}.rs", id % 100),
         score: id as f64 / 8.0,
-        is_open: id % 2 == 0,
+        is_open: id.is_multiple_of(2),
         labels: vec!["first".into(), format!("label-{}", id % 10)],
         summary: "Pack my box with five dozen jugs, then say \"done\". ".repeat(2),
     };
