@@ -169,12 +169,6 @@ impl Fields {
         })
     }
 
-    /// The value of a field, by its index.
-    pub(super) fn value(&self, index: usize) -> Option<&[u8]> {
-        let place = self.places().get(index)?;
-        Some(self.part(place.value, place.value_end))
-    }
-
     /// The values of all fields with this name, in any case.
     pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         let text = self.text();

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::fields::{FieldSpans, Fields, is_secret, position};
 use super::refusal::Refusal;
-use super::syntax::{is_named, is_target, is_token};
+use super::syntax::{is_target, is_token};
 
 /// The longest method and the longest target of a head that is built.
 pub(super) const MAX_METHOD: usize = 255;
@@ -137,20 +137,6 @@ impl Head {
     /// Names and values of the fields, in order, with names as bytes.
     pub(crate) fn raw_fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.fields.raw()
-    }
-
-    /// The index of the only field with this name, which is in lower case. `None` if there is none,
-    /// or more than one.
-    pub(crate) fn only(&self, name: &str) -> Option<usize> {
-        let mut found = self.raw_fields().enumerate();
-        let mut next = || found.find(|(_, (other, _))| is_named(other, name.as_bytes()));
-        let (index, _) = next()?;
-        next().is_none().then_some(index)
-    }
-
-    /// The value of a field, by its index.
-    pub(crate) fn value(&self, index: usize) -> Option<&[u8]> {
-        self.fields.value(index)
     }
 
     /// The value of the first field with this name, in any case.

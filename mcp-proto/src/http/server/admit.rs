@@ -44,10 +44,16 @@ impl Admitted {
         refused
     }
 
-    /// The same request in the session that another value of its header names.
-    pub(super) fn in_session(&self, value: &[u8]) -> Self {
+    /// The same request in the session of another head.
+    pub(super) fn in_session_of(&self, head: &Head) -> Self {
+        let mut session = Field::Absent;
+        for (_, value) in
+            head.raw_fields().filter(|(name, _)| is_named(name, SESSION_ID.as_bytes()))
+        {
+            session.add(value);
+        }
         let mut admitted = self.clone();
-        admitted.context.session = SessionHeader::read(Field::Once(value));
+        admitted.context.session = SessionHeader::read(session);
         admitted
     }
 

@@ -26,20 +26,8 @@ pub struct RequestCache {
 #[derive(Debug)]
 struct AdmittedHead {
     admitted: Admitted,
-    /// The index of the field with the session, unless there is none or several.
-    session_field: Option<usize>,
     /// True if the head is not the one that is kept, but one in another session.
     is_varied: bool,
-}
-
-impl AdmittedHead {
-    /// The result for a head with the same fields and another session.
-    fn in_session_of(&self, head: &Head) -> Admitted {
-        match self.session_field.and_then(|field| head.value(field)) {
-            Some(session) => self.admitted.in_session(session),
-            None => self.admitted.clone(),
-        }
-    }
 }
 
 /// The fields whose values differ from request to request. No step asks for the length of the body.
@@ -59,10 +47,10 @@ impl RequestCache {
         repetition: HeadRepetition,
     ) -> Result<Admitted, Box<ImmediateAnswer>> {
         match (&mut self.admitted, repetition) {
-            (Some(known), HeadRepetition::Varied) => return Ok(known.in_session_of(head)),
+            (Some(known), HeadRepetition::Varied) => return Ok(known.admitted.in_session_of(head)),
             (Some(known), HeadRepetition::Equal) => {
                 if core::mem::take(&mut known.is_varied) {
-                    known.admitted = known.in_session_of(head);
+                    known.admitted = known.admitted.in_session_of(head);
                 }
                 return Ok(known.admitted.clone());
             }
@@ -71,11 +59,9 @@ impl RequestCache {
         self.admitted = None;
         let admitted = admit(config, head)?;
         if repetition != HeadRepetition::Different && config.decides_alone() {
-            self.admitted = Some(Box::new(AdmittedHead {
-                admitted: admitted.clone(),
-                session_field: head.only(SESSION_ID),
-                is_varied: repetition == HeadRepetition::Varied,
-            }));
+            let is_varied = repetition == HeadRepetition::Varied;
+            let admitted = admitted.clone();
+            self.admitted = Some(Box::new(AdmittedHead { admitted, is_varied }));
         }
         Ok(admitted)
     }
