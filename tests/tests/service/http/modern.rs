@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_proto::http::Head;
+use mcp_proto::http::{Config, Head};
 use mcp_proto::server::{List, Progress};
 use mcp_proto::types::LoggingLevel;
-use mcp_service::{Catalog, Context, Drive};
+use mcp_service::{Catalog, Context, Drive, Tasks};
 use serde_json::{Value, json};
 
-use super::site::Site;
+use super::site::{Site, fields, modern};
 use crate::bench::{Gate, Log, panic_quietly, registry, yield_now};
+
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 #[test]
 fn an_answer_that_is_ready_comes_whole() {
@@ -152,6 +154,26 @@ fn a_subscription_hears_of_changes_and_of_the_end() {
     assert!(asked.wakes.take() > 0);
     let (_, text, ended) = asked.out();
     assert!(text.contains(r#""id":1,"result":{"#) && ended, "{text}");
+}
+
+#[test]
+fn a_subscription_to_tasks_that_are_none_does_not_count_after_its_end() {
+    let mut offered = registry(|_: Value, _| async { "done" });
+    offered.tasks("t", Tasks::Always).unwrap();
+    let mut config = Config::default();
+    config.server.limits.max_subscriptions_per_holder = 2;
+    let site = Site::with(offered, config);
+    let mut socket = site.connect_from("192.0.2.1".parse().unwrap());
+    for id in 1..10 {
+        let filter = json!({"notifications": {"taskIds": ["nobody"]}});
+        let mut request = modern(id, "subscriptions/listen", filter);
+        let capabilities = &mut request["params"]["_meta"][CAPABILITIES];
+        *capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        socket.send("POST", &fields("subscriptions/listen", None)[3..], &request.to_string());
+        let out = socket.out();
+        assert!(out.starts_with("HTTP/1.1 200 "), "{id}: {out}");
+        assert!(out.contains(&format!(r#""id":{id},"result":{{"#)), "{out}");
+    }
 }
 
 #[test]

@@ -295,7 +295,7 @@ pub(crate) fn modern(id: u32, method: &str, mut params: Value) -> Value {
 }
 
 /// The fields of a request; from the fourth on those of a modern one.
-fn fields<'a>(method: &'a str, name: Option<&'a str>) -> Vec<(&'static str, &'a str)> {
+pub(crate) fn fields<'a>(method: &'a str, name: Option<&'a str>) -> Vec<(&'static str, &'a str)> {
     let mut fields = vec![
         ("Host", "localhost"),
         ("Content-Type", "application/json"),

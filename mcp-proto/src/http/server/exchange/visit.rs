@@ -23,7 +23,9 @@ impl Exchange {
     pub fn needs_endpoint(&self) -> bool {
         match &self.state {
             State::Waiting(_) => true,
-            State::Reading(_) | State::Listening { .. } => self.more || self.gone,
+            State::Reading(_) => self.more || self.gone,
+            // The machine may have ended the subscription by itself, as it does if no task is found.
+            State::Listening { .. } => self.gone || self.answer.is_over(),
             State::Answered | State::Alone(_) => false,
         }
     }
@@ -47,6 +49,10 @@ impl Exchange {
             State::Reading(place) if self.gone => endpoint.leave(now, &place, false),
             State::Reading(place) => self.read(now, endpoint, place, true),
             State::Listening { listener, .. } if self.gone => endpoint.listeners.remove(listener),
+            State::Listening { server, listener } if self.answer.is_over() => {
+                endpoint.listeners.remove(listener);
+                self.state = State::Alone(server);
+            }
             State::Listening { mut server, listener } => {
                 let mut pending = endpoint.listeners.take(listener);
                 server.adopt(&endpoint.declaration);
