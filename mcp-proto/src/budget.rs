@@ -187,7 +187,8 @@ impl Account {
     }
 
     /// Returns whether a visit to the [`Endpoint`](crate::http::Endpoint) of the server is due, to
-    /// drop events kept for resumption or to report refusals.
+    /// drop events kept for resumption or to report refusals. Do not repeat the visit at once: the
+    /// events may be those of another server with the same budget.
     pub fn needs_endpoint(&self) -> bool {
         self.counters.needs_endpoint(self.max)
     }
@@ -195,6 +196,11 @@ impl Account {
     /// Returns whether events kept for resumption must be dropped.
     pub(crate) fn is_over(&self) -> bool {
         self.counters.is_over(self.max)
+    }
+
+    /// Returns whether there are refusals that are not reported yet.
+    pub(crate) fn has_refusals(&self) -> bool {
+        self.counters.has_refusals()
     }
 
     /// Returns whether new events for resumption would be dropped at once, because so many are

@@ -141,6 +141,59 @@ fn second_hour_19_replay_gives_way_to_requests() {
     assert!((1..5).contains(&site.lost), "{} are lost", site.lost);
 }
 
+/// Keeps an answer of this many bytes for a client that may come back.
+fn keep_answer(site: &mut Site, length: usize) {
+    let session = opened(site);
+    let number = site.connect();
+    site.write(number, &of_session(&session, &call(1, "hold")));
+    site.reset(number);
+    site.answer(number, long_result(length));
+}
+
+#[test]
+fn a_server_goes_on_while_another_one_holds_the_replay_of_their_budget() {
+    let _meter = Meter::start();
+    let mut holder = site();
+    for _ in 0..12 {
+        keep_answer(&mut holder, 600 * KIB);
+    }
+    let mut other = holder.sibling();
+    let session = opened(&mut other);
+    let number = other.connect();
+    other.write(number, &of_session(&session, &long_call(1, 2 * MIB)));
+    assert_eq!(other.owed.len(), 1, "the request is served");
+    let echo = super::site::modern(1, "tools/call", "\"name\":\"echo\"");
+    let number = other.connect();
+    assert!(other.ask(number, &echo).starts_with("HTTP/1.1 200 "));
+    assert_eq!(holder.lost, 0);
+    let number = holder.connect();
+    assert!(holder.ask(number, &echo).starts_with("HTTP/1.1 200 "));
+    assert!((1..5).contains(&holder.lost), "{} are lost", holder.lost);
+}
+
+#[test]
+fn replay_that_is_kept_for_ever_is_bounded() {
+    let _meter = Meter::start();
+    let mut limits = Limits::default();
+    limits.max_endpoint_bytes = MAX;
+    limits.replay_timeout = Duration::MAX;
+    let mut site = Site::new(limits);
+    for _ in 0..20 {
+        keep_answer(&mut site, 600 * KIB);
+    }
+    assert!((6..10).contains(&site.lost), "{} are lost", site.lost);
+    let session = opened(&mut site);
+    for id in 1..40 {
+        let number = site.connect();
+        site.write(number, &of_session(&session, &call(id, "hold")));
+        site.reset(number);
+        site.answer(number, long_result(KIB));
+    }
+    let number = site.connect();
+    let oldest = site.ask(number, &get(&session, "Last-Event-ID: 2-0\r\n"));
+    assert!(oldest.starts_with("HTTP/1.1 4"), "{oldest}");
+}
+
 /// A linear congruential generator: the order is as good as any.
 struct Random(usize);
 

@@ -43,7 +43,16 @@ impl Site {
     pub(crate) fn new(limits: Limits) -> Self {
         let mut config = Config::default();
         config.server.limits = limits;
-        let (registry, config) = (fuzz::registry(), Arc::new(config));
+        Self::with(Arc::new(config))
+    }
+
+    /// Another server with the same configuration.
+    pub(crate) fn sibling(&self) -> Self {
+        Self::with(self.config.clone())
+    }
+
+    fn with(config: Arc<Config>) -> Self {
+        let registry = fuzz::registry();
         let mut ids = 0_u128;
         let ids = Box::new(move || {
             ids += 1;

@@ -153,6 +153,8 @@ impl Answering {
         if self.ended {
             return Some(Part::End);
         }
+        // A visit that makes no room is not repeated.
+        let mut may_need_room = true;
         // If work is left after these rounds, the waker is woken.
         for _ in 0..TURN_ROUNDS {
             while let Some(action) = self.exchange.poll_part() {
@@ -177,7 +179,9 @@ impl Answering {
                 let body = self.hub.count_bytes(body.unwrap_or_default());
                 return Some(Part::Whole(head, body));
             }
-            if self.exchange.needs_endpoint() || self.hub.needs_room() {
+            let needs_room = may_need_room && self.hub.needs_room();
+            if self.exchange.needs_endpoint() || needs_room {
+                may_need_room = false;
                 self.visit(now);
                 continue;
             }

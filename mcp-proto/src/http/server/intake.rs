@@ -24,16 +24,23 @@ pub fn request_reader(limits: &Limits) -> RequestReader {
 pub(super) struct Intake {
     reader: RequestReader,
     account: Account,
+    /// True after a visit that was to make room, until more is read.
+    has_asked_for_room: bool,
 }
 
 impl Intake {
     pub(super) fn new(config: &server::Config) -> Self {
-        Self { reader: request_reader(&config.limits), account: config.account() }
+        Self {
+            reader: request_reader(&config.limits),
+            account: config.account(),
+            has_asked_for_room: false,
+        }
     }
 
     /// Charges the buffered bytes. With `body`, the length of a body so far, the bytes are new
     /// work, and the charge may be refused. Without `body` they were only read ahead.
     pub(super) fn charge(&mut self, body: Option<usize>) -> Result<(), BudgetExceeded> {
+        self.has_asked_for_room = false;
         let bytes = self.reader.buffered().saturating_add(body.unwrap_or(0));
         let bytes = if bytes > SMALL { bytes } else { 0 };
         if body.is_some() {
@@ -50,9 +57,16 @@ impl Intake {
     }
 
     /// Returns whether the endpoint must drop events that it keeps for resumption, or report
-    /// refusals.
+    /// refusals. A visit that has made no room is not repeated at once: all events may be those of
+    /// another server with the same budget.
     pub(super) fn needs_room(&self) -> bool {
-        self.account.needs_endpoint()
+        let is_over = !self.has_asked_for_room && self.account.is_over();
+        is_over || self.account.has_refusals()
+    }
+
+    /// Records a visit to the endpoint.
+    pub(super) fn handle_visit(&mut self) {
+        self.has_asked_for_room = true;
     }
 }
 

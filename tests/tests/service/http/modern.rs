@@ -11,7 +11,7 @@ use mcp_proto::types::LoggingLevel;
 use mcp_service::{Catalog, Context, Drive, Tasks};
 use serde_json::{Value, json};
 
-use super::site::{Site, fields, modern};
+use super::site::{Site, call, fields, modern};
 use crate::bench::{Gate, Log, panic_quietly, registry, yield_now};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -174,6 +174,43 @@ fn a_subscription_to_tasks_that_are_none_does_not_count_after_its_end() {
         assert!(out.starts_with("HTTP/1.1 200 "), "{id}: {out}");
         assert!(out.contains(&format!(r#""id":{id},"result":{{"#)), "{out}");
     }
+}
+
+#[test]
+fn a_handler_is_answered_while_another_server_holds_the_replay_of_the_budget() {
+    let config = Config::default();
+    let mut smaller = config.clone();
+    smaller.server.limits.max_endpoint_bytes = 64 * 1024;
+    let offered = |gate: &Gate, text: &str| {
+        let (gate, text) = (gate.clone(), text.to_owned());
+        registry(move |_: Value, _| {
+            let (gate, text) = (gate.clone(), text.clone());
+            async move {
+                gate.passed().await;
+                text
+            }
+        })
+    };
+    let gate = Gate::default();
+    let mut holder = Site::with(offered(&gate, &"x".repeat(128 * 1024)), config);
+    let mut socket = holder.session();
+    socket.post(&call(1));
+    drop(socket);
+    gate.open();
+    holder.run();
+
+    let gate = Gate::default();
+    let site = Site::with(offered(&gate, "passed"), smaller);
+    let mut asked = site.answer("tools/call", Some("t"), json!({"name": "t"}));
+    assert_eq!(asked.out(), (None, String::new(), false));
+    assert_eq!(asked.wakes.take(), 0);
+    gate.open();
+    let (status, text, ended) = asked.out();
+    assert_eq!((status, ended), (Some(200), true));
+    assert!(text.contains("passed"), "{text}");
+    let mut socket = site.connect();
+    socket.call_modern(1);
+    assert!(socket.out().contains("passed"));
 }
 
 #[test]

@@ -15,6 +15,7 @@ impl Connection {
     /// Visits the endpoint; see [`Exchange::visit`](super::super::Exchange::visit).
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         self.now = now;
+        self.reader.handle_visit();
         let Some(exchange) = self.state.exchange_mut() else { return endpoint.make_room(now) };
         exchange.visit(now, endpoint, me);
     }

@@ -16,6 +16,9 @@ pub(super) const GET_STREAM: u64 = 0;
 /// The most complete streams that are kept for clients that missed the answer.
 const MAX_FINISHED: usize = 16;
 
+/// The last use of events that are kept for ever, since `NEVER` means that no event is kept.
+const LAST: Instant = Instant::from_micros(u64::MAX - 1);
+
 /// The streams of a session.
 #[derive(Debug)]
 pub(super) struct Streams<W> {
@@ -168,7 +171,7 @@ impl<W: Clone> Streams<W> {
         }
         let kept = self.streams.iter().map(|(_, stream)| stream);
         let kept = kept.filter(|stream| stream.held() > 0 && !stream.is_awaited());
-        (self.sums.replay, kept.map(Stream::touched).min().unwrap_or(Instant::NEVER))
+        (self.sums.replay, kept.map(Stream::touched).min().unwrap_or(Instant::NEVER).min(LAST))
     }
 
     /// Time at which the next stream is dropped.
@@ -196,9 +199,9 @@ impl<W: Clone> Streams<W> {
     }
 }
 
-/// Returns whether a stream expires at some time.
+/// Returns whether a stream is kept only for a reader that may come back.
 fn expires<W: Clone>(stream: &Stream<W>) -> bool {
-    stream.kept_until() != Instant::NEVER
+    stream.is_finished() && !stream.is_read()
 }
 
 impl Sums {
