@@ -49,6 +49,8 @@ pub struct Registry<H = Handler> {
     pub(crate) skills: Option<SkillCatalog>,
     /// Rules by which calls of tools become tasks.
     pub(crate) task_tools: BTreeMap<HandlerId, Tasks>,
+    /// True if the methods of tasks are registered. They stay after the last tool is removed.
+    pub(crate) has_task_methods: bool,
     pub(crate) task_manager: TaskManager,
     #[cfg(feature = "schemars")]
     pub(crate) has_portable_schemas: bool,
@@ -86,6 +88,7 @@ impl<H> Registry<H> {
             #[cfg(feature = "skills")]
             skills: None,
             task_tools: BTreeMap::new(),
+            has_task_methods: false,
             task_manager: TaskManager::new(),
             #[cfg(feature = "schemars")]
             has_portable_schemas: true,
@@ -192,9 +195,9 @@ impl<H> Registry<H> {
     /// [`UsageError::UnusableSchema`] if this registry validates all tools and a schema of the
     /// other one does not compile.
     pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
-        let Self { mut entries, mut validation, layers, task_tools, .. } = other;
+        let Self { mut entries, mut validation, layers, task_tools, has_task_methods, .. } = other;
         self.validation.prepare_mount(&mut validation, &entries)?;
-        if !self.task_tools.is_empty() {
+        if self.has_task_methods && has_task_methods {
             // They are the same for all tools.
             for method in [TaskMethod::Get, TaskMethod::Update, TaskMethod::Cancel] {
                 entries.remove_method(method.name());
@@ -205,6 +208,7 @@ impl<H> Registry<H> {
         self.validation.mount(validation);
         self.layers.mount(&layers, handlers);
         self.task_tools.extend(task_tools);
+        self.has_task_methods |= has_task_methods;
         #[cfg(feature = "skills")]
         if let Some(skills) = other.skills {
             self.skills = Some(skills);

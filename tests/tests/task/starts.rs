@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcp_proto::ErrorData;
-use mcp_proto::types::Implementation;
+use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::{ErrorData, Json, UsageError};
 use mcp_service::{Context, Interrupt, NewTask, Registry, TaskStore, Tasks};
 use serde_json::{Value, json};
 
@@ -36,6 +36,40 @@ fn a_call_becomes_a_task_and_its_result_is_fetched() {
     assert_eq!((&task["status"], &task["resultType"]), (&json!("completed"), &json!("complete")));
     assert_eq!(task["result"]["content"][0]["text"], "done");
     assert_eq!(process.running(), 0);
+}
+
+#[test]
+fn last_tool_with_tasks_may_be_replaced() {
+    let mut registry = registry(Tasks::Always, works);
+    registry.remove_tool("t").unwrap();
+    let schema = || Json::parse(r#"{"type":"object"}"#).unwrap();
+    registry.tool_with(Tool::new("t", schema()), |_: Value, context| works(context)).unwrap();
+    registry.tasks("t", Tasks::Always).unwrap();
+    assert_eq!(Process::new(registry).call()["status"], "working");
+}
+
+#[test]
+fn registries_that_have_lost_their_tasks_are_mounted() {
+    let tasks = || registry(Tasks::Always, works);
+    let without_tasks = || {
+        let mut registry = tasks();
+        registry.remove_tool("t").unwrap();
+        registry
+    };
+    for (mut host, mounted) in [(without_tasks(), tasks()), (tasks(), without_tasks())] {
+        host.mount("", mounted).unwrap();
+        assert_eq!(Process::new(host).call()["status"], "working");
+    }
+}
+
+#[test]
+fn methods_of_the_application_are_no_methods_of_tasks() {
+    let mut other = Registry::new(Implementation::new("other", "1"));
+    let own = |_: Value, _: Context| async { Json::EMPTY_OBJECT };
+    other.method("tasks/get", own).unwrap();
+    let mut host = registry(Tasks::Always, works);
+    let error = host.mount("", other).unwrap_err();
+    assert!(matches!(error, UsageError::Duplicate { .. }), "{error}");
 }
 
 #[test]

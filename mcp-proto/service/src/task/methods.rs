@@ -78,7 +78,7 @@ impl Registry {
     pub fn tasks(&mut self, tool: &str, tasks: Tasks) -> Result<&mut Self, UsageError> {
         let unknown = || UsageError::UnknownTool { name: tool.into() };
         let handler = self.handler_of_tool(tool).ok_or_else(unknown)?;
-        if self.task_tools.is_empty() {
+        if !self.has_task_methods {
             self.extension(ext::TASKS, Json::EMPTY_OBJECT)?;
             for method in [TaskMethod::Get, TaskMethod::Update, TaskMethod::Cancel] {
                 let handler = Handler::method(move |params: Json, context: Context| async move {
@@ -90,6 +90,7 @@ impl Registry {
             self.task_subscriptions(Handler::method(
                 async move |params: Json, context: Context| look_up_tasks(&params, &context).await,
             ))?;
+            self.has_task_methods = true;
         }
         self.allow_tasks(tool)?;
         if tasks == Tasks::Required {
