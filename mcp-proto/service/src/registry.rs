@@ -8,6 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_proto::ext::Feature;
 #[cfg(feature = "skills")]
@@ -130,9 +131,21 @@ impl<H> Registry<H> {
         require_scopes(tool: &str, scopes: &str);
         add_app(tool: &str, page: &AppPage, handler: H);
         task_subscriptions(handler: H);
-        only_for(entry: ListEntry, filter: impl Fn(&Peer) -> bool + Send + Sync + 'static);
         disable(entry: ListEntry);
         enable(entry: &ListEntry);
+    }
+
+    /// Shows an entry only to some callers; see [`server::Registry::only_for`], also for errors. If
+    /// `filter` panics, the entry is hidden.
+    pub fn only_for(
+        &mut self,
+        entry: ListEntry,
+        filter: impl Fn(&Peer) -> bool + Send + Sync + 'static,
+    ) -> Result<&mut Self, UsageError> {
+        let filter =
+            move |peer: &Peer| catch_unwind(AssertUnwindSafe(|| filter(peer))).unwrap_or_default();
+        self.entries.only_for(entry, filter)?;
+        Ok(self)
     }
 
     /// Adds a tool; see [`server::Registry::add_tool`], also for errors. After `validate_all` it

@@ -37,6 +37,28 @@ fn lists_have_what_the_caller_may_see() {
 }
 
 #[test]
+fn entries_whose_filter_panics_are_hidden() {
+    for negotiation in ERAS {
+        let mut registry = Registry::new(Implementation::new("notes", "1"));
+        let read = |uri, _| async { ResourceContents::text(uri, "") };
+        registry.list_changed(List::Tools).subscribe();
+        for uri in ["notes://a", "notes://b"] {
+            registry.resource(Resource::new(uri, uri), read).unwrap();
+        }
+        let panics = |_: &Peer| -> bool { std::panic::resume_unwind(Box::new("quiet")) };
+        registry.only_for(ListEntry::resource("notes://a"), panics).unwrap();
+        let catalog = Catalog::from(registry);
+        let mut pair = over_http(catalog.clone(), "alice", negotiation, Sessions::Stateful);
+        let mut subscription = subscribe(&mut pair, &["notes://a", "notes://b"]);
+        for uri in ["notes://a", "notes://b"] {
+            catalog.publish(&Change::ResourceUpdated(uri.into())).unwrap();
+        }
+        assert_eq!(changed(&mut pair, &mut subscription).as_deref(), Some("notes://b"));
+        assert_eq!(pair.run(pair.client().list_resources()).unwrap().resources.len(), 1);
+    }
+}
+
+#[test]
 fn hidden_entries_are_answered_like_unknown_ones() {
     for (mut pair, calls) in pairs("alice") {
         let client = pair.client();

@@ -26,6 +26,7 @@ use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::AtomicU64;
 use core::task::{Poll, Waker};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 
@@ -116,7 +117,7 @@ impl HttpServer {
     }
 
     /// Calls `f` with each event of a session, such as a fault of a client or a lost message.
-    /// Several threads may call `f` at the same time.
+    /// Several threads may call `f` at the same time. A panic of `f` is ignored.
     pub fn on_event(&self, f: impl Fn(&ServerEvent) + Send + Sync + 'static) {
         let before = self.hub.on_event.lock().replace(Arc::new(f));
         drop(before);
@@ -312,7 +313,7 @@ impl ServerShared {
                 // The callback may run any code, so call it without the lock.
                 let on_event = self.on_event.lock().clone();
                 if let Some(on_event) = on_event {
-                    on_event(&event);
+                    let _ = catch_unwind(AssertUnwindSafe(|| on_event(&event)));
                 }
             }
         }

@@ -459,6 +459,17 @@ fn events_of_sessions_are_told() {
     assert_eq!(log.take().len(), 1);
 }
 
+#[test]
+fn a_panic_of_the_reader_of_events_ends_nothing() {
+    let (mut site, gate) = gated();
+    site.server.on_event(|_| panic_quietly());
+    let mut socket = site.session();
+    socket.ask(&json!({"jsonrpc": "2.0", "id": 77, "result": {}}));
+    assert_eq!(socket.ask(&call(1)), "");
+    gate_passes(&mut site, &gate);
+    assert!(socket.woken().ends_with(&answer(1, "passed")));
+}
+
 /// A connection that was told much and has read nothing; its input may have ended.
 fn flooded(has_ended: bool) -> (Site, Socket) {
     let mut offered = registry(|_: Value, context: Context| async move {
