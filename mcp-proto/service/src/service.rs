@@ -38,6 +38,9 @@ pub struct Service<L: Link = Connection<Server>> {
     output: Output,
     /// True if output was written since the last turn.
     written: bool,
+    /// True if unwritten output held back actions or input in the last turn. Memory that another
+    /// connection frees may lift the reason, but only a turn after the write goes on.
+    held_back: bool,
     /// Time at which a peer that reads nothing is treated as disconnected. Over HTTP it is set
     /// while too much output is unread, on a stream only after the end of input.
     write_deadline: Option<Instant>,
@@ -98,6 +101,7 @@ impl<L: Link> Service<L> {
             input: ReadAhead::new(),
             output: Output::counted(config.account()),
             written: false,
+            held_back: false,
             write_deadline: None,
             drain: config.limits.drain,
             phase: ServicePhase::Open,
@@ -153,7 +157,7 @@ impl<L: Link> Service<L> {
         let flush_deadline = if self.input.has_ended() {
             Some(self.drain)
         } else {
-            self.link.max_unread().filter(|_| self.is_write_blocked())
+            self.link.max_unread().filter(|_| self.is_blocked())
         };
         let since = self.write_deadline.filter(|_| !written);
         self.write_deadline =
@@ -170,7 +174,7 @@ impl<L: Link> Service<L> {
     }
 
     fn act_on_all(&mut self, now: Instant) {
-        while !self.is_write_blocked()
+        while !self.holds_back()
             && let Some(action) = self.link.poll_action()
         {
             self.act(now, action);
@@ -224,7 +228,11 @@ impl<L: Link> Service<L> {
     /// Passes the next piece of the input that was read ahead to the machine; returns false if
     /// there is none.
     fn handle_input(&mut self, now: Instant) -> bool {
-        if self.input.is_empty() || !self.takes_input() {
+        if self.input.is_empty() {
+            return false;
+        }
+        if !self.takes_input() {
+            self.held_back |= self.is_full();
             return false;
         }
         match self.input.next() {
@@ -245,6 +253,24 @@ impl<L: Link> Service<L> {
     /// Returns whether so much output is unwritten that only responses are sent.
     fn is_full(&self) -> bool {
         self.output.is_full()
+    }
+
+    /// Returns whether unwritten output holds back actions.
+    fn is_blocked(&self) -> bool {
+        let may_wait = match self.phase {
+            ServicePhase::Open => true,
+            // Over HTTP a client may still read after the end of its input.
+            ServicePhase::Ending => L::USES_ENDPOINT,
+            ServicePhase::Stopping | ServicePhase::Closed { .. } | ServicePhase::Aborted => false,
+        };
+        may_wait && self.is_full()
+    }
+
+    /// Does the same as [`Self::is_blocked`], and records it for [`Drive::is_write_blocked`].
+    fn holds_back(&mut self) -> bool {
+        let is_blocked = self.is_blocked();
+        self.held_back |= is_blocked;
+        is_blocked
     }
 }
 
@@ -287,6 +313,7 @@ impl<L: Link> Drive for Service<L> {
 
     fn turn(&mut self, now: Instant, waker: &Waker) {
         self.now = now;
+        self.held_back = false;
         self.runner.mailbox.begin_turn(now, waker);
         self.check_write_timeout(now);
         if L::USES_ENDPOINT {
@@ -305,7 +332,7 @@ impl<L: Link> Drive for Service<L> {
             if self.handle_input(now) {
                 continue;
             }
-            let visits_endpoint = L::USES_ENDPOINT && !self.is_write_blocked();
+            let visits_endpoint = L::USES_ENDPOINT && !self.holds_back();
             if visits_endpoint
                 && self.link.sync_endpoint(
                     now,
@@ -387,13 +414,7 @@ impl<L: Link> Drive for Service<L> {
     }
 
     fn is_write_blocked(&self) -> bool {
-        let may_wait = match self.phase {
-            ServicePhase::Open => true,
-            // Over HTTP a client may still read after the end of its input.
-            ServicePhase::Ending => L::USES_ENDPOINT,
-            ServicePhase::Stopping | ServicePhase::Closed { .. } | ServicePhase::Aborted => false,
-        };
-        may_wait && self.is_full()
+        self.held_back
     }
 
     fn flush_deadline(&self) -> Option<Instant> {

@@ -470,6 +470,30 @@ fn a_panic_of_the_reader_of_events_ends_nothing() {
     assert!(socket.woken().ends_with(&answer(1, "passed")));
 }
 
+#[test]
+fn actions_that_waited_for_a_write_follow_it_though_memory_was_freed_before() {
+    let mut offered = registry(|_: Value, context: Context| async move {
+        for _ in 0..6 {
+            context.log(LoggingLevel::Error, "x".repeat(8 * 1024));
+        }
+        "done"
+    });
+    offered.logging();
+    let mut config = Config::default();
+    config.server.limits.max_endpoint_bytes = 1024 * 1024;
+    let mut memory = config.server.account();
+    let site = Site::with(offered, config);
+    let mut socket = site.session();
+    memory.set(1024 * 1024 * 3 / 4 - 24 * 1024);
+    socket.post(&call(1));
+    assert!(socket.service.is_write_blocked());
+    memory.set(0);
+    assert!(socket.service.is_write_blocked(), "actions wait for a turn after the write");
+    let out = socket.out();
+    assert!(out.contains(r#""text":"done""#), "{out}");
+    assert!(!socket.service.is_write_blocked());
+}
+
 /// A connection that was told much and has read nothing; its input may have ended.
 fn flooded(has_ended: bool) -> (Site, Socket) {
     let mut offered = registry(|_: Value, context: Context| async move {
