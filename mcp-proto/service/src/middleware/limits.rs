@@ -35,18 +35,16 @@ pub fn limit_rate(
 ) -> impl Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync + 'static {
     let interval = per / calls.max(1);
     let burst = per.saturating_sub(interval);
-    let limits = Lock::new(BTreeMap::<Principal, Instant>::new());
+    let limits = Lock::new(Rates { free_at: BTreeMap::new(), next_sweep: MIN_SWEEP });
     move |request, next| {
         let now = request.received;
         let principal = request.context.peer().principal.clone();
         let wait = {
             let mut limits = limits.lock();
-            // Entries in the past have no effect on the rate.
-            limits.retain(|_, free_at| *free_at > now);
-            let free_at = limits.get(&principal).copied().unwrap_or(now);
+            let free_at = limits.free_at(now, &principal);
             let wait = free_at.duration_since(now).saturating_sub(burst);
             if wait.is_zero() {
-                limits.insert(principal, free_at + interval);
+                limits.set(now, principal, free_at + interval);
             }
             wait
         };
@@ -56,6 +54,31 @@ pub fn limit_rate(
         let seconds = wait.as_secs_f64();
         let text = alloc::format!("Too many calls; try again in {seconds:.1} s.");
         Box::pin(core::future::ready(request.refuse(text)))
+    }
+}
+
+/// The fewest principals for which entries are swept.
+const MIN_SWEEP: usize = 64;
+
+/// The time at which each principal has its whole burst again.
+struct Rates {
+    free_at: BTreeMap<Principal, Instant>,
+    /// The number of entries at which those in the past are dropped. It is twice the number that
+    /// was left by the last sweep, so a call costs the same with any number of principals.
+    next_sweep: usize,
+}
+
+impl Rates {
+    fn free_at(&self, now: Instant, principal: &Principal) -> Instant {
+        self.free_at.get(principal).map_or(now, |free_at| now.max(*free_at))
+    }
+
+    fn set(&mut self, now: Instant, principal: Principal, free_at: Instant) {
+        self.free_at.insert(principal, free_at);
+        if self.free_at.len() >= self.next_sweep {
+            self.free_at.retain(|_, free_at| *free_at > now);
+            self.next_sweep = (2 * self.free_at.len()).max(MIN_SWEEP);
+        }
     }
 }
 
@@ -110,6 +133,27 @@ impl Drop for Permit {
         match counts.get_mut(&self.principal) {
             Some(count) if *count > 1 => *count -= 1,
             _ => drop(counts.remove(&self.principal)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn principals_that_have_their_whole_burst_again_are_dropped() {
+        let mut rates = Rates { free_at: BTreeMap::new(), next_sweep: MIN_SWEEP };
+        let second = Duration::from_secs(1);
+        let mut now = Instant::ZERO;
+        for number in 0..10_000 {
+            now = now + second;
+            let principal = Some(alloc::format!("{number}").into());
+            assert_eq!(rates.free_at(now, &principal), now);
+            rates.set(now, principal.clone(), now + 10 * second);
+            assert_eq!(rates.free_at(now, &principal), now + 10 * second);
+            assert_eq!(rates.free_at(now + 20 * second, &principal), now + 20 * second);
+            assert!(rates.free_at.len() <= MIN_SWEEP, "{}", rates.free_at.len());
         }
     }
 }
