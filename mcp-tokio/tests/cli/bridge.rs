@@ -130,6 +130,15 @@ fn token_of_the_environment_is_for_no_server_of_a_file() {
     assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
     let ran = run(&["tools", &bridge.urls[1]]);
     assert!(ran.exit != 0 && ran.err.contains("401"), "{ran:?}");
+    let token = [("MCP_TOKEN", "sesame")];
+    let words = ["tools", "--config", &file, "--server", "other"];
+    assert_eq!(run_in(&token, &words).exit, 7);
+    let named = [&words[..], &["--bearer-env", "MCP_TOKEN"]].concat();
+    assert_eq!(run_in(&token, &named).exit, 0);
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--config", &file, "--server", "other"];
+    let bridge = Listening::start(&token, &words);
+    let ran = run(&["tools", &bridge.urls[0]]);
+    assert!(ran.exit != 0 && ran.err.contains("401"), "{ran:?}");
 }
 
 fn stored_credentials_are_used_and_refreshed() {

@@ -66,7 +66,8 @@ impl Target {
             ));
         }
         let entry = servers_file::read(file, common.server.as_deref())?;
-        Self::of_entry(entry, common, token(common)?)
+        // `MCP_TOKEN` is a token for the URL of the command line.
+        Self::of_entry(entry, common, named_token(common)?)
     }
 
     /// All servers of a file. Options for one server, such as its token, apply to none of them.
@@ -160,7 +161,12 @@ fn at<'a>(
 }
 
 fn token(common: &Common) -> Result<Option<String>, Failure> {
-    let Some(name) = &common.bearer_env else { return Ok(env::var("MCP_TOKEN").ok()) };
+    Ok(named_token(common)?.or_else(|| env::var("MCP_TOKEN").ok()))
+}
+
+/// The token in the variable that `--bearer-env` names.
+fn named_token(common: &Common) -> Result<Option<String>, Failure> {
+    let Some(name) = &common.bearer_env else { return Ok(None) };
     match env::var(name) {
         Ok(token) => Ok(Some(token)),
         Err(_) => Err(Failure::usage(format!("the environment has no variable {name}"))),
