@@ -35,7 +35,7 @@
 //! | use a server at the end of a stream | [`connect`] |
 //! | put a server behind a bridge, for clients of any era | [`bridge`] |
 //! | drive a client in your own task | [`run`], [`run_command`], [`run_http`] |
-//! | try a server from a terminal | `cargo install mcp-tokio --features cli`, then `mcp --help` |
+//! | try a server from a terminal | `cargo install --path mcp-tokio --features cli` in the repository, then `mcp --help` |
 
 mod client;
 #[cfg(feature = "http2")]
