@@ -1,5 +1,9 @@
-//! A server with one tool: `async_std_echo stdio`, or
-//! `async_std_echo http --listen 127.0.0.1:8000`.
+//! A server with one tool, on stdio or HTTP:
+//!
+//! ```sh
+//! cargo run -p mcp-async-std --example async_std_echo -- stdio
+//! cargo run -p mcp-async-std --example async_std_echo -- http --listen 127.0.0.1:8000
+//! ```
 
 use std::net::TcpListener;
 

@@ -1,5 +1,9 @@
-//! A server with something of everything: `async_std_everything stdio`, or
-//! `async_std_everything http --listen 127.0.0.1:8000`.
+//! A server with every feature, on stdio or HTTP:
+//!
+//! ```sh
+//! cargo run -p mcp-async-std --example async_std_everything -- stdio
+//! cargo run -p mcp-async-std --example async_std_everything -- http --listen 127.0.0.1:8000
+//! ```
 
 use std::net::TcpListener;
 

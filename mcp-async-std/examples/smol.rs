@@ -1,4 +1,8 @@
-//! The server of `async_std_everything` on smol, without any part of async-std: `smol stdio`.
+//! The server of `async_std_everything` on smol, without any part of async-std:
+//!
+//! ```sh
+//! cargo run -p mcp-async-std --example smol -- stdio
+//! ```
 
 use mcp_async_std::serve_stdio;
 use mcp_tests::everything;

@@ -1,4 +1,5 @@
-//! Lists the tools of a server, without any async: `std::process`, two threads, one loop.
+//! A client without async, which lists the tools of a server: `std::process`, two threads, one
+//! loop.
 //!
 //! ```sh
 //! cargo build -p mcp-proto --example sync

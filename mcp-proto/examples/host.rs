@@ -1,15 +1,14 @@
-//! A server in a host that speaks HTTP already, such as a function as a service or a WASM worker: a
-//! request in, a response out. It has no socket, no thread and no clock, and keeps nothing between
-//! two requests.
+//! A server in a host that already speaks HTTP, such as a function as a service or a WASM worker: a
+//! request in, a response out. The server has no socket, no thread and no clock, and stores nothing
+//! between two requests.
 //!
 //! ```sh
 //! cargo run -p mcp-proto --example host
 //! cargo build -p mcp-proto --example host --target wasm32-unknown-unknown
 //! ```
 //!
-//! `main` plays the host: it prints the responses to a modern client that calls the tool `echo`, to
-//! one that subscribes to changes, to a legacy client that opens a conversation, and to somebody
-//! who just looks.
+//! `main` takes the part of the host. It prints the responses to four requests: a call of the tool
+//! `echo` and a subscription, both of modern clients, `initialize` of a legacy client, and a GET.
 
 use std::error::Error;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! The server without async: `std` alone, plain functions, one loop.
+//! A server without async: only `std`, plain functions, one loop.
 //!
 //! ```sh
 //! echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | cargo run -p mcp-proto --example sync stdio

@@ -4,12 +4,12 @@
 //! cargo run -p mcp-proto --example threads
 //! ```
 //!
-//! prints where it listens, such as `http://127.0.0.1:40123/mcp`, and serves clients of both eras
-//! there until its standard input ends. The tool `note` keeps a note; the resource `notes://all`
-//! has all of them, and who subscribes to it hears of each.
+//! prints its URL, such as `http://127.0.0.1:40123/mcp`, and serves clients of both eras there
+//! until its standard input ends. The tool `note` stores a note. The resource `notes://all` has all
+//! notes, and its subscribers are notified of each new note.
 //!
-//! A socket has two threads: one reads when it is told to, and the other does all the rest. A thread
-//! cannot wait for a socket and for a wake at once, but it can wait for a channel, into which come
+//! Each socket has two threads: one reads on request, and the other does everything else. A thread
+//! cannot wait for a socket and for a wake-up at once, but it can wait for a channel that receives
 //! both.
 
 #![expect(clippy::disallowed_types, reason = "sockets share what is theirs, by locks")]

@@ -1,13 +1,12 @@
-//! A server in a WASI sandbox, where there are no threads: one loop that reads standard input and
-//! waits for nothing else.
+//! A server in a WASI sandbox, which has no threads: one loop that only waits for standard input.
 //!
 //! ```sh
 //! cargo build -p mcp-proto --example wasi --target wasm32-wasip1
 //! wasmtime target/wasm32-wasip1/debug/examples/wasi.wasm
 //! ```
 //!
-//! `tests/platforms/run wasi` runs it in Node's WASI. It is a program for other systems as well, as
-//! long as handlers answer at once: nothing wakes it up for a deadline. See `sync` for one that does.
+//! `tests/platforms/run wasi` runs it in Node's WASI. The program works on other systems as well,
+//! as long as handlers answer at once: it does not wake up at a deadline. The example `sync` does.
 
 use std::io::{self, Read, Write};
 use std::time;

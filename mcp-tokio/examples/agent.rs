@@ -1,12 +1,12 @@
 //! An agent: a language model calls the tools of a server until it can answer.
 //!
-//! ```text
-//! agent            the user agrees to what a tool asks
-//! agent decline    the user does not
+//! ```sh
+//! cargo run -p mcp-tokio --example agent               # the user agrees to what a tool asks
+//! cargo run -p mcp-tokio --example agent -- decline    # the user declines
 //! ```
 //!
-//! The model is a script, so that the program needs no key and always does the same; a real one is
-//! another `Model`. The server is this program too, started with `agent serve`.
+//! The model is a script, so that the program needs no key and always does the same; a real model
+//! is another `Model`. This program is also the server, when it is started with `agent serve`.
 
 #![expect(clippy::print_stdout, reason = "the conversation is its output")]
 

@@ -1,4 +1,8 @@
-//! The server of `everything` behind axum, beside another route: `axum --listen 127.0.0.1:8000`.
+//! The server of `everything` behind axum, next to another route:
+//!
+//! ```sh
+//! cargo run -p mcp-tokio --features tower --example axum -- --listen 127.0.0.1:8000
+//! ```
 
 mod hyper_serve;
 

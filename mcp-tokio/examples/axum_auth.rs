@@ -1,10 +1,13 @@
-//! A protected server behind axum: `axum_auth --listen 127.0.0.1:8000`, built with
-//! `cargo build -p mcp-tokio --features tower --example axum_auth`.
+//! A protected server behind axum:
 //!
-//! Without a token clients are answered with 401 and told where the metadata of the server is (RFC
-//! 9728), which names the authorization server. `add_note` needs a token with the scope
-//! `notes:write`; without it the answer is 403 with the scope. Handlers see whose token it is, and
-//! nobody gets into the session of somebody else:
+//! ```sh
+//! cargo run -p mcp-tokio --features tower --example axum_auth -- --listen 127.0.0.1:8000
+//! ```
+//!
+//! A request without a token gets 401 with the URL of the server's metadata (RFC 9728), which names
+//! the authorization server. `add_note` needs a token with the scope `notes:write`; a call without
+//! this scope gets 403, which names the scope. Handlers can read the owner of the token, and a
+//! session belongs to this owner:
 //!
 //! ```text
 //! $ curl -i -X POST 127.0.0.1:8000/mcp

@@ -1,5 +1,7 @@
-//! Several processes that are one server: a change that one of them is asked for is told to the
-//! clients of all.
+//! Several processes that act as one server: when one process changes a note, the clients of all
+//! processes are notified.
+//!
+//! `cargo build -p mcp-tokio --example broker` builds it into `target/debug/examples`.
 //!
 //! ```text
 //! broker hub --listen 127.0.0.1:7000
@@ -9,15 +11,15 @@
 //!
 //! or, without the hub, with `--broker redis://127.0.0.1:6379`.
 //!
-//! The tool `set_note` writes a note, which is a resource `note://NAME`. The process that is called
-//! hands the note to the broker, and takes it over when it comes back from there, as the others do:
-//! so all of them write in the same order, and end with the same notes. Whoever listens to one of
-//! them, by `subscriptions/listen` or in a legacy session, is told then.
+//! The tool `set_note` writes a note, which is a resource `note://NAME`. The called process sends
+//! the note to the broker. Every process, also this one, stores the note when the broker sends it.
+//! So all processes write in the same order, and have the same notes. Then each process notifies
+//! its clients that subscribed to the note, by `subscriptions/listen` or in a legacy session.
 //!
-//! It is the application's data that travels, not MCP's notifications: every process tells its own
-//! clients what has changed for them. A real server has its data in a store that all processes
-//! share, and the broker says what to look at again; here a process that starts late knows nothing of
-//! the notes before. One that loses its broker ends, as nobody would be told of anything any more.
+//! The broker carries the application's data, not MCP's notifications: each process notifies its
+//! own clients. A real server has its data in a store that all processes share, and the broker
+//! names the data to read again. Here a process that starts late does not have the earlier notes. A
+//! process that loses its broker ends, because its clients would miss every change.
 
 use std::error::Error;
 use std::future::Future;

@@ -1,4 +1,9 @@
-//! A server with one tool: `echo stdio`, or `echo http --listen 127.0.0.1:8000`.
+//! A server with one tool, on stdio or HTTP:
+//!
+//! ```sh
+//! cargo run -p mcp-tokio --example echo -- stdio
+//! cargo run -p mcp-tokio --example echo -- http --listen 127.0.0.1:8000
+//! ```
 
 use mcp_tokio::{HttpConfig, Implementation, Registry, serve_http, serve_stdio};
 use tokio::net::TcpListener;

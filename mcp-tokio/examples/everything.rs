@@ -1,5 +1,9 @@
-//! A server with something of everything: `everything stdio`, `everything http --listen
-//! 127.0.0.1:8000`.
+//! A server with every feature, on stdio or HTTP:
+//!
+//! ```sh
+//! cargo run -p mcp-tokio --example everything -- stdio
+//! cargo run -p mcp-tokio --example everything -- http --listen 127.0.0.1:8000
+//! ```
 
 use mcp_tests::everything::{Transport, registry};
 use mcp_tokio::{serve_http, serve_stdio_with};

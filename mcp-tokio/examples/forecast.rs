@@ -1,11 +1,11 @@
-//! A client as small as one can be: what the README shows.
+//! The smallest client, which the README shows:
 //!
 //! ```sh
 //! cargo build -p mcp-tokio --example weather
 //! cargo run -p mcp-tokio --example forecast -- target/debug/examples/weather
 //! ```
 //!
-//! It starts that server, and prints `2026-07-28` and `Rain in Oslo.`
+//! The client starts that server, and prints `2026-07-28` and `Rain in Oslo.`
 
 #![expect(clippy::print_stdout, reason = "showing is what it is for")]
 

@@ -1,15 +1,16 @@
-//! A gateway that routes by headers alone, and holds each body against them while it forwards it:
+//! A gateway that routes by headers only, and compares each body with its headers while it forwards
+//! the body. `cargo build -p mcp-tokio --example gateway` builds it into `target/debug/examples`:
 //!
 //! ```text
 //! gateway --listen 127.0.0.1:8000 --tools heavy_=http://127.0.0.1:8001/mcp \
 //!         --else http://127.0.0.1:8002/mcp --else http://127.0.0.1:8003/mcp
 //! ```
 //!
-//! All servers offer the same. Calls of tools whose names begin with `heavy_` go to a large machine,
-//! and whatever else to one of the others in turn. A modern request says in its head what its body
-//! asks for (`Mcp-Method`, `Mcp-Name`), so that nothing is parsed or kept before it is forwarded. If
-//! the body then asks for something else, the server never gets the end of it, and the client gets
-//! 400 with -32020:
+//! All servers offer the same tools. Calls of tools whose names begin with `heavy_` go to a large
+//! machine, and all other requests to the other servers in turn. The head of a modern request
+//! repeats the method and the name in its body (`Mcp-Method`, `Mcp-Name`), so the gateway parses
+//! and buffers nothing before it forwards. If the body differs from its head, the server never gets
+//! the end of the body, and the client gets 400 with -32020:
 //!
 //! ```text
 //! $ curl 127.0.0.1:8000/mcp -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' \
@@ -17,16 +18,17 @@
 //! {"error":{"code":-32020,"message":"Mcp-Method says \"tools/list\", and the body \"tools/call\" …
 //! ```
 //!
-//! The head of a legacy request says nothing of its body, and nobody compares what it says. So the
-//! gateway cannot route it by tools, nor limit what a client may call. All it can do is to bring a
-//! session back to the server that it is with: it puts the server's number before the id of the
-//! session, and takes it off again. A client whose server is gone gets 404, and opens a session anew.
+//! The head of a legacy request does not describe its body, so the gateway cannot route legacy
+//! requests by tool, or limit the tools of a client. It can only return the requests of a session
+//! to the server of the session: it puts the number of the server before the session id in a
+//! response, and removes the number from later requests. If that server is gone, the client gets
+//! 404 and opens another session.
 //!
-//! Whom a request is for and which page sends it is forwarded as it is: the servers check it, and
-//! their `allowed_hosts` have the name of the gateway.
+//! The gateway forwards `Host` and `Origin` unchanged: the servers check them, and the name of the
+//! gateway must be in their `allowed_hosts`.
 //!
-//! The servers behind it must share keys for request states, since the next round of a modern
-//! request may reach another server. They also share changes, as the example `broker` shows.
+//! The servers must share keys for request states, since the next round of a modern request may
+//! reach another server. They also share changes, as the example `broker` shows.
 //!
 //! [Specification: Request Metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata)
 

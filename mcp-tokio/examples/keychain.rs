@@ -1,10 +1,15 @@
-//! A client whose credentials are in the keychain of a desktop: `keychain URL`.
+//! A client whose credentials are in the keychain of a desktop:
 //!
-//! It signs in to the server at the URL, in the browser, and lists its tools; the next time it asks
-//! nobody. `secret-tool` of libsecret has the records, in GNOME Keyring or `KWallet`; another program
-//! with its arguments is named by the variable `SECRET_TOOL`. Records go through standard input and
-//! output, so that no other user sees them among the arguments. Two processes must not refresh a
-//! token at once, so the locks are those of a `FileVault`, in a directory without records.
+//! ```sh
+//! cargo run -p mcp-tokio --example keychain -- https://mcp.example.com/mcp
+//! ```
+//!
+//! The client signs in to the server at the URL, in the browser, and lists its tools; later runs
+//! use the stored tokens. `secret-tool` of libsecret stores the records, in GNOME Keyring or
+//! `KWallet`; the variable `SECRET_TOOL` can name another program with its arguments. Records go
+//! through standard input and output, so that no other user sees them among the arguments. Two
+//! processes must not refresh a token at once, so the locks are those of a `FileVault`, in a
+//! directory without records.
 
 #![expect(clippy::print_stdout, reason = "the list of tools is its output")]
 

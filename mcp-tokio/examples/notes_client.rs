@@ -1,4 +1,10 @@
-//! A client of the server `notes`: `notes_client PROGRAM`, or `notes_client http://127.0.0.1:8000/mcp`.
+//! A client of the server `notes`, for a program or a URL:
+//!
+//! ```sh
+//! cargo build -p mcp-tokio --example notes
+//! cargo run -p mcp-tokio --example notes_client -- target/debug/examples/notes
+//! cargo run -p mcp-tokio --example notes_client -- http://127.0.0.1:8000/mcp
+//! ```
 
 #![expect(clippy::print_stdout, reason = "it shows what the server does")]
 

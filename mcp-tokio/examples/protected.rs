@@ -1,10 +1,13 @@
 //! A protected server on its own HTTP stack, whose tokens are JWTs:
-//! `protected --listen 127.0.0.1:8000 --url https://mcp.example.com/mcp --issuer
-//! https://auth.example.com --jwks https://auth.example.com/jwks`, built with
-//! `cargo build -p mcp-tokio --features jwt --example protected`.
 //!
-//! It listens at one address, and says in its metadata that it is at another one: that of the proxy
-//! in front of it, which speaks TLS.
+//! ```sh
+//! cargo run -p mcp-tokio --features jwt --example protected -- --listen 127.0.0.1:8000 \
+//!     --url https://mcp.example.com/mcp --issuer https://auth.example.com \
+//!     --jwks https://auth.example.com/jwks
+//! ```
+//!
+//! The server listens at one address, and its metadata has the URL of the proxy in front of it,
+//! which speaks TLS.
 
 use std::error::Error;
 

@@ -1,14 +1,15 @@
 //! A host with the servers of an `mcpServers` file, as hosts for language models have them.
 //!
+//! `cargo run -p mcp-tokio --example tool_host -- servers.json` reads commands from standard input:
+//!
 //! ```text
-//! tool_host servers.json
 //! list
 //! call weather__forecast {"city": "Oslo"}
 //! ```
 //!
-//! It reads commands from its standard input. A tool has the name of its server as a prefix, so that
-//! two servers may have tools of the same name. A server that has ended is started again by the next
-//! call. One that cannot be reached is left out, and the others are there.
+//! A tool has the name of its server as a prefix, so that two servers may have tools of the same
+//! name. The next call starts a server again that has ended. A server that cannot be reached is
+//! left out.
 
 #![expect(clippy::print_stdout, reason = "it answers its commands there")]
 

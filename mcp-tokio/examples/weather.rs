@@ -1,7 +1,7 @@
-//! A server with one tool, as small as one can be: what the README shows.
+//! The smallest server, with one tool, which the README shows.
 //!
-//! `cargo run -p mcp-tokio --example weather` waits for a client at its standard input; the example
-//! `forecast` is one.
+//! `cargo run -p mcp-tokio --example weather` waits for a client on standard input, such as the
+//! example `forecast`.
 
 use mcp_tokio::{Implementation, Registry, serve_stdio};
 

@@ -1,4 +1,4 @@
-//! A server of notes: `notes stdio`, or `notes http 127.0.0.1:8000`.
+//! A server of notes, on stdio (`notes stdio`) or HTTP (`notes http 127.0.0.1:8000`):
 //!
 //! ```sh
 //! cargo build -p mcp-tokio --example notes

@@ -1,4 +1,6 @@
-//! Several processes whose tasks are in Redis: whichever is asked knows the tasks of all.
+//! Several processes whose tasks are in Redis, so that each process knows the tasks of all.
+//!
+//! `cargo build -p mcp-tokio --example redis_tasks` builds it into `target/debug/examples`.
 //!
 //! ```text
 //! redis-server --appendonly yes --maxmemory-policy noeviction
@@ -7,9 +9,9 @@
 //! mcp call http://127.0.0.1:8001/mcp print title=Moby-Dick pages=20
 //! ```
 //!
-//! A call of `print` becomes a task, which asks the user before it prints. Any process takes the
-//! answer, and the one that does prints. If that process is killed, its lease runs out, and the next
-//! one that is asked for the task says that it has failed: nothing is printed twice.
+//! A call of `print` becomes a task, which asks the user before it prints. Any process can receive
+//! the answer, and then prints. If that process is killed, its lease expires, and the task fails
+//! when the next process reads it: nothing is printed twice.
 
 mod store;
 

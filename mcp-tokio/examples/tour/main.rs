@@ -1,10 +1,10 @@
-//! One server and clients of both eras, in front of your eyes: `cargo run -p mcp-tokio --example tour`.
+//! Conversations of one server with clients of both eras: `cargo run -p mcp-tokio --example tour`.
 //!
-//! You see six conversations, over pipes and over HTTP: on the left what the client sends, on the
-//! right what the server sends; in the last one a bridge stands between them. Below each stands what
-//! the two have decided: the client which era its server belongs to, by rows of the table
-//! `client::probe::TABLE`, and the server which version it has served each request as. The first lines
-//! say what is left out.
+//! The tour prints six conversations, over pipes and over HTTP. Messages of the client are on the
+//! left, messages of the server on the right; the last conversation goes through a bridge. Below
+//! each conversation are the decisions of both sides. The client shows the era of its server, with
+//! the rows of the table `client::probe::TABLE` that decided. The server shows the version in which
+//! it served each request. The first printed lines name the parts that are left out.
 
 mod columns;
 mod json;

@@ -1,7 +1,7 @@
-//! A server whose tool has a page, which hosts with MCP Apps show: `weather_app stdio`, or
-//! `weather_app http --listen 127.0.0.1:8000`.
+//! A server whose tool has a page, which hosts with MCP Apps show:
 //!
 //! ```sh
+//! cargo run -p mcp-tokio --example weather_app -- stdio
 //! cargo run -p mcp-tokio --example weather_app -- http --listen 127.0.0.1:8000
 //! ```
 //!

@@ -1,14 +1,14 @@
-//! A server without an operating system: bytes of a serial line in, its answers out.
+//! A server without an operating system, at a serial line:
 //!
 //! ```sh
 //! cargo build --release --target x86_64-unknown-none    # an image for QEMU, `-kernel`
 //! cargo run                                             # on a host: serves standard input
-//! ./check                                               # tests it, and says how large it is
+//! ./check                                               # tests it, and prints its size
 //! ```
 //!
 //! `tests/platforms/run bare-metal` boots the image, and talks to it in each revision.
 //!
-//! There is nothing here but `core`, `alloc` and [`heap`]. `Config::limits` keeps a peer from filling
+//! The server uses only `core`, `alloc` and [`heap`]. `Config::limits` keeps a peer from filling
 //! the heap.
 
 #![no_std]

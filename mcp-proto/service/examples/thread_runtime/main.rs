@@ -1,5 +1,9 @@
-//! A server on threads of the standard library, over standard input and output: a [`Runtime`] of its
-//! own in `runtime.rs`, and `mcp-service` does the rest.
+//! A server on threads of the standard library, on stdio. `runtime.rs` implements [`Runtime`], and
+//! `mcp-service` does the rest:
+//!
+//! ```sh
+//! cargo run -p mcp-service --example thread_runtime
+//! ```
 //!
 //! [`Runtime`]: mcp_service::runtime::Runtime
 

@@ -298,7 +298,7 @@ Exit codes:
     4  the server speaks no common version, refuses to, or is no MCP server
     5  the server has answered with a JSON-RPC error
     6  the server has not answered in time
-    7  the server wants to know who asks
+    7  the server requires authorization
     8  a schema breaks a rule of `tools --strict`
     9  an answer differs from that of a recording
   130  it was interrupted (^C): what was out is cancelled, and the connection closed; a second ^C

@@ -1,7 +1,8 @@
 //! A server for a REST API: each operation of an OpenAPI 3.1 document is a tool.
 //!
-//! ```text
-//! API_TOKEN=… rest_api openapi.json https://api.example.com/v1
+//! ```sh
+//! cd mcp-tokio/examples/integrations
+//! API_TOKEN=… cargo run --bin rest_api -- openapi.json https://api.example.com/v1
 //! ```
 //!
 //! The arguments of a tool are the parameters of its operation in paths and queries, and its JSON body

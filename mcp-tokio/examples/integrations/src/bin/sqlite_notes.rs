@@ -1,7 +1,8 @@
 //! A server with an SQLite database: notes that are kept, searched and read.
 //!
-//! ```text
-//! sqlite_notes notes.db
+//! ```sh
+//! cd mcp-tokio/examples/integrations
+//! cargo run --bin sqlite_notes -- notes.db
 //! ```
 //!
 //! Each host starts a process of its own, and all of them share the file.

@@ -1,7 +1,8 @@
 //! A server that watches a folder: its files are resources, and clients hear of each change.
 //!
-//! ```text
-//! watch_folder ~/notes
+//! ```sh
+//! cd mcp-tokio/examples/integrations
+//! cargo run --bin watch_folder -- ~/notes
 //! ```
 //!
 //! The system says only that something has happened. Then the folder is read again and compared, so
