@@ -29,7 +29,8 @@ pub enum AuthAction {
         locks: bool,
     },
     /// Store a record, and unlock its key if it is locked. Answer with
-    /// [`handle_released`](super::Authorizer::handle_released).
+    /// [`handle_released`](super::Authorizer::handle_released) if there is a record. If the load
+    /// request still waits for the lock, stop waiting, or unlock the key as soon as it is locked.
     Release {
         /// The number of the load request that has locked the key; a new number if the key is not
         /// locked.

@@ -12,3 +12,4 @@ mod pipe;
 mod recorder;
 mod sign_in;
 mod time;
+mod vault;

@@ -1,7 +1,8 @@
 //! Driver of a sign-in: runs the futures of the vault, the user's consent and the keys.
 //!
 //! In: actions of the authorizer, and wakes. Out: replies to the authorizer. The futures run
-//! concurrently; each has one reply. A key of the vault stays locked until its record is released.
+//! concurrently; each has at most one reply. A key of the vault stays locked until its record is
+//! released. A release also drops a future that is still waiting for the lock or the record.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -18,9 +19,17 @@ use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
 /// The futures and locks of a client's sign-in.
 pub(super) struct Authorizing {
     sign_in: SignIn,
-    tasks: Vec<AuthFuture<SignInStep>>,
-    locks: BTreeMap<String, VaultLock>,
+    tasks: Vec<SignInTask>,
+    /// The locks that are held, by the number of their load request.
+    locks: BTreeMap<RecordId, VaultLock>,
     pending: Option<Box<dyn PendingConsent>>,
+}
+
+/// A future of the sign-in.
+struct SignInTask {
+    /// The load request, if its key is to be locked.
+    locking: Option<RecordId>,
+    future: AuthFuture<SignInStep>,
 }
 
 /// A reply to the authorizer.
@@ -32,7 +41,6 @@ enum SignInStep {
     /// as absent.
     Read {
         id: RecordId,
-        key: String,
         record: Option<Secret>,
         lock: Option<VaultLock>,
     },
@@ -52,23 +60,27 @@ impl Authorizing {
     /// Starts the future of an action.
     pub(super) fn begin(&mut self, action: AuthAction) {
         let vault = self.sign_in.vault.clone();
-        let task: AuthFuture<SignInStep> = match action {
-            AuthAction::Load { id, key, locks } => Box::pin(async move {
-                // A failed lock is ignored: only a race with another process is possible then.
-                let lock = if locks { vault.lock(&key).await.ok() } else { None };
-                let record = vault.read(&key).await.ok().flatten();
-                SignInStep::Read { id, key, record, lock }
-            }),
+        let mut locking = None;
+        let future: AuthFuture<SignInStep> = match action {
+            AuthAction::Load { id, key, locks } => {
+                locking = locks.then_some(id);
+                Box::pin(async move {
+                    // A failed lock is ignored: only a race with another process is possible then.
+                    let lock = if locks { vault.lock(&key).await.ok() } else { None };
+                    let record = vault.read(&key).await.ok().flatten();
+                    SignInStep::Read { id, record, lock }
+                })
+            }
             AuthAction::Release { id, key, record: Some(record) } => {
-                let lock = self.locks.remove(&key);
+                let lock = self.release(id);
                 Box::pin(async move {
                     let written = vault.write(&key, &record).await;
                     drop(lock);
                     SignInStep::Written(id, written)
                 })
             }
-            AuthAction::Release { key, record: None, .. } => {
-                self.locks.remove(&key);
+            AuthAction::Release { id, record: None, .. } => {
+                self.release(id);
                 return;
             }
             AuthAction::Remove { key } => Box::pin(async move {
@@ -100,7 +112,14 @@ impl Authorizing {
             }
             _ => return,
         };
-        self.tasks.push(task);
+        self.tasks.push(SignInTask { locking, future });
+    }
+
+    /// Takes the lock of a load request. Drops the future of the request if it is pending: the
+    /// authorizer would not release a lock that arrives later.
+    fn release(&mut self, id: RecordId) -> Option<VaultLock> {
+        self.tasks.retain(|task| task.locking != Some(id));
+        self.locks.remove(&id)
     }
 
     /// Signs with a key of the application.
@@ -141,7 +160,7 @@ impl Authorizing {
         mut with_authorizer: impl FnMut(AuthorizerReply),
     ) -> bool {
         let mut outcomes = Vec::new();
-        self.tasks.retain_mut(|task| match task.as_mut().poll(context) {
+        self.tasks.retain_mut(|task| match task.future.as_mut().poll(context) {
             Poll::Ready(outcome) => {
                 outcomes.push(outcome);
                 false
@@ -164,8 +183,8 @@ impl Authorizing {
         outcome: SignInStep,
     ) -> Option<AuthorizerReply> {
         Some(match outcome {
-            SignInStep::Read { id, key, record, lock } => {
-                self.locks.extend(lock.map(|lock| (key, lock)));
+            SignInStep::Read { id, record, lock } => {
+                self.locks.extend(lock.map(|lock| (id, lock)));
                 Box::new(move |authorizer| {
                     let record = record.as_ref().map(Secret::expose);
                     authorizer.handle_loaded(now, id, unix, record);
