@@ -129,7 +129,8 @@ impl Authorizer {
 
     /// Handles a refused request. Returns what to do with the request.
     ///
-    /// During a flow a refused request waits for the end of the flow, and is sent again.
+    /// During a flow a refused request waits for the end of the flow, and is sent again. A request
+    /// that lacked only the current token or nonce is repeated at once.
     pub fn handle_refusal(
         &mut self,
         now: Instant,
@@ -139,14 +140,15 @@ impl Authorizer {
         if sent.tries.saturating_add(1) >= MAX_TRIES {
             return RefusalAdvice::Fail(refused(unauthorized));
         }
-        if !self.flow.is_idle() {
-            return RefusalAdvice::Wait;
-        }
         let challenge = unauthorized.token_challenge();
         let scope = challenge.and_then(|challenge| challenge.scope());
         let challenged = scope.map(Scopes::words).filter(|scopes| !scopes.is_empty());
         let case = self.refusal_case(unauthorized, sent, challenged.as_ref());
         let row = refusal::TABLE.find(case);
+        let repeats = row.is_some_and(|row| row.then == RefusalStep::Repeat);
+        if !self.flow.is_idle() && !repeats {
+            return RefusalAdvice::Wait;
+        }
         self.flow.outbox.decisions.record("refusal", row.map_or("gap", |row| row.name));
         let metadata_url = challenge.and_then(|challenge| challenge.resource_metadata());
         let metadata_url = metadata_url.map(String::from);

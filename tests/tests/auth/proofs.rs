@@ -1,13 +1,13 @@
 //! Requests with tokens that are bound to a key: each has a proof for its method and its URL.
 
-use mcp_proto::auth::{Access, Authorizer, Config, ProofKey};
+use mcp_proto::auth::{Access, Authorizer, Config, ProofKey, RefusalAdvice, Scopes, SentRequest};
 use mcp_proto::client::Negotiation;
-use mcp_proto::http::Url;
+use mcp_proto::http::{Unauthorized, Url};
 use mcp_proto::{Binding, Duration};
 use serde_json::Value;
 
 use super::host::Host;
-use super::world::{SERVER, World};
+use super::world::{Person, SERVER, World};
 
 #[test]
 fn end_of_a_session_has_a_proof() {
@@ -98,6 +98,57 @@ fn proof_for_one_url_is_not_used_for_another() {
     for text in ["http://s.example/mcp", "https://s.example:8443/mcp", "https://a.example/mcp"] {
         assert_eq!(ask(&mut world.authorizer, &url(text)), Access::None);
     }
+}
+
+#[test]
+fn signature_does_not_resend_a_request_that_waits_for_a_person() {
+    let mut host = host(Negotiation::Auto);
+    host.world.needs.insert("tools/call w".into(), "write".into());
+    host.connect();
+    host.world.person = Person::Pauses;
+    let refused = host.call("w");
+    host.run();
+    assert_eq!(host.pages(), 2);
+    // Other calls have signatures of their own meanwhile.
+    for name in ["a", "b", "c", "d"] {
+        let call = host.call(name);
+        host.run();
+        assert!(host.result(call).unwrap().is_ok(), "{:?}", host.log);
+    }
+    let count = |host: &Host, line: &str| host.log.iter().filter(|it| *it == line).count();
+    assert_eq!((host.result(refused), count(&host, "tools/call w 403")), (None, 1));
+    let state = host.world.pages[1]["state"].clone();
+    let now = host.world.now;
+    host.client.with_authorizer(now, |it| {
+        it.handle_redirect(now, &format!("?code=1&state={state}"));
+    });
+    host.run();
+    assert!(host.result(refused).unwrap().is_ok(), "{:?}", host.log);
+    assert_eq!((count(&host, "tools/call w 403"), count(&host, "tools/call w 200")), (1, 1));
+}
+
+#[test]
+fn request_that_lacks_a_nonce_is_repeated_while_a_person_is_asked() {
+    let mut world = World::with(bound);
+    dpop(&mut world);
+    world.request("x").unwrap();
+    assert_eq!(world.access(), Access::Wait);
+    world.run().unwrap();
+    let Access::Ready(held) = world.access() else { panic!() };
+    world.person = Person::Pauses;
+    world.authorizer.authorize(world.now, &Scopes::words("a"));
+    world.run().unwrap();
+    let mut refuse = |challenge: &[u8], nonces| {
+        let token = Some(held.token);
+        let sent = SentRequest { token, operation: "x", tries: nonces, nonces };
+        let refusal = Unauthorized::new(401, [challenge]);
+        world.authorizer.handle_nonce("n");
+        world.authorizer.handle_refusal(world.now, &refusal, &sent)
+    };
+    assert_eq!(refuse(b"DPoP error=\"use_dpop_nonce\"", 0), RefusalAdvice::Repeat);
+    // Other refusals, and a second nonce, wait for the person.
+    assert_eq!(refuse(b"DPoP error=\"use_dpop_nonce\"", 1), RefusalAdvice::Wait);
+    assert_eq!(refuse(b"DPoP error=\"invalid_token\"", 0), RefusalAdvice::Wait);
 }
 
 /// A client whose server binds tokens to its key.

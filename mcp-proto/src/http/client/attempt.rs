@@ -25,7 +25,17 @@ pub(super) struct Attempt {
     /// The last refusal.
     #[cfg(feature = "auth")]
     pub(super) refusal: Option<Unauthorized>,
-    /// True while the request waits for a token.
+    /// The event that the request waits for, while the request is held.
     #[cfg(feature = "auth")]
-    pub(super) is_held: bool,
+    pub(super) held: Option<HeldFor>,
+}
+
+/// The event that a held request waits for.
+#[cfg(feature = "auth")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum HeldFor {
+    /// Credentials: a signature, or the end of the flow.
+    Credentials,
+    /// The end of the flow: the server has refused the request, and would refuse it again.
+    EndOfFlow,
 }

@@ -6,7 +6,7 @@
 //! | state of a request | leaves by |
 //! |---|---|
 //! | held, for a signature | the signature: it is sent |
-//! | held, never sent | the end of the flow: it is sent, or fails |
+//! | held, never sent | the end of the flow: it is sent, or fails; a signature, if it may use the current token |
 //! | held, refused with 401 or 403 | the end of the flow: it is sent again, at most 4 times in all, or fails with [`Unauthorized`] |
 //!
 //! The timeout of a call or a probe is paused while its request is held. Requests of a session end
@@ -23,7 +23,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::action::Fields;
-use super::attempt::Attempt;
+use super::attempt::{Attempt, HeldFor};
 use super::authorization::{NONCE, OwnAuthorizer, text};
 use super::exchange::Purpose;
 use super::resume::Break;
@@ -103,7 +103,9 @@ impl Client {
                 let proof = credentials.proof.map(|it| it.expose().to_owned());
                 request.fields.extend(proof.map(|it| (PROOF.into(), it.into())));
             }
-            Access::Wait => return self.hold(now, request, purpose, attempt),
+            Access::Wait => {
+                return self.hold(now, request, purpose, attempt, HeldFor::Credentials);
+            }
             Access::None => {}
         }
         self.begin(now, request, purpose, attempt)
@@ -115,10 +117,12 @@ impl Client {
         request: Request,
         purpose: Purpose,
         attempt: Attempt,
+        event: HeldFor,
     ) -> ExchangeId {
         if let Some(id) = purpose.paused_request() {
             self.rpc.pause_timeout(id);
         }
+        let attempt = Attempt { held: Some(event), ..attempt };
         self.exchanges.hold(now, request, purpose, attempt)
     }
 
@@ -168,7 +172,7 @@ impl Client {
             ..attempt
         };
         if advice == RefusalAdvice::Wait {
-            self.hold(now, request, purpose, attempt);
+            self.hold(now, request, purpose, attempt, HeldFor::EndOfFlow);
         } else {
             self.begin_authorized(now, request, purpose, attempt);
         }
@@ -200,7 +204,8 @@ impl Client {
                 self.end_flow(now, &state);
             }
             AuthAction::Resume => {
-                for (request, purpose, attempt) in self.exchanges.take_held() {
+                let is_resumed = |event| event == HeldFor::Credentials;
+                for (request, purpose, attempt) in self.exchanges.take_held(is_resumed) {
                     self.send_held(now, request, purpose, attempt);
                 }
             }
@@ -225,7 +230,7 @@ impl Client {
             AuthState::Failed(error) => Some(error.to_string()),
         };
         authorization.has_failed = error.is_some();
-        for (request, purpose, attempt) in self.exchanges.take_held() {
+        for (request, purpose, attempt) in self.exchanges.take_held(|_| true) {
             let Some(reason) = &error else {
                 self.send_held(now, request, purpose, attempt);
                 continue;
@@ -251,7 +256,7 @@ impl Client {
         if let Some(id) = purpose.paused_request() {
             self.rpc.restart_request(now, id);
         }
-        self.begin_authorized(now, request, purpose, Attempt { is_held: false, ..attempt });
+        self.begin_authorized(now, request, purpose, Attempt { held: None, ..attempt });
     }
 }
 

@@ -19,6 +19,8 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::attempt::Attempt;
+#[cfg(feature = "auth")]
+use super::attempt::HeldFor;
 use super::connections::Connections;
 use super::delivery::{ACCEPT_TIMEOUT, Delivery};
 use super::exchange::{Exchange, Purpose};
@@ -196,7 +198,7 @@ impl Exchanges {
         mem::replace(&mut open.purpose, Purpose::Drain).into_delivery()
     }
 
-    /// Holds a request until there are credentials. A DELETE keeps its usual timeout.
+    /// Holds a request for the event that its attempt names. A DELETE keeps its usual timeout.
     #[cfg(feature = "auth")]
     pub(super) fn hold(
         &mut self,
@@ -210,15 +212,17 @@ impl Exchanges {
             self.deadlines.set(ExchangeTimer::End(id), now + DELETE_TIMEOUT);
         }
         self.messages += usize::from(purpose.is_message());
-        let attempt = Attempt { is_held: true, ..attempt };
         self.all.insert(id.0, Box::new(Exchange::new(Arc::new(request), purpose, attempt)));
         id
     }
 
-    /// Removes and returns all held requests, in order.
+    /// Removes and returns the requests that are held for a matching event, in order.
     #[cfg(feature = "auth")]
-    pub(super) fn take_held(&mut self) -> Vec<(Request, Purpose, Attempt)> {
-        let held = self.all.iter().filter(|(_, open)| open.attempt.is_held);
+    pub(super) fn take_held(
+        &mut self,
+        matches: impl Fn(HeldFor) -> bool,
+    ) -> Vec<(Request, Purpose, Attempt)> {
+        let held = self.all.iter().filter(|(_, open)| open.attempt.held.is_some_and(&matches));
         let held: Vec<_> = held.map(|(number, _)| ExchangeId(number)).collect();
         let held = held.into_iter().filter_map(|id| self.end(id));
         let parts = |open: Exchange| {
@@ -294,7 +298,7 @@ impl Exchanges {
     /// Sets the earlier deadline of a request that is sent again, unless the request is held.
     pub(super) fn restore_deadline(&mut self, id: ExchangeId, at: Instant) {
         #[cfg(feature = "auth")]
-        if self.all.get(id.0).is_some_and(|open| open.attempt.is_held) {
+        if self.all.get(id.0).is_some_and(|open| open.attempt.held.is_some()) {
             return;
         }
         self.deadlines.set(ExchangeTimer::End(id), at);
