@@ -80,6 +80,10 @@ pub enum AuthAction {
     /// The state has changed. Waiting requests must ask for [`access`](super::Authorizer::access)
     /// again, or fail.
     Changed(AuthState),
+    /// All sign-ins that [`authorize`](super::Authorizer::authorize) has requested have ended: there
+    /// are tokens, or the error is the reason why there are none. This follows the
+    /// [`AuthAction::Changed`] of the sign-in.
+    Authorized(Result<(), AuthError>),
 }
 
 /// An HTTP request. The driver must not follow redirects.

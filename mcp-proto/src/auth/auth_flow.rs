@@ -13,19 +13,21 @@
 //! | `Granting` | the states of [`ServiceGrant`] | `Storing` |
 //! | `Storing` | the store, at most 10 s | `Idle` |
 //!
-//! A failure in any state leads to `Idle`.
+//! A failure in any state leads to `Idle`. At the end of a flow a queued sign-in begins with
+//! `Discovering`.
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use core::mem;
 
 use super::action::{AuthState, FetchAnswer, FetchId, RecordId, TokenId};
-use super::binding::{self, BindingStep, ChallengeSchemes};
+use super::binding::{self, ChallengeSchemes};
 use super::config::Config;
-use super::current_tokens::{CurrentTokens, TokenSource, expires_at};
+use super::current_tokens::{CurrentTokens, TokenSource};
 use super::discovery::{Discovered, DiscoveredServer, Discovery};
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepContext, StepProgress};
-use super::granted::ClientOrigin;
+use super::goal::{AuthGoal, SignInRequest};
 use super::nonces::Nonces;
 use super::outbox::AuthOutbox;
 use super::record::ServerRecord;
@@ -34,6 +36,7 @@ use super::scopes::Scopes;
 use super::secret::Secret;
 use super::service_grant::{ServiceGrant, ServiceOutcome};
 use super::sign_in::{SignIn, SignedIn, TokenGoal};
+use super::unix_clock::UnixClock;
 use crate::time::{Duration, Instant};
 
 /// The flow, its settings, and the tokens of the last flow.
@@ -47,7 +50,9 @@ pub(super) struct AuthFlow {
     pub(super) server: Option<DiscoveredServer>,
     /// The last known text in the store; `None` until the store was read.
     stored: Option<Secret>,
-    clock: Clock,
+    clock: UnixClock,
+    /// The request of the application to sign in.
+    request: SignInRequest,
     pub(super) nonces: Nonces,
 }
 
@@ -63,28 +68,6 @@ enum AuthStep {
     Storing { write: RecordId, text: Secret },
 }
 
-/// The aim of a flow.
-#[derive(Debug, Default)]
-pub(super) struct AuthGoal {
-    /// The scopes of the challenge, if it has any.
-    pub(super) challenged: Option<Scopes>,
-    /// The URL of metadata that the challenge names.
-    pub(super) metadata_url: Option<String>,
-    /// The schemes of the challenge, if there is one.
-    pub(super) schemes: Option<ChallengeSchemes>,
-    /// True if newer tokens in the store, or a refresh, may be sufficient.
-    pub(super) accepts_refresh: bool,
-    /// True if the stored registration is invalid.
-    pub(super) must_register: bool,
-}
-
-/// A time since the Unix epoch, and the instant at which it was set.
-#[derive(Clone, Copy, Debug, Default)]
-struct Clock {
-    unix: Duration,
-    at: Instant,
-}
-
 impl AuthFlow {
     /// An idle flow, without tokens.
     pub(super) fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
@@ -95,7 +78,8 @@ impl AuthFlow {
             tokens: None,
             server: None,
             stored: None,
-            clock: Clock::default(),
+            clock: UnixClock::default(),
+            request: SignInRequest::default(),
             nonces: Nonces::default(),
         }
     }
@@ -116,7 +100,7 @@ impl AuthFlow {
 
     /// Sets the time since the Unix epoch.
     pub(super) fn set_clock(&mut self, now: Instant, unix: Duration) {
-        self.clock = Clock { unix, at: now };
+        self.clock = UnixClock::new(now, unix);
     }
 
     /// Records that the server has refused the access token.
@@ -126,53 +110,94 @@ impl AuthFlow {
         }
     }
 
+    /// Signs in for the application. Joins the sign-in of the current flow. During another flow,
+    /// signs in at its end.
+    pub(super) fn authorize(&mut self, now: Instant, scopes: &Scopes) {
+        if !self.is_idle() && (self.request.is_queued() || !self.is_signing_in()) {
+            return self.request.queue(scopes);
+        }
+        self.request = SignInRequest::Running;
+        if self.is_idle() {
+            self.read(now, Some(AuthGoal::sign_in(scopes.clone())));
+        }
+    }
+
+    /// True if the flow must end with new tokens: a read or a refresh is not sufficient.
+    fn is_signing_in(&self) -> bool {
+        let has_signed_in = |tokens: &CurrentTokens| tokens.source == TokenSource::Authorization;
+        match &self.step {
+            AuthStep::Idle | AuthStep::Refreshing { .. } => false,
+            AuthStep::Reading { goal, .. } => goal.as_ref().is_some_and(|it| !it.accepts_refresh),
+            AuthStep::Discovering { goal, .. } => !goal.accepts_refresh,
+            AuthStep::SigningIn(_) | AuthStep::Granting(_) => true,
+            AuthStep::Storing { .. } => self.tokens.as_ref().is_some_and(has_signed_in),
+        }
+    }
+
     /// Begins a flow by reading the store.
     pub(super) fn read(&mut self, now: Instant, goal: Option<AuthGoal>) {
-        self.outbox.begin_flow();
         let reading = self.outbox.load(now, self.config.server_key(), false);
         self.step = AuthStep::Reading { reading, goal };
     }
 
     /// Begins a flow with a refresh, before any discovery.
     pub(super) fn refresh(&mut self, now: Instant) {
-        self.outbox.begin_flow();
         let refresh = TokenRefresh::start(&mut self.context(now).0);
         self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::default(), server: None };
     }
 
     /// Begins a flow for more scopes at the known server.
     pub(super) fn step_up(&mut self, now: Instant, goal: AuthGoal) {
-        self.outbox.begin_flow();
         let started = match self.server.clone() {
             Some(server) => self.get_tokens(now, server, goal),
             None => self.discover(now, goal),
         };
-        self.settle(started);
+        self.settle(now, started);
     }
 
     /// Continues with an event.
     pub(super) fn handle(&mut self, now: Instant, event: AuthEvent<'_>) {
-        let step = core::mem::replace(&mut self.step, AuthStep::Idle);
+        let step = mem::replace(&mut self.step, AuthStep::Idle);
         let next = self.advance(now, step, event);
-        self.settle(next);
+        self.settle(now, next);
     }
 
-    fn settle(&mut self, next: Result<AuthStep, AuthError>) {
+    fn settle(&mut self, now: Instant, next: Result<AuthStep, AuthError>) {
         match next {
             Ok(step) => self.step = step,
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(now, error),
         }
     }
 
-    /// Ends the flow.
-    pub(super) fn fail(&mut self, error: AuthError) {
+    /// Ends the flow, and a queued sign-in.
+    pub(super) fn cancel(&mut self, error: AuthError) {
         self.step = AuthStep::Idle;
-        self.outbox.end_flow(AuthState::Failed(error));
+        self.outbox.end_flow(AuthState::Failed(error.clone()));
+        if self.request.end() {
+            self.outbox.authorized(Err(error));
+        }
     }
 
-    fn finish(&mut self, unsaved: Option<String>) -> AuthStep {
+    /// Ends the flow. A queued sign-in begins.
+    pub(super) fn fail(&mut self, now: Instant, error: AuthError) {
+        let Some(goal) = self.request.start_alone() else { return self.cancel(error) };
+        self.outbox.end_flow(AuthState::Failed(error));
+        let started = self.discover(now, goal);
+        self.settle(now, started);
+    }
+
+    /// Ends the flow with tokens, or without if the store has none. A queued sign-in begins.
+    fn finish(&mut self, now: Instant, unsaved: Option<String>) -> Result<AuthStep, AuthError> {
         self.outbox.end_flow(AuthState::Ready { unsaved });
-        AuthStep::Idle
+        if let Some(goal) = self.request.start_alone() {
+            // The store was just read. While a server or a person is asked, other requests can use
+            // the current token.
+            return self.discover(now, goal);
+        }
+        if self.request.end() {
+            self.outbox.authorized(Ok(()));
+        }
+        Ok(AuthStep::Idle)
     }
 
     /// The step after an event.
@@ -217,7 +242,7 @@ impl AuthFlow {
             (AuthStep::Granting(grant), event) => {
                 match grant.handle(event, &mut self.context(now).0)? {
                     Pending(grant) => Ok(AuthStep::Granting(grant)),
-                    Done(outcome) => Ok(self.handle_granted(now, outcome)),
+                    Done(outcome) => self.handle_granted(now, outcome),
                 }
             }
             (AuthStep::Storing { write, text }, AuthEvent::Stored(id, kept)) if id == write => {
@@ -226,10 +251,10 @@ impl AuthFlow {
                 if kept.is_ok() {
                     self.stored = Some(text);
                 }
-                Ok(self.finish(kept.err()))
+                self.finish(now, kept.err())
             }
             (AuthStep::Storing { .. }, AuthEvent::TimedOut) => {
-                Ok(self.finish(Some("the store did not answer".into())))
+                self.finish(now, Some("the store did not answer".into()))
             }
             (step, _) => Ok(step),
         }
@@ -251,10 +276,10 @@ impl AuthFlow {
         match (other.filter(|_| may_adopt), goal) {
             (Some(record), _) => {
                 self.set_tokens(now, TokenSource::Store, record);
-                Ok(self.finish(None))
+                self.finish(now, None)
             }
             (None, Some(goal)) => self.discover(now, goal),
-            (None, None) => Ok(self.finish(None)),
+            (None, None) => self.finish(now, None),
         }
     }
 
@@ -312,15 +337,8 @@ impl AuthFlow {
         let own = if is_bound { ChallengeSchemes::ProofOnly } else { ChallengeSchemes::Bearer };
         let has_key = self.config.proof_key.is_some();
         let case = (goal.schemes.unwrap_or(own), server.binds, has_key);
-        let row = binding::TABLE.find(case);
-        self.outbox.decisions.record("binding", row.map_or("gap", |row| row.name));
-        match row.map(|row| row.then) {
-            Some(BindingStep::Bind) => Ok(true),
-            Some(BindingStep::Bear) => Ok(false),
-            Some(BindingStep::FailNoKey) | None => {
-                Err(AuthError::NoProofKey { server: shown(self.config.server.as_str()) })
-            }
-        }
+        binding::binds(case, &mut self.outbox.decisions)
+            .ok_or_else(|| AuthError::NoProofKey { server: shown(self.config.server.as_str()) })
     }
 
     /// Gets tokens from a person, or by the configured grant.
@@ -330,15 +348,11 @@ impl AuthFlow {
         server: DiscoveredServer,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
+        let wanted = goal.challenged.as_ref().unwrap_or(&server.scopes);
+        let challenged = self.request.start(wanted).or(goal.challenged);
+        let goal = AuthGoal { challenged, ..goal };
         let current = self.tokens.as_ref().map(|tokens| &tokens.record);
-        let token_goal = TokenGoal {
-            server,
-            challenged: goal.challenged,
-            requested_scopes: current.map(|it| it.requested_scopes.clone()).unwrap_or_default(),
-            current_token: current.map(|record| record.access_token.clone()),
-            must_register: goal.must_register,
-            omits_offline: false,
-        };
+        let token_goal = TokenGoal::new(server, goal, current);
         let mut context = self.context(now).0;
         if token_goal.server.grant.is_of_service() {
             return ServiceGrant::start(token_goal, &mut context).map(AuthStep::Granting);
@@ -353,7 +367,7 @@ impl AuthFlow {
         goal: AuthGoal,
         server: Option<DiscoveredServer>,
     ) -> Result<AuthStep, AuthError> {
-        let unix = self.unix(now);
+        let unix = self.clock.at(now);
         let Some(tokens) = &mut self.tokens else { return self.discover(now, goal) };
         let must_register = goal.must_register || matches!(refreshed, RefreshOutcome::Reregister);
         match refreshed {
@@ -363,16 +377,16 @@ impl AuthFlow {
             }
             RefreshOutcome::Adopt(record) => {
                 self.set_tokens(now, TokenSource::Store, record);
-                Ok(self.finish(None))
+                self.finish(now, None)
             }
             RefreshOutcome::Keep => {
                 tokens.skip_refresh_until_expiry();
-                Ok(self.finish(None))
+                self.finish(now, None)
             }
             RefreshOutcome::Later => {
                 tokens.schedule_retry(now);
                 if tokens.is_valid(now) {
-                    return Ok(self.finish(None));
+                    return self.finish(now, None);
                 }
                 Err(AuthError::Unavailable { url: shown(&tokens.record.token_endpoint) })
             }
@@ -387,30 +401,22 @@ impl AuthFlow {
         }
     }
 
-    fn handle_granted(&mut self, now: Instant, outcome: ServiceOutcome) -> AuthStep {
+    fn handle_granted(
+        &mut self,
+        now: Instant,
+        outcome: ServiceOutcome,
+    ) -> Result<AuthStep, AuthError> {
         match outcome {
-            ServiceOutcome::SignedIn(signed_in) => self.handle_signed_in(now, *signed_in),
+            ServiceOutcome::SignedIn(signed_in) => Ok(self.handle_signed_in(now, *signed_in)),
             ServiceOutcome::Adopt(record) => {
                 self.set_tokens(now, TokenSource::Store, *record);
-                self.finish(None)
+                self.finish(now, None)
             }
         }
     }
 
     fn handle_signed_in(&mut self, now: Instant, signed_in: SignedIn) -> AuthStep {
-        let SignedIn { server, client, origin, requested_scopes, token } = signed_in;
-        let record = ServerRecord {
-            issuer: server.issuer.issuer.clone(),
-            resource: server.resource.clone(),
-            requested_scopes,
-            access_token: token.access_token,
-            expires_at: expires_at(token.expires_in, self.unix(now)),
-            refresh_token: token.refresh_token,
-            proof_key: self.config.thumbprint().filter(|_| server.binds),
-            token_endpoint: server.issuer.token_endpoint.as_str().into(),
-            client,
-            is_dynamic: origin == ClientOrigin::Dynamic,
-        };
+        let record = signed_in.into_record(self.clock.at(now), self.config.thumbprint());
         self.store_tokens(now, TokenSource::Authorization, record)
     }
 
@@ -428,18 +434,13 @@ impl AuthFlow {
     }
 
     fn set_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) {
-        let (id, unix) = (TokenId(self.outbox.next_id()), self.unix(now));
+        let (id, unix) = (TokenId(self.outbox.next_id()), self.clock.at(now));
         self.tokens = Some(CurrentTokens::new(id, source, record, now, unix));
-    }
-
-    /// The current time since the Unix epoch, extrapolated from the last setting.
-    fn unix(&self, now: Instant) -> Duration {
-        self.clock.unix.saturating_add(now.duration_since(self.clock.at))
     }
 
     /// The context of a step, and the current tokens.
     pub(super) fn context(&mut self, now: Instant) -> (StepContext<'_>, Option<&CurrentTokens>) {
-        let unix = self.unix(now);
+        let unix = self.clock.at(now);
         let Self { config, outbox, tokens, nonces, stored, .. } = self;
         let stored = stored.as_ref();
         (StepContext { now, unix, config, outbox, nonces, stored }, tokens.as_ref())

@@ -10,13 +10,14 @@ use super::action::{
     Access, AuthAction, Credentials, FetchAnswer, FetchId, RecordId, RefusalAdvice, SentRequest,
     SignId, SubjectId,
 };
-use super::auth_flow::{AuthFlow, AuthGoal};
+use super::auth_flow::AuthFlow;
 use super::binding::ChallengeSchemes;
 use super::config::Config;
 use super::current_tokens::{CurrentTokens, TokenSource};
 use super::decisions::AuthDecision;
 use super::error::{AuthError, visible};
 use super::event::AuthEvent;
+use super::goal::AuthGoal;
 use super::proofs::{ProofProgress, Proofs};
 use super::refusal::{self, RefusalChallenge, RefusalStatus, RefusalStep, SentToken};
 use super::scopes::Scopes;
@@ -97,7 +98,7 @@ impl Authorizer {
             Ok(ProofProgress::Other) => self.flow.handle(now, AuthEvent::Signed(id, signature)),
             Ok(ProofProgress::Wait) => {}
             Ok(ProofProgress::Resume) => self.flow.outbox.resume(),
-            Err(error) => self.flow.fail(error),
+            Err(error) => self.flow.fail(now, error),
         }
     }
 
@@ -118,7 +119,7 @@ impl Authorizer {
             self.flow.handle(now, AuthEvent::TimedOut);
         }
         if let Err(error) = self.proofs.handle_timeout(now) {
-            self.flow.fail(error);
+            self.flow.fail(now, error);
         }
     }
 
@@ -236,12 +237,12 @@ impl Authorizer {
     }
 
     /// Requests tokens, from a person or by the configured grant, before the server has refused a
-    /// request. Does nothing if a flow is running.
+    /// request. [`AuthAction::Authorized`] reports the end.
+    ///
+    /// Joins a sign-in that is in progress, without adding `scopes`. While the store is read or
+    /// tokens are refreshed, the sign-in waits for the end of the read or refresh.
     pub fn authorize(&mut self, now: Instant, scopes: &Scopes) {
-        if self.flow.is_idle() {
-            let challenged = Some(scopes.clone()).filter(|scopes| !scopes.is_empty());
-            self.flow.read(now, Some(AuthGoal { challenged, ..AuthGoal::default() }));
-        }
+        self.flow.authorize(now, scopes);
     }
 
     /// Sets a client that was registered by hand at an issuer.
@@ -253,7 +254,8 @@ impl Authorizer {
     /// flow.
     pub fn forget(&mut self) {
         if !self.flow.is_idle() {
-            self.flow.fail(AuthError::Consent { reason: "the authorization was forgotten".into() });
+            let reason = "the authorization was forgotten".into();
+            self.flow.cancel(AuthError::Consent { reason });
         }
         let issuer = self.flow.tokens.take().filter(|tokens| tokens.record.is_dynamic);
         let issuer = issuer.map(|tokens| tokens.record.issuer);

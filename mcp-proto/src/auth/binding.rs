@@ -8,6 +8,7 @@
 //!
 //! [RFC 9449, section 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1)
 
+use super::decisions::Decisions;
 use crate::challenge::Unauthorized;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 
@@ -63,5 +64,19 @@ impl ChallengeSchemes {
             (None, Some(_)) => Self::ProofOnly,
             _ => Self::Bearer,
         }
+    }
+}
+
+/// True if the table binds tokens to a key, and `None` if the client has no key. Records the row.
+pub(super) fn binds(
+    case: (ChallengeSchemes, bool, bool),
+    decisions: &mut Decisions,
+) -> Option<bool> {
+    let row = TABLE.find(case);
+    decisions.record("binding", row.map_or("gap", |row| row.name));
+    match row.map(|row| row.then) {
+        Some(BindingStep::Bind) => Some(true),
+        Some(BindingStep::Bear) => Some(false),
+        Some(BindingStep::FailNoKey) | None => None,
     }
 }

@@ -129,6 +129,7 @@ mod document;
 mod error;
 mod event;
 mod form;
+mod goal;
 #[doc(hidden)]
 pub mod grant_kind;
 #[doc(hidden)]
@@ -156,6 +157,7 @@ mod sign_in;
 mod step_ups;
 mod token_call;
 mod token_request;
+mod unix_clock;
 
 use crate::scopes;
 

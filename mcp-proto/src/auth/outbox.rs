@@ -65,17 +65,19 @@ impl AuthOutbox {
         self.deadline
     }
 
-    /// Resets the count of requests for a new flow.
-    pub(super) fn begin_flow(&mut self) {
-        self.fetches = 0;
-    }
-
-    /// Ends a flow: unlocks, stops listening, and reports the state.
+    /// Ends a flow: unlocks, stops listening, and reports the state. The next flow may send as many
+    /// requests again.
     pub(super) fn end_flow(&mut self, state: AuthState) {
         self.unlock();
         self.stop_listening();
         self.deadline = None;
+        self.fetches = 0;
         self.actions.push_back(AuthAction::Changed(state));
+    }
+
+    /// Reports the end of a requested sign-in.
+    pub(super) fn authorized(&mut self, result: Result<(), AuthError>) {
+        self.actions.push_back(AuthAction::Authorized(result));
     }
 
     /// Requests a document.

@@ -24,23 +24,26 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::action::{ConsentPage, FetchAnswer, FetchId, RecordId};
+use super::current_tokens::expires_at;
 use super::discovery::DiscoveredServer;
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepContext, StepProgress};
 use super::form;
+use super::goal::AuthGoal;
 use super::grant_kind::GrantKind;
 use super::granted::{
     self, AccessTokenState, ClientOrigin, GrantRequest, GrantStep, GrantedToken, StoredTokens,
     TokenAnswer,
 };
 use super::pkce;
-use super::record::ClientRecord;
+use super::record::{ClientRecord, ServerRecord};
 use super::redirect::{Expected, Redirect};
 use super::registration::{self, ClientChoice, Preset, RegisteredClient};
 use super::scopes::{OFFLINE_ACCESS, Scopes};
 use super::secret::Secret;
 use super::token_call::TokenCall;
 use super::token_request::{Grant, TokenDraft};
+use crate::time::Duration;
 use crate::url::Url;
 
 /// A sign-in in progress.
@@ -69,6 +72,24 @@ pub(super) struct TokenGoal {
     pub(super) omits_offline: bool,
 }
 
+impl TokenGoal {
+    /// The goal of a flow at a server, with the record of its current tokens.
+    pub(super) fn new(
+        server: DiscoveredServer,
+        goal: AuthGoal,
+        current: Option<&ServerRecord>,
+    ) -> Self {
+        Self {
+            server,
+            challenged: goal.challenged,
+            requested_scopes: current.map(|it| it.requested_scopes.clone()).unwrap_or_default(),
+            current_token: current.map(|record| record.access_token.clone()),
+            must_register: goal.must_register,
+            omits_offline: false,
+        }
+    }
+}
+
 /// A page that is shown, and the values that its redirect must match.
 #[derive(Debug)]
 pub(super) struct Consenting {
@@ -90,6 +111,25 @@ pub(super) struct SignedIn {
     pub(super) origin: ClientOrigin,
     pub(super) requested_scopes: Scopes,
     pub(super) token: GrantedToken,
+}
+
+impl SignedIn {
+    /// The record of the tokens. `thumbprint` is that of the client's proof key.
+    pub(super) fn into_record(self, unix: Duration, thumbprint: Option<String>) -> ServerRecord {
+        let Self { server, client, origin, requested_scopes, token } = self;
+        ServerRecord {
+            issuer: server.issuer.issuer.clone(),
+            requested_scopes,
+            access_token: token.access_token,
+            expires_at: expires_at(token.expires_in, unix),
+            refresh_token: token.refresh_token,
+            proof_key: thumbprint.filter(|_| server.binds),
+            token_endpoint: server.issuer.token_endpoint.as_str().into(),
+            resource: server.resource,
+            client,
+            is_dynamic: origin == ClientOrigin::Dynamic,
+        }
+    }
 }
 
 type SignInStep = Result<StepProgress<SignIn, SignedIn>, AuthError>;

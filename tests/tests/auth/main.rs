@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a driver of a test skips other actions")]
 
+mod authorize;
 mod discovery;
 mod grants;
 mod host;

@@ -75,6 +75,8 @@ pub(crate) struct World {
     pub(crate) registration: (u16, String),
     pub(crate) ports_asked: Vec<Option<u16>>,
     pub(crate) states: Vec<AuthState>,
+    /// The ends of requested sign-ins.
+    pub(crate) authorized: Vec<Result<(), AuthError>>,
     /// Everything that `Debug` and `Display` have shown.
     pub(crate) shown: String,
     pub(crate) sent: u32,
@@ -126,6 +128,7 @@ impl World {
             registration: (201, r#"{"client_id":"dynamic"}"#.into()),
             ports_asked: Vec::new(),
             states: Vec::new(),
+            authorized: Vec::new(),
             shown: String::new(),
             sent: 0,
             refresh_token: None,
@@ -331,6 +334,10 @@ impl World {
                     write!(self.shown, "{error} {error:?}").unwrap();
                 }
                 self.states.push(state);
+                None
+            }
+            AuthAction::Authorized(result) => {
+                self.authorized.push(result);
                 None
             }
             _ => None,

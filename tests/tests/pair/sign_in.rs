@@ -1,6 +1,9 @@
 //! A client that signs in, in virtual time: with the authorization server of `testing`.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use mcp_proto::auth::{AuthError, AuthState};
@@ -198,6 +201,59 @@ fn application_signs_in_before_it_is_refused_and_forgets() {
 }
 
 #[test]
+fn application_signs_in_during_a_refresh() {
+    let vault = MemoryVault::new();
+    let (mut pair, server) = pair(server().lifetime(Duration::from_secs(600)), vault.clone());
+    let client = pair.client();
+    pair.run(call(&client)).unwrap();
+    pair.pass(Duration::from_secs(590));
+    // The refresh waits for the lock of another process.
+    let other = pair.run(vault.lock("server:http://localhost/mcp")).unwrap();
+    let mut waiting = call(&client);
+    assert!(pair.poll(&mut waiting).is_pending());
+    let mut authorized = pin!(client.authorize("files:read"));
+    assert!(pair.poll(&mut authorized).is_pending());
+    drop(other);
+    server.set_person(Person::Leaves);
+    // The refreshed token serves calls while the person is asked.
+    pair.run(waiting).unwrap();
+    assert!(pair.poll(&mut authorized).is_pending());
+    let Err(AuthError::Consent { .. }) = pair.run(authorized) else { panic!() };
+    server.set_person(Person::Consents);
+    pair.run(client.authorize("files:read")).unwrap();
+    assert_eq!((count(&server, "GET /authorize"), count(&server, "POST /token")), (3, 3));
+}
+
+#[test]
+fn application_signs_in_while_the_empty_store_is_read() {
+    let vault = SlowVault::default();
+    let (mut pair, server) = pair(server(), vault.clone());
+    let client = pair.client();
+    let mut waiting = call(&client);
+    assert!(pair.poll(&mut waiting).is_pending());
+    let mut authorized = pin!(client.authorize("files:read"));
+    assert!(pair.poll(&mut authorized).is_pending());
+    server.set_person(Person::Refuses);
+    vault.answer();
+    assert!(matches!(pair.run(authorized), Err(AuthError::Refused { .. })));
+    assert!(pair.run(waiting).is_err());
+    assert_eq!(count(&server, "GET /authorize"), 1);
+}
+
+#[test]
+fn forgotten_authorization_fails_a_sign_in_that_waits() {
+    let vault = SlowVault::default();
+    let (mut pair, server) = pair(server(), vault.clone());
+    let client = pair.client();
+    let mut waiting = call(&client);
+    assert!(pair.poll(&mut waiting).is_pending());
+    let authorized = client.authorize("files:read");
+    client.forget_authorization();
+    assert!(matches!(pair.run(authorized), Err(AuthError::Consent { .. })));
+    assert_eq!(count(&server, "GET /authorize"), 0);
+}
+
+#[test]
 fn client_without_a_sign_in_says_so() {
     let mut pair = Pair::over_http(registry());
     let client = pair.client();
@@ -237,6 +293,46 @@ fn auth_a23_server_that_is_down_costs_no_tokens() {
     pair.pass(Duration::from_secs(20));
     pair.run(call(&client)).unwrap();
     assert_eq!(count(&server, "GET /authorize"), 1);
+}
+
+/// An empty vault that answers no read before [`SlowVault::answer`].
+#[derive(Clone, Default)]
+struct SlowVault(Arc<Mutex<SlowReads>>);
+
+#[derive(Default)]
+struct SlowReads {
+    answers: bool,
+    waiting: Vec<Waker>,
+}
+
+impl SlowVault {
+    fn answer(&self) {
+        let mut reads = self.0.lock().unwrap();
+        reads.answers = true;
+        reads.waiting.drain(..).for_each(Waker::wake);
+    }
+}
+
+impl Vault for SlowVault {
+    fn read(&self, _: &str) -> mcp_service::auth::AuthFuture<std::io::Result<Option<Secret>>> {
+        let reads = self.0.clone();
+        Box::pin(poll_fn(move |context| {
+            let mut reads = reads.lock().unwrap();
+            if reads.answers {
+                return Poll::Ready(Ok(None));
+            }
+            reads.waiting.push(context.waker().clone());
+            Poll::Pending
+        }))
+    }
+
+    fn write(&self, _: &str, _: &Secret) -> mcp_service::auth::AuthFuture<std::io::Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn remove(&self, _: &str) -> mcp_service::auth::AuthFuture<std::io::Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// A vault that fails.

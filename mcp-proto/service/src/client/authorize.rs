@@ -13,6 +13,7 @@ use super::handle::Client;
 impl Client {
     /// Signs in now, before the server refuses a request. Adds `scopes`, separated by spaces, to
     /// those of the configuration; an empty string adds none. Joins a sign-in that is in progress.
+    /// Waits for the end of a refresh, then signs in.
     ///
     /// # Errors
     ///
@@ -26,7 +27,7 @@ impl Client {
         let scopes = Scopes::words(scopes);
         let verb = move |authorizer: &mut Authorizer, now| authorizer.authorize(now, &scopes);
         self.mailbox
-            .command(ClientCommand::Authorizer { slot: slot.clone(), verb: Box::new(verb) });
+            .command(ClientCommand::Authorizer { slot: Some(slot.clone()), verb: Box::new(verb) });
         poll_fn(move |context| slot.poll(context.waker()))
     }
 
@@ -34,8 +35,7 @@ impl Client {
     /// that wait for a sign-in fail.
     pub fn forget_authorization(&self) {
         let verb = |authorizer: &mut Authorizer, _| authorizer.forget();
-        self.mailbox
-            .command(ClientCommand::Authorizer { slot: Arc::default(), verb: Box::new(verb) });
+        self.mailbox.command(ClientCommand::Authorizer { slot: None, verb: Box::new(verb) });
     }
 
     /// Calls `f` when the user is asked for consent, when there are tokens, and when a sign-in has

@@ -55,7 +55,8 @@ pub(super) enum ClientCommand {
     /// Over HTTP only.
     #[cfg(feature = "auth")]
     Authorizer {
-        slot: Arc<AuthSlot>,
+        /// The future that waits for the end of a sign-in, if there is one.
+        slot: Option<Arc<AuthSlot>>,
         verb: Box<AuthorizerCall>,
     },
     Close,
@@ -331,7 +332,11 @@ fn refuse(command: ClientCommand, cause: &CallError) {
         ClientCommand::Start { slot, .. } => slot.finish(Err(cause.clone())),
         ClientCommand::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
         #[cfg(feature = "auth")]
-        ClientCommand::Authorizer { slot, .. } => slot.refuse(&cause.to_string()),
+        ClientCommand::Authorizer { slot, .. } => {
+            if let Some(slot) = slot {
+                slot.refuse(&cause.to_string());
+            }
+        }
         ClientCommand::MachineCall(_) | ClientCommand::Field { .. } | ClientCommand::Close => {}
     }
 }

@@ -24,7 +24,7 @@ use super::response_slot::ResponseSlot;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]
-use mcp_proto::auth::AuthState;
+use mcp_proto::auth::{AuthError, AuthState};
 use mcp_proto::client::{CallError, ClientEvent, Config, SubscriptionId};
 use mcp_proto::internals::SeqMap;
 
@@ -295,15 +295,15 @@ impl ClientRunner {
 
     /// Reports a change of the authorizer's state.
     #[cfg(feature = "auth")]
-    pub(super) fn authorization_changed(&mut self, state: &AuthState) {
+    pub(super) fn authorization_changed(&self, state: &AuthState) {
         if let Some(f) = self.mailbox.callbacks().authorization {
             catch_panic(|| f(state));
         }
-        let result = match state {
-            AuthState::Ready { .. } => Ok(()),
-            AuthState::Failed(error) => Err(error.clone()),
-            _ => return,
-        };
+    }
+
+    /// Ends the futures that wait for a sign-in.
+    #[cfg(feature = "auth")]
+    pub(super) fn authorized(&mut self, result: &Result<(), AuthError>) {
         for slot in self.sign_ins.drain(..) {
             slot.finish(result.clone());
         }
@@ -341,8 +341,12 @@ impl ClientRunner {
             ClientCommand::Field { name, value } => binding.set_field(now, &name, &value),
             #[cfg(feature = "auth")]
             ClientCommand::Authorizer { slot, verb } => match binding.with_authorizer(now, verb) {
-                Some(()) => self.sign_ins.push(slot),
-                None => slot.refuse("the client has no sign-in"),
+                Some(()) => self.sign_ins.extend(slot),
+                None => {
+                    if let Some(slot) = slot {
+                        slot.refuse("the client has no sign-in");
+                    }
+                }
             },
             ClientCommand::Close => {
                 self.ending.begin(CloseCause::Requested);

@@ -216,6 +216,7 @@ impl Client {
             | AuthAction::Remove { .. }
             | AuthAction::Listen { .. }
             | AuthAction::StopListening
+            | AuthAction::Authorized(_)
             | AuthAction::Consent(_)) => self.queue.push_back(Action::Authorize(other)),
         }
         true

@@ -44,6 +44,8 @@ pub(super) struct AuthModel {
     /// The page that is shown.
     page: Option<ConsentPage>,
     is_listening: bool,
+    /// True while a requested sign-in has no end.
+    is_authorizing: bool,
     has_proof_key: bool,
     subject_hosts: &'static [&'static str],
     hops: u32,
@@ -85,6 +87,7 @@ impl AuthModel {
             fetches: FetchRules::new(settings.omits_resource),
             page: None,
             is_listening: false,
+            is_authorizing: false,
             has_proof_key: settings.has_proof_key,
             subject_hosts: settings.subject_hosts,
             hops: 0,
@@ -297,8 +300,11 @@ impl AuthModel {
     /// The application wants something.
     pub(super) fn command(&mut self, bytes: &mut ScriptBytes<'_>) {
         match bytes.next() % 8 {
-            0 | 1 => self.authorizer.authorize(self.now, &Scopes::words("a")),
-            2 => self.authorizer.authorize(self.now, &Scopes::none()),
+            choice @ 0..=2 => {
+                let scopes = if choice == 2 { Scopes::none() } else { Scopes::words("a") };
+                self.authorizer.authorize(self.now, &scopes);
+                self.is_authorizing = true;
+            }
             3 => {
                 self.authorizer.forget();
             }
@@ -342,6 +348,7 @@ impl AuthModel {
         assert!(!self.requests.has_held(), "a request is held for ever");
         self.store.check_unlocked();
         assert!(!self.is_listening, "it listens for ever");
+        assert!(!self.is_authorizing, "a requested sign-in has no end");
         self.rows
     }
 
@@ -422,6 +429,10 @@ impl AuthModel {
             AuthAction::Subject { id } => self.open.push(OpenAction::Subject(id)),
             AuthAction::Resume => self.send_held(),
             AuthAction::Changed(state) => self.change(&state),
+            AuthAction::Authorized(_) => {
+                assert!(self.is_authorizing, "the end of a sign-in that nobody has requested");
+                self.is_authorizing = false;
+            }
             _ => {}
         }
     }

@@ -249,8 +249,11 @@ impl HttpClientService {
         if let Some(wire) = &mut self.wire {
             wire.authorize(now, &action);
         }
-        if let AuthAction::Changed(state) = &action {
-            self.runner.authorization_changed(state);
+        match &action {
+            AuthAction::Changed(state) => self.runner.authorization_changed(state),
+            AuthAction::Authorized(result) => self.runner.authorized(result),
+            // The other actions are for the futures of the sign-in.
+            AuthAction::Load { .. } | _ => {}
         }
         if let Some(authorizing) = &mut self.authorizing {
             authorizing.begin(action);

@@ -1,0 +1,81 @@
+//! The aim of a flow, and a sign-in that the application has requested.
+//!
+//! A read of the store and a refresh are no sign-in. So a request that arrives meanwhile is queued
+//! until a sign-in begins.
+//!
+//! | request | while | next |
+//! |---|---|---|
+//! | `Absent` | nothing is requested | `Queued`, `Running` |
+//! | `Queued` | the store is read, or tokens are refreshed | `Running`, at the end of the flow or with its sign-in |
+//! | `Running` | the flow signs in | `Absent`, with a report |
+
+use alloc::string::String;
+use core::mem;
+
+use super::binding::ChallengeSchemes;
+use super::scopes::Scopes;
+
+/// The aim of a flow.
+#[derive(Debug, Default)]
+pub(super) struct AuthGoal {
+    /// The scopes of the challenge or of the application, if there are any.
+    pub(super) challenged: Option<Scopes>,
+    /// The URL of metadata that the challenge names.
+    pub(super) metadata_url: Option<String>,
+    /// The schemes of the challenge, if there is one.
+    pub(super) schemes: Option<ChallengeSchemes>,
+    /// True if newer tokens in the store, or a refresh, may be sufficient.
+    pub(super) accepts_refresh: bool,
+    /// True if the stored registration is invalid.
+    pub(super) must_register: bool,
+}
+
+impl AuthGoal {
+    /// A sign-in with these scopes.
+    pub(super) fn sign_in(scopes: Scopes) -> Self {
+        let challenged = Some(scopes).filter(|scopes| !scopes.is_empty());
+        Self { challenged, ..Self::default() }
+    }
+}
+
+/// The request of the application to sign in.
+#[derive(Debug, Default)]
+pub(super) enum SignInRequest {
+    #[default]
+    Absent,
+    Queued(Scopes),
+    Running,
+}
+
+impl SignInRequest {
+    pub(super) fn is_queued(&self) -> bool {
+        matches!(self, Self::Queued(_))
+    }
+
+    /// Queues a sign-in with these scopes, and those of an earlier queued request.
+    pub(super) fn queue(&mut self, scopes: &Scopes) {
+        *self = Self::Queued(match self {
+            Self::Queued(earlier) => earlier.union(scopes),
+            Self::Absent | Self::Running => scopes.clone(),
+        });
+    }
+
+    /// Starts a queued request as part of the sign-in of the current flow, which requests `wanted`.
+    /// Returns the scopes of both.
+    pub(super) fn start(&mut self, wanted: &Scopes) -> Option<Scopes> {
+        let Self::Queued(scopes) = self else { return None };
+        let scopes = wanted.union(scopes);
+        *self = Self::Running;
+        Some(scopes)
+    }
+
+    /// Starts a queued request as a flow of its own. Returns the goal of that flow.
+    pub(super) fn start_alone(&mut self) -> Option<AuthGoal> {
+        self.start(&Scopes::none()).map(AuthGoal::sign_in)
+    }
+
+    /// Ends the request. Returns true if there was one.
+    pub(super) fn end(&mut self) -> bool {
+        !matches!(mem::take(self), Self::Absent)
+    }
+}

@@ -1,0 +1,143 @@
+//! Sign-ins that the application requests, alone and during another flow.
+
+use mcp_proto::auth::{Access, AuthAction, AuthError, AuthState, Config, Scopes};
+
+use super::world::{Person, World};
+
+const INVALID_GRANT: &str = r#"{"error":"invalid_grant"}"#;
+
+#[test]
+fn authorize_during_the_first_read_signs_in_with_its_scopes() {
+    let mut world = World::new();
+    assert_eq!(world.access(), Access::Wait);
+    authorize(&mut world, "a");
+    authorize(&mut world, "b a");
+    world.run().unwrap();
+    assert_eq!(scopes(&world), ["a b"]);
+    assert_eq!(world.authorized, [Ok(())]);
+    world.request("x").unwrap();
+    assert_eq!((world.sent, world.pages.len()), (1, 1));
+}
+
+#[test]
+fn authorize_during_a_read_keeps_the_stored_tokens_meanwhile() {
+    let mut world = signed_in().restart();
+    assert_eq!(world.access(), Access::Wait);
+    authorize(&mut world, "b");
+    world.person = Person::Pauses;
+    world.run().unwrap();
+    assert_eq!(scopes(&world), ["a", "a b"]);
+    // The end of the read was reported, and the page does not stop other requests.
+    assert!(matches!(world.states[..], [.., AuthState::Ready { .. }, AuthState::Asking]));
+    assert!(matches!(world.access(), Access::Ready(_)));
+    assert_eq!(world.authorized.len(), 1);
+}
+
+#[test]
+fn authorize_during_a_refresh_signs_in_after_it() {
+    let mut world = signed_in();
+    world.pass(3600);
+    assert_eq!(world.access(), Access::Wait);
+    authorize(&mut world, "b");
+    world.run().unwrap();
+    assert_eq!(world.grants(), ["authorization_code", "refresh_token", "authorization_code"]);
+    assert_eq!(scopes(&world), ["a", "a b"]);
+    assert_eq!(world.authorized, [Ok(()), Ok(())]);
+}
+
+#[test]
+fn sign_in_after_a_refused_refresh_includes_the_requested_scopes() {
+    let mut world = signed_in();
+    world.pass(3600);
+    assert_eq!(world.access(), Access::Wait);
+    authorize(&mut world, "b");
+    world.token_answers.push_back((400, INVALID_GRANT.into()));
+    while let Some(action) = world.authorizer.poll_action() {
+        if matches!(action, AuthAction::Fetch(_)) {
+            // Another request while metadata is fetched for the sign-in changes nothing.
+            authorize(&mut world, "b");
+        }
+        if let Some(reply) = world.reply(action) {
+            reply(&mut world.authorizer);
+        }
+    }
+    assert_eq!(world.grants(), ["authorization_code", "refresh_token", "authorization_code"]);
+    assert_eq!(scopes(&world), ["a", "a b"]);
+    assert_eq!(world.authorized, [Ok(()), Ok(())]);
+}
+
+#[test]
+fn authorize_during_a_refresh_that_fails_signs_in_after_it() {
+    let mut world = signed_in();
+    world.pass(3600);
+    assert_eq!(world.access(), Access::Wait);
+    authorize(&mut world, "b");
+    world.token_answers.push_back((503, String::new()));
+    assert!(matches!(world.run(), Err(AuthError::Unavailable { .. })));
+    world.run().unwrap();
+    assert_eq!(scopes(&world), ["a", "a b"]);
+    assert_eq!(world.authorized, [Ok(()), Ok(())]);
+    assert!(matches!(world.states.last(), Some(AuthState::Ready { .. })));
+}
+
+#[test]
+fn forgotten_authorization_starts_no_sign_in() {
+    let mut world = World::new();
+    assert_eq!(world.access(), Access::Wait);
+    authorize(&mut world, "a");
+    world.authorizer.forget();
+    assert!(matches!(world.run(), Err(AuthError::Consent { .. })));
+    world.run().unwrap();
+    assert!(matches!(world.authorized[..], [Err(AuthError::Consent { .. })]));
+    assert!(world.pages.is_empty() && world.log.is_empty(), "{:?}", world.log);
+}
+
+#[test]
+fn authorize_joins_a_sign_in() {
+    let mut world = World::new();
+    world.person = Person::Pauses;
+    authorize(&mut world, "a");
+    world.run().unwrap();
+    authorize(&mut world, "b");
+    let redirect = format!("?code=canary-code&state={}", world.pages[0]["state"]);
+    world.authorizer.handle_redirect(world.now, &redirect);
+    while let Some(action) = world.authorizer.poll_action() {
+        if matches!(action, AuthAction::Release { .. }) {
+            // The sign-in ends when its tokens are stored.
+            authorize(&mut world, "c");
+        }
+        if let Some(reply) = world.reply(action) {
+            reply(&mut world.authorizer);
+        }
+    }
+    assert_eq!(scopes(&world), ["a"]);
+    assert_eq!(world.authorized, [Ok(())]);
+}
+
+#[test]
+fn unattended_client_fails_a_queued_sign_in() {
+    let mut world = World::with(Config::unattended);
+    assert_eq!(world.access(), Access::Wait);
+    authorize(&mut world, "");
+    assert!(matches!(world.run(), Err(AuthError::ConsentNeeded { .. })));
+    world.run().unwrap();
+    assert!(matches!(world.authorized[..], [Err(AuthError::ConsentNeeded { .. })]));
+}
+
+fn authorize(world: &mut World, scopes: &str) {
+    world.authorizer.authorize(world.now, &Scopes::words(scopes));
+}
+
+/// A world with tokens for the scope `a`.
+fn signed_in() -> World {
+    let mut world = World::new();
+    authorize(&mut world, "a");
+    world.run().unwrap();
+    world.request("x").unwrap();
+    world
+}
+
+/// The scopes of the pages.
+fn scopes(world: &World) -> Vec<&str> {
+    world.pages.iter().map(|page| page["scope"].as_str()).collect()
+}
