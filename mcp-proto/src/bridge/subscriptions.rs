@@ -145,7 +145,12 @@ impl Bridge {
                 is_uri && call.caller.session == session
             };
             for call in self.calls.find(is_it) {
+                // The server may not have acknowledged a `resources/subscribe` of the client yet.
+                let pending = self.calls.get(call).and_then(|call| call.purpose.about());
                 self.cancel(now, call, client);
+                if let Some(about) = pending {
+                    self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
+                }
             }
             return self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
         }

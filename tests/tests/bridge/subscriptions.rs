@@ -120,6 +120,31 @@ fn legacy_client_that_subscribes_twice_gets_each_update_once() {
 }
 
 #[test]
+fn pending_subscriptions_are_answered_when_their_resource_is_unsubscribed() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let mut listens = Vec::new();
+    for (id, uri) in [(1, "a:1"), (2, "a:2"), (3, "a:1")] {
+        let uri = json!({"uri": uri});
+        listens.push(forwarded(&mut bridged, Era::Legacy, id, "resources/subscribe", uri));
+    }
+    bridged.client(&request(4, "resources/unsubscribe", &json!({"uri": "a:1"})));
+    let answers = bridged.to_client();
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, [1, 3, 4]);
+    assert!(answers.iter().all(|answer| answer["result"] == json!({})), "{answers:?}");
+    let cancelled = bridged.to_server();
+    let ids: Vec<_> = cancelled.iter().map(|it| &it["params"]["requestId"]).collect();
+    assert_eq!(ids, [&listens[0]["id"], &listens[2]["id"]]);
+    // Acknowledgements that are late have no effect; the other subscription begins.
+    for (listen, uri) in listens.iter().zip(["a:1", "a:2", "a:1"]) {
+        let honoured = json!({"resourceSubscriptions": [uri]});
+        let ack = json!({"notifications": honoured, "_meta": {LISTENS: listen["id"]}});
+        bridged.server(&notification("notifications/subscriptions/acknowledged", ack));
+    }
+    assert_eq!(only(bridged.to_client())["id"], 2);
+}
+
+#[test]
 fn resource_that_a_modern_server_does_not_honour_is_refused() {
     let mut bridged = quiet(Era::Legacy, Era::Modern);
     let asked =
