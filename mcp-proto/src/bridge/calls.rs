@@ -38,6 +38,9 @@ pub(super) struct UpstreamCall {
     pub(super) rounds: usize,
     pub(super) options: CallOptions,
     pub(super) purpose: CallPurpose,
+    /// The number of the last acknowledged request, if the call subscribes. The client sends the
+    /// call again under another number when its stream breaks.
+    pub(super) acknowledged: Option<u64>,
 }
 
 /// Purpose of the response to a call.
@@ -52,8 +55,9 @@ pub(super) enum CallPurpose {
     /// The response answers `resources/subscribe` of a legacy client, once the subscription has
     /// begun; the call is `subscriptions/listen`.
     Subscription { about: Option<ReplyId>, uri: String },
-    /// The changes of lists, for a legacy client; the call is `subscriptions/listen`.
-    Lists,
+    /// The changes of lists, for a legacy client; the call is `subscriptions/listen`. The flag is
+    /// true if the call replaces one on an earlier connection.
+    Lists { is_renewal: bool },
     /// A subscription of a modern client to one resource; the call is `resources/subscribe`.
     Listener { listener: ReplyId, uri: String },
     /// The response has no recipient.
@@ -64,6 +68,8 @@ pub(super) enum CallPurpose {
 pub(super) struct UpstreamCalls {
     by_id: BTreeMap<CallId, UpstreamCall>,
     by_request: BTreeMap<ReplyId, CallId>,
+    /// The resources that calls subscribe to again, on another connection to a legacy server.
+    renewals: BTreeMap<CallId, String>,
 }
 
 impl ClientRef {
@@ -88,7 +94,20 @@ impl CallPurpose {
         match self {
             Self::Answer(about) | Self::Handshake(about) => Some(*about),
             Self::Subscription { about, .. } => *about,
-            Self::Parked | Self::Lists | Self::Listener { .. } | Self::Nobody => None,
+            Self::Parked | Self::Lists { .. } | Self::Listener { .. } | Self::Nobody => None,
+        }
+    }
+
+    /// Returns whether the call replaces one whose subscription had begun.
+    fn is_renewal(&self) -> bool {
+        match self {
+            Self::Lists { is_renewal } => *is_renewal,
+            Self::Subscription { about, .. } => about.is_none(),
+            Self::Answer(_)
+            | Self::Handshake(_)
+            | Self::Parked
+            | Self::Listener { .. }
+            | Self::Nobody => false,
         }
     }
 }
@@ -133,6 +152,22 @@ impl UpstreamCalls {
             call.purpose = purpose;
             self.insert(id, call);
         }
+    }
+
+    /// Records that the server has acknowledged the request of a subscription with this number.
+    /// Returns whether the request replaces an earlier one.
+    pub(super) fn acknowledge(&mut self, id: CallId, number: u64) -> bool {
+        let Some(call) = self.by_id.get_mut(&id) else { return false };
+        let before = call.acknowledged.replace(number);
+        before.map_or_else(|| call.purpose.is_renewal(), |before| before != number)
+    }
+
+    pub(super) fn add_renewal(&mut self, id: CallId, uri: String) {
+        self.renewals.insert(id, uri);
+    }
+
+    pub(super) fn take_renewal(&mut self, id: CallId) -> Option<String> {
+        self.renewals.remove(&id)
     }
 
     /// The call for the request of a client.

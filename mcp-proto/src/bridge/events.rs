@@ -3,14 +3,13 @@
 //! In: events of the client. Out: actions, and calls that the bridge makes itself.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use super::action::BridgeAction;
 use super::calls::{CallPurpose, UpstreamCall};
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
 use super::parked::LateResponse;
-use super::subscriptions::{ENDED, refused};
+use super::subscriptions::refused;
 use super::table::{BridgeMessage, BridgeStep, decide};
 use super::translate;
 use crate::client::{CallError, CallId, Client, ClientEvent, Input};
@@ -46,6 +45,7 @@ impl Bridge {
                 let ticket = self.inputs.withdraw(input);
                 self.withdraw(ticket.into_iter().collect());
             }
+            ClientEvent::ChangesMissed => self.report_everything(),
             ClientEvent::Forwarded { call, method, params } => {
                 self.notification(now, call, method, params, client);
             }
@@ -58,12 +58,7 @@ impl Bridge {
                     self.withdraw(tickets);
                     self.fail(about, error.clone());
                 }
-                let listeners: Vec<ReplyId> =
-                    self.listeners.iter().map(|(about, _)| about).collect();
-                for about in listeners {
-                    self.listeners.close(about);
-                    self.respond(about, Outcome::Complete(ENDED));
-                }
+                self.end_listeners();
             }
             _ => {}
         }
@@ -76,6 +71,9 @@ impl Bridge {
         result: Result<Json, CallError>,
         client: &mut Client,
     ) {
+        if let Some(uri) = self.calls.take_renewal(id) {
+            return self.handle_renewed(&uri, &result);
+        }
         // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };
         self.end_input_requests(now, id, "the request has been answered", client);
@@ -111,7 +109,7 @@ impl Bridge {
             }
             // These subscriptions are renewed on the next connection.
             CallPurpose::Subscription { about: None, .. }
-            | CallPurpose::Lists
+            | CallPurpose::Lists { .. }
             | CallPurpose::Nobody => {}
         }
     }
@@ -258,18 +256,33 @@ impl Bridge {
             (BridgeMessage::Changed, _) if up == Era::Legacy => self.changed(&method, &params),
             (_, Some((call, forwarded))) => {
                 let (purpose, session) = (forwarded.purpose.clone(), forwarded.caller.session);
+                let listens = forwarded.method == Method::Listen;
                 let then = decide(forwarded.caller.era, up, message);
                 match (purpose, then) {
                     (_, BridgeStep::Drop) => {}
                     (CallPurpose::Subscription { about, uri }, BridgeStep::Answer) => {
                         self.handle_acknowledged(now, call, (about, uri), &params, client);
                     }
+                    (CallPurpose::Lists { .. }, BridgeStep::Answer) => {
+                        for (method, params) in self.missed_changes(call, &params, client) {
+                            self.notify_session(session, method, params);
+                        }
+                    }
                     (
-                        CallPurpose::Subscription { .. } | CallPurpose::Lists,
+                        CallPurpose::Subscription { .. } | CallPurpose::Lists { .. },
                         BridgeStep::Translate,
                     ) => {
                         let params = translate::without_subscription(&params);
                         self.notify_session(session, method, params);
+                    }
+                    (CallPurpose::Answer(about), _)
+                        if listens && message == BridgeMessage::Acknowledged =>
+                    {
+                        let missed = self.missed_changes(call, &params, client);
+                        self.notify(about, method, params);
+                        for (method, params) in missed {
+                            self.notify(about, method, params);
+                        }
                     }
                     (CallPurpose::Answer(about), _) => self.notify(about, method, params),
                     _ => {}
@@ -296,7 +309,7 @@ impl Bridge {
 
     /// Forwards a notification of a legacy server that belongs to no request, to all clients of the
     /// connection.
-    fn changed(&mut self, method: &str, params: &Json) {
+    pub(super) fn changed(&mut self, method: &str, params: &Json) {
         let updated = (method == "notifications/resources/updated").then(|| {
             let uri = params.raw().member("uri").and_then(Raw::string);
             uri.unwrap_or_default().into_owned()

@@ -108,7 +108,7 @@ impl Bridge {
             // If the server cannot be notified now, the notification is dropped.
             let _ = client.notify(now, String::from(method.name()), params);
         } else if then == BridgeStep::Listen {
-            self.listen_to_lists(now, session, client);
+            self.listen_to_lists(now, session, false, client);
         }
     }
 
@@ -173,8 +173,10 @@ impl Bridge {
         let uris: Vec<String> = self.sessions.close(session).collect();
         self.unsubscribe(now, &uris, client);
         let is_its = |call: &UpstreamCall| {
-            let is_own =
-                matches!(call.purpose, CallPurpose::Lists | CallPurpose::Subscription { .. });
+            let is_own = matches!(
+                call.purpose,
+                CallPurpose::Lists { .. } | CallPurpose::Subscription { .. }
+            );
             is_own && call.caller.session == session
         };
         for call in self.calls.find(is_its) {
@@ -337,15 +339,10 @@ impl Bridge {
     pub(super) fn end_round(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
         let Some(round) = self.inputs.take_complete(about) else { return };
         let params = round.params();
-        let UpstreamCall { caller, method, params: original, rounds, options, .. } = round.call;
-        let called = client.call(now, String::from(method.name()), params, options.clone());
+        let name = String::from(round.call.method.name());
         let purpose = CallPurpose::Answer(about);
-        let params = original;
-        match called {
-            Ok(call) => {
-                let entry = UpstreamCall { caller, method, params, rounds, options, purpose };
-                self.calls.insert(call, entry);
-            }
+        match client.call(now, name, params, round.call.options.clone()) {
+            Ok(call) => self.calls.insert(call, UpstreamCall { purpose, ..round.call }),
             Err(error) => self.fail(about, ErrorData::internal(alloc::format!("{error}"))),
         }
     }
@@ -368,10 +365,11 @@ impl Bridge {
         let kept = if is_kept { params.detach() } else { Json::EMPTY_OBJECT };
         match client.call(now, name, params, options.clone()) {
             Ok(call) => {
-                let params = kept;
-                let rounds = 0;
-                let entry = UpstreamCall { caller, method, params, rounds, options, purpose };
-                self.calls.insert(call, entry);
+                let (params, rounds, acknowledged) = (kept, 0, None);
+                self.calls.insert(
+                    call,
+                    UpstreamCall { caller, method, params, rounds, options, purpose, acknowledged },
+                );
             }
             Err(error) => {
                 self.forget(&caller, &purpose);

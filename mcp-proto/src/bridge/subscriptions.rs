@@ -22,7 +22,7 @@ use crate::types::{LoggingLevel, SubscriptionFilter};
 use crate::version::Era;
 
 /// The result of a subscription that has ended.
-pub(super) const ENDED: Json = Json::constant(r#"{"resultType":"complete"}"#);
+const ENDED: Json = Json::constant(r#"{"resultType":"complete"}"#);
 
 impl Bridge {
     /// Subscribes a session to a resource, if the limits for all clients allow it.
@@ -118,6 +118,15 @@ impl Bridge {
         }
     }
 
+    /// Ends the subscriptions of modern clients at a legacy server.
+    pub(super) fn end_listeners(&mut self) {
+        let listeners: Vec<ReplyId> = self.listeners.iter().map(|(about, _)| about).collect();
+        for about in listeners {
+            self.listeners.close(about);
+            self.respond(about, Outcome::Complete(ENDED));
+        }
+    }
+
     /// Handles `resources/subscribe` and `resources/unsubscribe` of a legacy client at a modern
     /// server.
     pub(super) fn subscribe(
@@ -163,7 +172,8 @@ impl Bridge {
         self.listen_to(now, caller, uri, Some(about), client);
     }
 
-    /// Handles the beginning of a legacy client's subscription, or its refusal.
+    /// Handles the beginning of a legacy client's subscription, or its refusal. After an interval
+    /// without a stream, the client is notified of a change.
     pub(super) fn handle_acknowledged(
         &mut self,
         now: Instant,
@@ -172,19 +182,25 @@ impl Bridge {
         params: &Json,
         client: &mut Client,
     ) {
-        let Some(about) = about else { return };
+        let has_missed = self.has_missed_changes(call, client);
+        let session = self.calls.get(call).map(|call| call.caller.session);
         let mut is_honoured = false;
         let honoured = params.raw().member("notifications");
         let honoured = honoured.and_then(|filter| filter.member("resourceSubscriptions"));
         if let Some(honoured) = honoured {
             honoured.elements(|it| is_honoured |= it.string().as_deref() == Some(&*uri));
         }
+        let Some(about) = about else {
+            if let Some(session) = session.filter(|_| has_missed && is_honoured) {
+                self.report_resource(session, &uri);
+            }
+            return;
+        };
         if !is_honoured {
             self.fail(about, refused(&uri));
             return self.cancel(now, call, client);
         }
         self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
-        let session = self.calls.get(call).map(|call| call.caller.session);
         if session.is_some_and(|session| self.is_subscribed(session, &uri)) {
             // The client has subscribed twice, and must get each update only once.
             self.calls.set_purpose(call, CallPurpose::Nobody);
@@ -221,29 +237,25 @@ impl Bridge {
     }
 
     /// Subscribes at a modern server to changes of lists, which legacy clients get without a
-    /// request.
+    /// request. `is_renewal` is true after an earlier connection.
     pub(super) fn listen_to_lists(
         &mut self,
         now: Instant,
         session: SessionRef,
+        is_renewal: bool,
         client: &mut Client,
     ) {
         let is_it = |call: &UpstreamCall| {
-            call.purpose == CallPurpose::Lists && call.caller.session == session
+            matches!(call.purpose, CallPurpose::Lists { .. }) && call.caller.session == session
         };
-        let offered = self.upstream.offered();
-        let filter = SubscriptionFilter {
-            tools_list_changed: offered.tools.is_some_and(|it| it.list_changed),
-            prompts_list_changed: offered.prompts.is_some_and(|it| it.list_changed),
-            resources_list_changed: offered.resources.is_some_and(|it| it.list_changed),
-            ..SubscriptionFilter::default()
-        };
+        let filter = self.upstream.offered_lists();
         if filter == SubscriptionFilter::default() || !self.calls.find(is_it).is_empty() {
             return;
         }
         let caller = ClientRef::of_session(session);
         let call = (Method::Listen, listening(&filter));
-        self.call(now, caller, call, no_timeout(), CallPurpose::Lists, client);
+        let purpose = CallPurpose::Lists { is_renewal };
+        self.call(now, caller, call, no_timeout(), purpose, client);
     }
 
     /// Unsubscribes from the resources that no client needs any more.
@@ -260,16 +272,19 @@ impl Bridge {
         }
     }
 
-    /// Renews the subscriptions on another connection, which has none.
+    /// Renews the subscriptions on another connection, which has none, and notifies the clients of
+    /// the changes that may have been missed.
     pub(super) fn subscribe_again(&mut self, now: Instant, era: Era, client: &mut Client) {
         if era == Era::Modern {
             return self.listen_again(now, client);
         }
-        let mut uris = self.sessions.uris();
-        uris.extend(self.listeners.iter().flat_map(|(_, uris)| uris.iter().cloned()));
-        for uri in uris {
-            let params = about_resource(&uri);
-            let _ = client.call(now, "resources/subscribe", params, no_timeout());
+        self.report_lists();
+        for uri in self.resources() {
+            match client.call(now, "resources/subscribe", about_resource(&uri), no_timeout()) {
+                Ok(call) => self.calls.add_renewal(call, uri),
+                // Later changes of the resource are dropped.
+                Err(_) => self.report_shared_resource(&uri),
+            }
         }
         if let Some(level) = self.sessions.level() {
             self.send_level(now, level, client);
@@ -277,12 +292,13 @@ impl Bridge {
     }
 
     /// Renews the subscriptions of legacy clients at a modern server, and those to changes of
-    /// lists.
+    /// lists. Modern clients subscribe again, if an earlier server was legacy.
     fn listen_again(&mut self, now: Instant, client: &mut Client) {
+        self.end_listeners();
         let sessions: Vec<_> =
             self.sessions.iter().map(|(session, uris)| (session, uris.clone())).collect();
         for (session, uris) in sessions {
-            self.listen_to_lists(now, session, client);
+            self.listen_to_lists(now, session, true, client);
             for uri in uris {
                 if !self.is_subscribed(session, &uri) {
                     self.listen_to(now, ClientRef::of_session(session), uri, None, client);
@@ -307,7 +323,7 @@ pub(super) fn refused(uri: &str) -> ErrorData {
 }
 
 /// The parameters of a request about a resource.
-fn about_resource(uri: &str) -> Json {
+pub(super) fn about_resource(uri: &str) -> Json {
     let mut params = Vec::new();
     let mut object = List::object(&mut params);
     object.text("uri", uri);

@@ -6,7 +6,7 @@
 use crate::client::{Client, ConnectError, ServerInfo};
 use crate::json::Json;
 use crate::message::ErrorData;
-use crate::types::{LoggingLevel, ServerCapabilities};
+use crate::types::{LoggingLevel, ServerCapabilities, SubscriptionFilter};
 use crate::version::Era;
 
 /// State of the server.
@@ -69,6 +69,17 @@ impl Upstream {
 
     pub(super) fn offered(&self) -> ServerCapabilities {
         self.known.as_ref().map(|known| known.offered.clone()).unwrap_or_default()
+    }
+
+    /// The lists whose changes the server reports.
+    pub(super) fn offered_lists(&self) -> SubscriptionFilter {
+        let offered = self.offered();
+        SubscriptionFilter {
+            tools_list_changed: offered.tools.is_some_and(|it| it.list_changed),
+            prompts_list_changed: offered.prompts.is_some_and(|it| it.list_changed),
+            resources_list_changed: offered.resources.is_some_and(|it| it.list_changed),
+            ..SubscriptionFilter::default()
+        }
     }
 
     /// Returns whether the log level of a legacy server must be set, so that it sends messages as

@@ -33,8 +33,10 @@ pub struct Config {
     /// [`InputRequest::Forwarded`], whatever capabilities are declared. Every notification except
     /// `notifications/cancelled` becomes a [`ClientEvent::Forwarded`]. A result that asks for input
     /// becomes a [`ClientEvent::Response`] like any other. The application may call
-    /// `server/discover` and `subscriptions/listen`.
+    /// `server/discover` and `subscriptions/listen`. A gap in the stream of a legacy session is a
+    /// [`ClientEvent::ChangesMissed`].
     ///
+    /// [`ClientEvent::ChangesMissed`]: super::ClientEvent::ChangesMissed
     /// [`ClientEvent::Input`]: super::ClientEvent::Input
     /// [`ClientEvent::Forwarded`]: super::ClientEvent::Forwarded
     /// [`ClientEvent::Response`]: super::ClientEvent::Response

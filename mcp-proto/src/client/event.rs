@@ -159,6 +159,10 @@ pub enum ClientEvent {
         /// The parameters of the notification, unchanged.
         params: Json,
     },
+    /// Over HTTP, under [`Config::forwards`](super::Config::forwards): the stream of a legacy
+    /// session has begun again without the id of its last event. Any list or resource may have
+    /// changed.
+    ChangesMissed,
     /// The peer sent an invalid message, which was dropped.
     PeerFault(ProtocolError),
     /// The connection has closed; every call has had its response. Holds an error if there was

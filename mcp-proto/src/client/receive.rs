@@ -15,7 +15,7 @@ use super::call::{Call, Goal};
 use super::calls;
 use super::client_core::ClientCore;
 use super::connection::Conn;
-use super::event::{InputId, SubscriptionId};
+use super::event::{CallId, InputId, SubscriptionId};
 use super::forward;
 use super::negotiation::probe::ProbeOutcome;
 use super::negotiation::{self, ProbeResult, ResponseMeaning};
@@ -285,6 +285,9 @@ impl Client {
 
     /// Handles a gap in the stream of a legacy session: every subscribed item may have changed.
     pub(crate) fn report_missed_changes(&mut self) {
+        if self.core.config.forwards {
+            return self.core.outbox.event(ClientEvent::ChangesMissed);
+        }
         self.core.subscriptions.report_missed_changes(&mut self.core.outbox);
     }
 
@@ -302,6 +305,11 @@ impl Client {
     ) -> MessageSource {
         let call = id.and_then(|id| self.call_of(id)).map(|call| call.id);
         MessageSource { batch: None, call, status: Some(status), is_resumed }
+    }
+
+    /// The number of the last request of a call, if the call is in flight.
+    pub(crate) fn request_number(&self, call: CallId) -> Option<u64> {
+        self.core.calls.find(call)
     }
 
     fn call_of(&self, id: &RequestId) -> Option<&Call> {

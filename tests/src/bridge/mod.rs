@@ -1,27 +1,33 @@
-//! A bridge between a client and a server that are scripts, on byte streams.
+//! A bridge between a client and a server that are scripts: the client on a byte stream, the server
+//! on a byte stream or over HTTP.
 //!
 //! In: lines of the client and of the server. Out: the lines that each of them gets. What the bridge
 //! wants done is done at once, as a driver does it.
 
+mod http;
 pub mod script;
+mod up;
 pub mod world;
 
 use std::collections::BTreeMap;
 
 use mcp_proto::bridge::{Bridge, BridgeAction, ClientRequest, Config, Ticket};
-use mcp_proto::client::{self, Client, ClientEvent};
+use mcp_proto::client::{self, Restart};
 use mcp_proto::server::{self, InputFailure, Registry, Reply, ReplyId, Server, ServerEvent};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation};
 use mcp_proto::{Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Machine};
 use serde_json::Value;
 
-/// A bridge on two byte streams.
+pub use http::HttpRequest;
+use up::{Up, UpAction};
+
+/// A bridge between two scripts.
 #[derive(Debug)]
 pub struct Bridged {
     now: Instant,
     down: Connection<Server>,
-    up: Connection<Client>,
+    up: Up,
     bridge: Bridge,
     replies: BTreeMap<ReplyId, Reply>,
     asked: BTreeMap<server::InputId, Ticket>,
@@ -41,17 +47,25 @@ impl Bridged {
     /// One whose downstream serves the eras of `serves`, and whose upstream is found out by
     /// `negotiation`.
     pub fn new(serves: EraPolicy, negotiation: client::Negotiation) -> Self {
+        Self::with_restart(serves, negotiation, Restart::Never)
+    }
+
+    /// One whose server is started again by this policy.
+    pub fn with_restart(
+        serves: EraPolicy,
+        negotiation: client::Negotiation,
+        restart: Restart,
+    ) -> Self {
+        let config = forwarding(negotiation).restart(restart);
+        Self::with_upstream(serves, Up::stream(config))
+    }
+
+    fn with_upstream(serves: EraPolicy, up: Up) -> Self {
         let mut registry = Registry::new(Implementation::new("bridge", "1.0.0"));
         registry.forward(());
         let mut config = server::Config::default();
         config.era_policy = serves;
         let down = Connection::server(registry.declaration(), config);
-        let mut config = client::Config::new(Implementation::new("bridge", "1.0.0"))
-            .negotiation(negotiation)
-            .forwarding();
-        let all = r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},
-            "elicitation":{"form":{},"url":{}}}"#;
-        config.capabilities = serde_json::from_str::<ClientCapabilities>(all).unwrap_or_default();
         let mut bits = 0_u128;
         let random = move || {
             bits += 1;
@@ -60,7 +74,7 @@ impl Bridged {
         let mut bridged = Self {
             now: Instant::ZERO,
             down,
-            up: Connection::client(config),
+            up,
             bridge: Bridge::new(Config::new(Box::new(random))),
             replies: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -98,7 +112,7 @@ impl Bridged {
     /// The server sends a line.
     pub fn server(&mut self, line: &str) {
         for chunk in format!("{line}\n").as_bytes().chunks(self.chunk) {
-            self.up.handle_bytes(self.now, Bytes::copy_from_slice(chunk));
+            self.up.handle_bytes(self.now, chunk);
             self.run();
         }
     }
@@ -184,18 +198,17 @@ impl Bridged {
 
     fn take_up(&mut self) -> bool {
         let now = self.now;
-        let Some(action) = self.up.poll_action() else { return false };
+        let Some(action) = self.up.poll_action(now) else { return false };
         let Self { bridge, up, .. } = self;
         match action {
-            Action::Transmit(bytes) => {
+            UpAction::Send(bytes) => {
                 self.to_server.extend_from_slice(&bytes);
                 self.sent[1].extend_from_slice(&bytes);
             }
-            Action::Event(ClientEvent::Reopen) => up.handle_opened(now),
-            Action::Event(event) => {
-                up.with(now, |client| bridge.handle_client_event(now, event, client));
+            UpAction::Event(event) => {
+                up.with(now, |client| bridge.handle_client_event(now, *event, client));
             }
-            Action::Close => {}
+            UpAction::Done => {}
         }
         true
     }
@@ -244,6 +257,17 @@ impl Bridged {
         }
         true
     }
+}
+
+/// The configuration of the bridge's client.
+fn forwarding(negotiation: client::Negotiation) -> client::Config {
+    let mut config = client::Config::new(Implementation::new("bridge", "1.0.0"))
+        .negotiation(negotiation)
+        .forwarding();
+    let all = r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},
+        "elicitation":{"form":{},"url":{}}}"#;
+    config.capabilities = serde_json::from_str::<ClientCapabilities>(all).unwrap_or_default();
+    config
 }
 
 fn lines(bytes: &mut Vec<u8>) -> Vec<Value> {

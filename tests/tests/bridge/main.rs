@@ -14,6 +14,7 @@ mod connections;
 mod faults;
 mod headers;
 mod inputs;
+mod missed_changes;
 mod same_era;
 mod subscriptions;
 mod tables;
@@ -39,16 +40,23 @@ fn capabilities() -> Value {
 
 /// A bridge whose server is connected, and whose client is of `down`; a legacy one is initialized.
 fn bridged(down: Era, up: Era) -> Bridged {
-    let modern = ProtocolVersion::LATEST_MODERN;
-    let negotiation = match up {
+    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(up));
+    connect(&mut bridged, down, up);
+    bridged
+}
+
+/// The negotiation with a server of this era.
+fn negotiation(up: Era) -> Negotiation {
+    match up {
         Era::Legacy => Negotiation::Legacy,
-        Era::Modern => Negotiation::Pinned(modern),
-    };
-    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation);
-    let asked = bridged.to_server();
-    let id = &asked[0]["id"];
+        Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
+    }
+}
+
+/// The first answer of the server.
+fn handshake(up: Era) -> Value {
     let info = json!({"name": "server", "version": "2", "mark": "kept"});
-    let answer = match up {
+    match up {
         Era::Legacy => json!({
             "protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": info,
             "instructions": "Be kind.", "more": true,
@@ -59,16 +67,28 @@ fn bridged(down: Era, up: Era) -> Bridged {
             "ttlMs": 5, "cacheScope": "public",
             "_meta": {"io.modelcontextprotocol/serverInfo": info, "a/b": 1},
         }),
-    };
+    }
+}
+
+/// `initialize` of a legacy client.
+fn initialize() -> String {
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"elicitation": {"url": {}, "form": {}}, "sampling": {}, "roots": {}},
+        "clientInfo": {"name": "client", "version": "1"},
+    });
+    request(0, "initialize", &params)
+}
+
+/// Connects the server and the client, on byte streams.
+fn connect(bridged: &mut Bridged, down: Era, up: Era) {
+    let answer = handshake(up);
+    let asked = bridged.to_server();
+    let id = &asked[0]["id"];
     bridged.server(&json!({"jsonrpc": "2.0", "id": id, "result": answer}).to_string());
     bridged.to_server();
     if down == Era::Legacy {
-        let params = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"elicitation": {"url": {}, "form": {}}, "sampling": {}, "roots": {}},
-            "clientInfo": {"name": "client", "version": "1"},
-        });
-        bridged.client(&request(0, "initialize", &params));
+        bridged.client(&initialize());
         if up == Era::Modern {
             let asked = bridged.to_server();
             assert_eq!(asked[0]["method"], "server/discover");
@@ -82,7 +102,6 @@ fn bridged(down: Era, up: Era) -> Bridged {
             assert_eq!(listens[0]["id"], LISTS);
         }
     }
-    bridged
 }
 
 /// The same, with what the client has got by then out of the way.
