@@ -3,13 +3,24 @@
 //! Each row has a conversation in `tests/transcripts`; here every combination is walked, and the
 //! rules that the table must keep are written down a second time, without looking at it.
 
-#![expect(clippy::expect_used, reason = "a gap in the table ends the test")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a gap in the table, or another message, ends the test"
+)]
 
 use std::collections::BTreeSet;
 
 use mcp_proto::client::recovery::{Known, Reaction, Recovery, Refusal, Repeats, TABLE};
-use mcp_proto::{ErrorCode, ErrorData, ProtocolVersion};
+use mcp_proto::client::{Client, Config, Negotiation, Restart};
+use mcp_proto::stdio::Connection;
+use mcp_proto::types::{Implementation, SubscriptionFilter};
+use mcp_proto::{
+    Action, Binding, Duration, ErrorCode, ErrorData, Instant, Machine, ProtocolVersion,
+};
 use mcp_tests::transcript::{self, Transcript};
+use serde_json::{Value, json};
 
 #[test]
 fn every_refusal_has_a_row_and_every_row_decides_one() {
@@ -132,4 +143,52 @@ fn all() -> impl Iterator<Item = (Known, Refusal, &'static str, Recovery)> {
         let row = row.expect("every combination has a row");
         (known, refusal, row.name, row.then)
     })
+}
+
+#[test]
+fn a_subscription_that_was_held_keeps_its_resources_over_a_restart() {
+    let now = Instant::ZERO;
+    let mut config = Config::new(Implementation::new("a", "1")).restart(Restart::OnCall);
+    config.negotiation = Negotiation::Legacy;
+    let mut client = Connection::client(config);
+    initialize(&mut client, now);
+    let mut filter = SubscriptionFilter::default();
+    filter.resource_subscriptions = vec!["test:a".into()];
+    client.with(now, |client| {
+        client.handle_blocked();
+        client.subscribe(now, filter).unwrap();
+    });
+    client.handle_eof(now);
+    sent(&mut client);
+    let later = now + Duration::from_secs(5);
+    client.handle_timeout(later);
+    client.with(later, |client| client.handle_unblocked(later));
+    sent(&mut client);
+    let requests = initialize(&mut client, later);
+    let subscribes = requests.iter().filter(|it| it["method"] == "resources/subscribe");
+    let uris: Vec<&Value> = subscribes.map(|it| &it["params"]["uri"]).collect();
+    assert_eq!(uris, ["test:a"], "{requests:?}");
+}
+
+/// Opens a connection to a legacy server. Returns what the client sends after the handshake.
+fn initialize(client: &mut Connection<Client>, now: Instant) -> Vec<Value> {
+    client.handle_opened(now);
+    let initialize = sent(client);
+    let answer = json!({ "jsonrpc": "2.0", "id": initialize[0]["id"], "result": {
+        "protocolVersion": "2025-11-25", "capabilities": { "resources": { "subscribe": true } },
+        "serverInfo": { "name": "s", "version": "1" },
+    } });
+    client.handle_bytes(now, format!("{answer}\n").into());
+    sent(client)
+}
+
+/// The messages that a client sends.
+fn sent(client: &mut Connection<Client>) -> Vec<Value> {
+    let mut sent = Vec::new();
+    while let Some(action) = client.poll_action() {
+        if let Action::Transmit(bytes) = action {
+            sent.push(serde_json::from_slice(&bytes).unwrap());
+        }
+    }
+    sent
 }

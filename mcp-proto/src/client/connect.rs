@@ -365,7 +365,10 @@ impl Client {
 
     fn listen_all(&mut self, now: Instant, subscriptions: Vec<SubscriptionId>) {
         for subscription in subscriptions {
-            self.listen(now, subscription);
+            // Its request may still be held.
+            if self.core.calls.find_listen(subscription).is_none() {
+                self.listen(now, subscription);
+            }
         }
     }
 

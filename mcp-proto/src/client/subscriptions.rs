@@ -242,9 +242,10 @@ impl Subscriptions {
     pub(super) fn forget_session(&mut self) -> Vec<SubscriptionId> {
         self.no_stream = None;
         for open in self.open.values_mut() {
-            let mut uris = core::mem::take(&mut open.subscribed_uris);
+            // Until a subscription begins, its filter has the URIs.
+            let uris = &mut open.filter.resource_subscriptions;
+            uris.append(&mut open.subscribed_uris);
             uris.extend(core::mem::take(&mut open.pending_uris));
-            open.filter.resource_subscriptions = uris;
         }
         self.open.keys().copied().collect()
     }
