@@ -118,7 +118,8 @@ impl Claims {
         if !object.is_object() {
             return None;
         }
-        let scopes = match object.member("scope").or_else(|| object.member("scp")) {
+        let named = |name| object.member(name).filter(|value| value.0 != b"null");
+        let scopes = match named("scope").or_else(|| named("scp")) {
             Some(value) => {
                 texts(value, usize::MAX).iter().flat_map(|text| text.split(' ')).collect()
             }
@@ -336,6 +337,7 @@ mod tests {
             (r#""scp":"a b""#, "a b"),
             (r#""scp":["a","b"]"#, "a b"),
             (r#""scope":"a","scp":"b""#, "a"),
+            (r#""scope":null,"scp":["a","b"]"#, "a b"),
             (r#""scope":"a \"b\" c""#, "a c"),
             ("", ""),
         ] {
