@@ -56,17 +56,28 @@ pub(super) fn field(text: &str, out: &mut String) {
     }
 }
 
-/// Text before and after the query, in a request line and in a `Referer` header. MCP uses no query,
-/// so it may be an API key.
+/// Text before and after the query of a URL. MCP uses no query, so it may be an API key, and
+/// HTTP+SSE has the id of the session there.
 fn around_query(text: &str) -> Option<(&str, &str)> {
-    let (first, rest) = text.split_once(' ')?;
-    let is_method = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_uppercase());
-    if !is_method && !first.eq_ignore_ascii_case("referer:") {
-        return None;
-    }
-    let (_, query) = rest.split_once('?')?;
+    let (_, query) = url(text)?.split_once('?')?;
     let before = text.split_at_checked(text.len() - query.len() - 1)?.0;
     Some((before, query.find(' ').and_then(|end| query.get(end..)).unwrap_or_default()))
+}
+
+/// The URL in a request line, in a `Referer` or `Location` header, or in the first event of
+/// HTTP+SSE, whose data are no JSON.
+fn url(text: &str) -> Option<&str> {
+    let is_method =
+        |first: &str| !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_uppercase());
+    if let Some((first, rest)) = text.split_once(' ')
+        && is_method(first)
+    {
+        return Some(rest);
+    }
+    let (name, value) = text.split_once(':')?;
+    let is_url = ["referer", "location"].iter().any(|known| name.eq_ignore_ascii_case(known))
+        || name == "data" && !value.contains('"');
+    is_url.then_some(value)
 }
 
 fn is_name(text: &str) -> bool {
@@ -184,13 +195,28 @@ fn is_credential(value: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn shown(text: &str) -> String {
+        let mut out = String::new();
+        field(text, &mut out);
+        out
+    }
+
+    #[test]
+    fn queries_of_urls_are_masked() {
+        for (text, expected) in [
+            ("POST /mcp?key=x HTTP/1.1", "POST /mcp?*** HTTP/1.1"),
+            ("Location: https://host/mcp?token=x", "Location: https://host/mcp?***"),
+            ("data: /messages/?session_id=x", "data: /messages/?***"),
+            ("data:/messages?sessionId=x", "data:/messages?***"),
+            (r#"data: {"a":"b?c d"}"#, r#"data: {"a":"b?c d"}"#),
+            ("X-Note: why? so", "X-Note: why? so"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
     #[test]
     fn task_t17_ids_of_tasks_are_cut() {
-        let shown = |text: &str| {
-            let mut out = String::new();
-            field(text, &mut out);
-            out
-        };
         assert_eq!(shown("Mcp-Name: AQEBAQEBAQEBAQEBAQEBAQ"), "Mcp-Name: AQEBAQEB…");
         assert_eq!(shown("Mcp-Name: render"), "Mcp-Name: render");
         assert_eq!(
