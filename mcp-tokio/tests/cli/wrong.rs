@@ -1,10 +1,12 @@
 //! Errors of all kinds, and the program's texts for them.
 
 use super::run::{Ran, run, run_in, with_server};
+use super::scratch::Scratch;
 use super::server::{nowhere, over_http, web};
 
 crate::all!(
     the_command_line,
+    url_with_a_file_of_servers_is_a_usage_error,
     tools_and_arguments,
     what_is_not_there,
     what_ends,
@@ -54,6 +56,28 @@ fn the_command_line() {
         let ran = run(words);
         assert_eq!((ran.exit, &*ran.out), (2, ""), "{words:?}: {ran:?}");
         assert!(!ran.err.is_empty(), "{words:?}");
+    }
+}
+
+fn url_with_a_file_of_servers_is_a_usage_error() {
+    let folder = Scratch::new("url-and-file");
+    let file = folder.write("mcp.json", r#"{"mcpServers":{"b":{"url":"http://127.0.0.1:1/mcp"}}}"#);
+    let recording = folder.write("a.mcp", "C> {\"id\":1,\"method\":\"ping\"}\n");
+    let err = "mcp: there are two servers, \"https://a/\" and that of --config: leave one out\n";
+    for words in [
+        &["tools"][..],
+        &["login"],
+        &["logout"],
+        &["bridge"],
+        &["bridge", "--listen", "127.0.0.1:0"],
+        &["replay", &recording],
+    ] {
+        for server in [&[][..], &["--server", "b"]] {
+            let words = [words, &["https://a/", "--config", &file], server].concat();
+            let ran = run(&words);
+            fails(&ran, 2, err);
+            assert_eq!(ran.out, "", "{words:?}");
+        }
     }
 }
 

@@ -36,10 +36,16 @@ fn with_environment(mut command: Command, common: &Common) -> Result<Command, Fa
 }
 
 impl Target {
-    /// The server at the URL, or the one that the command starts: exactly one of the two.
+    /// The server at the URL, the one that the command starts, or the one in the file of
+    /// `--config`. Fails unless the command line names exactly one of the three.
     pub(crate) fn new(url: Option<&str>, common: &Common) -> Result<Self, Failure> {
         if let Some(file) = &common.config {
-            return Self::of_file(file, common);
+            return match url {
+                Some(url) => Err(Failure::usage(format!(
+                    "there are two servers, {url:?} and that of --config: leave one out"
+                ))),
+                None => Self::of_file(file, common),
+            };
         }
         match (url, common.program.split_first()) {
             (None, Some((program, arguments))) => {

@@ -24,15 +24,16 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
         )
         .advice("sign in with `mcp login --paste`; the bridge uses what that stores"));
     }
+    let url = args.alone.url.as_deref();
     let bridges = match (args.listen, &common.config, &common.server) {
-        (Some(_), Some(file), None) if common.program.is_empty() => {
+        (Some(_), Some(file), None) if common.program.is_empty() && url.is_none() => {
             let servers = Target::all(file, common)?.into_iter();
             let named =
                 |(name, target)| NamedBridge { bridge: open(target, &args), name: Some(name) };
             servers.map(named).collect()
         }
         _ => {
-            let target = Target::new(args.alone.url.as_deref(), common)?;
+            let target = Target::new(url, common)?;
             vec![NamedBridge { bridge: open(target, &args), name: None }]
         }
     };
