@@ -1,13 +1,16 @@
 //! `mcp call`.
 
+use serde_json::Value;
+
 use super::run::{run, with_server, with_server_in};
-use super::server::over_http;
+use super::server::{ODD, over_http};
 
 crate::all!(
     what_happens_is_shown,
     less_is_shown,
     arguments_have_the_types_of_the_schema,
     for_programs,
+    json_that_cannot_be_decoded_is_written_unchanged,
     a_tool_that_fails,
     an_error,
     nobody_is_there_to_be_asked,
@@ -50,7 +53,10 @@ fn arguments_have_the_types_of_the_schema() {
 }
 
 fn for_programs() {
-    let ran = with_server("legacy", &["call", "--quiet", "--json", "brew", "cups=1"]);
+    let mut ran = with_server("legacy", &["call", "--quiet", "--json", "brew", "cups=1"]);
+    // The order of members has no meaning: they are compared in alphabetical order.
+    let sorted = |line: &str| serde_json::from_str::<Value>(line).unwrap().to_string() + "\n";
+    ran.out = ran.out.lines().map(sorted).collect();
     let expected = concat!(
         r#"{"progress":{"message":"a cup","progress":1.0,"total":1.0}}"#,
         "\n",
@@ -60,6 +66,20 @@ fn for_programs() {
         "\n",
     );
     assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, expected, ""));
+}
+
+fn json_that_cannot_be_decoded_is_written_unchanged() {
+    let result = format!("\"structuredContent\":{ODD}");
+    for kind in ["odd", "legacy odd"] {
+        let ran = with_server(kind, &["call", "-q", "--json", "weigh"]);
+        assert_eq!(ran.exit, 0, "{kind}: {ran:?}");
+        let lines: Vec<_> = ran.out.lines().collect();
+        assert!(lines.len() == 2 && lines[0].contains(&format!("\"data\":{ODD}")), "{ran:?}");
+        assert!(lines[1].contains(&result), "{kind}: {ran:?}");
+        let words = ["request", "-q", "--json", "tools/call", "name=weigh", "arguments={}"];
+        let ran = with_server(kind, &words);
+        assert!(ran.exit == 0 && ran.out.contains(&result), "{kind}: {ran:?}");
+    }
 }
 
 fn a_tool_that_fails() {

@@ -12,6 +12,7 @@ crate::all!(
     over_http_it_is_a_log,
     a_failure_is_recorded,
     what_is_there_is_not_lost,
+    path_that_is_not_utf_8_is_shown,
 );
 
 /// Runs `mcp` with a file, and reads it.
@@ -85,4 +86,28 @@ fn what_is_there_is_not_lost() {
         assert_eq!(with_server("both", &["record", "--quiet", "--force", path]).exit, 0);
     });
     assert!(!text.contains("cheap") && text.contains("! closed"), "{text}");
+}
+
+fn path_that_is_not_utf_8_is_shown() {
+    #[cfg(target_os = "linux")]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+
+        use super::run::and_this;
+        use super::scratch::Scratch;
+        use super::server::SERVER;
+
+        let folder = Scratch::new("not-utf-8");
+        let path = [folder.path("").as_bytes(), b"/\xff"].concat();
+        let ran = process::Command::new(env!("CARGO_BIN_EXE_mcp"))
+            .args(["record", "--quiet", "--json"])
+            .arg(OsStr::from_bytes(&path))
+            .args(and_this(&[]))
+            .env(SERVER, "both")
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        assert!(String::from_utf8_lossy(&ran.stdout).contains("/\u{fffd}\""), "{ran:?}");
+    }
 }

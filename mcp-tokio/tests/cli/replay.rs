@@ -10,6 +10,7 @@ crate::all!(
     a_recording_is_served,
     a_recording_is_compared,
     differences_are_told,
+    answer_that_cannot_be_decoded_is_a_difference,
     over_http_it_is_the_same,
     what_is_no_recording,
 );
@@ -72,6 +73,18 @@ fn differences_are_told() {
         "found": "Makes coffee",
     });
     assert_eq!(compared, json!({ "compared": 6, "differences": [difference] }));
+}
+
+fn answer_that_cannot_be_decoded_is_a_difference() {
+    let folder = Scratch::new("odd");
+    let text = concat!(
+        r#"C> {"id":1,"method":"tools/call","params":{"name":"weigh","arguments":{}}}"#,
+        "\n",
+        r#"S> {"id":1,"result":{"content":[]}}"#,
+    );
+    let recording = folder.write("odd.mcp", text);
+    let ran = with_server("odd", &["replay", "-q", &recording]);
+    assert!(ran.exit == 9 && ran.out.contains("12345678901234567890123"), "{ran:?}");
 }
 
 fn over_http_it_is_the_same() {

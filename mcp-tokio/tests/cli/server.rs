@@ -43,8 +43,10 @@ pub(crate) fn serve_if_told() -> Option<ExitCode> {
 fn serve(kind: &str) -> io::Result<()> {
     let mut config = Config::default();
     match kind {
-        "both" | "verbatim" | "pantry" | "fragile" => {}
-        "legacy" | "legacy pantry" | "legacy fragile" => config.era_policy = EraPolicy::LegacyOnly,
+        "both" | "verbatim" | "pantry" | "fragile" | "odd" => {}
+        "legacy" | "legacy pantry" | "legacy fragile" | "legacy odd" => {
+            config.era_policy = EraPolicy::LegacyOnly;
+        }
         "modern" => config.era_policy = EraPolicy::ModernOnly,
         "versions" => {
             return answer(
@@ -61,6 +63,7 @@ fn serve(kind: &str) -> io::Result<()> {
         "verbatim" => verbatim(),
         "pantry" | "legacy pantry" => pantry::registry(),
         "fragile" | "legacy fragile" => fragile(),
+        "odd" | "legacy odd" => odd(),
         _ => registry(),
     };
     let registry = registry.map_err(io::Error::other)?;
@@ -205,6 +208,22 @@ fn fragile() -> Result<Registry<Handler>, UsageError> {
         std::process::exit(1);
         #[expect(unreachable_code, reason = "a tool has a result")]
         "never"
+    })?;
+    Ok(registry)
+}
+
+/// JSON that not every parser can decode.
+pub(crate) const ODD: &str = r#"{"z":12345678901234567890123,"a":"\ud83d","e":1e400}"#;
+
+/// With a tool whose result and log message have such JSON.
+fn odd() -> Result<Registry<Handler>, UsageError> {
+    let mut registry = Registry::new(Implementation::new("kitchen", "1.0.0"));
+    registry.logging().tool("weigh", "Weighs", |_: Nothing, context: Context| async move {
+        context.log(LoggingLevel::Warning, Json::parse(ODD).unwrap());
+        context.sleep(Duration::from_millis(20)).await;
+        let mut result = CallToolResult::text("much");
+        result.structured_content = Some(Json::parse(ODD).unwrap());
+        result
     })?;
     Ok(registry)
 }

@@ -50,7 +50,7 @@ pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure>
 /// Shows the result of a tool.
 pub(crate) fn finish(result: &CallToolResult, output: Output) -> Exit {
     if output.is_json() {
-        print::document(&json!({ "result": result }));
+        print::member("result", result);
     } else {
         show(result);
     }
@@ -145,7 +145,7 @@ fn show_id(id: &str, output: Output) {
 fn show_logs(client: &Client, output: Output) {
     client.on_log(move |log| {
         if output.is_json() {
-            return print::document(&json!({ "log": log }));
+            return print::member("log", &log);
         }
         let logger = log.logger.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
         let text: Option<String> = log.data.decode().ok();

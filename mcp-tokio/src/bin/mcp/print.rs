@@ -3,6 +3,7 @@
 //! In: text to show. Out: lines for people, or one JSON document per line for programs. Text of
 //! servers may contain anything: characters that control a terminal are shown as U+FFFD.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -76,7 +77,29 @@ pub(crate) fn text(text: &str) {
 /// Writes a document for programs.
 pub(crate) fn document(document: &impl Serialize) {
     let Ok(text) = serde_json::to_string(document) else { return };
-    bytes(format!("{text}\n").as_bytes());
+    bytes(format!("{}\n", one_line(&text)).as_bytes());
+}
+
+/// Writes a document with one member, whose JSON is not decoded: numbers keep their digits.
+pub(crate) fn member(name: &str, value: &impl Serialize) {
+    document(&BTreeMap::from([(name, value)]));
+}
+
+/// JSON on one line: without blanks and line ends between tokens.
+pub(crate) fn one_line(json: &str) -> String {
+    let (mut is_string, mut is_escaped) = (false, false);
+    let keeps = |c: &char| {
+        let keeps = is_string || !c.is_ascii_whitespace();
+        if is_escaped {
+            is_escaped = false;
+        } else if *c == '"' {
+            is_string = !is_string;
+        } else {
+            is_escaped = is_string && *c == '\\';
+        }
+        keeps
+    };
+    json.chars().filter(keeps).collect()
 }
 
 /// Reports a failure to people.
@@ -137,4 +160,20 @@ pub(crate) fn indented(text: &str, by: usize) -> String {
         out.extend([&" ".repeat(by), line, "\n"]);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_on_one_line_keeps_its_strings() {
+        for (json, expected) in [
+            ("{\r\n  \"a b\" : [1,\t2 ]\n}", r#"{"a b":[1,2]}"#),
+            (r#"[ "\\", "\" x" , " \\\"" ]"#, r#"["\\","\" x"," \\\""]"#),
+            (r#" " \ud83d " "#, r#"" \ud83d ""#),
+        ] {
+            assert_eq!(one_line(json), expected);
+        }
+    }
 }

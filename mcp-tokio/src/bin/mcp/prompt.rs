@@ -9,7 +9,6 @@ use mcp_tokio::types::{
     CompleteRequestParams, CompletionContext, CompletionReference, GetPromptResult, Role,
 };
 use mcp_tokio::{Client, ServerInfo};
-use serde_json::json;
 
 use crate::args::Common;
 use crate::ask;
@@ -36,7 +35,7 @@ pub(crate) async fn get(args: GetArgs, output: Output) -> Result<Exit, Failure> 
     });
     let result = result.await?;
     if output.is_json() {
-        print::document(&json!({ "result": result }));
+        print::member("result", &result);
     } else {
         show(&result);
     }
@@ -72,7 +71,7 @@ pub(crate) async fn complete(args: CompleteArgs, output: Output) -> Result<Exit,
     });
     let result = result.await?;
     if output.is_json() {
-        print::document(&json!({ "result": result }));
+        print::member("result", &result);
         return Ok(Exit::Fine);
     }
     for value in &result.completion.values {

@@ -55,7 +55,7 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
     done?;
 
     if output.is_json() {
-        print::document(&json!({ "file": path, "lines": count }));
+        print::document(&json!({ "file": path.to_string_lossy(), "lines": count }));
     } else {
         print::text(&format!("{count} lines in {}", path.display()));
     }

@@ -103,9 +103,11 @@ async fn compare(
     for (exchange, recorded) in recording.calls() {
         let call = client.call::<Json>(exchange.method.clone(), &exchange.params);
         let found = match call.timeout(common.timeout).await {
-            Ok(result) => json!({ "result": result }),
+            Ok(result) => json!({ "result": decoded(&result) }),
             Err(CallError::Error { error, .. }) => {
-                json!({ "error": { "code": error.code.0, "message": error.message, "data": error.data } })
+                let data = error.data.as_ref().map(decoded);
+                let (code, message) = (error.code.0, error.message);
+                json!({ "error": { "code": code, "message": message, "data": data } })
             }
             Err(error) => return Err(error.into()),
         };
@@ -127,6 +129,11 @@ async fn compare(
         }
     }
     Ok((count, all))
+}
+
+/// The value of JSON; its text if it has a number or a string that no [`Value`] can hold.
+fn decoded(json: &Json) -> Value {
+    json.decode().unwrap_or_else(|_| Value::String(json.to_string()))
 }
 
 /// The method, and the name in its parameters.

@@ -1,7 +1,7 @@
 //! `mcp request`: a request with any method.
 
 use mcp_tokio::Json;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::ask;
 use crate::failure::{Exit, Failure};
@@ -33,7 +33,7 @@ pub(crate) async fn run(args: RequestArgs, output: Output) -> Result<Exit, Failu
     })
     .await?;
     if output.is_json() {
-        print::document(&json!({ "result": result }));
+        print::member("result", &result);
     } else {
         print::text(result.as_str());
     }

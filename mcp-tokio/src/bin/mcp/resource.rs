@@ -4,7 +4,7 @@
 
 use mcp_tokio::Client;
 use mcp_tokio::types::{ReadResourceResult, ResourceContents, SubscriptionFilter};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::ask;
 use crate::call::contents;
@@ -22,7 +22,7 @@ pub(crate) async fn read(args: ReadArgs, output: Output) -> Result<Exit, Failure
     let read = async |_| get(client.read_resource(uri), &args.common).await;
     let result = session::with(&client, target, read).await?;
     if output.is_json() {
-        print::document(&json!({ "result": result }));
+        print::member("result", &result);
     } else {
         show(&result)?;
     }
@@ -57,7 +57,7 @@ async fn follow(
     loop {
         let result = get(client.read_resource(uri), &args.common).await?;
         if output.is_json() {
-            print::document(&json!({ "read": { "uri": uri, "result": result } }));
+            print::member("read", &ReadDocument { uri, result: &result });
         } else {
             show(&result)?;
         }
@@ -73,6 +73,13 @@ async fn follow(
         changes += 1;
         print::note(&format!("{uri} has changed"));
     }
+}
+
+/// A result of the resource as a document, for programs.
+#[derive(Serialize)]
+struct ReadDocument<'a> {
+    uri: &'a str,
+    result: &'a ReadResourceResult,
 }
 
 /// The server, and the URI of the resource.
