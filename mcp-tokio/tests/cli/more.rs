@@ -5,6 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use super::run::Running;
 use super::run::{run, run_in, with_server, with_server_in};
 use super::scratch::Scratch;
 use super::server::{SERVER, over_http};
@@ -20,6 +22,8 @@ crate::all!(
     servers_of_a_file,
     wrong_files_of_servers,
     output_into_a_file,
+    output_that_cannot_be_written_is_a_failure,
+    watch_ends_once_its_reader_is_gone,
     roots,
 );
 
@@ -191,6 +195,25 @@ fn output_into_a_file() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "3 eggs");
     let nowhere = folder.path("no/such/folder");
     assert_eq!(with_server("both", &["tools", "-q", "--out", &nowhere]).exit, 2);
+}
+
+fn output_that_cannot_be_written_is_a_failure() {
+    #[cfg(target_os = "linux")]
+    for words in [&["tools"][..], &["tools", "--json"], &["resource", "read", "kitchen://stock"]] {
+        let ran = with_server("both", &[words, &["-q", "--out", "/dev/full"]].concat());
+        let err = "mcp: the output cannot be written: No space left on device";
+        assert!(ran.exit == 2 && ran.err.starts_with(err), "{words:?}: {ran:?}");
+    }
+}
+
+fn watch_ends_once_its_reader_is_gone() {
+    #[cfg(unix)]
+    for kind in PANTRIES {
+        let mut watch = Running::start(kind, &["resource", "watch", "--json", "pantry://jars"]);
+        assert!(watch.out_line().contains("1 jars"), "{kind}");
+        let ran = watch.end_without_reader();
+        assert!(ran.exit == 0 && !ran.err.contains("mcp:"), "{kind}: {ran:?}");
+    }
 }
 
 fn roots() {

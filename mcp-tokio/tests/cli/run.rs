@@ -136,6 +136,19 @@ impl Running {
         Ran { exit, out: masked(&out), err: errors(&err) }
     }
 
+    /// Result of the run, once nobody reads its standard output.
+    #[cfg(unix)]
+    pub(crate) fn end_without_reader(self) -> Ran {
+        use std::io::Read;
+
+        let Self { mut child, out, mut err } = self;
+        drop(out);
+        let mut text = String::new();
+        err.read_to_string(&mut text).unwrap();
+        let exit = child.wait().unwrap().code().unwrap();
+        Ran { exit, out: String::new(), err: errors(&text) }
+    }
+
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }

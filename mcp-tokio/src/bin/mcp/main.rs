@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let common = args.command.common();
     let output = Output::new(common.is_some_and(|common| common.json));
     let file = common.and_then(|common| common.out.as_deref()).map_or(Ok(()), print::into_file);
-    let done = file.and_then(|()| run(args, output));
+    let done = file.and_then(|()| run(args, output)).and_then(print::written);
     let exit = done.unwrap_or_else(|failure| output.failed(&failure));
     ExitCode::from(exit as u8)
 }

@@ -57,17 +57,42 @@ pub(crate) fn is_raw() -> bool {
     FILE.get().is_some() || !io::stdout().is_terminal()
 }
 
-/// Writes bytes unchanged.
+/// The first error of a write; nothing is written after it.
+static FAILED: OnceLock<io::Error> = OnceLock::new();
+
+/// Writes bytes unchanged. [`written`] reports an error.
 pub(crate) fn bytes(bytes: &[u8]) {
-    if let Some(mut file) = FILE.get() {
-        let _ = file.write_all(bytes);
+    if has_failed() {
         return;
     }
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
+    let done = if let Some(mut file) = FILE.get() {
+        file.write_all(bytes)
+    } else {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush())
+    };
+    if let Err(error) = done {
+        // Another thread may have set it first.
+        let _ = FAILED.set(error);
+    }
 }
 
-/// Writes text for people. It is no failure if the reader is gone.
+/// Returns whether a write has failed, for commands that would write without end.
+pub(crate) fn has_failed() -> bool {
+    FAILED.get().is_some()
+}
+
+/// Returns the exit code if the whole output is written. A reader that is gone is no failure.
+pub(crate) fn written(exit: Exit) -> Result<Exit, Failure> {
+    match FAILED.get() {
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::usage(format!("the output cannot be written: {error}")))
+        }
+        Some(_) | None => Ok(exit),
+    }
+}
+
+/// Writes text for people.
 pub(crate) fn text(text: &str) {
     let text = clean(text);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };

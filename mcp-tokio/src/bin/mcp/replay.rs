@@ -56,6 +56,9 @@ fn serve(mut recording: Recording) -> Result<Exit, Failure> {
     // Replies after a request of the server, until the client has answered that request.
     let mut pending: Vec<(Value, VecDeque<Value>)> = Vec::new();
     for line in io::stdin().lock().lines() {
+        if print::has_failed() {
+            break;
+        }
         let line = line.map_err(failure)?;
         if line.trim().is_empty() {
             continue;

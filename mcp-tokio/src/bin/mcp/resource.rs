@@ -61,7 +61,7 @@ async fn follow(
         } else {
             show(&result)?;
         }
-        if args.changes.is_some_and(|limit| changes >= limit) {
+        if print::has_failed() || args.changes.is_some_and(|limit| changes >= limit) {
             return Ok(());
         }
         if subscription.changed().await.is_none() {
