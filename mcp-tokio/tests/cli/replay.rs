@@ -13,6 +13,7 @@ crate::all!(
     answer_that_cannot_be_decoded_is_a_difference,
     over_http_it_is_the_same,
     what_is_no_recording,
+    recording_without_answers_is_not_compared,
 );
 
 /// A recording of a server of this kind, and its path.
@@ -107,5 +108,20 @@ fn what_is_no_recording() {
     ] {
         let ran = run(words);
         assert!(ran.exit == 2 && ran.err.contains(err), "{words:?}: {ran:?}");
+    }
+}
+
+fn recording_without_answers_is_not_compared() {
+    let folder = Scratch::new("unanswered");
+    let opening = r#"C> {"id":1,"method":"server/discover"}
+S> {"id":1,"result":{"supportedVersions":["2026-07-28"]}}
+"#;
+    let call = "C> {\"id\":2,\"method\":\"tools/list\"}\n";
+    for text in [opening, call, &format!("{opening}{call}")] {
+        let recording = folder.write("text", text);
+        let ran = with_server("both", &["replay", "-q", &recording]);
+        let err = format!("mcp: {recording} has no answer to compare\n");
+        assert!(ran.exit == 2 && ran.err.starts_with(&err), "{text}: {ran:?}");
+        assert_eq!(ran.out, "");
     }
 }

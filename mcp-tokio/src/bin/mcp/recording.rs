@@ -46,7 +46,8 @@ impl Recording {
         let mut recording = Self { exchanges: Vec::new() };
         for line in text.lines() {
             let Some((mark, message)) = line.split_once(' ') else { continue };
-            let message = message.strip_prefix("data: ").unwrap_or(message);
+            // The blank after the colon of an event's field is optional.
+            let message = message.strip_prefix("data:").unwrap_or(message);
             let Ok(message) = serde_json::from_str::<Value>(message) else { continue };
             if !message.is_object() {
                 continue;
@@ -227,11 +228,13 @@ S> {"jsonrpc":"2.0","id":2,"result":{"n":2}}
             "1> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"initialize\",\"params\":{}}\n",
             "1< HTTP/1.1 200 OK\n",
             "1< data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"protocolVersion\":\"2025-11-25\"}}\n",
+            "1> {\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}\n",
+            "1< data:{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}\n",
             "2> {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}\n",
             "2< {\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"no\"},\"id\":null}\n",
         ));
         assert_eq!(recording.version(), Some("2025-11-25"));
         let calls: Vec<_> = recording.calls().map(|(call, _)| call.method.as_str()).collect();
-        assert_eq!(calls, ["tools/list"]);
+        assert_eq!(calls, ["ping", "tools/list"]);
     }
 }

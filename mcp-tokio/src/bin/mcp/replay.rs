@@ -34,6 +34,10 @@ pub(crate) async fn run(mut args: ReplayArgs, output: Output) -> Result<Exit, Fa
         args.common.era = Negotiation::Pinned(version);
     }
     let target = Target::new(url.as_deref(), &args.common)?;
+    if recording.calls().next().is_none() {
+        return Err(Failure::usage(format!("{} has no answer to compare", file.display()))
+            .advice("only answers to requests after initialize or server/discover are compared"));
+    }
     let client = session::client(&args.common)?;
     ask::decline(&client);
     let compared =
