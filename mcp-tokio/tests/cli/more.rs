@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::run::Running;
 use super::run::{run, run_in, with_server, with_server_in};
 use super::scratch::Scratch;
-use super::server::{SERVER, over_http};
+use super::server::{ODD, SERVER, over_http};
 
 crate::all!(
     a_resource_is_read,
@@ -17,6 +17,7 @@ crate::all!(
     a_prompt_is_got,
     arguments_are_completed,
     any_method_is_sent,
+    result_is_shown_on_one_line,
     calls_are_measured,
     shells_and_man,
     servers_of_a_file,
@@ -99,6 +100,16 @@ fn any_method_is_sent() {
     }
     assert_eq!(with_server("both", &["request", "a", "--params", "{}", "b=1"]).exit, 2);
     assert_eq!(with_server("both", &["request", "a", "b"]).exit, 2);
+}
+
+fn result_is_shown_on_one_line() {
+    let ran = with_server("spaced", &["request", "-q", "kitchen/any"]);
+    let begin = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"#;
+    assert!(ran.exit == 0 && ran.out.starts_with(begin), "{ran:?}");
+    assert!(ran.out.ends_with("}\n") && ran.out.lines().count() == 1, "{ran:?}");
+    assert!(ran.out.contains(r#""a b""#) && !ran.out.contains('\r'), "{ran:?}");
+    let ran = with_server("odd", &["request", "-q", "tools/call", "name=weigh", "arguments={}"]);
+    assert!(ran.exit == 0 && ran.out.contains(ODD), "{ran:?}");
 }
 
 fn calls_are_measured() {

@@ -54,6 +54,7 @@ fn serve(kind: &str) -> io::Result<()> {
             );
         }
         "tasks" => return tasks::serve(),
+        "spaced" => return answer(&format!("\"result\":{}", spaced())),
         "refuses" => return answer(r#""error":{"code":-32000,"message":"not today"}"#),
         // It reads, and says nothing.
         _ => return io::copy(&mut io::stdin(), &mut io::sink()).map(drop),
@@ -77,6 +78,14 @@ fn answer(body: &str) -> io::Result<()> {
         writeln!(io::stdout(), r#"{{"jsonrpc":"2.0","id":{},{body}}}"#, request["id"])?;
     }
     Ok(())
+}
+
+/// A result of each request, with blanks and line ends between its tokens.
+fn spaced() -> String {
+    let result = r#"{ "resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": {}, "serverInfo": { "name": "a b", "version": "1" },
+        "ttlMs": 0, "cacheScope": "private" }"#;
+    result.replace('\n', "\r")
 }
 
 /// A server over HTTP with a thread of its own, which ends with the tests. With a token, each request

@@ -35,7 +35,8 @@ pub(crate) async fn run(args: RequestArgs, output: Output) -> Result<Exit, Failu
     if output.is_json() {
         print::member("result", &result);
     } else {
-        print::text(result.as_str());
+        let line = print::one_line(result.as_str()) + "\n";
+        if print::is_raw() { print::bytes(line.as_bytes()) } else { print::text(&line) }
     }
     Ok(Exit::Fine)
 }
