@@ -128,8 +128,9 @@ impl HttpLines {
             | HttpPosition::ChunkEnd => &self.body,
             HttpPosition::Lost => return None,
         };
-        self.shown = !remaining.is_empty();
-        self.shown.then(|| Bytes::copy_from_slice(remaining))
+        let text = one_line(BytesMut::from(&**remaining));
+        self.shown = !text.is_empty();
+        self.shown.then_some(text)
     }
 
     /// Takes a line, without its line feed.
@@ -166,8 +167,7 @@ impl HttpLines {
     /// Takes the gathered text, unless it is blank.
     fn take_gathered(&mut self) -> Option<Bytes> {
         self.shown = false;
-        let body = self.body.split().freeze();
-        let text = body.strip_suffix(b"\r").map_or(body.clone(), |text| body.slice_ref(text));
+        let text = one_line(self.body.split());
         (!text.is_empty()).then_some(text)
     }
 }
@@ -194,6 +194,18 @@ impl Announced {
             self.is_events = value.starts_with("text/event-stream");
         }
     }
+}
+
+/// The text with blanks in place of its line ends, and without those at its end. JSON has line ends
+/// only between tokens, so its value stays the same.
+fn one_line(mut text: BytesMut) -> Bytes {
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let length = text.iter().rposition(|byte| !is_end(byte)).map_or(0, |last| last + 1);
+    text.truncate(length);
+    for byte in text.iter_mut().filter(|byte| is_end(byte)) {
+        *byte = b' ';
+    }
+    text.freeze()
 }
 
 fn chunk_size(line: &[u8]) -> Option<u64> {

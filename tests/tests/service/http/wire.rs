@@ -69,6 +69,18 @@ fn bytes_in_pieces_are_shown_as_whole_lines() {
 }
 
 #[test]
+fn body_with_line_ends_is_shown_on_one_line() {
+    let site = Site::new(registry(|_: Value, _| async { "done" }));
+    let log = Log::default();
+    let mut socket = shown(&site, &log);
+    let body = format!("{}\r\n", BODY.replace(',', ",\r\n\t"));
+    socket.send("POST", &[], &body);
+    let expected = BODY.replace(r#":"x""#, r#":"***""#).replace(',', ",  \t");
+    let lines = log.take();
+    assert!(lines.contains(&format!("1> {expected}")), "{lines:#?}");
+}
+
+#[test]
 fn what_is_cut_off_is_shown_at_the_end() {
     let site = Site::new(registry(|_: Value, _| async { "done" }));
     let log = Log::default();
