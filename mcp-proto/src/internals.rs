@@ -13,6 +13,7 @@
 //! | `LastRequest` | the heads of a client's requests |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 //! | `RequestCache`, `admit_cached`, `answer_cached` | requests of another HTTP stack |
+//! | `task_outcome` | outcomes of handlers whose requests have become tasks |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
 use alloc::boxed::Box;
@@ -31,7 +32,7 @@ use crate::http::{Admission, Config, Exchange};
 use crate::json::Json;
 pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, write};
 pub use crate::seq_map::SeqMap;
-use crate::server::Declaration;
+use crate::server::{self, Declaration, Outcome, Peer};
 use crate::time::Instant;
 
 /// A view of a value.
@@ -50,6 +51,11 @@ pub fn trusted(text: impl Into<Bytes>) -> Json {
 #[cold]
 pub fn explain<T: serde::de::DeserializeOwned>(json: &Json) -> Option<DecodeError> {
     crate::json::explain::<T>(json.as_str())
+}
+
+/// The outcome of a handler whose request has become a task, as its client may get it.
+pub fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
+    server::task_outcome(peer, outcome)
 }
 
 /// Checks the head of a request that needs no verdict. `cache` has parts of the last requests.

@@ -9,11 +9,13 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::adapt::with_allowed_code;
 use super::call::Call;
 use super::calls::Calls;
 use super::context::Context;
+use super::event::Peer;
 use super::inputs::Inputs;
-use super::outcome::{Input, InputRequired};
+use super::outcome::{Input, InputRequired, Outcome};
 use crate::error::{ErrorCode, ProtocolError, ValidationStep};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
@@ -92,10 +94,15 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
     if required.requests.is_empty() && required.state.is_none() {
         return Err(ErrorData::internal("the handler asked for input, and for nothing"));
     }
+    check_support(call.era, call.inputs, required)
+}
+
+/// Checks that a client that supports `inputs` supports this input.
+fn check_support(era: Era, inputs: Inputs, required: &InputRequired) -> Result<(), ErrorData> {
     let mut keys = Vec::new();
     let mut lacking = Inputs::default();
     for (key, request) in &required.requests {
-        let lacks = call.inputs.lacks(Inputs::of_request(request));
+        let lacks = inputs.lacks(Inputs::of_request(request));
         if lacks != Inputs::default() {
             keys.push(alloc::format!("`{key}` (`{}`)", request.method()));
             lacking = lacking.or(lacks);
@@ -104,18 +111,41 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
     if keys.is_empty() {
         return Ok(());
     }
-    Err(undeclared(call.era, &keys.join(", "), lacking.capabilities()))
+    Err(undeclared(era, &keys.join(", "), lacking.capabilities()))
+}
+
+/// The outcome of a handler whose request has become a task, as its modern client may get it. Input
+/// that the client does not declare becomes an error, and a code that is not allowed another one.
+pub(crate) fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::InputRequired(mut required) => {
+            let inputs = Inputs::of(&peer.capabilities);
+            match check_support(Era::Modern, inputs, &required) {
+                Ok(()) => {
+                    remove_elicitation_ids(&mut required);
+                    Outcome::InputRequired(required)
+                }
+                Err(error) => Outcome::Error(error),
+            }
+        }
+        Outcome::Error(error) => Outcome::Error(with_allowed_code(Era::Modern, error)),
+        Outcome::Complete(_) | Outcome::Text(_) | Outcome::Task(_) => outcome,
+    }
+}
+
+/// Removes ids that handlers may set, and only revision 2025-11-25 defines.
+fn remove_elicitation_ids(required: &mut InputRequired) {
+    for request in required.requests.values_mut() {
+        if let InputRequest::Elicit(ElicitRequestParams::Url(url)) = request {
+            url.elicitation_id = None;
+        }
+    }
 }
 
 /// The members of the modern result.
 fn encode(required: &mut InputRequired) -> Result<Json, ErrorData> {
+    remove_elicitation_ids(required);
     let InputRequired { requests, state } = required;
-    for request in requests.values_mut() {
-        if let InputRequest::Elicit(ElicitRequestParams::Url(url)) = request {
-            // The handler may have set this id, which only revision 2025-11-25 defines.
-            url.elicitation_id = None;
-        }
-    }
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     if !requests.is_empty() {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_proto::types::{InputRequest, InputRequests};
+use mcp_proto::ErrorData;
+use mcp_proto::types::{ElicitRequestParams, ElicitRequestURLParams, InputRequest, InputRequests};
 use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskStore, Tasks};
 use serde_json::json;
 
 use super::registry;
 use super::stores::HardStore;
-use super::world::{Process, Time, pass};
+use super::world::{Process, Time, pass, request};
 
 const MOMENT: Duration = Duration::from_millis(100);
 
@@ -58,6 +59,51 @@ fn task_t08_a_part_of_the_input_leaves_the_rest_open() {
     process.pass(4 * MOMENT);
     assert_eq!(process.get(&id)["result"]["content"][0]["text"], r#"["a", "b"]"#);
     assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_task_asks_only_for_what_its_client_declares() {
+    let mut process = Process::new(asking(&["a"]).0);
+    let mut call = request(77, "tools/call", json!({"name": "t", "arguments": {}}), true);
+    let capabilities = &mut call["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    capabilities.as_object_mut().unwrap().remove("roots");
+    process.line(&call);
+    let id = process.answer(77).unwrap()["result"]["taskId"].as_str().unwrap().to_owned();
+    process.pass(2 * MOMENT);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32021)));
+    assert_eq!(task["error"]["data"], json!({"requiredCapabilities": {"roots": {}}}));
+}
+
+#[test]
+fn a_task_fails_with_the_codes_of_its_era() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(MOMENT).await;
+        Err::<String, _>(ErrorData::resource_not_found("test:a"))
+    }));
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    assert_eq!(process.get(&id)["error"]["code"], -32602);
+}
+
+#[test]
+fn a_task_asks_by_url_without_the_id_of_an_earlier_revision() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(MOMENT).await;
+        let mut url = ElicitRequestURLParams::new("Pay", "https://pay.example/");
+        url.elicitation_id = Some("1".into());
+        context.elicit("paid", ElicitRequestParams::Url(url))?;
+        Ok::<_, Interrupt>("paid")
+    }));
+    let mut call = request(77, "tools/call", json!({"name": "t", "arguments": {}}), true);
+    let capabilities = &mut call["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    capabilities["elicitation"] = json!({"url": {}});
+    process.line(&call);
+    let id = process.answer(77).unwrap()["result"]["taskId"].as_str().unwrap().to_owned();
+    process.pass(2 * MOMENT);
+    let task = process.get(&id);
+    assert_eq!(task["inputRequests"]["paid"]["params"]["url"], "https://pay.example/");
+    assert_eq!(task["inputRequests"]["paid"]["params"].get("elicitationId"), None);
 }
 
 #[test]

@@ -14,12 +14,14 @@ use crate::cancel::Cancel;
 use crate::commands::{Command, Commands};
 use crate::handler_call::BoxFuture;
 use crate::service_mailbox::ServiceMailbox;
-use mcp_proto::server::Outcome;
+use mcp_proto::server::{Outcome, Peer};
 use mcp_proto::{ErrorData, Instant};
 
 /// A handler with its own mailbox. Dropping it cancels the handler.
 pub(super) struct Driven {
     handler: BoxFuture,
+    /// The client whose request the handler answers.
+    pub(super) peer: Arc<Peer>,
     mailbox: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
     pub(super) clock: BoxClock,
@@ -30,11 +32,11 @@ pub(super) struct Driven {
 impl Driven {
     pub(super) fn new(
         handler: BoxFuture,
-        mailbox: Arc<ServiceMailbox>,
-        cancel: Arc<Cancel>,
+        peer: Arc<Peer>,
+        (mailbox, cancel): (Arc<ServiceMailbox>, Arc<Cancel>),
         clock: BoxClock,
     ) -> Self {
-        Self { handler, mailbox, cancel, clock, next_sleep: None }
+        Self { handler, peer, mailbox, cancel, clock, next_sleep: None }
     }
 
     pub(super) fn cancel(&self) -> &Arc<Cancel> {

@@ -309,7 +309,7 @@ fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> b
         HandlerCall::Future(future) => future,
         HandlerCall::Done(outcome) => Box::pin(ready(outcome)),
     };
-    let driven = Driven::new(future, mailbox, cancel, clock);
+    let driven = Driven::new(future, context.shared_peer(), (mailbox, cancel), clock);
     TaskRun::new((&manager, &host), id.clone(), record, driven).renew_first().spawn();
     true
 }

@@ -25,6 +25,7 @@ use super::manager::{Canceller, TaskError, TaskManager, no_room, too_long};
 use super::store::StoreError;
 use crate::Clock;
 use crate::commands::Command;
+use mcp_proto::internals::task_outcome;
 use mcp_proto::server::task::step::TaskStep;
 use mcp_proto::server::task::{Record, TaskId};
 use mcp_proto::server::{Notification, Outcome, Progress};
@@ -188,7 +189,7 @@ impl TaskRun {
     /// Stores the outcome of the handler.
     async fn settle(&mut self, outcome: Outcome) {
         let max = self.manager.config().max_task_bytes;
-        let outcome = outcome.encoded();
+        let outcome = task_outcome(&self.driven.peer, outcome.encoded());
         let outcome = match outcome {
             Outcome::Complete(result) if result.as_bytes().len() > max => {
                 Outcome::Error(too_long())

@@ -20,7 +20,7 @@ use crate::cancel::Cancel;
 use crate::handler_call::HandlerCall;
 use crate::service_mailbox::ServiceMailbox;
 use mcp_proto::server::task::{Record, TaskCall, TaskId};
-use mcp_proto::server::{Input, Outcome, Request};
+use mcp_proto::server::{Input, Outcome, Peer, Request};
 use mcp_proto::{ErrorData, Instant};
 
 /// A call with everything that it needs to become a task.
@@ -30,7 +30,7 @@ pub(crate) struct TaskCandidate {
     tasks: Tasks,
     call: TaskCall,
     input: Option<Input>,
-    owner: Option<Arc<str>>,
+    peer: Arc<Peer>,
     /// The mailbox and the cancellation of the request.
     mailbox: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
@@ -63,7 +63,7 @@ impl TaskCandidate {
             tasks,
             call,
             input: request.input.as_deref().cloned(),
-            owner: request.peer.principal.clone(),
+            peer: request.peer.clone(),
             own_mailbox: Arc::new(ServiceMailbox::new(mailbox.catalog().clone())),
             own_cancel: Cancel::new(),
             mailbox: mailbox.clone(),
@@ -83,8 +83,7 @@ impl TaskCandidate {
             HandlerCall::Future(handler) => handler,
         };
         let clock = self.host.clock();
-        let (mailbox, cancel) = self.handler_side();
-        let driven = Driven::new(handler, mailbox, cancel, clock);
+        let driven = Driven::new(handler, self.peer.clone(), self.handler_side(), clock);
         HandlerCall::Future(Box::pin(self.run(driven)))
     }
 
@@ -130,7 +129,7 @@ impl TaskCandidate {
         let (call, lease) = (self.call.clone(), self.manager.lease());
         let creating = self.manager.create(NewTask::default(), |record, now| {
             let mut record =
-                record.owned_by(self.owner.as_deref()).called(call, self.input.clone());
+                record.owned_by(self.peer.principal.as_deref()).called(call, self.input.clone());
             record.renew(now.saturating_add(lease));
             record
         });
