@@ -33,7 +33,7 @@ const MIN_LEASE: Duration = Duration::from_secs(1);
 #[non_exhaustive]
 pub struct TaskConfig {
     /// The lifetime of a task and its result; default 1 hour. An ended task is kept for at least 5
-    /// minutes.
+    /// minutes, or 1 minute if it ended because its lifetime was over.
     pub ttl: Duration,
     /// The interval at which clients should poll; default 1 s.
     pub poll_interval: Duration,
