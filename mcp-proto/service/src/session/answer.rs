@@ -95,7 +95,8 @@ impl<R> Answer<R> {
     }
 
     /// Relates the request to one that the same client waits for. Over HTTP it is sent on the
-    /// stream of that request, so that the client needs no GET stream.
+    /// stream of that request, so that the client needs no GET stream. With a request of
+    /// another client this fails with [`SessionError::NotSent`].
     pub fn about(mut self, context: &RequestContext) -> Self {
         if let AnswerState::New(unsent) = &mut self.state {
             unsent.about = Some(context.about());

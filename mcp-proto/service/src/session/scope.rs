@@ -89,6 +89,8 @@ impl<W: Clone> SessionScope for Endpoint<W> {
     ) -> Result<InputId, UsageError> {
         let timeout = timeout.unwrap_or_else(|| self.limits().input_timeout);
         match about {
+            // The request of another client.
+            Some(about) if about.scope() != session.scope() => Err(UsageError::NotInFlight),
             Some(about) => self.request_input_about(now, about, request, timeout),
             None => Self::request_input(self, now, session, request, timeout),
         }

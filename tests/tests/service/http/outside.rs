@@ -1,15 +1,17 @@
 //! Messages of an application to the client of a session outside of its requests: on its GET
 //! stream.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_proto::UsageError;
 use mcp_proto::http::{Config, Sessions};
 use mcp_proto::types::{ElicitAction, LoggingLevel};
-use mcp_service::{Drive, SessionError};
+use mcp_service::{Context, Drive, SessionError};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, call};
+use crate::bench::registry;
 use crate::outside::{Kept, Waiting, form, keeping};
 
 #[test]
@@ -121,6 +123,36 @@ fn second_hour_16_the_end_of_the_server_ends_all_requests() {
         assert_eq!(waiting.wakes(), 1);
         assert_eq!(waiting.done().map(|_| ()), Err(SessionError::Closed));
     }
+}
+
+#[test]
+fn a_question_about_the_request_of_another_client_is_not_sent() {
+    let kept = Arc::new(Mutex::new(None));
+    let store = kept.clone();
+    let mut site = Site::new(registry(move |_: Value, context: Context| {
+        let store = store.clone();
+        async move {
+            let session = store.lock().unwrap().take();
+            let Some(session) = session else {
+                *store.lock().unwrap() = context.session();
+                return "kept".to_owned();
+            };
+            let answer = session.elicit(form()).about(&context).await;
+            format!("{:?}", answer.map(|_| ()))
+        }
+    }));
+    let (mut first, mut second) = (site.session(), site.session());
+    assert!(first.ask(&call(1)).contains("kept"));
+    second.post(&call(2));
+    site.run_background();
+    site.run();
+    let out = second.woken();
+    assert!(
+        out.contains("NotSent(the request is not in flight)")
+            && !out.contains("elicitation/create"),
+        "{out}"
+    );
+    assert_eq!(first.out(), "");
 }
 
 #[test]
