@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use mcp_proto::Json;
+use mcp_proto::types::Tool;
+use mcp_service::schema::ToolSchemas;
 use serde_json::{Value, json};
 
 use crate::{misfits, schemas};
@@ -94,6 +96,30 @@ fn misspelt_members_are_hinted_at_where_the_schema_knows_the_members() {
 }
 
 #[test]
+fn lookups_of_required_members_count_as_visits() {
+    let names: Vec<String> = (0..1000).map(|at| format!("{at:03}")).collect();
+    let all = |of: &str| json!({"allOf": vec![json!({"$ref": format!("#/$defs/{of}")}); 16]});
+    let schema = json!({
+        "items": {"$ref": "#/$defs/a"},
+        "$defs": {"a": all("b"), "b": all("c"), "c": all("d"), "d": {"required": names}},
+    });
+    let object: Value = names.iter().map(|name| (name.clone(), json!(0))).collect();
+    let text = misfits(&schema, &json!([object]));
+    assert!(text.contains("1,000,000 steps"), "{text}");
+}
+
+#[test]
+fn few_subschemas_of_a_peer_apply_to_names() {
+    let names = |count: usize| {
+        let pattern = json!({"pattern": "[^a]$"});
+        let schema = json!({"propertyNames": {"allOf": vec![pattern; count]}});
+        ToolSchemas::of_peer(&Tool::new("t", crate::json(&schema)))
+    };
+    assert!(names(15).is_ok());
+    assert!(names(16).unwrap_err().to_string().contains("16 subschemas"));
+}
+
+#[test]
 fn second_hour_17_many_values_are_refused_unread() {
     let text = format!("[{}]", vec!["{}"; 100_000].join(","));
     let checked = schemas(&json!({})).check_arguments(&Json::parse(text).unwrap());
@@ -162,8 +188,8 @@ fn second_hour_17_the_deepest_check_fits_a_small_stack() {
             schema["$defs"][format!("d{at}")] = next;
         }
         schema["$defs"]["d28"] = json!({"type": "array", "items": {"$ref": "#"}});
-        let tool = mcp_proto::types::Tool::new("t", crate::json(&schema));
-        let schemas = mcp_service::schema::ToolSchemas::of_peer(&tool).unwrap();
+        let tool = Tool::new("t", crate::json(&schema));
+        let schemas = ToolSchemas::of_peer(&tool).unwrap();
         let value = format!("{}7{}", "[".repeat(120), "]".repeat(120));
         let misfits = schemas.check_arguments(&Json::parse(value).unwrap()).unwrap_err();
         assert!(misfits.to_string().contains("expected an array"), "{misfits}");

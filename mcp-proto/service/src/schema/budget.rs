@@ -180,7 +180,8 @@ impl<'a> Object<'a, Counting> for Members<'a> {
     }
 
     fn get(&self, key: &String) -> Option<Counted<'a>> {
-        self.members.get(key).map(|value| Counted::new(value, self.steps))
+        let enough = self.steps.take(1);
+        self.members.get(key).filter(|_| enough).map(|value| Counted::new(value, self.steps))
     }
 
     fn members(&self) -> MembersIter<'a> {

@@ -27,6 +27,9 @@ const MAX_DEPTH: usize = 32;
 /// The most subschemas that apply to one value.
 const MAX_COUNT: usize = 10_000;
 
+/// The most subschemas that apply to the name of a member. Their visits are not counted.
+const MAX_NAME_COUNT: usize = 16;
+
 /// Fails if the text of a schema is too long.
 pub(super) fn check_size(schema: &Json) -> Result<(), SchemaError> {
     match schema.as_bytes().len() {
@@ -52,6 +55,11 @@ pub(super) fn check(root: &Value) -> Result<(), SchemaError> {
     }
     for schema in schemas {
         cost.count(schema, 0)?;
+        if let Some(Value::Object(names)) = schema.get("propertyNames")
+            && cost.count(names, 0)? > MAX_NAME_COUNT
+        {
+            return Err(too_complex("more than 16 subschemas apply to the name of a member"));
+        }
     }
     Ok(())
 }
