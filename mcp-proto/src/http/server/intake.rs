@@ -24,7 +24,7 @@ pub fn request_reader(limits: &Limits) -> RequestReader {
 pub(super) struct Intake {
     reader: RequestReader,
     account: Account,
-    /// True after a visit that was to make room, until more is read.
+    /// True after a visit that has not made enough room, until more is read.
     has_asked_for_room: bool,
 }
 
@@ -64,9 +64,9 @@ impl Intake {
         is_over || self.account.has_refusals()
     }
 
-    /// Records a visit to the endpoint.
-    pub(super) fn handle_visit(&mut self) {
-        self.has_asked_for_room = true;
+    /// Handles the end of a visit to the endpoint.
+    pub(super) fn handle_visited(&mut self) {
+        self.has_asked_for_room = self.account.is_over();
     }
 }
 

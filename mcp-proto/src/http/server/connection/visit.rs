@@ -15,9 +15,11 @@ impl Connection {
     /// Visits the endpoint; see [`Exchange::visit`](super::super::Exchange::visit).
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         self.now = now;
-        self.reader.handle_visit();
-        let Some(exchange) = self.state.exchange_mut() else { return endpoint.make_room(now) };
-        exchange.visit(now, endpoint, me);
+        match self.state.exchange_mut() {
+            Some(exchange) => exchange.visit(now, endpoint, me),
+            None => endpoint.make_room(now),
+        }
+        self.reader.handle_visited();
     }
 
     /// Visits the endpoint with the outcome of a request; see
