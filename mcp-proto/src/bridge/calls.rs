@@ -166,6 +166,12 @@ impl UpstreamCalls {
         self.renewals.insert(id, uri);
     }
 
+    /// The resources that are being subscribed to again. If the session is lost meanwhile, the client
+    /// sends these calls once more.
+    pub(super) fn renewals(&self) -> impl Iterator<Item = &String> {
+        self.renewals.values()
+    }
+
     pub(super) fn take_renewal(&mut self, id: CallId) -> Option<String> {
         self.renewals.remove(&id)
     }

@@ -107,7 +107,8 @@ impl Bridge {
                 self.listeners.handle_answer(listener, &uri, response.is_ok());
                 self.acknowledge(listener);
             }
-            // These subscriptions are renewed on the next connection.
+            // These subscriptions are renewed on the next connection. A modern server over HTTP may
+            // have ended them by itself; then they are not renewed.
             CallPurpose::Subscription { about: None, .. }
             | CallPurpose::Lists { .. }
             | CallPurpose::Nobody => {}

@@ -4,6 +4,7 @@
 //! legacy clients. Out: the corresponding requests to a server of the other era. If
 //! several clients share a legacy server, it gets one request for all of them.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -279,7 +280,8 @@ impl Bridge {
             return self.listen_again(now, client);
         }
         self.report_lists();
-        for uri in self.resources() {
+        let pending: BTreeSet<String> = self.calls.renewals().cloned().collect();
+        for uri in &self.resources() - &pending {
             match client.call(now, "resources/subscribe", about_resource(&uri), no_timeout()) {
                 Ok(call) => self.calls.add_renewal(call, uri),
                 // Later changes of the resource are dropped.
