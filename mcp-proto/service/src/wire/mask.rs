@@ -67,10 +67,9 @@ fn around_query(text: &str) -> Option<(&str, &str)> {
 /// The URL in a request line, in a `Referer` or `Location` header, or in the first event of
 /// HTTP+SSE, whose data are no JSON.
 fn url(text: &str) -> Option<&str> {
-    let is_method =
-        |first: &str| !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_uppercase());
-    if let Some((first, rest)) = text.split_once(' ')
-        && is_method(first)
+    if let Some((method, rest)) = text.split_once(' ')
+        && !method.is_empty()
+        && method.bytes().all(|byte| byte.is_ascii_uppercase())
     {
         return Some(rest);
     }
