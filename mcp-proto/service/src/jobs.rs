@@ -17,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::cancel::Cancel;
 use super::handler_call::{BoxFuture, HandlerCall};
+use super::panics::catch_panic;
 use super::service_mailbox::{Command, FIRST_SLOT, ServiceMailbox};
 use super::{Clock, Spawned};
 use mcp_proto::Duration;
@@ -76,7 +77,7 @@ impl Job {
     /// Drops the handler's future, which may panic, and marks the request as ended.
     fn end(self) -> Reply {
         let Self { reply, cancel, future } = self;
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
+        catch_panic(|| drop(future));
         cancel.end();
         reply
     }

@@ -139,6 +139,7 @@ mod misfit;
 mod missing_scopes;
 mod nearest;
 mod output;
+mod panics;
 mod process_group;
 mod read_ahead;
 mod registry;

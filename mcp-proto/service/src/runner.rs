@@ -5,7 +5,6 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Spawned;
 use super::cancel::Cancel;
@@ -17,6 +16,7 @@ use super::handler_call::HandlerArgs;
 use super::input::Round;
 use super::jobs::{Jobs, Progressed, StartedJob, call_handler};
 use super::mailbox::wake;
+use super::panics::catch_panic;
 use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::TaskCandidate;
@@ -306,7 +306,7 @@ impl CatalogSnapshot {
     /// Reports the end of a session to a handler that forwards.
     pub(super) fn end_session(&self, session: SessionRef, handler: HandlerId) {
         if let Some(handler) = self.registry.handler(handler) {
-            let _ = catch_unwind(AssertUnwindSafe(|| handler.end_session(session)));
+            catch_panic(|| handler.end_session(session));
         }
     }
 
@@ -320,7 +320,7 @@ impl CatalogSnapshot {
     ) {
         if let Some(handler) = self.registry.handler(handler) {
             let session = Session::new(mailbox, session);
-            let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(method, params, session)));
+            catch_panic(|| handler.notify(method, params, session));
         }
     }
 }

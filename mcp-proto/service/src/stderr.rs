@@ -9,8 +9,9 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Stdio;
+
+use super::panics::catch_panic;
 
 /// Destination for the standard error of a server.
 #[derive(Clone, Default)]
@@ -110,7 +111,7 @@ impl LineSplitter {
     fn report(&self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         // A panic must not end the reader of the pipe, which would block the server.
-        let _ = catch_unwind(AssertUnwindSafe(|| (self.f)(&line)));
+        catch_panic(|| (self.f)(&line));
     }
 }
 

@@ -6,7 +6,6 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
@@ -113,9 +112,4 @@ where
                 .map_err(|_| ErrorData::internal("the answer cannot be written as JSON"))
         })
     })
-}
-
-/// Runs code of the application and ignores a panic, which has no one to be reported to.
-pub(super) fn catch_panic(f: impl FnOnce()) {
-    let _ = catch_unwind(AssertUnwindSafe(f));
 }

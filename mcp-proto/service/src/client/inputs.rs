@@ -10,8 +10,9 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::binding::ClientBinding;
-use super::callback_set::{AnswerFuture, catch_panic};
+use super::callback_set::AnswerFuture;
 use super::client_mailbox::ClientMailbox;
+use crate::panics::catch_panic;
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::Json;

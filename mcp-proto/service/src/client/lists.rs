@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 
 use serde::de::DeserializeOwned;
 
-use super::callback_set::catch_panic;
 use super::client_mailbox::ClientMailbox;
 use crate::misfit::misfits;
+use crate::panics::catch_panic;
 use mcp_proto::client::{CallError, Listing};
 #[cfg(feature = "skills")]
 use mcp_proto::ext::skills::{ListSkillsResult, Skill};

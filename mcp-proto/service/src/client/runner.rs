@@ -15,12 +15,13 @@ use super::super::trace::fault;
 #[cfg(feature = "auth")]
 use super::auth_slot::AuthSlot;
 use super::binding::ClientBinding;
-use super::callback_set::{Callback, catch_panic};
+use super::callback_set::Callback;
 use super::client_mailbox::{CallHooks, ClientCommand, ClientMailbox, ClientWork, Stage};
 use super::closed::{CloseCause, Ending};
 use super::feed::Feed;
 use super::inputs::Inputs;
 use super::response_slot::ResponseSlot;
+use crate::panics::catch_panic;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]

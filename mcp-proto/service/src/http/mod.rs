@@ -26,7 +26,6 @@ use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::AtomicU64;
 use core::task::{Poll, Waker};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 
@@ -37,6 +36,7 @@ use super::jobs::{SpawnedHandler, StartedJob, handlers_ended};
 use super::link::EndpointVisitor;
 use super::lock::Lock;
 use super::mailbox::wake;
+use super::panics::catch_panic;
 use super::service_mailbox::ServiceMailbox;
 use super::trace::{alarmed, fault};
 use crate::Clock;
@@ -313,7 +313,7 @@ impl ServerShared {
                 // The callback may run any code, so call it without the lock.
                 let on_event = self.on_event.lock().clone();
                 if let Some(on_event) = on_event {
-                    let _ = catch_unwind(AssertUnwindSafe(|| on_event(&event)));
+                    catch_panic(|| on_event(&event));
                 }
             }
         }

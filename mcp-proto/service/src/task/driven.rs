@@ -13,6 +13,7 @@ use super::host::BoxClock;
 use crate::cancel::Cancel;
 use crate::commands::{Command, Commands};
 use crate::handler_call::BoxFuture;
+use crate::panics::catch_panic;
 use crate::service_mailbox::ServiceMailbox;
 use mcp_proto::server::{Outcome, Peer};
 use mcp_proto::{ErrorData, Instant};
@@ -89,7 +90,7 @@ impl Drop for Driven {
     fn drop(&mut self) {
         self.cancel.set();
         let handler = core::mem::replace(&mut self.handler, Box::pin(core::future::pending()));
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(handler)));
+        catch_panic(|| drop(handler));
         self.mailbox.close();
     }
 }
