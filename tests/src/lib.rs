@@ -21,4 +21,5 @@ pub mod process;
 #[cfg(unix)]
 pub mod runtimes;
 pub mod scripted;
+pub mod stdio_client;
 pub mod transcript;

@@ -22,6 +22,7 @@ use mcp_proto::client::{
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, ElicitationCapability, Implementation};
 use mcp_proto::{Action, Binding, ErrorCode, ErrorData, Instant, Json, Machine};
+use mcp_tests::stdio_client::sent;
 use mcp_tests::transcript::{self, Transcript};
 use serde_json::{Value, json};
 
@@ -157,17 +158,6 @@ fn client(config: Config) -> Connection<Client> {
 
 fn params(tool: &str) -> Json {
     Json::encode(&json!({ "name": tool })).unwrap()
-}
-
-/// The messages that a client sends.
-fn sent(client: &mut Connection<Client>) -> Vec<Value> {
-    let mut sent = Vec::new();
-    while let Some(action) = client.poll_action() {
-        if let Action::Transmit(bytes) = action {
-            sent.push(serde_json::from_slice(&bytes).unwrap());
-        }
-    }
-    sent
 }
 
 /// One conversation with one call that may have a task.

@@ -6,7 +6,6 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::unwrap_used,
     reason = "a gap in the table, or another message, ends the test"
 )]
 
@@ -16,9 +15,8 @@ use mcp_proto::client::recovery::{Known, Reaction, Recovery, Refusal, Repeats, T
 use mcp_proto::client::{Client, Config, Negotiation, Restart};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{Implementation, SubscriptionFilter};
-use mcp_proto::{
-    Action, Binding, Duration, ErrorCode, ErrorData, Instant, Machine, ProtocolVersion,
-};
+use mcp_proto::{Binding, Duration, ErrorCode, ErrorData, Instant, Machine, ProtocolVersion};
+use mcp_tests::stdio_client::sent;
 use mcp_tests::transcript::{self, Transcript};
 use serde_json::{Value, json};
 
@@ -180,15 +178,4 @@ fn initialize(client: &mut Connection<Client>, now: Instant) -> Vec<Value> {
     } });
     client.handle_bytes(now, format!("{answer}\n").into());
     sent(client)
-}
-
-/// The messages that a client sends.
-fn sent(client: &mut Connection<Client>) -> Vec<Value> {
-    let mut sent = Vec::new();
-    while let Some(action) = client.poll_action() {
-        if let Action::Transmit(bytes) = action {
-            sent.push(serde_json::from_slice(&bytes).unwrap());
-        }
-    }
-    sent
 }

@@ -45,12 +45,7 @@ fn restarted_legacy_server_may_have_changed_everything() {
 
 #[test]
 fn resource_that_a_restarted_legacy_server_refuses_may_have_changed() {
-    let mut bridged = restarting(Era::Legacy, Era::Legacy);
-    subscribe_at_legacy_server(&mut bridged, Era::Legacy);
-    bridged.server_ends();
-    bridged.pass(PAUSE);
-    let asked = only(bridged.to_server());
-    bridged.server(&result(&asked, &handshake(Era::Legacy)));
+    let mut bridged = renewing();
     bridged.to_client();
     let asked = bridged.to_server();
     let id = &asked.last().unwrap()["id"];
@@ -61,12 +56,7 @@ fn resource_that_a_restarted_legacy_server_refuses_may_have_changed() {
 
 #[test]
 fn unsubscribed_resource_is_not_reported_after_a_restart() {
-    let mut bridged = restarting(Era::Legacy, Era::Legacy);
-    subscribe_at_legacy_server(&mut bridged, Era::Legacy);
-    bridged.server_ends();
-    bridged.pass(PAUSE);
-    let asked = only(bridged.to_server());
-    bridged.server(&result(&asked, &handshake(Era::Legacy)));
+    let mut bridged = renewing();
     let asked = bridged.to_server();
     bridged.client(&request(10, "resources/unsubscribe", &json!({"uri": "a:1"})));
     bridged.to_client();
@@ -246,6 +236,17 @@ fn restarting(down: Era, up: Era) -> Bridged {
     let mut bridged = Bridged::with_restart(EraPolicy::Auto, negotiation(up), Restart::Always);
     connect(&mut bridged, down, up);
     bridged.to_client();
+    bridged
+}
+
+/// A bridge that subscribes again for a legacy client, at a legacy server that has restarted.
+fn renewing() -> Bridged {
+    let mut bridged = restarting(Era::Legacy, Era::Legacy);
+    subscribe_at_legacy_server(&mut bridged, Era::Legacy);
+    bridged.server_ends();
+    bridged.pass(PAUSE);
+    let asked = only(bridged.to_server());
+    bridged.server(&result(&asked, &handshake(Era::Legacy)));
     bridged
 }
 

@@ -15,6 +15,7 @@ use mcp_proto::client::{
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{Implementation, SubscriptionFilter};
 use mcp_proto::{Action, Binding, Duration, Instant, Json, Machine};
+use mcp_tests::stdio_client::sent;
 use serde_json::{Value, json};
 
 use super::json as parse;
@@ -483,15 +484,4 @@ impl SharedCache for Shelf {
 
 fn line(message: &Value) -> mcp_proto::Bytes {
     format!("{message}\n").into()
-}
-
-/// The messages that a client sends.
-fn sent(client: &mut Connection<Client>) -> Vec<Value> {
-    let mut sent = Vec::new();
-    while let Some(action) = client.poll_action() {
-        if let Action::Transmit(bytes) = action {
-            sent.push(serde_json::from_slice(&bytes).unwrap());
-        }
-    }
-    sent
 }
