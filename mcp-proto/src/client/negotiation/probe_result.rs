@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::super::call_error::CallError;
 use super::super::connect_error::ConnectError;
+use super::super::result::ResultType;
 use super::probe::{Failure, ProbeOutcome};
 use super::verdict::{Negotiation, ServerInfo};
 use crate::error::ErrorCode;
@@ -172,7 +173,8 @@ pub(in crate::client) fn is_modern(code: ErrorCode) -> bool {
     [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
 }
 
-/// The versions of a `DiscoverResult`.
+/// The versions of a `DiscoverResult`; `None` if the result is invalid, which a result of an unknown
+/// type is.
 fn versions(result: &Json) -> Option<Vec<String>> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -181,6 +183,9 @@ fn versions(result: &Json) -> Option<Vec<String>> {
     }
     // `serde` would also read a struct from an array.
     let versions: Versions = result.raw().is_object().then(|| result.decode().ok())??;
+    if !matches!(ResultType::of(result), ResultType::Complete | ResultType::Untyped) {
+        return None;
+    }
     Some(versions.supported_versions).filter(|versions| !versions.is_empty())
 }
 
