@@ -92,15 +92,23 @@ pub(super) fn outgoing(
     Outgoing::Result { id, stamp: Bytes::new(), result: result.into() }
 }
 
-/// The step at which another server has refused a request; over HTTP it decides the status.
+/// The step at which a handler or another server has refused a request; over HTTP it decides the
+/// status.
+///
+/// | refused by | with | step |
+/// |---|---|---|
+/// | all | a missing capability | capability |
+/// | another server, a handler for methods of any name | an unknown method | method |
+/// | another server | a header mismatch | headers of parameters |
+/// | all | another error | none |
 pub(super) fn step(kind: CallKind, answer: &Outgoing) -> Option<ValidationStep> {
-    match (kind, answer) {
-        (CallKind::Forwarded(_), Outgoing::Error { error, .. }) => match error.code {
-            ErrorCode::METHOD_NOT_FOUND => Some(ValidationStep::Method),
-            ErrorCode::HEADER_MISMATCH => Some(ValidationStep::ParamHeaders),
-            ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => Some(ValidationStep::Capability),
-            _ => None,
-        },
+    let Outgoing::Error { error, .. } = answer else { return None };
+    match (kind, error.code) {
+        (_, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY) => Some(ValidationStep::Capability),
+        (CallKind::Forwarded(_) | CallKind::Other, ErrorCode::METHOD_NOT_FOUND) => {
+            Some(ValidationStep::Method)
+        }
+        (CallKind::Forwarded(_), ErrorCode::HEADER_MISMATCH) => Some(ValidationStep::ParamHeaders),
         _ => None,
     }
 }

@@ -1,7 +1,8 @@
 //! The status of a response with an error: one pure table.
 //!
 //! In: the step at which a request failed, and the era of its client. Out: the status. Errors of
-//! handlers have no step, and their status stays 200.
+//! handlers have no step, and their status stays 200; except a missing capability, and a method
+//! that a handler for any method does not know.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
