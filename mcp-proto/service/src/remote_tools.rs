@@ -42,7 +42,7 @@ use mcp_proto::server::{Input, InputRequired, Outcome};
 use mcp_proto::types::{
     CallToolResult, ClientCapabilities, InputRequiredResult, SubscriptionFilter, Tool,
 };
-use mcp_proto::{Era, ErrorData, Json, UsageError};
+use mcp_proto::{Era, ErrorCode, ErrorData, Json, UsageError};
 
 /// The member of `_meta` that names the server of a result.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
@@ -289,7 +289,7 @@ async fn call(client: Client, params: Json, options: CallOptions, context: Conte
     match call.await {
         Ok(result) if is_input_required(&client, &result) => input_required(&result),
         Ok(result) => Outcome::Complete(own_result(&result)),
-        Err(CallError::Error { error, .. }) => Outcome::Error(error),
+        Err(CallError::Error { error, .. }) => Outcome::Error(own_error(&client, error)),
         Err(error) => {
             let executed = if error.may_have_been_executed() { "may have been" } else { "was not" };
             tool_outcome(Ok(CallToolResult::error(alloc::format!(
@@ -333,8 +333,25 @@ fn call_params(name: &str, given: &HandlerArgs, input: Option<&Input>) -> Json {
 /// that was closed after the result no longer has a server.
 fn is_input_required(client: &Client, result: &Json) -> bool {
     let kind = raw(result).member("resultType").and_then(Raw::string);
-    kind.as_deref() == Some("input_required")
-        && client.server().is_none_or(|server| server.era() == Era::Modern)
+    kind.as_deref() == Some("input_required") && is_modern(client)
+}
+
+fn is_modern(client: &Client) -> bool {
+    client.server().is_none_or(|server| server.era() == Era::Modern)
+}
+
+/// The error for the caller. Errors about versions and headers are about this connection to the
+/// other server, not about the caller's; a legacy server has none of the modern codes.
+fn own_error(client: &Client, mut error: ErrorData) -> ErrorData {
+    let is_foreign = match error.code {
+        ErrorCode::HEADER_MISMATCH | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => true,
+        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => !is_modern(client),
+        _ => false,
+    };
+    if is_foreign {
+        error.code = ErrorCode::INTERNAL_ERROR;
+    }
+    error
 }
 
 fn input_required(result: &Json) -> Outcome {

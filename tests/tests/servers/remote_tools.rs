@@ -88,6 +88,24 @@ fn json_rpc_errors_pass() {
 }
 
 #[test]
+fn an_error_about_the_connection_to_the_other_server_is_internal() {
+    for (front_era, _) in eras() {
+        let mut chain = Chain::new(front_era, Negotiation::Auto, false, |remote| remote);
+        let refuses = |_: Nothing, _| async {
+            Err::<String, _>(ErrorData::new(ErrorCode::HEADER_MISMATCH, "the name differs"))
+        };
+        let change = |registry: &mut Registry| {
+            registry.remove_tool("refuses");
+            registry.tool("refuses", "Refuses", refuses).map(|_| ())
+        };
+        chain.catalog_behind.update(change).unwrap();
+        let error = chain.call("other_refuses", &json!({})).unwrap_err();
+        let CallError::Error { error, .. } = error else { unreachable!("{error}") };
+        assert_eq!(error, ErrorData::new(ErrorCode::INTERNAL_ERROR, "the name differs"));
+    }
+}
+
+#[test]
 fn progress_passes_if_the_caller_wants_it() {
     for (front_era, behind_era) in eras() {
         let mut chain = Chain::new(front_era, behind_era, false, |remote| remote);
