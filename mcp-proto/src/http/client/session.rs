@@ -21,8 +21,9 @@ use crate::headers;
 use crate::message::{Outgoing, RequestId};
 use crate::version::ProtocolVersion;
 
-/// The longest session id that the client accepts.
-const MAX_ID: usize = 1024;
+/// The longest session id that the client accepts, in bytes. An id may be a JSON Web Token; common
+/// servers do not accept longer fields in requests.
+const MAX_ID: usize = 8 * 1024;
 
 /// A session, which has no id if the server has no sessions.
 #[derive(Debug, Default)]
