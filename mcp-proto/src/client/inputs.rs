@@ -135,6 +135,7 @@ impl Inputs {
         if let Some(capability) = lacking.find_map(|capability| capability) {
             return Err(ProtocolError::UndeclaredInput { capability });
         }
+        requests.iter().try_for_each(|(_, request)| check_messages(request))?;
         self.admit(requests.len(), bytes, &config.limits)?;
         let mut responses = InputResponses::new();
         let mut missing = BTreeSet::new();
@@ -275,6 +276,15 @@ pub(super) fn lacks(has: &ClientCapabilities, request: &InputRequest) -> Option<
         }
         InputRequest::ListRoots(_) | InputRequest::Forwarded { .. } => None,
     }
+}
+
+/// Checks that the messages for a model have each result of a tool where it must be.
+pub(super) fn check_messages(request: &InputRequest) -> Result<(), ProtocolError> {
+    if request.has_balanced_tools() {
+        return Ok(());
+    }
+    let expected = "messages in which tool uses are followed by exactly their results";
+    Err(ProtocolError::InvalidParam { member: "messages", expected })
 }
 
 /// An `input_required` result that was checked.

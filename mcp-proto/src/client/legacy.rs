@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::binding::MessageSource;
 use super::config::Config;
-use super::inputs::{Inputs, Requester, lacks};
+use super::inputs::{Inputs, Requester, check_messages, lacks};
 use super::negotiation::ServerInfo;
 use super::outbox::Outbox;
 use crate::error::ProtocolError;
@@ -165,7 +165,7 @@ fn read(method: &Method, params: &Json, config: &Config) -> Result<InputRequest,
         |_| ProtocolError::InvalidParam { member: "message", expected: "as the schema says" };
     let request = request.map_err(invalid)?;
     match lacks(&config.capabilities, &request) {
-        None => Ok(request),
+        None => check_messages(&request).map(|()| request),
         // The client lacks the mode, not the method.
         Some(capability) if capability.contains('.') => {
             Err(ProtocolError::UndeclaredInput { capability })

@@ -51,6 +51,9 @@ pub enum UsageError {
         /// The first revision that defines the request, in this form.
         since: &'static str,
     },
+    /// In messages for a model, a message with tool uses must be followed by a message of the user
+    /// with exactly their results.
+    UnbalancedTools,
     /// The registry does not declare the capability that the command needs.
     Undeclared {
         /// The capability, such as `logging` or `tools.listChanged`.
@@ -230,6 +233,9 @@ texts! { UsageError:
     UndeclaredByClient { capability } =>
         "the client does not declare the capability `{capability}`";
     NotInRevision { method, since } => "`{method}` in this form exists since revision {since}";
+    UnbalancedTools =>
+        "a message with tool uses must be followed by a message of the user with exactly their \
+         results";
     Undeclared { capability } =>
         "the capability `{capability}` is not declared in the registry";
     Duplicate { kind, name } => "a {kind} \"{name}\" is already registered";

@@ -16,7 +16,7 @@ use super::context::Context;
 use super::event::Peer;
 use super::inputs::Inputs;
 use super::outcome::{Input, InputRequired, Outcome};
-use crate::error::{ErrorCode, ProtocolError, ValidationStep};
+use crate::error::{ErrorCode, ProtocolError, UsageError, ValidationStep};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Member, Outgoing, Params};
@@ -94,14 +94,18 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
     if required.requests.is_empty() && required.state.is_none() {
         return Err(ErrorData::internal("the handler asked for input, and for nothing"));
     }
-    check_support(call.era, call.inputs, required)
+    check_requests(call.era, call.inputs, required)
 }
 
-/// Checks that a client that supports `inputs` supports this input.
-fn check_support(era: Era, inputs: Inputs, required: &InputRequired) -> Result<(), ErrorData> {
+/// Checks that these requests may be sent to a client that supports `inputs`.
+fn check_requests(era: Era, inputs: Inputs, required: &InputRequired) -> Result<(), ErrorData> {
     let mut keys = Vec::new();
     let mut lacking = Inputs::default();
     for (key, request) in &required.requests {
+        if !request.has_balanced_tools() {
+            let error = UsageError::UnbalancedTools;
+            return Err(ErrorData::internal(alloc::format!("the input `{key}`: {error}")));
+        }
         let lacks = inputs.lacks(Inputs::of_request(request));
         if lacks != Inputs::default() {
             keys.push(alloc::format!("`{key}` (`{}`)", request.method()));
@@ -120,7 +124,7 @@ pub(crate) fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::InputRequired(mut required) => {
             let inputs = Inputs::of(&peer.capabilities);
-            match check_support(Era::Modern, inputs, &required) {
+            match check_requests(Era::Modern, inputs, &required) {
                 Ok(()) => {
                     remove_elicitation_ids(&mut required);
                     Outcome::InputRequired(required)

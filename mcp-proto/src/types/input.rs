@@ -90,6 +90,14 @@ impl InputRequest {
             Self::ListRoots(_) => "roots/list",
         }
     }
+
+    /// Returns whether the results of tools in messages for a model are where they must be.
+    pub(crate) fn has_balanced_tools(&self) -> bool {
+        match self {
+            Self::CreateMessage(params) => params.has_balanced_tools(),
+            Self::Elicit(_) | Self::ListRoots(_) | Self::Forwarded { .. } => true,
+        }
+    }
 }
 
 impl From<ElicitRequestFormParams> for InputRequest {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::codec::{number, open_strings};
-use super::{Role, SamplingContent, Tool};
+use super::{Role, SamplingContent, SamplingMessageContentBlock, Tool};
 use crate::json::Json;
 
 /// The parameters of `sampling/createMessage`.
@@ -71,6 +71,31 @@ impl CreateMessageRequestParams {
         self
     }
 
+    /// Returns whether each message with tool uses is followed by a message of the user that has
+    /// exactly their results, and whether there are no other results.
+    ///
+    /// [Specification: Tool Use and Result Balance](https://modelcontextprotocol.io/specification/2026-07-28/client/sampling#tool-use-and-result-balance)
+    pub(crate) fn has_balanced_tools(&self) -> bool {
+        let mut open = Vec::new();
+        for message in &self.messages {
+            let (uses, results) = message.tool_ids();
+            let fits = match (uses.is_empty(), results.is_empty()) {
+                (true, true) => open.is_empty(),
+                (false, true) => open.is_empty() && message.role == Role::Assistant,
+                (true, false) => {
+                    let has_only_results = results.len() == message.content.blocks().len();
+                    results == open && has_only_results && message.role == Role::User
+                }
+                (false, false) => false,
+            };
+            if !fits {
+                return false;
+            }
+            open = uses;
+        }
+        open.is_empty()
+    }
+
     /// Returns whether the request requires the capability `sampling.tools`.
     pub(crate) fn needs_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
@@ -96,6 +121,21 @@ impl SamplingMessage {
     /// A message with this content.
     pub fn new(role: Role, content: impl Into<SamplingContent>) -> Self {
         Self { role, content: content.into(), meta: None }
+    }
+
+    /// The ids of the tool uses, and those of the tool uses that the results name; both sorted.
+    fn tool_ids(&self) -> (Vec<&str>, Vec<&str>) {
+        let (mut uses, mut results) = (Vec::new(), Vec::new());
+        for block in self.content.blocks() {
+            match block {
+                SamplingMessageContentBlock::ToolUse(tool) => uses.push(&*tool.id),
+                SamplingMessageContentBlock::ToolResult(tool) => results.push(&*tool.tool_use_id),
+                _ => {}
+            }
+        }
+        uses.sort_unstable();
+        results.sort_unstable();
+        (uses, results)
     }
 }
 
@@ -227,5 +267,57 @@ open_strings! {
         MaxTokens = "maxTokens",
         /// The model calls tools.
         ToolUse = "toolUse",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, vec};
+
+    use super::*;
+
+    #[test]
+    fn results_of_tools_follow_their_uses() {
+        let use_of = |id| format!(r#"{{"type":"tool_use","id":"{id}","name":"n","input":{{}}}}"#);
+        let result_of = |id| format!(r#"{{"type":"tool_result","toolUseId":"{id}","content":[]}}"#);
+        let text = String::from(r#"{"type":"text","text":"t"}"#);
+        let user = |blocks: &[&str]| message("user", blocks);
+        let model = |blocks: &[&str]| message("assistant", blocks);
+        let (use_a, use_b) = (&*use_of("a"), &*use_of("b"));
+        let (result_a, result_b, text) = (&*result_of("a"), &*result_of("b"), &*text);
+        let balanced = [
+            vec![],
+            vec![user(&[text]), model(&[text]), user(&[]), user(&[text])],
+            vec![user(&[text]), model(&[use_a]), user(&[result_a])],
+            vec![model(&[text, use_a, use_b]), user(&[result_b, result_a]), model(&[use_a])]
+                .into_iter()
+                .chain([user(&[result_a]), model(&[text])])
+                .collect(),
+        ];
+        let unbalanced = [
+            vec![model(&[use_a])],
+            vec![user(&[result_a])],
+            vec![user(&[use_a]), user(&[result_a])],
+            vec![model(&[use_a]), model(&[result_a])],
+            vec![model(&[use_a]), user(&[text])],
+            vec![model(&[use_a]), user(&[]), user(&[result_a])],
+            vec![model(&[use_a]), user(&[result_a, text])],
+            vec![model(&[use_a, use_b]), user(&[result_a])],
+            vec![model(&[use_a, use_b]), user(&[result_a]), user(&[result_b])],
+            vec![model(&[use_a]), user(&[result_a, result_a])],
+            vec![model(&[use_a, result_a]), user(&[result_a])],
+        ];
+        for (cases, expected) in [(&balanced[..], true), (&unbalanced[..], false)] {
+            for messages in cases {
+                let params = CreateMessageRequestParams::new(messages.clone(), 1);
+                assert_eq!(params.has_balanced_tools(), expected, "{messages:?}");
+            }
+        }
+    }
+
+    fn message(role: &str, blocks: &[&str]) -> SamplingMessage {
+        let blocks = blocks.join(",");
+        let text = format!(r#"{{"role":"{role}","content":[{blocks}]}}"#);
+        Json::parse(&text).unwrap().decode().unwrap()
     }
 }

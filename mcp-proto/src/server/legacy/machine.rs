@@ -83,8 +83,9 @@ impl Server {
     ///
     /// Fails with [`UsageError::Closed`], with [`UsageError::NoServerRequests`] unless the
     /// connection was opened with `initialize`, with [`UsageError::NotInitialized`], with
-    /// [`UsageError::UndeclaredByClient`], with [`UsageError::NotInRevision`], and with
-    /// [`UsageError::TooManyCalls`] while `Limits::max_in_flight` requests wait for the client.
+    /// [`UsageError::UndeclaredByClient`], with [`UsageError::NotInRevision`], with
+    /// [`UsageError::UnbalancedTools`], and with [`UsageError::TooManyCalls`] while
+    /// `Limits::max_in_flight` requests wait for the client.
     pub fn request_input(
         &mut self,
         now: Instant,

@@ -189,6 +189,7 @@ impl Session {
         }
         match self.inputs.missing(request) {
             Some(capability) => Err(UsageError::UndeclaredByClient { capability }),
+            None if !request.has_balanced_tools() => Err(UsageError::UnbalancedTools),
             None => Ok(()),
         }
     }
