@@ -98,8 +98,8 @@ impl Client {
     /// Sets the roots for servers that ask for them, and declares the capability. A legacy server
     /// is notified of changes, if its session was opened with that capability.
     ///
-    /// Fails with [`UsageError::Closed`], and with [`UsageError::InvalidRoot`] for a URI that does not
-    /// begin with `file://`.
+    /// Fails with [`UsageError::Closed`], and with [`UsageError::InvalidRoot`]; see
+    /// [`Root::check_all`].
     pub fn set_roots(&mut self, _now: Instant, roots: Vec<Root>) -> Result<(), UsageError> {
         if self.conn.is_closed() {
             return Err(UsageError::Closed);

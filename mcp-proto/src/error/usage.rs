@@ -73,7 +73,7 @@ pub enum UsageError {
         /// The identifier.
         identifier: String,
     },
-    /// The URI of a root must begin with `file://`.
+    /// The URI of a root must begin with `file://`, and have no segments `.` and `..`.
     InvalidRoot {
         /// The URI.
         uri: String,
@@ -242,7 +242,8 @@ texts! { UsageError:
     InvalidExtension { identifier } =>
         "\"{identifier}\" is not the identifier of an extension: add a prefix of labels and dots, \
          such as `com.example/`";
-    InvalidRoot { uri } => "the root \"{uri}\" must have a URI that begins with `file://`";
+    InvalidRoot { uri } =>
+        "the root \"{uri}\" must have a URI that begins with `file://`, and no segments `.` and `..`";
     InvalidUri { uri } => "\"{uri}\" is not a URI: it must begin with a scheme, such as `file:`";
     InvalidAppUri { uri } =>
         "\"{uri}\" is not the URI of a page: it must begin with `ui://` and have visible ASCII \

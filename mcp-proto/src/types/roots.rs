@@ -49,18 +49,26 @@ impl Root {
     }
 
     /// Checks that all roots are files or folders: the URI "MUST be a `file://` URI in the current
-    /// specification".
+    /// specification", and has no segment `.` or `..`, also not percent-encoded. A server that
+    /// compares paths with the root could otherwise be led out of it.
     ///
     /// Fails with [`UsageError::InvalidRoot`].
+    ///
+    /// [Specification: Security Considerations](https://modelcontextprotocol.io/specification/2026-07-28/client/roots#security-considerations)
     pub fn check_all(roots: &[Self]) -> Result<(), UsageError> {
-        let is_file = |root: &Self| {
-            let scheme = root.uri.get(.."file://".len());
-            scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file://"))
-        };
-        match roots.iter().find(|root| !is_file(root)) {
+        match roots.iter().find(|root| !root.is_file()) {
             Some(root) => Err(UsageError::InvalidRoot { uri: root.uri.clone() }),
             None => Ok(()),
         }
+    }
+
+    fn is_file(&self) -> bool {
+        let Some((scheme, path)) = self.uri.split_at_checked("file://".len()) else { return false };
+        let is_dots = |segment: &str| {
+            let segment = segment.to_ascii_lowercase().replace("%2e", ".");
+            segment == "." || segment == ".."
+        };
+        scheme.eq_ignore_ascii_case("file://") && !path.split('/').any(is_dots)
     }
 
     /// Sets the name for display.

@@ -254,7 +254,7 @@ impl Client {
     /// Sets the roots, which the server may request; declares `roots`. A legacy server is notified
     /// when they change.
     ///
-    /// Fails with [`UsageError::InvalidRoot`] for a URI that does not begin with `file://`.
+    /// Fails with [`UsageError::InvalidRoot`]; see [`Root::check_all`].
     ///
     /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
     pub fn set_roots(&self, roots: Vec<Root>) -> Result<(), UsageError> {
