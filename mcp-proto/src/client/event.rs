@@ -105,7 +105,8 @@ pub enum ClientEvent {
         /// `Ok` if the server has ended the subscription with a result; otherwise the cause.
         cause: Result<(), CallError>,
     },
-    /// The user has finished the task behind a URL; only servers of 2025-11-25 report this.
+    /// The user has finished the task behind a URL; only servers of 2025-11-25 report this. The
+    /// client does not check the id: ignore one that is unknown or was completed before.
     ElicitationComplete {
         /// The `elicitationId` of the request with the URL.
         elicitation_id: String,
