@@ -203,7 +203,8 @@ impl ProtocolError {
             Self::RepeatedHeader { .. }
             | Self::SessionNotFound
             | Self::ShareExceeded { .. }
-            | Self::ShuttingDown => PageSubject::Sessions,
+            | Self::ShuttingDown
+            | Self::CutOff => PageSubject::Sessions,
         }
     }
 }

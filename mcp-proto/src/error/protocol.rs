@@ -275,8 +275,10 @@ pub enum ProtocolError {
         /// The value of the limit.
         max: usize,
     },
-    /// Over HTTP: the server is about to stop.
+    /// Over HTTP: the server is about to stop; the request was not executed.
     ShuttingDown,
+    /// Over HTTP: the server has stopped while a handler had the request.
+    CutOff,
     /// Over HTTP: an event is longer than `Limits::max_sse_event_bytes`.
     EventTooLong {
         /// The limit.

@@ -185,19 +185,21 @@ impl Answer {
     }
 
     /// Ends the answer because the server stops: with an error if nothing was sent; otherwise the
-    /// stream ends early.
-    pub(super) fn give_up(&mut self) {
-        if self.form == Form::Undecided {
-            if let Some(id) = self.waiting.take() {
-                let version = match self.era {
-                    Era::Legacy => ProtocolVersion::LATEST_LEGACY,
-                    Era::Modern => ProtocolVersion::LATEST_MODERN,
-                };
-                return self.error(version, Some(*id), &ProtocolError::ShuttingDown);
-            }
-            return self.set_whole(503, None);
+    /// stream ends early. If a handler may have the request, which `has_begun` says, the status is
+    /// not 503, upon which proxies send a request again.
+    pub(super) fn give_up(&mut self, has_begun: bool) {
+        if self.form != Form::Undecided {
+            return self.end();
         }
-        self.end();
+        let Some(id) = self.waiting.take() else {
+            return self.set_whole(if has_begun { 500 } else { 503 }, None);
+        };
+        let version = match self.era {
+            Era::Legacy => ProtocolVersion::LATEST_LEGACY,
+            Era::Modern => ProtocolVersion::LATEST_MODERN,
+        };
+        let error = if has_begun { ProtocolError::CutOff } else { ProtocolError::ShuttingDown };
+        self.error(version, Some(*id), &error);
     }
 
     /// Drops the answer because the client is gone; keeps its events.

@@ -188,7 +188,7 @@ impl Exchange {
 
     /// Ends the exchange at the end of the drain time: unanswered requests are abandoned.
     pub(super) fn give_up(&mut self, now: Instant) {
-        self.answer.give_up();
+        self.answer.give_up(!matches!(self.state, State::Waiting(_)));
         self.gone = true;
         match &mut self.state {
             State::Alone(server) | State::Listening { server, .. } => server.handle_disconnect(now),
@@ -338,7 +338,7 @@ impl Exchange {
                 Some(ServerAction::Event(ServerEvent::Closed)) => {}
                 Some(ServerAction::Event(event)) => happened = Some(event),
                 Some(ServerAction::Close) => {
-                    self.answer.give_up();
+                    self.answer.give_up(true);
                     // A listener stays at the endpoint until a visit removes it there.
                     if let State::Alone(_) = self.state {
                         self.state = State::Answered;

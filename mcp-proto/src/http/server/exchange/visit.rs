@@ -252,7 +252,7 @@ impl Exchange {
     fn end_stream(&mut self, is_closing: bool, waited: bool) {
         // A session that ends with its server sends nothing more about a request.
         if is_closing {
-            return self.answer.give_up();
+            return self.answer.give_up(true);
         }
         // "If the input is a JSON-RPC request, the server MUST either return
         // `Content-Type: text/event-stream` […] or `application/json`"; a cancelled request has
