@@ -80,10 +80,14 @@ pub enum AuthAction {
     /// The state has changed. Waiting requests must ask for [`access`](super::Authorizer::access)
     /// again, or fail.
     Changed(AuthState),
-    /// All sign-ins that [`authorize`](super::Authorizer::authorize) has requested have ended: there
-    /// are tokens, or the error is the reason why there are none. This follows the
-    /// [`AuthAction::Changed`] of the sign-in.
-    Authorized(Result<(), AuthError>),
+    /// A sign-in that [`authorize`](super::Authorizer::authorize) has requested has ended. This
+    /// follows the [`AuthAction::Changed`] of the sign-in.
+    Authorized {
+        /// The number that `authorize` has returned.
+        id: SignInId,
+        /// `Ok` if there are tokens; otherwise the reason why there are none.
+        result: Result<(), AuthError>,
+    },
 }
 
 /// An HTTP request. The driver must not follow redirects.
@@ -216,6 +220,10 @@ pub struct SignId(pub(super) u64);
 /// The number of a request for a subject's token.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SubjectId(pub(super) u64);
+
+/// The number of a requested sign-in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SignInId(pub(super) u64);
 
 /// The number of a token.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

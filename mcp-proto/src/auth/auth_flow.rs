@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::mem;
 
-use super::action::{AuthState, FetchAnswer, FetchId, RecordId, TokenId};
+use super::action::{AuthState, FetchAnswer, FetchId, RecordId, SignInId, TokenId};
 use super::binding::{self, ChallengeSchemes};
 use super::config::Config;
 use super::current_tokens::{CurrentTokens, TokenSource};
@@ -103,23 +103,19 @@ impl AuthFlow {
         self.clock = UnixClock::new(now, unix);
     }
 
-    /// Records that the server has refused the access token.
-    pub(super) fn refuse_token(&mut self) {
-        if let Some(tokens) = &mut self.tokens {
-            tokens.refuse();
-        }
-    }
-
     /// Signs in for the application. Joins the sign-in of the current flow. During another flow,
     /// signs in at its end.
-    pub(super) fn authorize(&mut self, now: Instant, scopes: &Scopes) {
-        if !self.is_idle() && (self.request.is_queued() || !self.is_signing_in()) {
-            return self.request.queue(scopes);
-        }
-        self.request = SignInRequest::Running;
+    pub(super) fn authorize(&mut self, now: Instant, scopes: &Scopes) -> SignInId {
+        let id = self.request.id().unwrap_or_else(|| SignInId(self.outbox.next_id()));
         if self.is_idle() {
+            self.request = SignInRequest::Running(id);
             self.read(now, Some(AuthGoal::sign_in(scopes.clone())));
+        } else if self.is_signing_in() && !self.request.is_queued() {
+            self.request = SignInRequest::Running(id);
+        } else {
+            self.request.queue(id, scopes);
         }
+        id
     }
 
     /// True if the flow must end with new tokens: a read or a refresh is not sufficient.
@@ -173,8 +169,8 @@ impl AuthFlow {
     pub(super) fn cancel(&mut self, error: AuthError) {
         self.step = AuthStep::Idle;
         self.outbox.end_flow(AuthState::Failed(error.clone()));
-        if self.request.end() {
-            self.outbox.authorized(Err(error));
+        if let Some(id) = self.request.end() {
+            self.outbox.authorized(id, Err(error));
         }
     }
 
@@ -194,8 +190,8 @@ impl AuthFlow {
             // the current token.
             return self.discover(now, goal);
         }
-        if self.request.end() {
-            self.outbox.authorized(Ok(()));
+        if let Some(id) = self.request.end() {
+            self.outbox.authorized(id, Ok(()));
         }
         Ok(AuthStep::Idle)
     }

@@ -8,7 +8,7 @@ use alloc::string::String;
 
 use super::action::{
     Access, AuthAction, Credentials, FetchAnswer, FetchId, RecordId, RefusalAdvice, SentRequest,
-    SignId, SubjectId,
+    SignId, SignInId, SubjectId,
 };
 use super::auth_flow::AuthFlow;
 use super::binding::ChallengeSchemes;
@@ -162,14 +162,10 @@ impl Authorizer {
                 self.flow.step_up(now, goal);
                 RefusalAdvice::Wait
             }
-            Some(RefusalStep::Authorize) => {
-                self.flow.refuse_token();
-                self.flow.read(now, Some(goal));
-                RefusalAdvice::Wait
-            }
-            Some(RefusalStep::Discover) => {
-                self.flow.refuse_token();
-                self.flow.read(now, Some(AuthGoal { accepts_refresh: true, ..goal }));
+            Some(next @ (RefusalStep::Authorize | RefusalStep::Discover)) => {
+                self.flow.tokens.iter_mut().for_each(CurrentTokens::refuse);
+                let accepts_refresh = next == RefusalStep::Discover;
+                self.flow.read(now, Some(AuthGoal { accepts_refresh, ..goal }));
                 RefusalAdvice::Wait
             }
             Some(RefusalStep::FailScopes) => {
@@ -237,12 +233,13 @@ impl Authorizer {
     }
 
     /// Requests tokens, from a person or by the configured grant, before the server has refused a
-    /// request. [`AuthAction::Authorized`] reports the end.
+    /// request. [`AuthAction::Authorized`] reports the end, with the returned number.
     ///
     /// Joins a sign-in that is in progress, without adding `scopes`. While the store is read or
-    /// tokens are refreshed, the sign-in waits for the end of the read or refresh.
-    pub fn authorize(&mut self, now: Instant, scopes: &Scopes) {
-        self.flow.authorize(now, scopes);
+    /// tokens are refreshed, the sign-in waits for the end of the read or refresh. Requests that
+    /// share a sign-in share its number, and get one report.
+    pub fn authorize(&mut self, now: Instant, scopes: &Scopes) -> SignInId {
+        self.flow.authorize(now, scopes)
     }
 
     /// Sets a client that was registered by hand at an issuer.

@@ -8,10 +8,13 @@
 //! | `Absent` | nothing is requested | `Queued`, `Running` |
 //! | `Queued` | the store is read, or tokens are refreshed | `Running`, at the end of the flow or with its sign-in |
 //! | `Running` | the flow signs in | `Absent`, with a report |
+//!
+//! A request that joins another one has the same number. So each number has one report.
 
 use alloc::string::String;
 use core::mem;
 
+use super::action::SignInId;
 use super::binding::ChallengeSchemes;
 use super::scopes::Scopes;
 
@@ -43,29 +46,37 @@ impl AuthGoal {
 pub(super) enum SignInRequest {
     #[default]
     Absent,
-    Queued(Scopes),
-    Running,
+    Queued(SignInId, Scopes),
+    Running(SignInId),
 }
 
 impl SignInRequest {
+    /// The number of the request, if there is one.
+    pub(super) fn id(&self) -> Option<SignInId> {
+        match self {
+            Self::Absent => None,
+            Self::Queued(id, _) | Self::Running(id) => Some(*id),
+        }
+    }
+
     pub(super) fn is_queued(&self) -> bool {
-        matches!(self, Self::Queued(_))
+        matches!(self, Self::Queued(..))
     }
 
     /// Queues a sign-in with these scopes, and those of an earlier queued request.
-    pub(super) fn queue(&mut self, scopes: &Scopes) {
-        *self = Self::Queued(match self {
-            Self::Queued(earlier) => earlier.union(scopes),
-            Self::Absent | Self::Running => scopes.clone(),
-        });
+    pub(super) fn queue(&mut self, id: SignInId, scopes: &Scopes) {
+        *self = match self {
+            Self::Queued(id, earlier) => Self::Queued(*id, earlier.union(scopes)),
+            Self::Absent | Self::Running(_) => Self::Queued(id, scopes.clone()),
+        };
     }
 
     /// Starts a queued request as part of the sign-in of the current flow, which requests `wanted`.
     /// Returns the scopes of both.
     pub(super) fn start(&mut self, wanted: &Scopes) -> Option<Scopes> {
-        let Self::Queued(scopes) = self else { return None };
+        let Self::Queued(id, scopes) = self else { return None };
         let scopes = wanted.union(scopes);
-        *self = Self::Running;
+        *self = Self::Running(*id);
         Some(scopes)
     }
 
@@ -74,8 +85,8 @@ impl SignInRequest {
         self.start(&Scopes::none()).map(AuthGoal::sign_in)
     }
 
-    /// Ends the request. Returns true if there was one.
-    pub(super) fn end(&mut self) -> bool {
-        !matches!(mem::take(self), Self::Absent)
+    /// Ends the request. Returns its number, if there was one.
+    pub(super) fn end(&mut self) -> Option<SignInId> {
+        mem::take(self).id()
     }
 }

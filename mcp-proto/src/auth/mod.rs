@@ -164,7 +164,7 @@ use crate::scopes;
 pub use crate::scopes::Scopes;
 pub use action::{
     Access, AuthAction, AuthState, ConsentPage, Credentials, Fetch, FetchAnswer, FetchId, KeyRole,
-    RecordId, RefusalAdvice, SentRequest, SignId, SubjectId, TokenId,
+    RecordId, RefusalAdvice, SentRequest, SignId, SignInId, SubjectId, TokenId,
 };
 pub use authorizer::Authorizer;
 pub use config::Config;

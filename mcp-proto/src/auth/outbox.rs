@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::action::{
-    AuthAction, AuthState, ConsentPage, Fetch, FetchId, KeyRole, RecordId, SignId, SubjectId,
+    AuthAction, AuthState, ConsentPage, Fetch, FetchId, KeyRole, RecordId, SignId, SignInId,
+    SubjectId,
 };
 use super::decisions::Decisions;
 use super::error::AuthError;
@@ -76,8 +77,8 @@ impl AuthOutbox {
     }
 
     /// Reports the end of a requested sign-in.
-    pub(super) fn authorized(&mut self, result: Result<(), AuthError>) {
-        self.actions.push_back(AuthAction::Authorized(result));
+    pub(super) fn authorized(&mut self, id: SignInId, result: Result<(), AuthError>) {
+        self.actions.push_back(AuthAction::Authorized { id, result });
     }
 
     /// Requests a document.

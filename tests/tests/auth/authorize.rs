@@ -1,6 +1,6 @@
 //! Sign-ins that the application requests, alone and during another flow.
 
-use mcp_proto::auth::{Access, AuthAction, AuthError, AuthState, Config, Scopes};
+use mcp_proto::auth::{Access, AuthAction, AuthError, AuthState, Config, Scopes, SignInId};
 
 use super::world::{Person, World};
 
@@ -93,6 +93,20 @@ fn forgotten_authorization_starts_no_sign_in() {
 }
 
 #[test]
+fn sign_in_after_a_forgotten_one_has_its_own_report() {
+    let mut world = World::new();
+    let forgotten = authorize(&mut world, "a");
+    assert_eq!(authorize(&mut world, "b"), forgotten);
+    world.authorizer.forget();
+    let last = authorize(&mut world, "c");
+    assert_eq!(authorize(&mut world, "d"), last);
+    assert!(matches!(world.run(), Err(AuthError::Consent { .. })));
+    world.run().unwrap();
+    assert_eq!(world.ended, [forgotten, last]);
+    assert!(matches!(world.authorized[..], [Err(AuthError::Consent { .. }), Ok(())]));
+}
+
+#[test]
 fn authorize_joins_a_sign_in() {
     let mut world = World::new();
     world.person = Person::Pauses;
@@ -124,8 +138,8 @@ fn unattended_client_fails_a_queued_sign_in() {
     assert!(matches!(world.authorized[..], [Err(AuthError::ConsentNeeded { .. })]));
 }
 
-fn authorize(world: &mut World, scopes: &str) {
-    world.authorizer.authorize(world.now, &Scopes::words(scopes));
+fn authorize(world: &mut World, scopes: &str) -> SignInId {
+    world.authorizer.authorize(world.now, &Scopes::words(scopes))
 }
 
 /// A world with tokens for the scope `a`.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use mcp_proto::auth::{
     Access, AuthAction, AuthDecision, AuthError, AuthState, Authorizer, Config, Fetch, FetchAnswer,
-    RefusalAdvice, Secret, SentRequest,
+    RefusalAdvice, Secret, SentRequest, SignInId,
 };
 use mcp_proto::http::{Unauthorized, Url};
 use mcp_proto::{Duration, Instant};
@@ -77,6 +77,8 @@ pub(crate) struct World {
     pub(crate) states: Vec<AuthState>,
     /// The ends of requested sign-ins.
     pub(crate) authorized: Vec<Result<(), AuthError>>,
+    /// The numbers of these sign-ins.
+    pub(crate) ended: Vec<SignInId>,
     /// Everything that `Debug` and `Display` have shown.
     pub(crate) shown: String,
     pub(crate) sent: u32,
@@ -129,6 +131,7 @@ impl World {
             ports_asked: Vec::new(),
             states: Vec::new(),
             authorized: Vec::new(),
+            ended: Vec::new(),
             shown: String::new(),
             sent: 0,
             refresh_token: None,
@@ -336,8 +339,9 @@ impl World {
                 self.states.push(state);
                 None
             }
-            AuthAction::Authorized(result) => {
+            AuthAction::Authorized { id, result } => {
                 self.authorized.push(result);
+                self.ended.push(id);
                 None
             }
             _ => None,

@@ -254,6 +254,37 @@ fn forgotten_authorization_fails_a_sign_in_that_waits() {
 }
 
 #[test]
+fn each_request_to_sign_in_gets_its_own_result() {
+    // The calls of one turn, in each order: true is `authorize`, false is `forget_authorization`.
+    for number in 2..64_u32 {
+        let calls: Vec<bool> = (0..number.ilog2()).map(|bit| number >> bit & 1 == 1).collect();
+        for has_tokens in [false, true] {
+            let (mut pair, _) = pair(server(), MemoryVault::new());
+            let client = pair.client();
+            if has_tokens {
+                pair.run(call(&client)).unwrap();
+            }
+            let make = |authorizes: &bool| match authorizes {
+                true => Some(client.authorize("")),
+                false => {
+                    client.forget_authorization();
+                    None
+                }
+            };
+            let futures: Vec<_> = calls.iter().map(make).collect();
+            for (place, future) in futures.into_iter().enumerate() {
+                let Some(future) = future else { continue };
+                let is_forgotten = calls.iter().skip(place).any(|authorizes| !authorizes);
+                match pair.run(future) {
+                    Err(AuthError::Consent { .. }) => assert!(is_forgotten, "{calls:?} {place}"),
+                    result => assert!(result.is_ok() && !is_forgotten, "{calls:?} {place}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn client_without_a_sign_in_says_so() {
     let mut pair = Pair::over_http(registry());
     let client = pair.client();

@@ -2,13 +2,9 @@
 
 use core::task::{Poll, Waker};
 
-use mcp_proto::Instant;
-use mcp_proto::auth::{AuthError, Authorizer};
+use mcp_proto::auth::AuthError;
 
 use crate::mailbox::Mailbox;
-
-/// A call of a method of the authorizer.
-pub(super) type AuthorizerCall = dyn FnOnce(&mut Authorizer, Instant) + Send;
 
 /// Result of a sign-in, shared by the future that waits for it and the service.
 #[derive(Default)]

@@ -1,10 +1,9 @@
 //! Methods of a client for its sign-in.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::future::{Future, poll_fn};
 
-use mcp_proto::auth::{AuthError, AuthState, Authorizer, Scopes};
+use mcp_proto::auth::{AuthError, AuthState, Scopes};
 
 use super::auth_slot::AuthSlot;
 use super::client_mailbox::ClientCommand;
@@ -25,17 +24,14 @@ impl Client {
     ) -> impl Future<Output = Result<(), AuthError>> + Send + use<> {
         let slot = Arc::<AuthSlot>::default();
         let scopes = Scopes::words(scopes);
-        let verb = move |authorizer: &mut Authorizer, now| authorizer.authorize(now, &scopes);
-        self.mailbox
-            .command(ClientCommand::Authorizer { slot: Some(slot.clone()), verb: Box::new(verb) });
+        self.mailbox.command(ClientCommand::Authorize { slot: slot.clone(), scopes });
         poll_fn(move |context| slot.poll(context.waker()))
     }
 
     /// Deletes the tokens and the registration of the client, in memory and in the vault. Requests
     /// that wait for a sign-in fail.
     pub fn forget_authorization(&self) {
-        let verb = |authorizer: &mut Authorizer, _| authorizer.forget();
-        self.mailbox.command(ClientCommand::Authorizer { slot: None, verb: Box::new(verb) });
+        self.mailbox.command(ClientCommand::ForgetAuthorization);
     }
 
     /// Calls `f` when the user is asked for consent, when there are tokens, and when a sign-in has

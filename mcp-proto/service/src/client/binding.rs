@@ -1,10 +1,7 @@
 //! The machine of a client on its transport, as the runner uses it.
 
 #[cfg(feature = "auth")]
-use alloc::boxed::Box;
-
-#[cfg(feature = "auth")]
-use super::auth_slot::AuthorizerCall;
+use mcp_proto::auth::Authorizer;
 use mcp_proto::client::Client;
 use mcp_proto::{Binding, Instant, http, stdio};
 
@@ -16,7 +13,11 @@ pub(super) trait ClientBinding: Binding<Machine = Client> {
 
     /// Gives access to the authorizer; `None` if there is none.
     #[cfg(feature = "auth")]
-    fn with_authorizer(&mut self, _now: Instant, _verb: Box<AuthorizerCall>) -> Option<()> {
+    fn with_authorizer<T>(
+        &mut self,
+        _now: Instant,
+        _command: impl FnOnce(&mut Authorizer) -> T,
+    ) -> Option<T> {
         None
     }
 }
@@ -29,7 +30,11 @@ impl ClientBinding for http::Client {
     }
 
     #[cfg(feature = "auth")]
-    fn with_authorizer(&mut self, now: Instant, verb: Box<AuthorizerCall>) -> Option<()> {
-        Self::with_authorizer(self, now, |authorizer| verb(authorizer, now))
+    fn with_authorizer<T>(
+        &mut self,
+        now: Instant,
+        command: impl FnOnce(&mut Authorizer) -> T,
+    ) -> Option<T> {
+        Self::with_authorizer(self, now, command)
     }
 }

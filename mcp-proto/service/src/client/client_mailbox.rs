@@ -17,7 +17,7 @@ use super::super::bridge::EventSink;
 use super::super::lock::Lock;
 use super::super::mailbox::Mailbox;
 #[cfg(feature = "auth")]
-use super::auth_slot::{AuthSlot, AuthorizerCall};
+use super::auth_slot::AuthSlot;
 use super::callback_set::Callbacks;
 use super::closed::Closed;
 use super::feed::Feed;
@@ -27,6 +27,8 @@ use mcp_proto::Instant;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::TraceContext;
 use mcp_proto::UsageError;
+#[cfg(feature = "auth")]
+use mcp_proto::auth::Scopes;
 use mcp_proto::client::{
     CallError, CallOptions, Client, Config, ConnectError, Decision, InputId, Progress, ServerInfo,
     Verdict,
@@ -54,11 +56,13 @@ pub(super) enum ClientCommand {
     },
     /// Over HTTP only.
     #[cfg(feature = "auth")]
-    Authorizer {
-        /// The future that waits for the end of a sign-in, if there is one.
-        slot: Option<Arc<AuthSlot>>,
-        verb: Box<AuthorizerCall>,
+    Authorize {
+        slot: Arc<AuthSlot>,
+        scopes: Scopes,
     },
+    /// Over HTTP only.
+    #[cfg(feature = "auth")]
+    ForgetAuthorization,
     Close,
 }
 
@@ -332,11 +336,9 @@ fn refuse(command: ClientCommand, cause: &CallError) {
         ClientCommand::Start { slot, .. } => slot.finish(Err(cause.clone())),
         ClientCommand::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
         #[cfg(feature = "auth")]
-        ClientCommand::Authorizer { slot, .. } => {
-            if let Some(slot) = slot {
-                slot.refuse(&cause.to_string());
-            }
-        }
+        ClientCommand::Authorize { slot, .. } => slot.refuse(&cause.to_string()),
+        #[cfg(feature = "auth")]
+        ClientCommand::ForgetAuthorization => {}
         ClientCommand::MachineCall(_) | ClientCommand::Field { .. } | ClientCommand::Close => {}
     }
 }

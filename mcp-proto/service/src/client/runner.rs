@@ -25,7 +25,7 @@ use crate::panics::catch_panic;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]
-use mcp_proto::auth::{AuthError, AuthState};
+use mcp_proto::auth::{AuthError, AuthState, Authorizer, SignInId};
 use mcp_proto::client::{CallError, ClientEvent, Config, SubscriptionId};
 use mcp_proto::internals::SeqMap;
 
@@ -35,9 +35,9 @@ pub(super) struct ClientRunner {
     /// Calls in flight, by the numbers of their ids.
     calls: SeqMap<PendingCall>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
-    /// Futures that wait for the end of a sign-in.
+    /// Futures that wait for the end of a sign-in, with its number.
     #[cfg(feature = "auth")]
-    sign_ins: Vec<Arc<AuthSlot>>,
+    sign_ins: Vec<(SignInId, Arc<AuthSlot>)>,
     inputs: Inputs,
     /// Known facts about the end of the connection.
     pub(super) ending: Ending,
@@ -302,10 +302,10 @@ impl ClientRunner {
         }
     }
 
-    /// Ends the futures that wait for a sign-in.
+    /// Ends the futures that wait for the sign-in with this number.
     #[cfg(feature = "auth")]
-    pub(super) fn authorized(&mut self, result: &Result<(), AuthError>) {
-        for slot in self.sign_ins.drain(..) {
+    pub(super) fn authorized(&mut self, ended: SignInId, result: &Result<(), AuthError>) {
+        for (_, slot) in self.sign_ins.extract_if(.., |(id, _)| *id == ended) {
             slot.finish(result.clone());
         }
     }
@@ -341,14 +341,17 @@ impl ClientRunner {
             ClientCommand::MachineCall(verb) => binding.with(now, |client| verb(client, now)),
             ClientCommand::Field { name, value } => binding.set_field(now, &name, &value),
             #[cfg(feature = "auth")]
-            ClientCommand::Authorizer { slot, verb } => match binding.with_authorizer(now, verb) {
-                Some(()) => self.sign_ins.extend(slot),
-                None => {
-                    if let Some(slot) = slot {
-                        slot.refuse("the client has no sign-in");
-                    }
+            ClientCommand::Authorize { slot, scopes } => {
+                match binding.with_authorizer(now, |it| it.authorize(now, &scopes)) {
+                    Some(id) => self.sign_ins.push((id, slot)),
+                    None => slot.refuse("the client has no sign-in"),
                 }
-            },
+            }
+            #[cfg(feature = "auth")]
+            ClientCommand::ForgetAuthorization => {
+                // Without an authorizer there is nothing to forget.
+                let _ = binding.with_authorizer(now, Authorizer::forget);
+            }
             ClientCommand::Close => {
                 self.ending.begin(CloseCause::Requested);
                 binding.with(now, |client| client.close(now));
@@ -364,7 +367,7 @@ impl Drop for ClientRunner {
             pending.slot.finish(Err(CallError::Interrupted));
         }
         #[cfg(feature = "auth")]
-        for slot in &self.sign_ins {
+        for (_, slot) in &self.sign_ins {
             slot.refuse("the client was closed");
         }
         for feed in core::mem::take(&mut self.feeds).into_values() {

@@ -216,7 +216,7 @@ impl Client {
             | AuthAction::Remove { .. }
             | AuthAction::Listen { .. }
             | AuthAction::StopListening
-            | AuthAction::Authorized(_)
+            | AuthAction::Authorized { .. }
             | AuthAction::Consent(_)) => self.queue.push_back(Action::Authorize(other)),
         }
         true

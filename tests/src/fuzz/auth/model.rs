@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use mcp_proto::auth::{
     Access, AuthAction, AuthDecision, AuthState, Authorizer, ConsentPage, Credentials, Fetch,
-    FetchAnswer, KeyRole, RecordId, RefusalAdvice, Scopes, Secret, SentRequest, SignId, SubjectId,
+    FetchAnswer, KeyRole, RecordId, RefusalAdvice, Scopes, Secret, SentRequest, SignId, SignInId,
+    SubjectId,
 };
 use mcp_proto::http::{Unauthorized, Url};
 use mcp_proto::{Duration, Instant};
@@ -44,8 +45,8 @@ pub(super) struct AuthModel {
     /// The page that is shown.
     page: Option<ConsentPage>,
     is_listening: bool,
-    /// True while a requested sign-in has no end.
-    is_authorizing: bool,
+    /// Requested sign-ins that have no end.
+    sign_ins: BTreeSet<SignInId>,
     has_proof_key: bool,
     subject_hosts: &'static [&'static str],
     hops: u32,
@@ -87,7 +88,7 @@ impl AuthModel {
             fetches: FetchRules::new(settings.omits_resource),
             page: None,
             is_listening: false,
-            is_authorizing: false,
+            sign_ins: BTreeSet::new(),
             has_proof_key: settings.has_proof_key,
             subject_hosts: settings.subject_hosts,
             hops: 0,
@@ -302,8 +303,7 @@ impl AuthModel {
         match bytes.next() % 8 {
             choice @ 0..=2 => {
                 let scopes = if choice == 2 { Scopes::none() } else { Scopes::words("a") };
-                self.authorizer.authorize(self.now, &scopes);
-                self.is_authorizing = true;
+                self.sign_ins.insert(self.authorizer.authorize(self.now, &scopes));
             }
             3 => {
                 self.authorizer.forget();
@@ -348,7 +348,7 @@ impl AuthModel {
         assert!(!self.requests.has_held(), "a request is held for ever");
         self.store.check_unlocked();
         assert!(!self.is_listening, "it listens for ever");
-        assert!(!self.is_authorizing, "a requested sign-in has no end");
+        assert!(self.sign_ins.is_empty(), "a requested sign-in has no end");
         self.rows
     }
 
@@ -429,9 +429,11 @@ impl AuthModel {
             AuthAction::Subject { id } => self.open.push(OpenAction::Subject(id)),
             AuthAction::Resume => self.send_held(),
             AuthAction::Changed(state) => self.change(&state),
-            AuthAction::Authorized(_) => {
-                assert!(self.is_authorizing, "the end of a sign-in that nobody has requested");
-                self.is_authorizing = false;
+            AuthAction::Authorized { id, .. } => {
+                assert!(
+                    self.sign_ins.remove(&id),
+                    "the end of a sign-in that nobody has requested"
+                );
             }
             _ => {}
         }

@@ -251,7 +251,7 @@ impl HttpClientService {
         }
         match &action {
             AuthAction::Changed(state) => self.runner.authorization_changed(state),
-            AuthAction::Authorized(result) => self.runner.authorized(result),
+            AuthAction::Authorized { id, result } => self.runner.authorized(*id, result),
             // The other actions are for the futures of the sign-in.
             AuthAction::Load { .. } | _ => {}
         }
