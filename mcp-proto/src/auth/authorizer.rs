@@ -98,7 +98,7 @@ impl Authorizer {
             Ok(ProofProgress::Other) => self.flow.handle(now, AuthEvent::Signed(id, signature)),
             Ok(ProofProgress::Wait) => {}
             Ok(ProofProgress::Resume) => self.flow.outbox.resume(),
-            Err(error) => self.flow.fail(now, error),
+            Err(error) => self.fail_proofs(error),
         }
     }
 
@@ -119,7 +119,15 @@ impl Authorizer {
             self.flow.handle(now, AuthEvent::TimedOut);
         }
         if let Err(error) = self.proofs.handle_timeout(now) {
-            self.flow.fail(now, error);
+            self.fail_proofs(error);
+        }
+    }
+
+    /// Fails the requests that wait for proofs. During a flow they wait for its end instead, so that
+    /// one signature costs neither a refresh nor a sign-in.
+    fn fail_proofs(&mut self, error: AuthError) {
+        if self.flow.is_idle() {
+            self.flow.cancel(error);
         }
     }
 

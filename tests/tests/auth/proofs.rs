@@ -1,6 +1,9 @@
 //! Requests with tokens that are bound to a key: each has a proof for its method and its URL.
 
-use mcp_proto::auth::{Access, Authorizer, Config, ProofKey, RefusalAdvice, Scopes, SentRequest};
+use mcp_proto::auth::{
+    Access, AuthAction, AuthError, AuthState, Authorizer, Config, ProofKey, RefusalAdvice, Scopes,
+    SentRequest,
+};
 use mcp_proto::client::Negotiation;
 use mcp_proto::http::{Unauthorized, Url};
 use mcp_proto::{Binding, Duration};
@@ -149,6 +152,60 @@ fn request_that_lacks_a_nonce_is_repeated_while_a_person_is_asked() {
     // Other refusals, and a second nonce, wait for the person.
     assert_eq!(refuse(b"DPoP error=\"use_dpop_nonce\"", 1), RefusalAdvice::Wait);
     assert_eq!(refuse(b"DPoP error=\"invalid_token\"", 0), RefusalAdvice::Wait);
+}
+
+#[test]
+fn missing_signature_of_a_request_does_not_end_a_sign_in() {
+    let mut world = World::with(bound);
+    dpop(&mut world);
+    world.request("x").unwrap();
+    world.person = Person::Pauses;
+    world.authorizer.authorize(world.now, &Scopes::words("a"));
+    world.run().unwrap();
+    assert_eq!(world.access(), Access::Wait);
+    fail_signature(&mut world);
+    assert_eq!(world.authorizer.poll_action(), None);
+    let state = world.pages[1]["state"].clone();
+    world.authorizer.handle_redirect(world.now, &format!("?code=1&state={state}"));
+    world.run().unwrap();
+    assert_eq!(world.authorized, [Ok(())]);
+    // Without a flow the failure ends the wait.
+    assert_eq!(world.access(), Access::Wait);
+    fail_signature(&mut world);
+    assert!(matches!(world.run(), Err(AuthError::Signature { .. })));
+    world.request("x").unwrap();
+}
+
+#[test]
+fn missing_signature_of_a_request_does_not_cost_a_refresh_token() {
+    let mut world = World::with(bound);
+    dpop(&mut world);
+    world.request("x").unwrap();
+    assert_eq!(world.access(), Access::Wait);
+    let Some(AuthAction::Sign { id, .. }) = world.authorizer.poll_action() else { panic!() };
+    world.pass(3600);
+    assert_eq!(world.access(), Access::Wait);
+    while let Some(action) = world.authorizer.poll_action() {
+        if matches!(action, AuthAction::Fetch(_)) {
+            world.authorizer.handle_signed(world.now, id, Err("busy".into()));
+        }
+        if let Some(reply) = world.reply(action) {
+            reply(&mut world.authorizer);
+        }
+    }
+    assert!(matches!(world.states.last(), Some(AuthState::Ready { .. })));
+    world.request("x").unwrap();
+    assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
+}
+
+/// Fails the signature that is requested next.
+fn fail_signature(world: &mut World) {
+    let mut actions = std::iter::from_fn(|| world.authorizer.poll_action());
+    let sign = actions.find_map(|action| match action {
+        AuthAction::Sign { id, .. } => Some(id),
+        _ => None,
+    });
+    world.authorizer.handle_signed(world.now, sign.unwrap(), Err("busy".into()));
 }
 
 /// A client whose server binds tokens to its key.
