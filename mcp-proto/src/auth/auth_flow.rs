@@ -13,8 +13,8 @@
 //! | `Granting` | the states of [`ServiceGrant`] | `Storing` |
 //! | `Storing` | the store, at most 10 s | `Idle` |
 //!
-//! A failure in any state leads to `Idle`. At the end of a flow a queued sign-in begins with
-//! `Discovering`.
+//! A failure in any state leads to `Idle`. A queued sign-in begins with `Discovering`: at the end of
+//! a flow, or in place of its failure. Then waiting requests wait for the sign-in.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -174,10 +174,10 @@ impl AuthFlow {
         }
     }
 
-    /// Ends the flow. A queued sign-in begins.
-    pub(super) fn fail(&mut self, now: Instant, error: AuthError) {
+    /// Ends the flow, or continues it with a queued sign-in.
+    fn fail(&mut self, now: Instant, error: AuthError) {
         let Some(goal) = self.request.start_alone() else { return self.cancel(error) };
-        self.outbox.end_flow(AuthState::Failed(error));
+        self.outbox.unlock();
         let started = self.discover(now, goal);
         self.settle(now, started);
     }

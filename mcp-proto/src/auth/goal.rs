@@ -6,7 +6,7 @@
 //! | request | while | next |
 //! |---|---|---|
 //! | `Absent` | nothing is requested | `Queued`, `Running` |
-//! | `Queued` | the store is read, or tokens are refreshed | `Running`, at the end of the flow or with its sign-in |
+//! | `Queued` | the store is read, or tokens are refreshed | `Running`, after the read or refresh, or with the sign-in of the flow |
 //! | `Running` | the flow signs in | `Absent`, with a report |
 //!
 //! A request that joins another one has the same number. So each number has one report.
@@ -80,7 +80,7 @@ impl SignInRequest {
         Some(scopes)
     }
 
-    /// Starts a queued request as a flow of its own. Returns the goal of that flow.
+    /// Starts a queued request without a sign-in to join. Returns its goal.
     pub(super) fn start_alone(&mut self) -> Option<AuthGoal> {
         self.start(&Scopes::none()).map(AuthGoal::sign_in)
     }

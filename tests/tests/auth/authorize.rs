@@ -1,8 +1,11 @@
 //! Sign-ins that the application requests, alone and during another flow.
 
-use mcp_proto::auth::{Access, AuthAction, AuthError, AuthState, Config, Scopes, SignInId};
+use mcp_proto::auth::{
+    Access, AuthAction, AuthError, AuthState, Config, RefusalAdvice, Scopes, SentRequest, SignInId,
+};
+use mcp_proto::http::Unauthorized;
 
-use super::world::{Person, World};
+use super::world::{Person, RESOURCE_PLACE, World};
 
 const INVALID_GRANT: &str = r#"{"error":"invalid_grant"}"#;
 
@@ -73,11 +76,50 @@ fn authorize_during_a_refresh_that_fails_signs_in_after_it() {
     assert_eq!(world.access(), Access::Wait);
     authorize(&mut world, "b");
     world.token_answers.push_back((503, String::new()));
-    assert!(matches!(world.run(), Err(AuthError::Unavailable { .. })));
     world.run().unwrap();
     assert_eq!(scopes(&world), ["a", "a b"]);
     assert_eq!(world.authorized, [Ok(()), Ok(())]);
     assert!(matches!(world.states.last(), Some(AuthState::Ready { .. })));
+    // Waiting requests wait for the sign-in.
+    assert!(!world.states.iter().any(|state| matches!(state, AuthState::Failed(_))));
+}
+
+#[test]
+fn failed_sign_in_after_a_failed_refresh_ends_the_wait_once() {
+    for person in [Person::Redirects("error=access_denied"), Person::Leaves] {
+        let mut world = signed_in();
+        world.pass(3600);
+        assert_eq!(world.access(), Access::Wait);
+        authorize(&mut world, "b");
+        world.token_answers.push_back((503, String::new()));
+        world.person = person;
+        assert!(matches!(world.run(), Err(AuthError::Refused { .. } | AuthError::Consent { .. })));
+        world.run().unwrap();
+        let failures = world.states.iter().filter(|state| matches!(state, AuthState::Failed(_)));
+        assert_eq!((failures.count(), world.pages.len()), (1, 2));
+        assert!(matches!(world.authorized[..], [Ok(()), Err(_)]));
+        // The next request begins anew.
+        world.person = Person::Consents;
+        world.request("x").unwrap();
+    }
+}
+
+#[test]
+fn sign_in_after_metadata_that_is_unavailable_fails_once() {
+    let mut world = signed_in();
+    let Access::Ready(held) = world.access() else { panic!() };
+    let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
+    let sent = SentRequest { token: Some(held.token), operation: "x", tries: 0, nonces: 0 };
+    let advice = world.authorizer.handle_refusal(world.now, &refusal, &sent);
+    assert_eq!(advice, RefusalAdvice::Wait);
+    authorize(&mut world, "b");
+    world.document(RESOURCE_PLACE, 503, "");
+    assert!(matches!(world.run(), Err(AuthError::Unavailable { .. })));
+    world.run().unwrap();
+    assert!(matches!(world.states.last(), Some(AuthState::Failed(_))));
+    assert!(matches!(world.authorized[..], [Ok(()), Err(AuthError::Unavailable { .. })]));
+    // One request for the refusal, one for the sign-in.
+    assert_eq!(world.log.iter().filter(|line| line.ends_with(RESOURCE_PLACE)).count(), 3);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A client over HTTP with an authorizer: refused requests are held and sent again, whatever they are.
 
-use mcp_proto::auth::{AuthAction, AuthState, Config};
+use mcp_proto::auth::{AuthAction, AuthState, Config, Scopes};
 use mcp_proto::client::{self, CallError, ClientEvent, ConnectError, Negotiation};
 use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::client::Action;
@@ -141,6 +141,30 @@ fn failed_sign_in_fails_the_calls_with_its_reason() {
     let call = host.call("c");
     host.run();
     assert!(host.result(call).unwrap().is_ok());
+}
+
+#[test]
+fn call_that_waits_for_a_refresh_waits_for_a_queued_sign_in() {
+    for is_refused in [false, true] {
+        let mut host = Host::new(Negotiation::Auto);
+        host.connect();
+        host.world.pass(3600);
+        let call = host.call("x");
+        let now = host.world.now;
+        host.client.with_authorizer(now, |it| it.authorize(now, &Scopes::words("a")));
+        host.world.token_answers.push_back((503, String::new()));
+        if is_refused {
+            host.world.person = Person::Redirects("error=access_denied");
+        }
+        host.run();
+        assert_eq!((host.pages(), host.world.authorized.len()), (2, 1));
+        match host.result(call).unwrap() {
+            Err(CallError::Unauthorized(refusal)) if is_refused => {
+                assert!(refusal.sign_in.as_ref().unwrap().contains("access_denied"), "{refusal}");
+            }
+            result => assert!(result.is_ok() && !is_refused, "{result:?}"),
+        }
+    }
 }
 
 #[test]
