@@ -53,7 +53,8 @@ pub enum AuthAction {
         /// The port of the stored registration, to be used again if the port is free.
         port: Option<u16>,
     },
-    /// Stop listening for redirects.
+    /// Stop listening for redirects. Pending answers to [`AuthAction::Listen`] and
+    /// [`AuthAction::Consent`] must not follow.
     StopListening,
     /// Show a page to a person. Answer with [`handle_redirect`](super::Authorizer::handle_redirect)
     /// or [`handle_refused_consent`](super::Authorizer::handle_refused_consent).

@@ -11,5 +11,6 @@ mod http;
 mod pipe;
 mod recorder;
 mod sign_in;
+mod slow_sign_in;
 mod time;
 mod vault;

@@ -2,7 +2,13 @@
 //!
 //! In: actions of the authorizer, and wakes. Out: replies to the authorizer. The futures run
 //! concurrently; each has at most one reply. A key of the vault stays locked until its record is
-//! released. A release also drops a future that is still waiting for the lock or the record.
+//! released. Changes of a record happen in order.
+//!
+//! | action | drops the futures that |
+//! |---|---|
+//! | release | still wait for the lock or the record |
+//! | stop listening | prepare for a redirect, or ask the user |
+//! | write, remove | change the record of the key; they end first, without a reply |
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -11,7 +17,9 @@ use alloc::vec::Vec;
 use core::task::{Context, Poll};
 use std::io;
 
-use mcp_proto::auth::{AuthAction, Authorizer, KeyRole, RecordId, Secret, SignId, SubjectId};
+use mcp_proto::auth::{
+    AuthAction, Authorizer, ConsentPage, KeyRole, RecordId, Secret, SignId, SubjectId,
+};
 use mcp_proto::{Duration, Instant};
 
 use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
@@ -27,9 +35,21 @@ pub(super) struct Authorizing {
 
 /// A future of the sign-in.
 struct SignInTask {
-    /// The load request, if its key is to be locked.
-    locking: Option<RecordId>,
+    purpose: TaskPurpose,
     future: AuthFuture<SignInStep>,
+}
+
+/// The purpose of a future: the actions that drop it depend on it.
+#[derive(PartialEq, Eq)]
+enum TaskPurpose {
+    /// Reads a record, and locks its key.
+    Lock(RecordId),
+    /// Changes the record of a key.
+    Change(String),
+    /// Prepares for a redirect, or asks the user.
+    Consent,
+    /// Anything else.
+    Other,
 }
 
 /// A reply to the authorizer.
@@ -60,10 +80,12 @@ impl Authorizing {
     /// Starts the future of an action.
     pub(super) fn begin(&mut self, action: AuthAction) {
         let vault = self.sign_in.vault.clone();
-        let mut locking = None;
+        let mut purpose = TaskPurpose::Other;
         let future: AuthFuture<SignInStep> = match action {
             AuthAction::Load { id, key, locks } => {
-                locking = locks.then_some(id);
+                if locks {
+                    purpose = TaskPurpose::Lock(id);
+                }
                 Box::pin(async move {
                     // A failed lock is ignored: only a race with another process is possible then.
                     let lock = if locks { vault.lock(&key).await.ok() } else { None };
@@ -72,8 +94,10 @@ impl Authorizing {
                 })
             }
             AuthAction::Release { id, key, record: Some(record) } => {
-                let lock = self.release(id);
+                let (lock, earlier) = (self.release(id), self.take_changes(&key));
+                purpose = TaskPurpose::Change(key.clone());
                 Box::pin(async move {
+                    finish_all(earlier).await;
                     let written = vault.write(&key, &record).await;
                     drop(lock);
                     SignInStep::Written(id, written)
@@ -83,43 +107,73 @@ impl Authorizing {
                 self.release(id);
                 return;
             }
-            AuthAction::Remove { key } => Box::pin(async move {
-                // A record that stays is harmless: the server will refuse its tokens.
-                let _ = vault.remove(&key).await;
-                SignInStep::Removed
-            }),
-            AuthAction::Listen { redirect_uri, port } => match &self.sign_in.consent {
-                Some(consent) => {
-                    let prepared = consent.prepare(&redirect_uri, port);
-                    Box::pin(async move { SignInStep::Prepared(prepared.await) })
-                }
-                None => Box::pin(async { SignInStep::Prepared(Err(no_consent())) }),
-            },
-            AuthAction::Consent(page) => {
-                let asked = self.pending.as_mut().map(|pending| pending.ask(page));
+            AuthAction::Remove { key } => {
+                let earlier = self.take_changes(&key);
+                purpose = TaskPurpose::Change(key.clone());
                 Box::pin(async move {
-                    SignInStep::Redirect(match asked {
-                        Some(asked) => asked.await,
-                        None => Err(no_consent().to_string()),
-                    })
+                    finish_all(earlier).await;
+                    // A record that stays is harmless: the server will refuse its tokens.
+                    let _ = vault.remove(&key).await;
+                    SignInStep::Removed
                 })
+            }
+            AuthAction::Listen { redirect_uri, port } => {
+                purpose = TaskPurpose::Consent;
+                self.prepare(&redirect_uri, port)
+            }
+            AuthAction::Consent(page) => {
+                purpose = TaskPurpose::Consent;
+                self.ask(page)
             }
             AuthAction::Sign { id, key, input } => self.sign(id, key, &input),
             AuthAction::Subject { id } => self.subject(id),
             AuthAction::StopListening => {
+                self.tasks.retain(|task| task.purpose != TaskPurpose::Consent);
                 self.pending = None;
                 return;
             }
             _ => return,
         };
-        self.tasks.push(SignInTask { locking, future });
+        self.tasks.push(SignInTask { purpose, future });
     }
 
     /// Takes the lock of a load request. Drops the future of the request if it is pending: the
     /// authorizer would not release a lock that arrives later.
     fn release(&mut self, id: RecordId) -> Option<VaultLock> {
-        self.tasks.retain(|task| task.locking != Some(id));
+        self.tasks.retain(|task| task.purpose != TaskPurpose::Lock(id));
         self.locks.remove(&id)
+    }
+
+    /// Takes the futures that change the record of a key. The next change must wait for their ends.
+    /// The authorizer no longer needs their replies.
+    fn take_changes(&mut self, key: &str) -> Vec<AuthFuture<SignInStep>> {
+        let is_change =
+            |purpose: &TaskPurpose| matches!(purpose, TaskPurpose::Change(own) if own == key);
+        let changes = self.tasks.extract_if(.., |task| is_change(&task.purpose));
+        changes.map(|task| task.future).collect()
+    }
+
+    /// Prepares for a redirect.
+    fn prepare(&self, redirect_uri: &str, port: Option<u16>) -> AuthFuture<SignInStep> {
+        let consent = self.sign_in.consent.as_ref();
+        let prepared = consent.map(|consent| consent.prepare(redirect_uri, port));
+        Box::pin(async move {
+            SignInStep::Prepared(match prepared {
+                Some(prepared) => prepared.await,
+                None => Err(no_consent()),
+            })
+        })
+    }
+
+    /// Shows a page to the user.
+    fn ask(&mut self, page: ConsentPage) -> AuthFuture<SignInStep> {
+        let asked = self.pending.as_mut().map(|pending| pending.ask(page));
+        Box::pin(async move {
+            SignInStep::Redirect(match asked {
+                Some(asked) => asked.await,
+                None => Err(no_consent().to_string()),
+            })
+        })
     }
 
     /// Signs with a key of the application.
@@ -221,6 +275,13 @@ impl Authorizing {
             }
             SignInStep::Removed => return None,
         })
+    }
+}
+
+/// Waits for all futures, in order.
+async fn finish_all(futures: Vec<AuthFuture<SignInStep>>) {
+    for future in futures {
+        future.await;
     }
 }
 
