@@ -262,8 +262,12 @@ impl Authorizer {
             let reason = "the authorization was forgotten".into();
             self.flow.cancel(AuthError::Consent { reason });
         }
-        let issuer = self.flow.tokens.take().filter(|tokens| tokens.record.is_dynamic);
-        let issuer = issuer.map(|tokens| tokens.record.issuer);
+        // A sign-in that has failed may have registered the client.
+        let registrar = self.flow.server.as_ref().map(|server| server.issuer.issuer.clone());
+        let issuer = match self.flow.tokens.take() {
+            Some(tokens) => Some(tokens.record.issuer).filter(|_| tokens.record.is_dynamic),
+            None => registrar,
+        };
         self.flow.outbox.remove(self.flow.config.server_key());
         if let Some(issuer) = issuer {
             self.flow.outbox.remove(self.flow.config.registration_key(&issuer));

@@ -237,3 +237,14 @@ fn a_login_needs_no_refusal_and_forget_drops_all() {
     world.run().unwrap();
     assert!(world.store.is_empty());
 }
+
+#[test]
+fn forget_drops_the_registration_of_a_sign_in_that_failed() {
+    let mut world = World::new();
+    world.person = Person::Redirects("error=access_denied");
+    world.request("x").unwrap_err();
+    assert_eq!(world.store.len(), 1);
+    world.authorizer.forget();
+    world.run().unwrap();
+    assert!(world.store.is_empty(), "{:?}", world.store.keys());
+}
