@@ -169,11 +169,7 @@ pub const TABLE: Table<GrantCase, GrantStep> = Table::new(
             (REFRESH, REFUSALS, ANYONE, &[StoredTokens::Newer], ACCESS),
             GrantStep::Adopt,
         ),
-        row(
-            "too-early",
-            (REFRESH, &[InvalidGrant, Other, Unusable], ANYONE, SAME, VALID),
-            GrantStep::Keep,
-        ),
+        row("too-early", (REFRESH, REFUSALS, ANYONE, SAME, VALID), GrantStep::Keep),
         row("spent", (REFRESH, &[InvalidGrant], ANYONE, SAME, OVER), GrantStep::Reauthorize),
         row(
             "client-gone",

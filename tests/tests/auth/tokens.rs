@@ -1,10 +1,12 @@
 //! Tokens: A20 to A38.
 
 use mcp_proto::Duration;
-use mcp_proto::auth::{Access, AuthAction, AuthError, AuthState, RefusalAdvice, SentRequest};
+use mcp_proto::auth::{
+    Access, AuthAction, AuthError, AuthState, Config, RefusalAdvice, SentRequest,
+};
 use mcp_proto::http::Unauthorized;
 
-use super::world::{Person, World};
+use super::world::{ISSUER, Person, World};
 
 const INVALID_GRANT: &str = r#"{"error":"invalid_grant"}"#;
 
@@ -134,6 +136,21 @@ fn auth_a27_an_early_refresh_that_is_refused_costs_nothing() {
     world.request("x").unwrap();
     assert_eq!(world.rows("granted").last(), Some(&"too-early"));
     assert_eq!((world.forms.len(), world.pages.len()), (2, 1));
+}
+
+#[test]
+fn auth_a27_an_early_refresh_whose_client_is_refused_costs_nothing() {
+    let changes: [fn(Config) -> Config; 2] = [|it| it, |it| it.client(ISSUER, "preset", None)];
+    for change in changes {
+        let mut world = World::with(change);
+        world.request("x").unwrap();
+        world.pass(3600 - 30);
+        world.token_answers.push_back((401, r#"{"error":"invalid_client"}"#.into()));
+        world.request("x").unwrap();
+        world.request("x").unwrap();
+        assert_eq!(world.rows("granted").last(), Some(&"too-early"));
+        assert_eq!((world.forms.len(), world.pages.len()), (2, 1));
+    }
 }
 
 #[test]
