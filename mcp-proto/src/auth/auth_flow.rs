@@ -430,6 +430,8 @@ impl AuthFlow {
     }
 
     fn set_tokens(&mut self, now: Instant, source: TokenSource, record: ServerRecord) {
+        // Another program may have found another authorization server.
+        self.server.take_if(|server| server.issuer.issuer != record.issuer);
         let (id, unix) = (TokenId(self.outbox.next_id()), self.clock.at(now));
         self.tokens = Some(CurrentTokens::new(id, source, record, now, unix));
     }

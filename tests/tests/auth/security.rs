@@ -199,6 +199,26 @@ fn auth_s13_credentials_across_issuers() {
 }
 
 #[test]
+fn auth_s13_step_up_of_adopted_tokens_asks_their_issuer() {
+    let mut world = World::new();
+    world.challenge = r#"Bearer scope="a""#.into();
+    world.request("read").unwrap();
+    // Another process has followed the server to another issuer.
+    let other = "https://b.example";
+    world.resource(RESOURCE_PLACE, SERVER, other);
+    world.issuer("https://b.example/.well-known/oauth-authorization-server", other, "");
+    for text in world.store.values_mut() {
+        *text = text.replace(ISSUER, other).replace("access-1", "access-9");
+    }
+    world.accepted = vec!["canary-access-9".into()];
+    world.request("read").unwrap();
+    assert_eq!(world.pages.len(), 1);
+    world.needs.insert("write".into(), "b".into());
+    world.request("write").unwrap();
+    assert!(world.page_urls[1].starts_with("https://b.example/authorize?"));
+}
+
+#[test]
 fn auth_s14_stored_endpoint() {
     for url in PRIVATE {
         let mut world = World::new();
