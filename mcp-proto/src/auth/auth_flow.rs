@@ -317,8 +317,9 @@ impl AuthFlow {
         if let Some(tokens) = &mut self.tokens {
             tokens.record.token_endpoint = server.issuer.token_endpoint.as_str().into();
             tokens.record.resource.clone_from(&server.resource);
-            tokens.record.proof_key = proof_key;
             if goal.accepts_refresh && tokens.record.refresh_token.is_some() {
+                // The next token is bound to this key. During a refresh no request is sent.
+                tokens.record.proof_key = proof_key;
                 let refresh = TokenRefresh::start(&mut self.context(now).0);
                 return Ok(AuthStep::Refreshing { refresh, goal, server: Some(server) });
             }

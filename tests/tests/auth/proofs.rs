@@ -10,7 +10,7 @@ use mcp_proto::{Binding, Duration};
 use serde_json::Value;
 
 use super::host::Host;
-use super::world::{Person, SERVER, World};
+use super::world::{ISSUER, Person, RESOURCE_PLACE, SERVER, World};
 
 #[test]
 fn end_of_a_session_has_a_proof() {
@@ -196,6 +196,27 @@ fn missing_signature_of_a_request_does_not_cost_a_refresh_token() {
     assert!(matches!(world.states.last(), Some(AuthState::Ready { .. })));
     world.request("x").unwrap();
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
+}
+
+#[test]
+fn bearer_token_stays_one_until_a_bound_token_replaces_it() {
+    let mut world = World::with(bound);
+    world.request("x").unwrap();
+    let body = format!(
+        r#"{{"resource":"{SERVER}","authorization_servers":["{ISSUER}"],"dpop_bound_access_tokens_required":true}}"#
+    );
+    world.document(RESOURCE_PLACE, 200, &body);
+    let is_bearer = |access: Access| match access {
+        Access::Ready(it) => it.authorization.expose().starts_with("Bearer ") && it.proof.is_none(),
+        Access::Wait | Access::None => false,
+    };
+    world.person = Person::Pauses;
+    world.authorizer.authorize(world.now, &Scopes::none());
+    world.run().unwrap();
+    assert!(is_bearer(world.access()));
+    world.authorizer.handle_refused_consent(world.now, "no".into());
+    assert!(world.run().is_err());
+    assert!(is_bearer(world.access()));
 }
 
 /// Fails the signature that is requested next.
