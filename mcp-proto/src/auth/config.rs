@@ -99,7 +99,8 @@ impl Config {
     }
 
     /// Sets the redirect URI. A loopback URI has no port, because the listener chooses it. Some
-    /// authorization servers only accept `http://localhost/…`, others only `http://127.0.0.1/…`.
+    /// authorization servers only accept `http://localhost/…`, others only `http://127.0.0.1/…`. A
+    /// sign-in fails if a URI with `http` has another host.
     pub fn redirect_uri(mut self, uri: &str) -> Self {
         self.redirect_uri = uri.into();
         self

@@ -237,7 +237,8 @@ pub(super) fn read_answer(
         let parts: Vec<String> = error.into_iter().chain(description).collect();
         return Err(Some(parts.join(": ")).filter(|text| !text.is_empty()));
     }
-    let id = document.text("client_id").ok_or_else(|| Some("no client_id".into()))?;
+    let id = document.text("client_id").filter(|id| !id.is_empty());
+    let id = id.ok_or_else(|| Some("no client_id".into()))?;
     let secret = document.text("client_secret").map(Secret::new);
     let method = match document.text("token_endpoint_auth_method") {
         Some(name) => AuthMethod::named(&name).ok_or_else(|| Some(visible(&name)))?,

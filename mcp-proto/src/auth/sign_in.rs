@@ -36,6 +36,7 @@ use super::granted::{
     TokenAnswer,
 };
 use super::pkce;
+use super::policy;
 use super::record::{ClientRecord, ServerRecord};
 use super::redirect::{Expected, Redirect};
 use super::registration::{self, ClientChoice, Preset, RegisteredClient};
@@ -170,6 +171,7 @@ impl SignIn {
             }
             (Self::Listening { goal, stored }, AuthEvent::Listening(listening)) => {
                 let redirect_uri = listening.map_err(|reason| AuthError::Consent { reason })?;
+                policy::check_redirect_uri(&redirect_uri)?;
                 find_client(goal, stored, redirect_uri, context)
             }
             (Self::Listening { .. }, AuthEvent::TimedOut) => {

@@ -1,6 +1,6 @@
 //! Attacks on a client's authorization: S1 to S17.
 
-use mcp_proto::auth::AuthError;
+use mcp_proto::auth::{AuthAction, AuthError, UrlRefusal};
 
 use super::world::{ISSUER, ISSUER_PLACE, OPENID_PLACE, Person, RESOURCE_PLACE, SERVER, World};
 
@@ -133,6 +133,34 @@ fn auth_s08_metadata_ssrf() {
             world.issuer(ISSUER_PLACE, ISSUER, &format!(r#","{member}":"{url}""#));
             assert!(matches!(world.request("x"), Err(AuthError::Url { .. })), "{member} {url}");
         }
+    }
+}
+
+#[test]
+fn auth_s09_redirect_in_plain_text_stays_on_this_machine() {
+    for (uri, is_good) in [
+        ("http://a.example/callback", false),
+        ("http://10.0.0.1/callback", false),
+        ("HTTP://a.example/callback", false),
+        ("http://localhost:49152/callback", true),
+        ("http://[::1]:49152/callback", true),
+        ("https://a.example/callback", true),
+        ("com.example.app:/callback", true),
+    ] {
+        let mut world = World::with(|config| config.redirect_uri(uri));
+        world.authorizer.authorize(world.now, &mcp_proto::auth::Scopes::none());
+        while let Some(action) = world.authorizer.poll_action() {
+            if matches!(action, AuthAction::Listen { .. }) {
+                world.authorizer.handle_listening(world.now, Ok(uri.into()));
+            } else if let Some(reply) = world.reply(action) {
+                reply(&mut world.authorizer);
+            }
+        }
+        assert_eq!(world.registrations.len(), usize::from(is_good), "{uri}");
+        assert_eq!(world.pages.len(), usize::from(is_good), "{uri}");
+        let [end] = &world.authorized[..] else { panic!("{uri}") };
+        let refuses = matches!(end, Err(AuthError::Url { reason: UrlRefusal::NotHttps, .. }));
+        assert!(if is_good { end.is_ok() } else { refuses }, "{uri} {end:?}");
     }
 }
 

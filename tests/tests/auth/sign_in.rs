@@ -77,6 +77,16 @@ fn auth_a39_answers_of_token_endpoints_are_asked_for_as_json() {
 }
 
 #[test]
+fn registration_without_an_id_is_none() {
+    for answer in [r#"{"client_id":""}"#, r#"{"client_secret":"s"}"#] {
+        let mut world = World::new();
+        world.registration = (201, answer.into());
+        assert!(matches!(world.request("x"), Err(AuthError::Registration { .. })), "{answer}");
+        assert!(world.pages.is_empty(), "{answer}");
+    }
+}
+
+#[test]
 fn auth_a40_the_method_of_the_registration_is_used() {
     for (answer, basic, secret) in [
         (r#"{"client_id":"i","client_secret":"s"}"#, true, false),
