@@ -9,8 +9,9 @@
 //!
 //! Two messages fix the era of a connection. An `initialize` that was answered with a result makes
 //! the connection legacy, and a modern request that was served makes it modern. `server/discover`
-//! and refused messages do not fix the era. Over HTTP the era of every request is independent, and
-//! its header `MCP-Protocol-Version` counts too.
+//! and refused messages do not fix the era. While another server answers `initialize`, the
+//! connection counts as legacy. Over HTTP the era of every request is independent, and its header
+//! `MCP-Protocol-Version` counts too.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)

@@ -84,7 +84,7 @@ impl Server {
         *subscriptions = Subscriptions::default();
         sent_requests.handle_disconnect(context, calls);
         calls.cancel_all(context, &CancelCause::Disconnected);
-        self.close_if_drained();
+        self.handle_ended_calls();
     }
 
     /// Drops a request whose answer cannot reach the client any more.
@@ -94,6 +94,7 @@ impl Server {
             sent_requests.cancel(context, calls, serial);
             calls.cancel(context, serial, CancelCause::Disconnected);
         }
+        self.handle_ended_calls();
     }
 
     /// The next queued action. Pending changes stay pending, so that repeated changes are merged.

@@ -343,6 +343,12 @@ impl Calls {
         calls.next().is_none().then_some(&first.id)
     }
 
+    /// Returns whether a forwarded `initialize` is in flight.
+    pub(super) fn is_initializing(&self) -> bool {
+        let initialize = CallKind::Forwarded(Forward::Initialize);
+        self.queue.iter().any(|(_, call)| call.kind == initialize)
+    }
+
     /// Deadline of the oldest handler, if it has one.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let deadline = self.queue.front().map(|(_, call)| call.deadline);

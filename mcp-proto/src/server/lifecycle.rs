@@ -6,6 +6,8 @@
 //! | opening | becomes |
 //! |---|---|
 //! | undecided | modern, by a modern request that is served; legacy, by `initialize` |
+//! | undecided | initializing, by an `initialize` that another server answers |
+//! | initializing, which counts as legacy | legacy, by a result; undecided, by any other end of `initialize` |
 //! | modern, legacy | nothing else |
 //!
 //! | state | becomes |
@@ -14,6 +16,8 @@
 //! | draining, for `Limits::drain` | closed, once no handler is at work |
 //!
 //! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
+
+use core::mem;
 
 use super::call::{CallKind, Forward};
 use super::calls::Calls;
@@ -36,6 +40,8 @@ pub(super) struct Lifecycle {
 enum Opening {
     Undecided,
     Modern,
+    /// A forwarded `initialize` is in flight.
+    Initializing(Session),
     Legacy(Session),
 }
 
@@ -71,13 +77,20 @@ impl Lifecycle {
         self.opening = Opening::Legacy(session);
     }
 
-    /// Handles the answer of a handler. If a forwarding handler refuses `initialize`, the
-    /// connection stays unopened.
+    /// Records that `initialize` is passed to the forwarding handler.
+    pub(super) fn start_legacy(&mut self, session: Session) {
+        self.opening = Opening::Initializing(session);
+    }
+
+    /// Handles the answer of a handler. A result of a forwarded `initialize` opens the connection.
     pub(super) fn handle_answer(&mut self, kind: CallKind, answer: &Outgoing) {
         if kind == CallKind::Forwarded(Forward::Initialize)
-            && matches!(answer, Outgoing::Error { .. })
+            && matches!(answer, Outgoing::Result { .. })
         {
-            self.opening = Opening::Undecided;
+            self.opening = match mem::replace(&mut self.opening, Opening::Undecided) {
+                Opening::Initializing(session) => Opening::Legacy(session),
+                other @ (Opening::Undecided | Opening::Modern | Opening::Legacy(_)) => other,
+            };
         }
     }
 
@@ -86,8 +99,14 @@ impl Lifecycle {
         self.state = LifecycleState::Draining { until };
     }
 
-    /// Closes a draining connection, once no handler is running.
-    pub(super) fn close_if_drained(&mut self, context: &mut Context, calls: &Calls) {
+    /// Handles the end of requests. An `initialize` that ended without a result does not open the
+    /// connection. A draining connection closes once no handler is running.
+    pub(super) fn handle_ended_calls(&mut self, context: &mut Context, calls: &Calls) {
+        if let Opening::Initializing(_) = self.opening
+            && !calls.is_initializing()
+        {
+            self.opening = Opening::Undecided;
+        }
         if let LifecycleState::Draining { .. } = self.state
             && calls.is_idle()
         {
@@ -123,10 +142,13 @@ impl Lifecycle {
         match &self.opening {
             Opening::Undecided => Opened::Undecided,
             Opening::Modern => Opened::Modern,
-            Opening::Legacy(session) if session.version().has_batches() => {
-                Opened::LegacyWithBatches
+            Opening::Initializing(session) | Opening::Legacy(session) => {
+                if session.version().has_batches() {
+                    Opened::LegacyWithBatches
+                } else {
+                    Opened::Legacy
+                }
             }
-            Opening::Legacy(_) => Opened::Legacy,
         }
     }
 
@@ -135,7 +157,7 @@ impl Lifecycle {
         match self.opening {
             Opening::Undecided => None,
             Opening::Modern => Some(Era::Modern),
-            Opening::Legacy(_) => Some(Era::Legacy),
+            Opening::Initializing(_) | Opening::Legacy(_) => Some(Era::Legacy),
         }
     }
 
@@ -147,14 +169,14 @@ impl Lifecycle {
 
     pub(super) fn session(&self) -> Option<&Session> {
         match &self.opening {
-            Opening::Legacy(session) => Some(session),
+            Opening::Initializing(session) | Opening::Legacy(session) => Some(session),
             Opening::Undecided | Opening::Modern => None,
         }
     }
 
     pub(super) fn session_mut(&mut self) -> Option<&mut Session> {
         match &mut self.opening {
-            Opening::Legacy(session) => Some(session),
+            Opening::Initializing(session) | Opening::Legacy(session) => Some(session),
             Opening::Undecided | Opening::Modern => None,
         }
     }

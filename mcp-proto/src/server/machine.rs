@@ -121,7 +121,7 @@ impl Server {
         self.subscriptions.handle_eof(&mut self.context, &mut self.calls);
         self.calls.end_forwarded(&mut self.context);
         self.sent_requests.handle_eof(&mut self.context, &mut self.calls);
-        self.close_if_drained();
+        self.handle_ended_calls();
     }
 
     /// Handles the deadlines that are due at `now`.
@@ -136,7 +136,7 @@ impl Server {
                 DuePart::ServerRequests => sent_requests.handle_timeout(now, context, calls),
             }
             subscriptions.forget_unanswered(calls);
-            self.close_if_drained();
+            self.handle_ended_calls();
         }
     }
 
@@ -152,7 +152,7 @@ impl Server {
         if call.kind == CallKind::Subscription {
             let found = (reply.id.serial, call, &outcome);
             subscriptions.handle_tasks(context, calls, found, lifecycle.is_open());
-            return self.close_if_drained();
+            return self.handle_ended_calls();
         }
         let result = match outcome {
             Outcome::InputRequired(required) => {
@@ -163,7 +163,7 @@ impl Server {
                 {
                     legacy::serve_again(now, context, lifecycle, calls, call, input);
                 }
-                return self.close_if_drained();
+                return self.handle_ended_calls();
             }
             Outcome::Complete(result) => Ok(ResultValue::Json(result)),
             Outcome::Text(text) => Ok(ResultValue::Text(text)),
@@ -179,7 +179,7 @@ impl Server {
         let answer = adapt::outgoing(call, context.declaration(), result, version);
         lifecycle.handle_answer(kind, &answer);
         context.end_with_answer(path, forward::step(kind, &answer), answer);
-        self.close_if_drained();
+        self.handle_ended_calls();
     }
 
     /// Sends a notification about a request in flight. A notification that the client did not ask
@@ -311,6 +311,7 @@ impl Server {
                 }
             },
         }
+        self.handle_ended_calls();
     }
 
     fn request(
@@ -427,9 +428,8 @@ impl Server {
 
     pub(super) fn refuse(&mut self, path: ReplyPath, id: Option<RequestId>, error: &ProtocolError) {
         let version = self.lifecycle.error_version();
-        let step = error.step();
-        let error = adapt::with_allowed_code(version.era(), ErrorData::in_revision(error, version));
-        self.context.send_answer(path, Some(step), Outgoing::Error { id, error });
+        let data = adapt::with_allowed_code(version.era(), ErrorData::in_revision(error, version));
+        self.context.send_answer(path, Some(error.step()), Outgoing::Error { id, error: data });
     }
 
     fn fault(&mut self, error: ProtocolError) {
@@ -444,7 +444,7 @@ impl Server {
         lifecycle.into_iter().chain(calls).chain(requests).min()
     }
 
-    pub(super) fn close_if_drained(&mut self) {
-        self.lifecycle.close_if_drained(&mut self.context, &self.calls);
+    pub(super) fn handle_ended_calls(&mut self) {
+        self.lifecycle.handle_ended_calls(&mut self.context, &self.calls);
     }
 }

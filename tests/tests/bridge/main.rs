@@ -15,6 +15,7 @@ mod faults;
 mod headers;
 mod inputs;
 mod missed_changes;
+mod openings;
 mod same_era;
 mod subscriptions;
 mod tables;

@@ -143,7 +143,6 @@ impl Server {
         if let Some((call, input)) = sent_requests.handle_response(context, calls, response) {
             serve_again(now, context, lifecycle, calls, call, input);
         }
-        self.close_if_drained();
     }
 
     pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, path: ReplyPath) {

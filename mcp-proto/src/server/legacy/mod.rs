@@ -105,7 +105,7 @@ fn forward(
     let target = forward::target(context.declaration(), Era::Legacy, policy, method, params)?;
     let Some(target) = target else { return Ok(None) };
     if matches!(method, Method::Initialize) {
-        lifecycle.open_legacy(Session::open(context, params)?);
+        lifecycle.start_legacy(Session::open(context, params)?);
     }
     let session = lifecycle.session_mut().ok_or_else(|| not_found(method))?;
     if matches!(method, Method::SetLevel) {

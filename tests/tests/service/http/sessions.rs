@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use mcp_proto::Json;
 use mcp_proto::http::{Config, Head};
-use mcp_proto::server::{Change, List, Progress, ServerEvent};
+use mcp_proto::server::{Change, List, Outcome, Progress, ServerEvent};
 use mcp_proto::types::{
-    BooleanSchema, ElicitRequestFormParams, LoggingLevel, RequestedSchema, Tool,
+    BooleanSchema, ElicitRequestFormParams, Implementation, LoggingLevel, RequestedSchema, Tool,
 };
-use mcp_service::{Catalog, Context, Drive, Interrupt};
+use mcp_service::{Catalog, Context, Drive, Handler, Interrupt, Registry};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, call, request};
@@ -24,6 +24,24 @@ fn what_is_ready_is_answered_at_once() {
     assert!(out.contains("Content-Type: application/json\r\n"), "{out}");
     assert!(out.ends_with(&answer(1, "done")), "{out}");
     assert_eq!((site.hands.count(), site.server.sessions()), (0, 1));
+}
+
+#[test]
+fn refused_initialize_of_a_forwarder_opens_no_session() {
+    let mut registry = Registry::new(Implementation::new("forwarder", "1.0.0"));
+    let answers = |_, _, _| async { Outcome::Complete(Json::EMPTY_OBJECT) };
+    registry.forward(Handler::forward(answers, |_, _, _| ()));
+    let site = Site::new(registry);
+    let client = json!({"name": "c", "version": "1"});
+    let mut params =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    params["_meta"] = json!({"progressToken": {}});
+    let answer = site.connect().ask(&request(0, "initialize", params));
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("-32602"), "{answer}");
+    assert!(!answer.contains("Mcp-Session-Id"), "{answer}");
+    assert_eq!(site.server.sessions(), 0);
+    site.session();
+    assert_eq!(site.server.sessions(), 1);
 }
 
 #[test]
