@@ -389,7 +389,13 @@ impl Call {
         if let Some(following) = self.following() {
             return CallError::TaskLeft { task_id: following.task_id().into() };
         }
-        if self.is_sent() && !self.is_idempotent() { CallError::Interrupted } else { cause }
+        let is_begun = self.is_sent() || self.has_been_handled();
+        if is_begun && !self.is_idempotent() { CallError::Interrupted } else { cause }
+    }
+
+    /// Returns whether a handler has seen the call: the handler has asked for input.
+    pub(super) fn has_been_handled(&self) -> bool {
+        self.rounds > 0
     }
 
     /// Returns whether the call waits to be sent, or to be sent again with its input.

@@ -32,7 +32,8 @@ pub enum CallError {
     /// The connection has ended. The call was not sent, or its method is idempotent.
     Closed,
     /// The connection or the driver of the client ended after the call was sent and before the
-    /// response. The server may have executed the call, so it is not sent again.
+    /// response. The server may have executed the call, so it is not sent again. A request for
+    /// input is not the response: the handler that has asked may have done a part of its work.
     Interrupted,
     /// The server does not know the task of the call: the task has expired, or never existed.
     TaskGone {
