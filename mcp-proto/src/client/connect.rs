@@ -53,7 +53,8 @@ impl Client {
             Some(Step::Unconfirmed) => ProbeResult::default(),
             // The server was slow, and will not accept the `initialize` in flight.
             Some(Step::Silent | Step::Held) => {
-                let Some(verdict) = self.core.config.verdict.clone() else { return };
+                let stored = self.core.config.verdict.clone();
+                let Some(verdict) = stored.filter(|it| it.era() == Era::Modern) else { return };
                 let version = Some(verdict.version);
                 let discover = verdict.discover;
                 ProbeResult { version, discover, ..ProbeResult::default() }
