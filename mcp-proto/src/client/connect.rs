@@ -113,13 +113,7 @@ impl Client {
             }
             Move::Reopen(step) => self.reopen(now, step, before),
             Move::Fail(failure) => {
-                let error = found.into_error(failure);
-                if self.recovers() {
-                    self.abort_probe();
-                    self.attempt_failed(now, before.era(), error);
-                } else {
-                    self.end(now, Some(error));
-                }
+                self.end_negotiation(now, before.era(), found.into_error(failure));
             }
             Move::Modern => self.found_modern(now, found),
             Move::UseHeld => {
@@ -137,7 +131,7 @@ impl Client {
     }
 
     /// Aborts the request in flight, which is no longer needed.
-    fn abort_probe(&mut self) {
+    pub(super) fn abort_probe(&mut self) {
         if let (Some(negotiating), BindingKind::Http) = (self.conn.negotiating(), self.core.binding)
         {
             negotiating.in_flight().for_each(|request| self.core.outbox.abort(request));
@@ -373,7 +367,7 @@ impl Client {
         }
     }
 
-    /// Handles a failed attempt: waiting calls fail with its reason.
+    /// Handles a failed attempt: waiting calls fail with its reason, and a byte stream is left.
     pub(super) fn attempt_failed(&mut self, now: Instant, era: Era, error: ConnectError) {
         let not_before = self.reconnect_rate.failed(now);
         let cause = CallError::Connect(error.clone());
@@ -381,6 +375,11 @@ impl Client {
         let fails = |call: &Call| call.waits() && !self.core.subscriptions.lives_on(call);
         for number in self.core.calls.numbers_of(fails) {
             self.fail_call(now, number, cause.clone());
+        }
+        // The driver leaves the stream, so the calls in flight get no response.
+        if self.core.binding == BindingKind::Stream {
+            let subscriptions = self.core.leave_stream(now, &mut self.conn, era);
+            self.listen_all(now, subscriptions);
         }
         self.schedule(now);
     }

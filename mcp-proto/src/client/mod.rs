@@ -153,10 +153,10 @@ impl Client {
     /// Handles the end of the server's output. A driver that stops reading also calls this.
     pub fn handle_eof(&mut self, now: Instant) {
         match &self.conn {
-            Conn::Reopening { before, .. } if self.recovers() => {
-                self.attempt_failed(now, before.era(), ConnectError::Closed);
+            Conn::Reopening { before, .. } => {
+                self.end_negotiation(now, before.era(), ConnectError::Closed);
             }
-            Conn::Unopened | Conn::Reopening { .. } => self.end(now, Some(ConnectError::Closed)),
+            Conn::Unopened => self.end(now, Some(ConnectError::Closed)),
             Conn::Negotiating(negotiating) => match negotiating.before() {
                 // This connection had a server of this era, which may already execute the earlier
                 // requests.
@@ -296,6 +296,16 @@ impl Client {
             self.stream_ended(now, era, ConnectError::Closed);
         } else {
             self.end(now, None);
+        }
+    }
+
+    /// Handles a failed negotiation. `era` is that of the earlier server, if there was one.
+    fn end_negotiation(&mut self, now: Instant, era: Era, error: ConnectError) {
+        if self.recovers() {
+            self.abort_probe();
+            self.attempt_failed(now, era, error);
+        } else {
+            self.end(now, Some(error));
         }
     }
 
