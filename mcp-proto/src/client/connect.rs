@@ -249,8 +249,8 @@ impl Client {
         error: CallError,
     ) {
         let Some(call) = self.core.calls.get(number) else { return };
-        let may_repeat =
-            call.refusals == 0 && (call.is_idempotent() || refusal.is_before_dispatch());
+        let is_unseen = refusal.is_before_dispatch() && !call.has_been_handled();
+        let may_repeat = call.refusals == 0 && (call.is_idempotent() || is_unseen);
         let is_answered = refusal != Refusal::Unavailable;
         if let State::Sent { era } = call.state
             && self.era().is_some_and(|current| current != era)

@@ -19,8 +19,9 @@
 //! | all, legacy | 400 `Bad Request: Unsupported protocol version` | `UnsupportedVersion` |
 //! | all, modern | 400, -32022; -32602 that names `_meta` | `UnsupportedVersion`, `MissingMeta` |
 //!
-//! A refused call is repeated once. The rate of attempts is limited, but not their number: see
-//! `ReconnectRate`.
+//! A refused call is repeated once. A call of a tool whose handler has asked for input is not
+//! repeated, since that handler has seen the call. The rate of attempts is limited, but not their
+//! number: see `ReconnectRate`.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
