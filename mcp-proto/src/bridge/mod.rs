@@ -44,6 +44,7 @@ mod machine;
 mod missed_changes;
 mod param_headers;
 mod parked;
+mod rounds;
 mod sessions;
 mod subscription_load;
 mod subscriptions;

@@ -1,0 +1,83 @@
+//! Rounds of input: requests that a client sends again with its input.
+//!
+//! In: inputs that a legacy server needs of a modern client, and the retries of this client; the
+//! answers of a legacy client. Out: `input_required` results; answers to a legacy server; the
+//! repeated request to a modern server.
+
+use alloc::string::String;
+
+use super::calls::{CallPurpose, ClientRef, UpstreamCall};
+use super::machine::Bridge;
+use super::parked::{self, RetryMatch};
+use super::translate;
+use crate::client::Client;
+use crate::json::Json;
+use crate::message::{ErrorData, Method, MethodRow};
+use crate::server::{Outcome, ReplyId};
+use crate::time::Instant;
+use crate::version::Era;
+
+impl Bridge {
+    /// Continues the parked call that the `requestState` of a request names. Returns false if the
+    /// request has no `requestState` of the bridge.
+    pub(super) fn retry(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        (caller, method, params): (&ClientRef, &Method, &Json),
+        client: &mut Client,
+    ) -> bool {
+        if !method.row().is_some_and(MethodRow::may_require_input) {
+            return false;
+        }
+        let Some(reference) = parked::reference(params) else { return false };
+        let Self { parked, calls, .. } = self;
+        let name = method.name();
+        match parked.retry(now, &reference, (caller, name, params), |call| calls.get(call)) {
+            Some(RetryMatch::Call(call, answers)) => {
+                self.calls.set_purpose(call, CallPurpose::Answer(about));
+                for (reply, answer) in answers {
+                    client.answer(now, reply, Ok(answer));
+                }
+            }
+            Some(RetryMatch::LateResponse(response)) => {
+                let (call, response) = *response;
+                self.deliver(about, &call, Era::Legacy, response);
+            }
+            None => {
+                let why = "`requestState` has expired, was used before, or is of another request";
+                self.fail(about, ErrorData::invalid_params(why));
+            }
+        }
+        true
+    }
+
+    /// Answers requests whose legacy server needs input of a modern client.
+    pub(super) fn park(&mut self) {
+        for call in self.parked.to_park() {
+            let Some(about) = self.calls.get(call).and_then(|call| call.purpose.about()) else {
+                continue;
+            };
+            let bits = u128::from_be_bytes((self.config.random)());
+            let reference = alloc::format!("{bits:032x}");
+            let until = self.now + self.config.limits.input_timeout;
+            if let Some(result) = self.parked.park(call, reference, until) {
+                self.calls.set_purpose(call, CallPurpose::Parked);
+                let result = translate::modern(&result, false, self.upstream.server_info());
+                self.respond(about, Outcome::Complete(result));
+            }
+        }
+    }
+
+    /// Calls the server again, if the round has all its input.
+    pub(super) fn end_round(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
+        let Some(round) = self.inputs.take_complete(about) else { return };
+        let params = round.params();
+        let name = String::from(round.call.method.name());
+        let purpose = CallPurpose::Answer(about);
+        match client.call(now, name, params, round.call.options.clone()) {
+            Ok(call) => self.calls.insert(call, UpstreamCall { purpose, ..round.call }),
+            Err(error) => self.fail(about, ErrorData::internal(alloc::format!("{error}"))),
+        }
+    }
+}
