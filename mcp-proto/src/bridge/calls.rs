@@ -56,7 +56,7 @@ pub(super) enum CallPurpose {
     /// begun; the call is `subscriptions/listen`.
     Subscription { about: Option<ReplyId>, uri: String },
     /// The changes of lists, for a legacy client; the call is `subscriptions/listen`. The flag is
-    /// true if the call replaces one on an earlier connection.
+    /// true if the call replaces one that has ended.
     Lists { is_renewal: bool },
     /// A subscription of a modern client to one resource; the call is `resources/subscribe`.
     Listener { listener: ReplyId, uri: String },

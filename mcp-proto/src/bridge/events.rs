@@ -59,6 +59,7 @@ impl Bridge {
                     self.fail(about, error.clone());
                 }
                 self.end_listeners();
+                self.sessions.stop_retries();
             }
             _ => {}
         }
@@ -107,11 +108,11 @@ impl Bridge {
                 self.listeners.handle_answer(listener, &uri, response.is_ok());
                 self.acknowledge(listener);
             }
-            // These subscriptions are renewed on the next connection. A modern server over HTTP may
-            // have ended them by itself; then they are not renewed.
-            CallPurpose::Subscription { about: None, .. }
-            | CallPurpose::Lists { .. }
-            | CallPurpose::Nobody => {}
+            // The server may end a subscription, and the client may request it again.
+            CallPurpose::Subscription { about: None, .. } | CallPurpose::Lists { .. } => {
+                self.end_listen(now, call.caller.session, &call.purpose);
+            }
+            CallPurpose::Nobody => {}
         }
     }
 
@@ -265,9 +266,7 @@ impl Bridge {
                         self.handle_acknowledged(now, call, (about, uri), &params, client);
                     }
                     (CallPurpose::Lists { .. }, BridgeStep::Answer) => {
-                        for (method, params) in self.missed_changes(call, &params, client) {
-                            self.notify_session(session, method, params);
-                        }
+                        self.handle_lists_acknowledged(now, (call, session), &params, client);
                     }
                     (
                         CallPurpose::Subscription { .. } | CallPurpose::Lists { .. },

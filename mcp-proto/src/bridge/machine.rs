@@ -7,7 +7,8 @@
 //! | `ClientInputs` | requests to legacy clients, and rounds of modern servers | |
 //! | `ParamHeaders` | the tools whose calls have headers to check | |
 //! | `Parked` | calls that wait for the retry of a modern client | `Limits::input_timeout` |
-//! | `LegacyClients`, `ModernListeners` | who wants to be told what | |
+//! | `LegacyClients` | levels and subscriptions of legacy clients | the next request of a subscription that has ended |
+//! | `ModernListeners` | subscriptions of modern clients at a legacy server | |
 //!
 //! In: requests, notifications and answers of clients. Out: actions, and calls of the [`Client`],
 //! which each method takes as an argument. `events` has the other direction.
@@ -190,11 +191,12 @@ impl Bridge {
         for call in self.parked.expired(now) {
             self.cancel(now, call, client);
         }
+        self.retry_listens(now, client);
     }
 
     /// The latest time for the next call of [`Bridge::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.parked.next_deadline()
+        self.parked.next_deadline().into_iter().chain(self.sessions.next_retry()).min()
     }
 
     /// The next action. Poll the actions after all events of the client are handled, so that
@@ -310,6 +312,7 @@ impl Bridge {
             }
             Err(error) => {
                 self.forget(&caller, &purpose);
+                self.end_listen(now, caller.session, &purpose);
                 let error = ErrorData::internal(alloc::format!("{error}"));
                 self.end(purpose.about(), error);
             }
@@ -318,7 +321,7 @@ impl Bridge {
 
     /// Removes the subscription that a failed or cancelled call should have begun.
     fn forget(&mut self, caller: &ClientRef, purpose: &CallPurpose) {
-        if let CallPurpose::Subscription { uri, .. } = purpose {
+        if let CallPurpose::Subscription { about: Some(_), uri } = purpose {
             self.sessions.unsubscribe(caller.session, uri);
         } else if let CallPurpose::Listener { listener, uri } = purpose {
             self.listeners.handle_answer(*listener, uri, false);

@@ -36,7 +36,7 @@ impl Bridge {
     }
 
     /// The notifications that follow an acknowledgement with these parameters, if changes may have
-    /// been missed. They name at most `Limits::max_subscriptions` resources.
+    /// been missed.
     pub(super) fn missed_changes(
         &mut self,
         call: CallId,
@@ -46,6 +46,12 @@ impl Bridge {
         if !self.has_missed_changes(call, client) {
             return Vec::new();
         }
+        self.honoured_changes(params)
+    }
+
+    /// A notification for each list and resource that an acknowledgement honours. They name at most
+    /// `Limits::max_subscriptions` resources.
+    pub(super) fn honoured_changes(&self, params: &Json) -> Vec<(String, Json)> {
         let honoured = params.raw().member("notifications");
         let honoured = honoured.and_then(|filter| serde_json::from_slice(filter.0).ok());
         let mut honoured: SubscriptionFilter = honoured.unwrap_or_default();

@@ -16,6 +16,7 @@
 //! | a request of the server | `RequestInput` for a legacy client; an `input_required` result for a modern one |
 //! | a notification of the server | `Notify` about the request that it is about; else `NotifySession` for the sessions, `Notify` for subscriptions |
 //! | `Connected` | what waits goes out; after another connection the subscriptions too |
+//! | a modern server ends the subscription of a legacy client | `subscriptions/listen` again, after 1 s to 30 s |
 //! | a subscription begins again, `ChangesMissed` | a notification of each possible change |
 //! | `Closed` | what waits is answered with -32603, subscriptions end |
 //! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |
@@ -39,6 +40,7 @@ mod action;
 mod calls;
 mod events;
 mod inputs;
+mod listen_retry;
 mod listeners;
 mod machine;
 mod missed_changes;

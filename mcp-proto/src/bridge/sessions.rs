@@ -1,26 +1,33 @@
 //! Legacy clients of a bridge: their log levels, and their subscriptions.
 //!
-//! In: `initialize`, levels, subscriptions, changes. Out: the most verbose level, and the sessions
-//! that get a notification.
+//! In: `initialize`, levels, subscriptions and their ends, changes. Out: the most verbose level, the
+//! sessions that get a notification, and the subscriptions to request again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::listen_retry::ListenRetry;
 use super::subscription_load::SubscriptionLoad;
 use crate::change::is_part;
 use crate::server::SessionRef;
+use crate::time::Instant;
 use crate::types::LoggingLevel;
 
 #[derive(Debug, Default)]
 pub(super) struct LegacyClients {
     open: BTreeMap<SessionRef, LegacyClient>,
+    /// The time at which the next subscription may have to be requested again.
+    next_retry: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
 struct LegacyClient {
     level: Option<LoggingLevel>,
-    uris: BTreeSet<String>,
+    /// The resources that the client has subscribed to.
+    resources: BTreeMap<String, ListenRetry>,
+    /// The changes of lists, at a modern server.
+    lists: ListenRetry,
 }
 
 impl LegacyClients {
@@ -29,7 +36,7 @@ impl LegacyClients {
     }
 
     pub(super) fn close(&mut self, session: SessionRef) -> impl Iterator<Item = String> {
-        self.open.remove(&session).unwrap_or_default().uris.into_iter()
+        self.open.remove(&session).unwrap_or_default().resources.into_keys()
     }
 
     /// The session, if it is the only one.
@@ -49,16 +56,17 @@ impl LegacyClients {
 
     /// Subscribes a session to a resource.
     pub(super) fn subscribe(&mut self, session: SessionRef, uri: &str) {
-        self.open.entry(session).or_default().uris.insert(uri.into());
+        let resources = &mut self.open.entry(session).or_default().resources;
+        resources.entry(uri.into()).or_default();
     }
 
     /// Returns whether a session has subscribed to a resource.
     pub(super) fn has(&self, session: SessionRef, uri: &str) -> bool {
-        self.open.get(&session).is_some_and(|session| session.uris.contains(uri))
+        self.open.get(&session).is_some_and(|session| session.resources.contains_key(uri))
     }
 
     pub(super) fn load(&self) -> SubscriptionLoad {
-        let uris = self.open.values().flat_map(|session| &session.uris);
+        let uris = self.open.values().flat_map(|session| session.resources.keys());
         uris.fold(SubscriptionLoad::default(), |load, uri| {
             load.plus(SubscriptionLoad { count: 1, bytes: uri.len() })
         })
@@ -66,22 +74,84 @@ impl LegacyClients {
 
     /// Ends a subscription of a session. Returns whether it existed.
     pub(super) fn unsubscribe(&mut self, session: SessionRef, uri: &str) -> bool {
-        self.open.get_mut(&session).is_some_and(|session| session.uris.remove(uri))
+        self.open.get_mut(&session).is_some_and(|session| session.resources.remove(uri).is_some())
     }
 
     /// Returns whether any session needs a resource.
     pub(super) fn wants(&self, uri: &str) -> bool {
-        self.open.values().any(|session| session.uris.contains(uri))
+        self.open.values().any(|session| session.resources.contains_key(uri))
     }
 
     /// The resources that sessions have subscribed to.
     pub(super) fn uris(&self) -> BTreeSet<String> {
-        self.open.values().flat_map(|session| session.uris.iter().cloned()).collect()
+        self.open.values().flat_map(|session| session.resources.keys().cloned()).collect()
     }
 
-    /// The sessions, each with the resources that it has subscribed to.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (SessionRef, &BTreeSet<String>)> {
-        self.open.iter().map(|(id, session)| (*id, &session.uris))
+    /// The subscriptions of all sessions at a modern server: the URI of a resource, or `None` for the
+    /// changes of lists.
+    pub(super) fn subscriptions(&self) -> Vec<(SessionRef, Option<String>)> {
+        let mut all = Vec::new();
+        for (id, session) in &self.open {
+            all.push((*id, None));
+            all.extend(session.resources.keys().map(|uri| (*id, Some(uri.clone()))));
+        }
+        all
+    }
+
+    /// The state of a subscription at a modern server.
+    pub(super) fn listen_state(
+        &mut self,
+        session: SessionRef,
+        uri: Option<&str>,
+    ) -> Option<&mut ListenRetry> {
+        let client = self.open.get_mut(&session)?;
+        match uri {
+            Some(uri) => client.resources.get_mut(uri),
+            None => Some(&mut client.lists),
+        }
+    }
+
+    /// Records that the request of a subscription has ended at a modern server.
+    pub(super) fn end_listen(&mut self, now: Instant, session: SessionRef, uri: Option<&str>) {
+        if let Some(at) = self.listen_state(session, uri).and_then(|listen| listen.end(now)) {
+            self.plan_retry(at);
+        }
+    }
+
+    /// The time at which [`LegacyClients::due_retries`] must be called.
+    pub(super) fn next_retry(&self) -> Option<Instant> {
+        self.next_retry
+    }
+
+    /// The subscriptions to request again at `now`.
+    pub(super) fn due_retries(&mut self, now: Instant) -> Vec<(SessionRef, Option<String>)> {
+        let mut due = Vec::new();
+        if self.next_retry.is_none_or(|at| at > now) {
+            return due;
+        }
+        self.next_retry = None;
+        for (session, uri) in self.subscriptions() {
+            let listen = self.listen_state(session, uri.as_deref());
+            match listen.and_then(|listen| listen.until()) {
+                Some(until) if until <= now => due.push((session, uri)),
+                Some(until) => self.plan_retry(until),
+                None => {}
+            }
+        }
+        due
+    }
+
+    /// Requests no subscription again until it is acknowledged again.
+    pub(super) fn stop_retries(&mut self) {
+        self.next_retry = None;
+        for client in self.open.values_mut() {
+            let listens = core::iter::once(&mut client.lists).chain(client.resources.values_mut());
+            listens.for_each(|listen| *listen = ListenRetry::default());
+        }
+    }
+
+    fn plan_retry(&mut self, at: Instant) {
+        self.next_retry = Some(self.next_retry.map_or(at, |next| next.min(at)));
     }
 
     /// The sessions that get a notification. If there are several sessions, only subscribers get a
@@ -89,7 +159,7 @@ impl LegacyClients {
     pub(super) fn of(&self, uri: Option<&str>) -> Vec<SessionRef> {
         let is_shared = self.open.len() > 1;
         let wants = |session: &LegacyClient| match uri {
-            Some(uri) if is_shared => session.uris.iter().any(|whole| is_part(uri, whole)),
+            Some(uri) if is_shared => session.resources.keys().any(|whole| is_part(uri, whole)),
             Some(_) | None => true,
         };
         self.open.iter().filter(|(_, session)| wants(session)).map(|(id, _)| *id).collect()

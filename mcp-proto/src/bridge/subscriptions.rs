@@ -167,14 +167,18 @@ impl Bridge {
         if let Err(error) = self.add_subscription(session, &uri) {
             return self.fail(about, error);
         }
-        if self.is_subscribed(session, &uri) {
+        let listen = self.sessions.listen_state(session, Some(&uri));
+        // The bridge may be about to request the subscription again.
+        let has_begun = listen.is_some_and(|listen| listen.has_begun());
+        if has_begun || self.is_subscribed(session, &uri) {
             return self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
         }
         self.listen_to(now, caller, uri, Some(about), client);
     }
 
-    /// Handles the beginning of a legacy client's subscription, or its refusal. After an interval
-    /// without a stream, the client is notified of a change.
+    /// Handles the acknowledgement of a legacy client's subscription to a resource: the beginning of
+    /// the subscription, or its refusal. After an interval without a stream, the client is notified
+    /// of a change.
     pub(super) fn handle_acknowledged(
         &mut self,
         now: Instant,
@@ -184,15 +188,18 @@ impl Bridge {
         client: &mut Client,
     ) {
         let has_missed = self.has_missed_changes(call, client);
-        let session = self.calls.get(call).map(|call| call.caller.session);
+        let Some(session) = self.calls.get(call).map(|call| call.caller.session) else { return };
         let mut is_honoured = false;
         let honoured = params.raw().member("notifications");
         let honoured = honoured.and_then(|filter| filter.member("resourceSubscriptions"));
         if let Some(honoured) = honoured {
             honoured.elements(|it| is_honoured |= it.string().as_deref() == Some(&*uri));
         }
+        if let Some(listen) = self.sessions.listen_state(session, Some(&uri)) {
+            listen.acknowledge(now, is_honoured);
+        }
         let Some(about) = about else {
-            if let Some(session) = session.filter(|_| has_missed && is_honoured) {
+            if has_missed && is_honoured {
                 self.report_resource(session, &uri);
             }
             return;
@@ -202,12 +209,31 @@ impl Bridge {
             return self.cancel(now, call, client);
         }
         self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
-        if session.is_some_and(|session| self.is_subscribed(session, &uri)) {
+        if self.is_subscribed(session, &uri) {
             // The client has subscribed twice, and must get each update only once.
             self.calls.set_purpose(call, CallPurpose::Nobody);
             self.cancel(now, call, client);
         } else {
             self.calls.set_purpose(call, CallPurpose::Subscription { about: None, uri });
+        }
+    }
+
+    /// Handles the acknowledgement of a subscription to changes of lists.
+    pub(super) fn handle_lists_acknowledged(
+        &mut self,
+        now: Instant,
+        (call, session): (CallId, SessionRef),
+        params: &Json,
+        client: &Client,
+    ) {
+        let changes = self.honoured_changes(params);
+        if let Some(listen) = self.sessions.listen_state(session, None) {
+            listen.acknowledge(now, !changes.is_empty());
+        }
+        if self.has_missed_changes(call, client) {
+            for (method, params) in changes {
+                self.notify_session(session, method, params);
+            }
         }
     }
 
@@ -221,6 +247,11 @@ impl Bridge {
         about: Option<ReplyId>,
         client: &mut Client,
     ) {
+        if about.is_none()
+            && let Some(listen) = self.sessions.listen_state(caller.session, Some(&uri))
+        {
+            listen.request();
+        }
         let filter = SubscriptionFilter::new().resource(uri.clone());
         let purpose = CallPurpose::Subscription { about, uri };
         self.call(now, caller, (Method::Listen, listening(&filter)), no_timeout(), purpose, client);
@@ -238,7 +269,7 @@ impl Bridge {
     }
 
     /// Subscribes at a modern server to changes of lists, which legacy clients get without a
-    /// request. `is_renewal` is true after an earlier connection.
+    /// request. `is_renewal` is true after an earlier request.
     pub(super) fn listen_to_lists(
         &mut self,
         now: Instant,
@@ -252,6 +283,9 @@ impl Bridge {
         let filter = self.upstream.offered_lists();
         if filter == SubscriptionFilter::default() || !self.calls.find(is_it).is_empty() {
             return;
+        }
+        if is_renewal && let Some(listen) = self.sessions.listen_state(session, None) {
+            listen.request();
         }
         let caller = ClientRef::of_session(session);
         let call = (Method::Listen, listening(&filter));
@@ -279,6 +313,7 @@ impl Bridge {
         if era == Era::Modern {
             return self.listen_again(now, client);
         }
+        self.sessions.stop_retries();
         self.report_lists();
         let pending: BTreeSet<String> = self.calls.renewals().cloned().collect();
         for uri in &self.resources() - &pending {
@@ -297,12 +332,44 @@ impl Bridge {
     /// lists. Modern clients subscribe again, if an earlier server was legacy.
     fn listen_again(&mut self, now: Instant, client: &mut Client) {
         self.end_listeners();
-        let sessions: Vec<_> =
-            self.sessions.iter().map(|(session, uris)| (session, uris.clone())).collect();
-        for (session, uris) in sessions {
-            self.listen_to_lists(now, session, true, client);
-            for uri in uris {
-                if !self.is_subscribed(session, &uri) {
+        let subscriptions = self.sessions.subscriptions();
+        self.renew(now, subscriptions, client);
+    }
+
+    /// Handles the end of a call, which may be the subscription of a legacy client.
+    pub(super) fn end_listen(&mut self, now: Instant, session: SessionRef, purpose: &CallPurpose) {
+        if let CallPurpose::Subscription { about: None, uri } = purpose {
+            self.sessions.end_listen(now, session, Some(uri));
+        } else if let CallPurpose::Lists { .. } = purpose {
+            self.sessions.end_listen(now, session, None);
+        }
+    }
+
+    /// Requests the subscriptions of legacy clients again that a modern server has ended, and whose
+    /// delay is over.
+    pub(super) fn retry_listens(&mut self, now: Instant, client: &mut Client) {
+        let due = self.sessions.due_retries(now);
+        if due.is_empty() || self.upstream.era(client) != Some(Era::Modern) {
+            return;
+        }
+        // The requests wait for another connection, which has no subscriptions.
+        let is_connected = client.era().is_some();
+        let due = if is_connected { due } else { self.sessions.subscriptions() };
+        self.renew(now, due, client);
+    }
+
+    /// Requests subscriptions of legacy clients at a modern server, except those that are requested.
+    fn renew(
+        &mut self,
+        now: Instant,
+        subscriptions: Vec<(SessionRef, Option<String>)>,
+        client: &mut Client,
+    ) {
+        for (session, uri) in subscriptions {
+            match uri {
+                None => self.listen_to_lists(now, session, true, client),
+                Some(uri) if self.is_subscribed(session, &uri) => {}
+                Some(uri) => {
                     self.listen_to(now, ClientRef::of_session(session), uri, None, client);
                 }
             }

@@ -191,6 +191,9 @@ impl Bridged {
                     });
                 }
             }
+            Action::Event(ServerEvent::SessionEnded { session, .. }) => {
+                up.with(now, |client| bridge.handle_session_ended(now, session, client));
+            }
             Action::Event(_) | Action::Close => {}
         }
         true

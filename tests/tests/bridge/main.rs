@@ -11,6 +11,7 @@ mod across;
 mod callers;
 mod cells;
 mod connections;
+mod ended_listens;
 mod faults;
 mod headers;
 mod inputs;

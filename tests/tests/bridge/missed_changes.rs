@@ -12,16 +12,16 @@ const LISTENS: &str = "io.modelcontextprotocol/subscriptionId";
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-const TOOLS: &str = "notifications/tools/list_changed";
+pub(super) const TOOLS: &str = "notifications/tools/list_changed";
 
-const PROMPTS: &str = "notifications/prompts/list_changed";
+pub(super) const PROMPTS: &str = "notifications/prompts/list_changed";
 
-const RESOURCES: &str = "notifications/resources/list_changed";
+pub(super) const RESOURCES: &str = "notifications/resources/list_changed";
 
-const UPDATED: &str = "notifications/resources/updated";
+pub(super) const UPDATED: &str = "notifications/resources/updated";
 
 /// Longer than every delay before another attempt.
-const PAUSE: Duration = Duration::from_secs(40);
+pub(super) const PAUSE: Duration = Duration::from_secs(40);
 
 #[test]
 fn restarted_legacy_server_may_have_changed_everything() {
@@ -232,7 +232,7 @@ fn lost_legacy_session_may_have_missed_changes() {
 }
 
 /// A bridge whose server is started again when it has ended.
-fn restarting(down: Era, up: Era) -> Bridged {
+pub(super) fn restarting(down: Era, up: Era) -> Bridged {
     let mut bridged = Bridged::with_restart(EraPolicy::Auto, negotiation(up), Restart::Always);
     connect(&mut bridged, down, up);
     bridged.to_client();
@@ -251,7 +251,7 @@ fn renewing() -> Bridged {
 }
 
 /// A bridge to a server over HTTP, which is connected.
-fn over_http(up: Era) -> Bridged {
+pub(super) fn over_http(up: Era) -> Bridged {
     let url = Url::parse("http://127.0.0.1:1/mcp").unwrap();
     let mut bridged = Bridged::over_http(EraPolicy::Auto, negotiation(up), url);
     let asked = only_request(&mut bridged);
@@ -297,27 +297,27 @@ fn lists(down: Era) -> Vec<&'static str> {
 }
 
 /// The methods of the notifications that the client has got.
-fn changes(bridged: &mut Bridged) -> Vec<String> {
+pub(super) fn changes(bridged: &mut Bridged) -> Vec<String> {
     let lines = bridged.to_client().into_iter();
     lines.filter_map(|line| line["method"].as_str().map(Into::into)).collect()
 }
 
-fn result(asked: &Value, result: &Value) -> String {
+pub(super) fn result(asked: &Value, result: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string()
 }
 
-fn acknowledged(listen: &Value, honoured: Value) -> String {
+pub(super) fn acknowledged(listen: &Value, honoured: Value) -> String {
     let params = json!({"notifications": honoured, "_meta": {LISTENS: listen}});
     json!({"jsonrpc": "2.0", "method": ACKNOWLEDGED, "params": params}).to_string()
 }
 
 /// The first answer of a server over HTTP.
-fn answer(asked: &HttpRequest, up: Era) -> Value {
+pub(super) fn answer(asked: &HttpRequest, up: Era) -> Value {
     json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": handshake(up)})
 }
 
 /// The server begins the stream of a subscription, and acknowledges it.
-fn begin(bridged: &mut Bridged, asked: HttpRequest, honoured: &Value) -> ExchangeId {
+pub(super) fn begin(bridged: &mut Bridged, asked: HttpRequest, honoured: &Value) -> ExchangeId {
     bridged.http_stream(asked.exchange);
     acknowledge(bridged, asked.exchange, &asked.message["id"], honoured);
     asked.exchange
@@ -335,7 +335,7 @@ fn only_request(bridged: &mut Bridged) -> HttpRequest {
 }
 
 /// The only request, which has this method.
-fn request_of(bridged: &mut Bridged, method: &str) -> HttpRequest {
+pub(super) fn request_of(bridged: &mut Bridged, method: &str) -> HttpRequest {
     let request = only_request(bridged);
     assert_eq!(request.message["method"], method);
     request
