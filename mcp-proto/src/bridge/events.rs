@@ -31,9 +31,8 @@ impl Bridge {
                 let era = server.era();
                 // Another server may have other tools.
                 self.param_headers = ParamHeaders::default();
-                if self.upstream.connect(*server) {
-                    self.subscribe_again(now, era, client);
-                }
+                self.upstream.connect(*server);
+                self.subscribe_again(now, era, client);
                 for request in core::mem::take(&mut self.waiting) {
                     self.request(now, request, era, client);
                 }

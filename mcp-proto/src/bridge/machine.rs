@@ -73,6 +73,14 @@ impl Bridge {
         }
     }
 
+    /// Takes over the legacy clients with these sessions from an earlier bridge, whose client is
+    /// closed. When the client of this bridge connects, their subscriptions are renewed, and they
+    /// are notified of changes that they may have missed.
+    pub fn take_over(&mut self, earlier: &mut Self, sessions: &[SessionRef]) {
+        self.sessions.take_over(&mut earlier.sessions, sessions);
+        self.wrapped = core::mem::take(&mut earlier.wrapped);
+    }
+
     /// Handles a request of a client.
     pub fn handle_request(&mut self, now: Instant, request: ClientRequest, client: &mut Client) {
         self.now = now;

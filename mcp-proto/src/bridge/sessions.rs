@@ -35,6 +35,13 @@ impl LegacyClients {
         self.open.entry(session).or_default();
     }
 
+    /// Takes over these sessions of an earlier bridge.
+    pub(super) fn take_over(&mut self, earlier: &mut Self, sessions: &[SessionRef]) {
+        for session in sessions {
+            self.open.extend(earlier.open.remove_entry(session));
+        }
+    }
+
     pub(super) fn close(&mut self, session: SessionRef) -> impl Iterator<Item = String> {
         self.open.remove(&session).unwrap_or_default().resources.into_keys()
     }

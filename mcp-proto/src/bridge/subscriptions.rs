@@ -307,8 +307,9 @@ impl Bridge {
         }
     }
 
-    /// Renews the subscriptions on another connection, which has none, and notifies the clients of
-    /// the changes that may have been missed.
+    /// Renews the subscriptions on a connection, which has none, and notifies the clients of the
+    /// changes that may have been missed. Before the first connection there are no subscriptions,
+    /// except those of an earlier bridge.
     pub(super) fn subscribe_again(&mut self, now: Instant, era: Era, client: &mut Client) {
         if era == Era::Modern {
             return self.listen_again(now, client);

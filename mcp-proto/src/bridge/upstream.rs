@@ -30,15 +30,15 @@ struct KnownServer {
 }
 
 impl Upstream {
-    /// Records a connection; returns true if there was one before.
-    pub(super) fn connect(&mut self, server: ServerInfo) -> bool {
+    /// Records a connection.
+    pub(super) fn connect(&mut self, server: ServerInfo) {
         let era = server.era();
         let ServerInfo { capabilities: offered, initialized, .. } = server;
         let initialized = initialized.map_or(Json::EMPTY_OBJECT, |json| *json);
         let server_info = initialized.raw().member("serverInfo");
         let server_info = server_info.map(|info| Json::trusted(info.0.to_vec()));
         self.level = None;
-        self.known.replace(KnownServer { era, offered, initialized, server_info }).is_some()
+        self.known = Some(KnownServer { era, offered, initialized, server_info });
     }
 
     pub(super) fn close(&mut self, error: Option<&ConnectError>) -> ErrorData {

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 
 use mcp_proto::bridge::{Bridge, BridgeAction, ClientRequest, Config, Ticket};
 use mcp_proto::client::{self, Restart};
-use mcp_proto::server::{self, InputFailure, Registry, Reply, ReplyId, Server, ServerEvent};
+use mcp_proto::server::{
+    self, InputFailure, Registry, Reply, ReplyId, Server, ServerEvent, SessionRef,
+};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation};
 use mcp_proto::{Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Machine};
@@ -31,6 +33,8 @@ pub struct Bridged {
     bridge: Bridge,
     replies: BTreeMap<ReplyId, Reply>,
     asked: BTreeMap<server::InputId, Ticket>,
+    /// The session of the client that has sent a request.
+    session: Option<SessionRef>,
     to_client: Vec<u8>,
     to_server: Vec<u8>,
     /// The most bytes that a connection is given at once.
@@ -66,18 +70,14 @@ impl Bridged {
         let mut config = server::Config::default();
         config.era_policy = serves;
         let down = Connection::server(registry.declaration(), config);
-        let mut bits = 0_u128;
-        let random = move || {
-            bits += 1;
-            bits.to_be_bytes()
-        };
         let mut bridged = Self {
             now: Instant::ZERO,
             down,
             up,
-            bridge: Bridge::new(Config::new(Box::new(random))),
+            bridge: new_bridge(),
             replies: BTreeMap::new(),
             asked: BTreeMap::new(),
+            session: None,
             to_client: Vec::new(),
             to_server: Vec::new(),
             chunk: usize::MAX,
@@ -120,6 +120,15 @@ impl Bridged {
     /// The server is gone.
     pub fn server_ends(&mut self) {
         self.up.handle_eof(self.now);
+        self.run();
+    }
+
+    /// Another bridge takes over the client, and connects to another server.
+    pub fn replace_server(&mut self, negotiation: client::Negotiation) {
+        let mut earlier = std::mem::replace(&mut self.bridge, new_bridge());
+        self.bridge.take_over(&mut earlier, self.session.as_slice());
+        self.up = Up::stream(forwarding(negotiation));
+        self.up.handle_opened(self.now);
         self.run();
     }
 
@@ -171,6 +180,7 @@ impl Bridged {
             Action::Event(ServerEvent::Request(request)) => {
                 self.requests += 1;
                 let read = ClientRequest::of(&request);
+                self.session = Some(read.about.session());
                 self.replies.insert(read.about, request.reply);
                 up.with(now, |client| bridge.handle_request(now, read, client));
             }
@@ -260,6 +270,16 @@ impl Bridged {
         }
         true
     }
+}
+
+/// A bridge whose server is not known yet.
+fn new_bridge() -> Bridge {
+    let mut bits = 0_u128;
+    let random = move || {
+        bits += 1;
+        bits.to_be_bytes()
+    };
+    Bridge::new(Config::new(Box::new(random)))
 }
 
 /// The configuration of the bridge's client.

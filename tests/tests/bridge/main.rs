@@ -12,6 +12,7 @@ mod callers;
 mod cells;
 mod connections;
 mod ended_listens;
+mod ended_processes;
 mod faults;
 mod headers;
 mod inputs;

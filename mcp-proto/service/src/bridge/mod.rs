@@ -6,6 +6,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `pool` | the connections to the server, by owner; their number, their end |
+//! | `failures` | the pause before a server is started again that could not start |
 //! | `upstream` | one connection: the machine of the bridge, the pending requests |
 //! | `sink` | the trait for events that a client passes to the bridge |
 //!
@@ -14,7 +15,12 @@
 //! | the session of a legacy client | the end of the session, or of the byte stream |
 //! | all clients without a session, of an era and a principal, that declare the same capabilities | [`BridgeConfig::idle_timeout`] without a request |
 //! | all clients, with [`Sharing::Shared`] | [`Bridge::close`] |
+//!
+//! A connection may end earlier, such as with its server process. The next request of its clients
+//! opens another connection, which takes over the sessions of legacy clients. Their subscriptions
+//! are renewed then, and changes that they may have missed are reported.
 
+mod failures;
 mod pool;
 mod sink;
 mod upstream;

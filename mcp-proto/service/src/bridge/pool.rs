@@ -8,7 +8,8 @@ use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 
-use super::upstream::{Failures, Spawn, Upstream};
+use super::failures::Failures;
+use super::upstream::{Spawn, Upstream};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
 use crate::{Catalog, Client, Context, Handler, Registry, Session};
@@ -52,14 +53,10 @@ struct PooledConnections {
     open: BTreeMap<Owner, Upstream>,
     /// Replaced and idle connections that have not ended.
     closing: Vec<Upstream>,
+    /// Connections that have ended before the sessions of their legacy clients. The next connection
+    /// of the owner takes over the sessions.
+    ended: BTreeMap<Owner, Upstream>,
 }
-
-/// The pause after the first connection that failed during negotiation. It doubles with each
-/// failure in a row, up to [`MAX_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-
-/// The longest pause before a server is started again. Requests wait meanwhile.
-const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Owner of a connection.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,7 +140,8 @@ impl Bridge {
 
     /// Closes all connections to the server, and waits until they have ended.
     pub async fn close(&self) {
-        let PooledConnections { open, closing } = core::mem::take(&mut *self.0.connections.lock());
+        let PooledConnections { open, closing, ended: _ended } =
+            core::mem::take(&mut *self.0.connections.lock());
         for upstream in open.into_values().chain(closing) {
             upstream.close().await;
         }
@@ -183,8 +181,9 @@ impl Bridge {
                 capabilities: peer.capabilities.as_bytes().to_vec(),
             },
         };
-        let upstream = {
-            let PooledConnections { open, closing } = &mut *self.0.connections.lock();
+        // What has ended is dropped after the lock.
+        let (upstream, _ended) = {
+            let PooledConnections { open, closing, ended } = &mut *self.0.connections.lock();
             if let Some(upstream) = open.get(&owner).filter(|upstream| !upstream.has_ended()) {
                 upstream.count_request();
                 return Ok(upstream.clone());
@@ -199,9 +198,14 @@ impl Bridge {
             }
             let upstream = self.open(peer);
             upstream.count_request();
-            // The replaced connection may not have ended yet.
-            closing.extend(open.insert(owner.clone(), upstream.clone()));
-            upstream
+            let earlier = open.insert(owner.clone(), upstream.clone());
+            let ended = ended.remove(&owner);
+            if let Some(earlier) = earlier.as_ref().or(ended.as_ref()) {
+                upstream.take_over(earlier);
+            }
+            // The driver of the earlier connection may not have ended yet.
+            closing.extend(earlier);
+            (upstream, ended)
         };
         self.drive(owner, &upstream);
         Ok(upstream)
@@ -233,7 +237,7 @@ impl Bridge {
         let (pool, ended, key) = (self.clone(), upstream.clone(), owner.clone());
         (connect.spawn)(Box::pin(async move {
             let connect = &pool.0.connect;
-            if let Some(pause) = pause_after(pool.0.failures.count()) {
+            if let Some(pause) = pool.0.failures.pause() {
                 (connect.sleep)(pause).await;
             }
             if ended.begin() {
@@ -262,9 +266,12 @@ impl Bridge {
 
     /// Removes a connection that has ended: the next request opens another one.
     fn forget(&self, owner: &Owner, upstream: &Upstream) {
-        let PooledConnections { open, closing } = &mut *self.0.connections.lock();
+        let PooledConnections { open, closing, ended } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
             open.remove(owner);
+            if upstream.has_sessions() {
+                ended.insert(owner.clone(), upstream.clone());
+            }
         }
         closing.retain(|it| !it.is(upstream));
     }
@@ -272,7 +279,7 @@ impl Bridge {
     /// Removes a connection that has no request, and had none since the last call. Returns true if
     /// the connection was removed; the caller then closes the connection.
     fn retire_if_idle(&self, owner: &Owner, upstream: &Upstream, before: &mut Option<u64>) -> bool {
-        let PooledConnections { open, closing } = &mut *self.0.connections.lock();
+        let PooledConnections { open, closing, .. } = &mut *self.0.connections.lock();
         // No race: requests are counted while the pool is locked.
         let (is_idle, requests) = upstream.use_count();
         let is_unused = is_idle && before.replace(requests) == Some(requests);
@@ -285,20 +292,21 @@ impl Bridge {
 
     /// Removes a connection that the caller closes: the next request opens another one.
     fn retire(&self, owner: &Owner, upstream: &Upstream) {
-        let PooledConnections { open, closing } = &mut *self.0.connections.lock();
+        let PooledConnections { open, closing, .. } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
             open.remove(owner);
             closing.push(upstream.clone());
         }
     }
 
-    /// Ends the session of a client: closes its own connection, or removes the session from a
-    /// shared one.
+    /// Ends the session of a client: closes or drops its own connection, or removes the session from
+    /// a shared one.
     fn end_session(&self, session: SessionRef) {
         let owner = Owner::Session(session);
-        let (own, shared) = {
-            let open = &self.0.connections.lock().open;
-            (open.get(&owner).cloned(), open.get(&Owner::Everybody).cloned())
+        let (own, shared, _ended) = {
+            let PooledConnections { open, ended, .. } = &mut *self.0.connections.lock();
+            let of_all = open.get(&Owner::Everybody).or(ended.get(&Owner::Everybody));
+            (open.get(&owner).cloned(), of_all.cloned(), ended.remove(&owner))
         };
         if let Some(shared) = shared.filter(|shared| shared.has_session(session)) {
             shared.end_session(session);
@@ -308,12 +316,6 @@ impl Bridge {
             (self.0.connect.spawn)(Box::pin(async move { upstream.close().await }));
         }
     }
-}
-
-/// The pause before a server is started, after this many failures in a row during negotiation.
-fn pause_after(failures: u32) -> Option<Duration> {
-    let doubled = failures.checked_sub(1)?.min(31);
-    Some(FIRST_PAUSE.saturating_mul(1 << doubled).min(MAX_PAUSE))
 }
 
 impl fmt::Debug for Bridge {

@@ -17,9 +17,9 @@ use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
-use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{self, Poll};
 
+use super::failures::Failures;
 use super::sink::EventSink;
 use crate::lock::Lock;
 use crate::mailbox::Mailbox;
@@ -61,25 +61,6 @@ impl WeakUpstream {
         let shared = self.0.upgrade()?;
         let client = shared.client.lock().clone()?;
         Some(Upstream { client, shared })
-    }
-}
-
-/// Number of connections in a row that have failed during negotiation. Clones share the count.
-#[derive(Clone, Default)]
-pub(super) struct Failures(Arc<AtomicU32>);
-
-impl Failures {
-    pub(super) fn count(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn add(&self) {
-        let add = |count: u32| Some(count.saturating_add(1));
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-    }
-
-    fn reset(&self) {
-        self.0.store(0, Ordering::Relaxed);
     }
 }
 
@@ -180,6 +161,20 @@ impl Upstream {
     /// Returns whether the session of a legacy client has sent a request here.
     pub(super) fn has_session(&self, session: SessionRef) -> bool {
         self.shared.state.lock().sessions.contains_key(&session)
+    }
+
+    /// Returns whether the connection has legacy clients with sessions.
+    pub(super) fn has_sessions(&self) -> bool {
+        !self.shared.state.lock().sessions.is_empty()
+    }
+
+    /// Takes over the sessions of legacy clients from a connection that has ended.
+    pub(super) fn take_over(&self, earlier: &Self) {
+        let earlier = &mut *earlier.shared.state.lock();
+        let state = &mut *self.shared.state.lock();
+        state.sessions = core::mem::take(&mut earlier.sessions);
+        let sessions: Vec<SessionRef> = state.sessions.keys().copied().collect();
+        state.bridge.take_over(&mut earlier.bridge, &sessions);
     }
 
     /// Ends the session of a legacy client.
