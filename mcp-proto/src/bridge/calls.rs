@@ -25,6 +25,8 @@ pub(super) struct ClientRef {
     /// True if the request belongs to no session: nothing can be sent to its client later.
     pub(super) is_lone: bool,
     pub(super) principal: Option<Arc<str>>,
+    /// The capabilities that the request of a modern client declares.
+    pub(super) capabilities: Json,
 }
 
 /// An unanswered call.
@@ -75,7 +77,8 @@ pub(super) struct UpstreamCalls {
 impl ClientRef {
     /// The legacy client of a session, for a call of the bridge's own.
     pub(super) fn of_session(session: SessionRef) -> Self {
-        Self { era: Era::Legacy, session, is_lone: false, principal: None }
+        let capabilities = Json::EMPTY_OBJECT;
+        Self { era: Era::Legacy, session, is_lone: false, principal: None, capabilities }
     }
 
     pub(super) fn of(request: &ClientRequest) -> Self {
@@ -84,6 +87,7 @@ impl ClientRef {
             session: request.about.session(),
             is_lone: request.about.is_lone(),
             principal: request.peer.principal.clone(),
+            capabilities: request.peer.capabilities.clone(),
         }
     }
 }

@@ -13,12 +13,13 @@ use super::subscriptions::refused;
 use super::table::{BridgeMessage, BridgeStep, decide};
 use super::translate;
 use crate::client::{CallError, CallId, Client, ClientEvent, Input};
+use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Method};
-use crate::server::{Notification, Outcome, ReplyId, SessionRef};
+use crate::server::{Notification, Outcome, ReplyId, SessionRef, missing_capability};
 use crate::time::Instant;
 use crate::types::InputRequest;
-use crate::version::Era;
+use crate::version::{Era, ProtocolVersion};
 
 impl Bridge {
     /// Handles an event of the client. The caller must also handle events of the connection itself,
@@ -199,7 +200,12 @@ impl Bridge {
         let caller = call.and_then(|call| self.calls.get(call)).map(|call| &call.caller);
         match (call, caller) {
             (Some(call), Some(caller)) if caller.era == Era::Modern => {
-                self.parked.add_input(call, reply, request);
+                let Some(capability) = missing_capability(&caller.capabilities, &request) else {
+                    return self.parked.add_input(call, reply, request);
+                };
+                let error = ProtocolError::UndeclaredInput { capability };
+                let error = ErrorData::in_revision(&error, ProtocolVersion::LATEST_LEGACY);
+                client.answer(now, reply, Err(error));
             }
             (Some(call), Some(caller)) => {
                 let session = caller.session;

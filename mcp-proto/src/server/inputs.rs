@@ -1,12 +1,30 @@
 //! Capabilities of a client that decide which input a server may ask for.
 //!
 //! In: `ClientCapabilities`, and requests for input. Out: the capabilities that are missing.
+//! A bridge asks about requests that it has not decoded.
 
-use crate::json::Json;
+use crate::json::{Json, Raw};
 use crate::types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, InputRequest,
     ListChangedCapability, SamplingCapability,
 };
+
+/// The capability that a client with these capabilities must declare for a forwarded request, if it
+/// does not declare it.
+pub(crate) fn missing_capability(
+    capabilities: &Json,
+    request: &InputRequest,
+) -> Option<&'static str> {
+    let inputs = Inputs::of(capabilities);
+    match request {
+        InputRequest::Forwarded { method, params } => {
+            inputs.lacks(Inputs::of_forwarded(method, params)).first()
+        }
+        InputRequest::Elicit(_) | InputRequest::CreateMessage(_) | InputRequest::ListRoots(_) => {
+            inputs.missing(request)
+        }
+    }
+}
 
 /// Kinds of input that a client supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -58,18 +76,41 @@ impl Inputs {
         }
     }
 
+    /// Kinds of input that a client must declare before it gets a request with this method and
+    /// these parameters, which may be unreadable. No kind for other methods.
+    fn of_forwarded(method: &str, params: &Json) -> Self {
+        let none = Self::default();
+        match method {
+            "roots/list" => Self { roots: true, ..none },
+            "sampling/createMessage" => {
+                let has = |name| params.raw().member(name).is_some();
+                Self { sampling: true, sampling_tools: has("tools") || has("toolChoice"), ..none }
+            }
+            "elicitation/create" => {
+                let mode = params.raw().member("mode").and_then(Raw::string);
+                let is_url = mode.as_deref() == Some("url");
+                Self { elicitation_url: is_url, elicitation_form: !is_url, ..none }
+            }
+            _ => none,
+        }
+    }
+
     /// The capability that the client must declare for this request, if it does not declare it.
     pub(super) fn missing(self, request: &InputRequest) -> Option<&'static str> {
-        let lacks = self.lacks(Self::of_request(request));
+        self.lacks(Self::of_request(request)).first()
+    }
+
+    /// One of the capabilities for these kinds of input, if there are any.
+    fn first(self) -> Option<&'static str> {
         [
-            (lacks.roots, "roots"),
-            (lacks.sampling, "sampling"),
-            (lacks.sampling_tools, "sampling.tools"),
-            (lacks.elicitation_form, "elicitation.form"),
-            (lacks.elicitation_url, "elicitation.url"),
+            (self.roots, "roots"),
+            (self.sampling, "sampling"),
+            (self.sampling_tools, "sampling.tools"),
+            (self.elicitation_form, "elicitation.form"),
+            (self.elicitation_url, "elicitation.url"),
         ]
         .into_iter()
-        .find_map(|(lacks, capability)| lacks.then_some(capability))
+        .find_map(|(has, capability)| has.then_some(capability))
     }
 
     /// The kinds in `needed` that this set lacks.

@@ -159,6 +159,42 @@ fn modern_client_brings_the_input_of_a_legacy_server_with_its_retry() {
 }
 
 #[test]
+fn modern_client_is_asked_only_what_it_declares() {
+    let form = json!({"message": "Sure?", "requestedSchema": {}});
+    let url = json!({"message": "Pay", "mode": "url", "url": "https://a.example"});
+    let sampling = json!({"messages": [], "maxTokens": 5});
+    let tools = json!({"messages": [], "maxTokens": 5, "tools": []});
+    for (capabilities, method, params, lacks) in [
+        (json!({}), "roots/list", &json!({}), Some("roots")),
+        (json!({}), "elicitation/create", &form, Some("elicitation.form")),
+        (json!({"elicitation": {}}), "elicitation/create", &form, None),
+        (json!({"elicitation": {}}), "elicitation/create", &url, Some("elicitation.url")),
+        (json!({"elicitation": {"url": {}}}), "elicitation/create", &url, None),
+        (json!({"roots": {}}), "sampling/createMessage", &sampling, Some("sampling")),
+        (json!({"sampling": {}}), "sampling/createMessage", &sampling, None),
+        (json!({"sampling": {}}), "sampling/createMessage", &tools, Some("sampling.tools")),
+    ] {
+        let mut bridged = quiet(Era::Modern, Era::Legacy);
+        let mut asked = modern(json!({"name": "x"}));
+        asked["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        bridged.client(&request(1, "tools/call", &asked));
+        let asked = only(bridged.to_server());
+        let line = json!({"jsonrpc": "2.0", "id": "q", "method": method, "params": params});
+        bridged.server(&line.to_string());
+        let Some(lacks) = lacks else {
+            assert_eq!(only(bridged.to_client())["result"]["resultType"], "input_required");
+            continue;
+        };
+        let error = only(bridged.to_server())["error"].clone();
+        let message = error["message"].as_str().unwrap();
+        assert_eq!(error["code"], -32602);
+        assert!(message.contains(&format!("does not declare `{lacks}`")), "{message}");
+        let answer = answered(&mut bridged, &asked, &json!({"content": []}));
+        assert_eq!(answer["result"]["content"], json!([]));
+    }
+}
+
+#[test]
 fn reference_belongs_to_its_request_and_is_good_once() {
     let mut bridged = quiet(Era::Modern, Era::Legacy);
     let (result, _) = parked(&mut bridged);
