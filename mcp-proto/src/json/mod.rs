@@ -9,6 +9,7 @@ mod decode;
 mod decode_error;
 mod decode_long;
 mod explain;
+pub(crate) mod integer;
 mod integers;
 mod plain;
 pub(crate) mod scan;

@@ -22,6 +22,7 @@ use super::{
     RequestId, Response,
 };
 use crate::error::{ErrorCode, ProtocolError};
+use crate::json::integer::integer;
 use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
@@ -312,6 +313,7 @@ impl Envelope {
 fn error_data(text: &[u8]) -> Result<ErrorData, ProtocolError> {
     #[derive(Deserialize)]
     struct Fields {
+        #[serde(deserialize_with = "integer")]
         code: i64,
         message: String,
         /// `null` is data too, which a bridge forwards.

@@ -17,6 +17,7 @@ use super::forward;
 use super::legacy::wrapped_content;
 use super::result_prefix::{COMPLETE, result_prefix};
 use crate::error::{ErrorCode, ProtocolError};
+use crate::json::integer::read_integer;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Outgoing, ResultValue};
@@ -239,9 +240,8 @@ fn merge(
         b"\"ttlMs\"" if keeps => {
             // An invalid number of milliseconds, like an invalid scope, means that the result must
             // not be cached.
-            let digits = core::str::from_utf8(value.0).unwrap_or_default();
             if let Some(cache) = &mut cache {
-                cache.ttl_ms = digits.parse().unwrap_or_default();
+                cache.ttl_ms = read_integer(value.0).unwrap_or_default();
             }
         }
         b"\"cacheScope\"" if keeps => {

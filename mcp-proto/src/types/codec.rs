@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::error::ErrorCode;
 use crate::json::Json;
+use crate::json::integer::integer;
 use crate::json::write::List;
 use crate::message::{ErrorData, RequestId};
 
@@ -243,6 +244,7 @@ impl<'de> Deserialize<'de> for ErrorData {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Members {
+            #[serde(deserialize_with = "integer")]
             code: i64,
             message: String,
             data: Option<Json>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::ResultType;
 use super::codec::is_false;
 use crate::json::Json;
+use crate::json::integer::optional_integer;
 
 /// The parameters of `completion/complete`.
 ///
@@ -145,7 +146,11 @@ pub struct Completion {
     /// The values, at most 100.
     pub values: Vec<String>,
     /// The number of all completions, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub total: Option<u64>,
     /// True if there are more completions than `values`; default false.
     #[serde(default, skip_serializing_if = "is_false")]

@@ -10,6 +10,7 @@ use super::{
     UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
 };
 use crate::json::Json;
+use crate::json::integer::optional_integer;
 
 /// The schema of one field of a form.
 ///
@@ -118,10 +119,18 @@ pub struct StringSchema {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The minimum number of characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub min_length: Option<u64>,
     /// The maximum number of characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_length: Option<u64>,
     /// The format of the text.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::integer::optional_integer;
+
 /// One of several texts.
 ///
 /// [Schema: `UntitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledsingleselectenumschema)
@@ -87,10 +89,18 @@ pub struct UntitledMultiSelectEnumSchema {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The minimum number of choices.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub min_items: Option<u64>,
     /// The maximum number of choices.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_items: Option<u64>,
     /// The options.
     pub items: UntitledItems,
@@ -141,10 +151,18 @@ pub struct TitledMultiSelectEnumSchema {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The minimum number of choices.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub min_items: Option<u64>,
     /// The maximum number of choices.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_items: Option<u64>,
     /// The options.
     pub items: TitledItems,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::cache::ttl_ms;
 use super::{Annotations, CacheScope, Icon, ResultType};
 use crate::json::Json;
+use crate::json::integer::optional_integer;
 
 /// A resource, as listed or linked to.
 ///
@@ -31,7 +32,11 @@ pub struct Resource {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// The size in bytes, before any encoding, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub size: Option<u64>,
     /// For display, in several sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

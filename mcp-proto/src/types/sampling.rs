@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::codec::{number, open_strings};
 use super::{Role, SamplingContent, SamplingMessageContentBlock, Tool};
 use crate::json::Json;
+use crate::json::integer::integer;
 
 /// The parameters of `sampling/createMessage`.
 ///
@@ -29,6 +30,7 @@ pub struct CreateMessageRequestParams {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub temperature: Option<f64>,
     /// The maximum number of tokens in the answer.
+    #[serde(deserialize_with = "integer")]
     pub max_tokens: u64,
     /// Texts that end the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,5 +1,7 @@
 //! Shapes that the examples do not show: unions, leniency, and those of legacy revisions.
 
+use std::collections::BTreeMap;
+
 use mcp_proto::types::{
     Annotations, BooleanSchema, CacheScope, CallToolResult, CancelledNotificationParams,
     CompleteResult, ContentBlock, CreateMessageRequestParams, CreateMessageResult,
@@ -8,13 +10,14 @@ use mcp_proto::types::{
     EnumOption, Icon, Implementation, InitializeRequestParams, InitializeResult, InputRequest,
     InputRequests, LegacyTitledEnumSchema, ListToolsResult, NumberSchema,
     PrimitiveSchemaDefinition, ProgressNotificationParams, PromptMessage, RequestParams,
-    RequestedSchema, ResourceContents, Role, SamplingMessage, SamplingMessageContentBlock,
-    SetLevelRequestParams, StringSchema, SubscribeRequestParams, TaskRequestParams,
-    TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, ToolChoice,
+    RequestedSchema, Resource, ResourceContents, Role, SamplingMessage,
+    SamplingMessageContentBlock, SetLevelRequestParams, StringSchema, SubscribeRequestParams,
+    TaskRequestParams, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, ToolChoice,
     URLElicitationRequiredErrorData, UnsubscribeRequestParams, UntitledMultiSelectEnumSchema,
     UntitledSingleSelectEnumSchema, UpdateTaskRequestParams,
 };
-use mcp_proto::{Json, RequestId};
+use mcp_proto::{ErrorCode, ErrorData, Json, RequestId};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -207,6 +210,8 @@ fn elicited_content_is_there_only_if_it_was_accepted() {
     let declined: ElicitResult = read(r#"{"action":"decline","content":{"name":"octocat"}}"#);
     assert!(declined.accepted::<Value>().is_none());
     assert!(ElicitResult::new(ElicitAction::Accept).accepted::<Value>().is_none());
+    let age = ElicitResult::accept(Json::parse(r#"{"age":5.0}"#).unwrap());
+    assert_eq!(age.accepted::<BTreeMap<String, u8>>().unwrap().unwrap()["age"], 5);
 }
 
 #[test]
@@ -313,6 +318,35 @@ fn numbers_without_a_fraction_are_written_without_one() {
     }
     let params: ProgressNotificationParams = read(r#"{"progressToken":"1","progress":5e1}"#);
     assert_eq!(Json::encode(&params).unwrap().as_str(), r#"{"progressToken":"1","progress":50}"#);
+}
+
+#[test]
+fn whole_numbers_are_integers_in_each_notation() {
+    fn reads<T: DeserializeOwned + Serialize>(text: &str) {
+        let plain: T = read(&text.replace('#', "3"));
+        for number in ["3.0", "3e0", "0.3E1"] {
+            let value: T = read(&text.replace('#', number));
+            assert_eq!(Json::encode(&value).unwrap(), Json::encode(&plain).unwrap(), "{text}");
+        }
+        for number in ["3.5", "-3.0", "3e40", "\"3\""] {
+            assert!(decode::<T>(&text.replace('#', number)).is_err(), "{number}: {text}");
+        }
+    }
+    reads::<Resource>(r#"{"uri":"a","name":"a","size":#}"#);
+    reads::<ContentBlock>(r#"{"type":"resource_link","uri":"a","name":"a","size":#}"#);
+    reads::<CompleteResult>(r#"{"completion":{"values":[],"total":#}}"#);
+    let sampling = r#"{"messages":[],"maxTokens":#}"#;
+    reads::<CreateMessageRequestParams>(sampling);
+    let request = format!(r#"{{"method":"sampling/createMessage","params":{sampling}}}"#);
+    reads::<InputRequests>(&format!(r#"{{"a":{request}}}"#));
+    reads::<PrimitiveSchemaDefinition>(r#"{"type":"string","minLength":#,"maxLength":#}"#);
+    for items in [r#""enum":["r"],"type":"string""#, r#""anyOf":[]"#] {
+        let text = format!(r#"{{"type":"array","items":{{{items}}},"minItems":#,"maxItems":#}}"#);
+        reads::<PrimitiveSchemaDefinition>(&text);
+    }
+    let error: ErrorData = read(r#"{"code":-3.2601e4,"message":"m"}"#);
+    assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND);
+    assert!(decode::<ErrorData>(r#"{"code":-1.5,"message":"m"}"#).is_err());
 }
 
 #[test]

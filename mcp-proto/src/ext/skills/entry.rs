@@ -14,6 +14,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{MAX_BYTES, MAX_FILES, SkillDigest, SkillError, equality, frontmatter, uri};
+use crate::json::integer::integer;
 use crate::json::{Json, Raw};
 
 /// A file of a skill, as listed.
@@ -25,6 +26,7 @@ pub struct SkillFile {
     /// The digest of its bytes.
     pub digest: SkillDigest,
     /// The number of its bytes.
+    #[serde(deserialize_with = "integer")]
     pub size: u64,
 }
 

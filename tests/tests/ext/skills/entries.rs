@@ -95,6 +95,15 @@ fn broken(change: impl FnOnce(&mut Value)) -> Result<(), String> {
 }
 
 #[test]
+fn a_size_in_another_notation_is_read() {
+    let size = |it: &mut Value| {
+        let size = it["resources"][1]["size"].as_f64().unwrap();
+        it["resources"][1]["size"] = json!(size);
+    };
+    assert_eq!(broken(size), Ok(()));
+}
+
+#[test]
 fn an_entry_that_breaks_a_rule_cannot_be_read() {
     assert_eq!(broken(|_| {}), Ok(()));
     for member in ["uri", "frontmatter", "resources"] {
