@@ -153,7 +153,7 @@ fn library() -> Result<Registry, Failure> {
         "Lends a book to the user",
         |lend: Lend, context: Context| async move {
             let mut days = NumberSchema::new();
-            days.default = Some(14.0);
+            days.default = Some(14.into());
             let fields = RequestedSchema::new().required("days", days);
             let form = ElicitRequestFormParams::new(
                 format!("For how many days is {} lent?", lend.title),

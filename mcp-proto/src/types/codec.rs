@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use serde::de::{Error, MapAccess};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Number;
 use serde_json::value::RawValue;
 
 use crate::error::ErrorCode;
@@ -209,6 +210,18 @@ where
         serializer.serialize_i64(integer)
     } else {
         serializer.serialize_f64(number)
+    }
+}
+
+/// Writes a number as [`number`] does; an integer keeps all of its digits.
+#[expect(clippy::ref_option, reason = "serde calls it with a reference")]
+pub(super) fn exact_number<S: Serializer>(
+    value: &Option<Number>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) if !value.is_f64() => value.serialize(serializer),
+        value => number(&value.as_ref().and_then(Number::as_f64), serializer),
     }
 }
 

@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::Serialize;
+use serde_json::Number;
 
 use super::string_format::expected;
 use super::{
@@ -129,7 +130,7 @@ impl core::error::Error for ContentError {
 }
 
 /// An error of a field of a form.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum FieldError {
     /// The field is required, was omitted, and has no default.
@@ -157,12 +158,12 @@ pub enum FieldError {
     /// The number is too small.
     TooSmall {
         /// The minimum.
-        minimum: f64,
+        minimum: Number,
     },
     /// The number is too large.
     TooLarge {
         /// The maximum.
-        maximum: f64,
+        maximum: Number,
     },
     /// The text is not one of the choices.
     NotAChoice,
@@ -287,16 +288,29 @@ fn string(schema: &StringSchema, value: Raw<'_>) -> Result<(), FieldError> {
 }
 
 fn number(schema: &NumberSchema, value: Raw<'_>) -> Result<(), FieldError> {
-    let number = serde_json::from_slice::<f64>(value.0);
+    let number = serde_json::from_slice::<Number>(value.0);
     let number = number.map_err(|_| FieldError::WrongType { expected: "a number" })?;
     // As in JSON Schema, `5.0` is an integer.
-    if schema.r#type == NumberType::Integer && number % 1.0 != 0.0 {
+    let has_fraction = |number: f64| number % 1.0 != 0.0;
+    if schema.r#type == NumberType::Integer && number.as_f64().is_some_and(has_fraction) {
         return Err(FieldError::WrongType { expected: "a number without a fraction" });
     }
-    match (schema.minimum, schema.maximum) {
-        (Some(minimum), _) if number < minimum => Err(FieldError::TooSmall { minimum }),
-        (_, Some(maximum)) if number > maximum => Err(FieldError::TooLarge { maximum }),
+    match (&schema.minimum, &schema.maximum) {
+        (Some(minimum), _) if is_less(&number, minimum) => {
+            Err(FieldError::TooSmall { minimum: minimum.clone() })
+        }
+        (_, Some(maximum)) if is_less(maximum, &number) => {
+            Err(FieldError::TooLarge { maximum: maximum.clone() })
+        }
         _ => Ok(()),
+    }
+}
+
+/// Compares integers exactly: as `f64`, neighbours above 2^53 are equal.
+fn is_less(one: &Number, other: &Number) -> bool {
+    match (one.as_i128(), other.as_i128()) {
+        (Some(one), Some(other)) => one < other,
+        _ => one.as_f64() < other.as_f64(),
     }
 }
 

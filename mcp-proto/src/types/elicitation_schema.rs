@@ -2,8 +2,9 @@ use alloc::string::String;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Number;
 
-use super::codec::{number, open_strings, variant};
+use super::codec::{exact_number, open_strings, variant};
 use super::enum_schema::StringType;
 use super::{
     LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
@@ -156,6 +157,14 @@ open_strings! {
 
 /// The schema of a number.
 ///
+/// ```
+/// use mcp_proto::types::{Number, NumberSchema};
+///
+/// let mut price = NumberSchema::new();
+/// price.minimum = Some(0.into());
+/// price.default = Number::from_f64(9.5);
+/// ```
+///
 /// [Schema: `NumberSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema)
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -169,14 +178,14 @@ pub struct NumberSchema {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The minimum, inclusive.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
-    pub minimum: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_number")]
+    pub minimum: Option<Number>,
     /// The maximum, inclusive.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
-    pub maximum: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_number")]
+    pub maximum: Option<Number>,
     /// The default value of the field; since 2025-11-25.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
-    pub default: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_number")]
+    pub default: Option<Number>,
 }
 
 /// The `type` of a schema of numbers.

@@ -112,6 +112,7 @@ pub use sampling::{
 pub use sampling_content::{
     SamplingContent, SamplingMessageContentBlock, ToolResultContent, ToolUseContent,
 };
+pub use serde_json::Number;
 pub use structured_error::StructuredError;
 pub use subscription::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,

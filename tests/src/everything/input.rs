@@ -6,8 +6,8 @@ use mcp_proto::server::InputRequired;
 use mcp_proto::types::{
     BooleanSchema, ClientCapabilities, CreateMessageRequestParams, CreateMessageResult,
     ElicitAction, ElicitRequestFormParams, ElicitResult, EnumOption, InputRequest, InputRequests,
-    LegacyTitledEnumSchema, NumberSchema, NumberType, RequestedSchema, Role, SamplingMessage,
-    SamplingMessageContentBlock, StringSchema, TitledMultiSelectEnumSchema,
+    LegacyTitledEnumSchema, Number, NumberSchema, NumberType, RequestedSchema, Role,
+    SamplingMessage, SamplingMessageContentBlock, StringSchema, TitledMultiSelectEnumSchema,
     TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
 };
 use mcp_proto::{ErrorData, Json, UsageError};
@@ -130,9 +130,9 @@ async fn defaults(_: Nothing, context: Context) -> Result<String, Interrupt> {
     name.default = Some("John Doe".into());
     let mut age = NumberSchema::new().description("User age");
     age.r#type = NumberType::Integer;
-    age.default = Some(30.0);
+    age.default = Some(30.into());
     let mut score = NumberSchema::new().description("User score");
-    score.default = Some(95.5);
+    score.default = Number::from_f64(95.5);
     let mut status = UntitledSingleSelectEnumSchema::new(texts(&["active", "inactive", "pending"]));
     status.default = Some("active".into());
     let mut verified = BooleanSchema::new().description("Verification status");

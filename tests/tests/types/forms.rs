@@ -7,9 +7,9 @@ use std::path::Path;
 use mcp_proto::Json;
 use mcp_proto::types::{
     BooleanSchema, ContentError, ElicitAction, ElicitRequestFormParams, ElicitResult, EnumOption,
-    FieldError, LegacyTitledEnumSchema, NumberSchema, NumberType, PrimitiveSchemaDefinition,
-    RequestedSchema, StringSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
-    UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+    FieldError, LegacyTitledEnumSchema, Number, NumberSchema, NumberType,
+    PrimitiveSchemaDefinition, RequestedSchema, StringSchema, TitledMultiSelectEnumSchema,
+    TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
 };
 use serde_json::{Value, json};
 
@@ -129,7 +129,10 @@ fn every_field_at_fault_is_named() {
         ("age", FieldError::WrongType { expected: "a number" }),
         ("a\"b", FieldError::Missing),
     ];
-    assert_eq!(fields.iter().map(|(name, error)| (&**name, *error)).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        fields.iter().map(|(name, error)| (&**name, error.clone())).collect::<Vec<_>>(),
+        expected
+    );
     assert_eq!(
         error.to_string(),
         r#"the content does not fit the form: "name" must be a string; "age" must be a number; "a\"b" is required"#
@@ -172,13 +175,14 @@ fn texts_have_a_length_in_characters() {
 #[test]
 fn numbers_have_bounds_and_perhaps_no_fraction() {
     let mut schema = NumberSchema::new();
-    (schema.minimum, schema.maximum) = (Some(-1.0), Some(2.5));
+    (schema.minimum, schema.maximum) = (Some((-1).into()), Number::from_f64(2.5));
     for fits in [json!(-1), json!(2.5), json!(0)] {
         assert_eq!(field(schema.clone(), &fits), None, "{fits}");
     }
     let (least, greatest) = (json!(-1.01), json!(3));
-    assert_eq!(field(schema.clone(), &least), Some(FieldError::TooSmall { minimum: -1.0 }));
-    assert_eq!(field(schema.clone(), &greatest), Some(FieldError::TooLarge { maximum: 2.5 }));
+    let maximum = Number::from_f64(2.5).unwrap();
+    assert_eq!(field(schema.clone(), &least), Some(FieldError::TooSmall { minimum: (-1).into() }));
+    assert_eq!(field(schema.clone(), &greatest), Some(FieldError::TooLarge { maximum }));
     for wrong in [json!("1"), json!(true), json!(null), json!(f64::NAN)] {
         let error = FieldError::WrongType { expected: "a number" };
         assert_eq!(field(schema.clone(), &wrong), Some(error), "{wrong}");
@@ -190,6 +194,30 @@ fn numbers_have_bounds_and_perhaps_no_fraction() {
     }
     let error = FieldError::WrongType { expected: "a number without a fraction" };
     assert_eq!(field(integer, &json!(0.5)), Some(error));
+}
+
+#[test]
+fn integers_above_2_53_keep_all_of_their_digits() {
+    let text = r#"{"type":"integer","minimum":9007199254740993,"maximum":18446744073709551614,"default":9007199254740993}"#;
+    let schema: NumberSchema = read(text);
+    assert_eq!(Json::encode(&schema).unwrap().as_str(), text);
+    let form = form(RequestedSchema::new().required("id", schema.clone()));
+    let content = form.accept_defaults().unwrap().content.unwrap();
+    assert_eq!(content.as_str(), r#"{"id":9007199254740993}"#);
+    let minimum = Number::from(9_007_199_254_740_993_u64);
+    let too_small = field(schema.clone(), &json!(9_007_199_254_740_992_u64));
+    assert_eq!(too_small, Some(FieldError::TooSmall { minimum }));
+    let maximum = Number::from(u64::MAX - 1);
+    let too_large = field(schema, &json!(u64::MAX)).unwrap();
+    assert_eq!(too_large, FieldError::TooLarge { maximum });
+    assert_eq!(too_large.to_string(), "must be 18446744073709551614 or less");
+}
+
+#[test]
+fn number_of_a_form_is_written_without_a_fraction_of_zero() {
+    let schema: NumberSchema = read(r#"{"type":"number","minimum":-0.5,"default":50.0}"#);
+    let expected = r#"{"type":"number","minimum":-0.5,"default":50}"#;
+    assert_eq!(Json::encode(&schema).unwrap().as_str(), expected);
 }
 
 #[test]
@@ -230,7 +258,7 @@ fn choices_are_among_the_choices() {
         let error = FieldError::WrongType { expected: "a string" };
         assert_eq!(of(json!(["r", 1])), Some(error));
         let error = FieldError::WrongType { expected: "a list of strings" };
-        assert_eq!((of(json!("r")), of(json!({}))), (Some(error), Some(error)));
+        assert_eq!((of(json!("r")), of(json!({}))), (Some(error.clone()), Some(error)));
     }
 }
 
@@ -288,7 +316,7 @@ fn field(schema: impl Into<PrimitiveSchemaDefinition>, value: &Value) -> Option<
     match form.accept(&json!({ "field": value })) {
         Ok(_) => None,
         Err(ContentError::Fields(fields)) => match &*fields {
-            [(name, error)] if name == "field" => Some(*error),
+            [(name, error)] if name == "field" => Some(error.clone()),
             _ => panic!("{fields:?}"),
         },
         Err(error) => panic!("{error}"),

@@ -186,7 +186,7 @@ fn second_hour_17_a_schema_that_does_not_compile_is_refused_at_registration() {
 
 async fn enter(_: Value, context: Context) -> Result<String, Interrupt> {
     let mut age = NumberSchema::new();
-    age.minimum = Some(18.0);
+    age.minimum = Some(18.into());
     let form = ElicitRequestFormParams::new("?", RequestedSchema::new().required("age", age));
     context.elicit("age", form)?;
     Ok("in".into())

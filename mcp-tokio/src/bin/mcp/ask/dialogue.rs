@@ -150,7 +150,7 @@ mod tests {
 
     fn form() -> ElicitRequestFormParams {
         let mut port = NumberSchema::new().description("Where to listen");
-        (port.minimum, port.default) = (Some(1.0), Some(8000.0));
+        (port.minimum, port.default) = (Some(1.into()), Some(8000.into()));
         let colours = vec![EnumOption::new("r", "Red"), EnumOption::new("g", "Green")];
         let extras = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
         let schema = RequestedSchema::new()
