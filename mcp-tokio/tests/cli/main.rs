@@ -17,6 +17,7 @@ mod issuer;
 mod lists;
 mod login;
 mod more;
+mod odd;
 mod pantry;
 mod probe;
 mod proxied;
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     #[cfg(not(feature = "jwt"))]
     let issuer: &[Test] = &[];
     let lists = [issuer, bridge::ALL, probe::ALL, lists::ALL, more::ALL, tasks::ALL].concat();
-    let lists = [&lists, proxied::ALL].concat();
+    let lists = [&lists, proxied::ALL, odd::ALL].concat();
     let all =
         [&lists, call::ALL, record::ALL, login::ALL, replay::ALL, wrong::ALL, hosts::ALL, &unix]
             .concat();

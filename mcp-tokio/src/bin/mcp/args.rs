@@ -344,8 +344,9 @@ const USAGE_CALL: &str = "mcp call [OPTIONS] <URL> <TOOL> [KEY=VALUE]...
        mcp call [OPTIONS] <TOOL> [KEY=VALUE]... -- <COMMAND>...";
 
 const HELP_CALL: &str = "\
-A VALUE is what the input schema of the tool says: a number, true or false, JSON for arrays and
-objects, else text. Without a terminal what the server asks is declined.
+A VALUE that is JSON, and fits the argument in the input schema of the tool, is that JSON: a number,
+true, false, null, an array, an object. Otherwise it is text if that fits. Without a terminal what
+the server asks is declined.
 
 A server may make a task of the call. It is asked for the task until that has ended, and ^C cancels
 the task; `mcp task` follows one that was left with --detach.

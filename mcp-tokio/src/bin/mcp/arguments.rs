@@ -1,14 +1,17 @@
 //! The arguments of a tool, by its input schema.
 //!
 //! In: a schema, and `key=value` words. Out: the arguments of the schema, as lines; and the parsed
-//! arguments, with the types of the schema. Schemas come from servers and may be malformed. A value
-//! of unknown type is parsed as JSON or as text, and the server checks it.
+//! arguments, with the types of the schema. A [`Property`] has the rule. Schemas come from servers
+//! and may be malformed.
+
+use std::collections::BTreeMap;
 
 use mcp_tokio::Json;
 use mcp_tokio::types::PromptArgument;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
+use crate::property::Property;
 
 /// An argument of a tool or a prompt.
 pub(crate) struct Argument {
@@ -35,7 +38,7 @@ pub(crate) fn of_schema(schema: &Json) -> Vec<Argument> {
     let properties = schema.properties().into_iter().flatten();
     let argument = |(name, property): (&String, &Value)| Argument {
         name: name.clone(),
-        kind: kind(property),
+        kind: schema.property(property).kind(),
         required: schema.requires(name),
         description: text(property, "description"),
     };
@@ -67,7 +70,7 @@ pub(crate) fn table(arguments: &[Argument]) -> String {
 /// Fails for the first invalid word.
 pub(crate) fn read(words: &[String], schema: &Json) -> Result<Json, Failure> {
     let schema = Schema::new(schema);
-    let mut arguments = Map::new();
+    let mut arguments = BTreeMap::new();
     for word in words {
         let (key, text) = word.split_once('=').ok_or_else(|| {
             Failure::usage(format!("{word:?} is no argument")).advice(format!(
@@ -80,11 +83,11 @@ pub(crate) fn read(words: &[String], schema: &Json) -> Result<Json, Failure> {
             return Err(Failure::usage(format!("the tool has no argument {key:?}"))
                 .advice(schema.summary()));
         }
-        let value = value(text, property.unwrap_or(&Value::Null)).ok_or_else(|| {
-            let wanted = property.map(wanted).unwrap_or_default();
-            Failure::usage(format!("{key}={text}: the tool wants {wanted} there"))
+        let property = schema.property(property.unwrap_or(&Value::Null));
+        let value = property.value(text).ok_or_else(|| {
+            Failure::usage(format!("{key}={text}: the tool wants {} there", property.wanted()))
         })?;
-        arguments.insert(key.to_owned(), value);
+        arguments.insert(key, value);
     }
     Json::encode(&arguments).map_err(Failure::usage)
 }
@@ -98,6 +101,10 @@ impl Schema {
 
     fn properties(&self) -> Option<&Map<String, Value>> {
         self.0.get("properties")?.as_object()
+    }
+
+    fn property<'a>(&'a self, schema: &'a Value) -> Property<'a> {
+        Property::new(&self.0, schema)
     }
 
     fn requires(&self, name: &str) -> bool {
@@ -127,69 +134,6 @@ impl Schema {
     }
 }
 
-/// The value, with a type of the property; `None` if it fits no type.
-fn value(text: &str, property: &Value) -> Option<Value> {
-    let types = types(property);
-    let json: Option<Value> = serde_json::from_str(text).ok();
-    let fits = |json: &Value| types.iter().any(|name| is_a(json, name));
-    match json {
-        // A JSON string stays as typed, with its quotes, if the property may be a string.
-        Some(json) if !json.is_string() && (types.is_empty() || fits(&json)) => Some(json),
-        _ if types.is_empty() || types.contains(&"string") => Some(Value::String(text.to_owned())),
-        Some(json) if fits(&json) => Some(json),
-        _ => None,
-    }
-}
-
-fn is_a(json: &Value, name: &str) -> bool {
-    match name {
-        "integer" => {
-            json.is_i64() || json.is_u64() || json.as_f64().is_some_and(|it| it.fract() == 0.0)
-        }
-        "number" => json.is_number(),
-        "boolean" => json.is_boolean(),
-        "array" => json.is_array(),
-        "object" => json.is_object(),
-        "null" => json.is_null(),
-        _ => false,
-    }
-}
-
-/// The types of a property; empty if `type` and `enum` are absent.
-fn types(property: &Value) -> Vec<&str> {
-    match property.get("type") {
-        Some(Value::String(name)) => vec![name],
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        _ if property.get("enum").is_some() => vec!["string"],
-        _ => Vec::new(),
-    }
-}
-
-/// Short description of a property's type.
-fn kind(property: &Value) -> String {
-    let choices = property.get("enum").and_then(Value::as_array);
-    if let Some(choices) = choices {
-        let choices = choices.iter().map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
-        return choices.collect::<Vec<_>>().join("|");
-    }
-    let types = types(property);
-    let kind = if types.is_empty() { "any".into() } else { types.join("|") };
-    match property.get("items") {
-        Some(items) if kind == "array" => format!("array of {}", self::kind(items)),
-        _ => kind,
-    }
-}
-
-/// The type of a property, with an article.
-fn wanted(property: &Value) -> String {
-    let kind = kind(property);
-    if property.get("enum").is_some() {
-        return format!("one of {kind}");
-    }
-    let article = if kind.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
-    format!("{article} {}", kind.replace('|', " or "))
-}
-
 fn text(property: &Value, name: &str) -> String {
     property.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
@@ -198,12 +142,13 @@ fn text(property: &Value, name: &str) -> String {
 mod tests {
     use super::*;
 
-    const SCHEMA: &str = r#"{"type":"object","properties":{
+    const SCHEMA: &str = r##"{"type":"object","properties":{
         "count":{"type":"integer"},"ratio":{"type":"number"},"flag":{"type":"boolean"},
         "list":{"type":"array","items":{"type":"string"}},"at":{"type":"object"},
         "name":{"type":"string"},"maybe":{"type":["string","null"]},
-        "size":{"type":["integer","null"]},"any":{},"choice":{"enum":["a","b"]}
-    },"required":["count"]}"#;
+        "size":{"type":["integer","null"]},"any":{},"choice":{"enum":["a","b"]},
+        "level":{"enum":[1,2]},"unit":{"$ref":"#/$defs/unit"}
+    },"required":["count"],"$defs":{"unit":{"anyOf":[{"const":"kg"},{"type":"null"}]}}}"##;
 
     fn read_one(word: &str) -> Result<String, Failure> {
         let schema = Json::parse(SCHEMA).unwrap();
@@ -228,6 +173,10 @@ mod tests {
             ("any=3", r#"{"any":3}"#),
             ("any=three", r#"{"any":"three"}"#),
             ("choice=a", r#"{"choice":"a"}"#),
+            ("level=2", r#"{"level":2}"#),
+            ("unit=kg", r#"{"unit":"kg"}"#),
+            ("unit=null", r#"{"unit":null}"#),
+            ("any=12345678901234567890123", r#"{"any":12345678901234567890123}"#),
         ] {
             assert_eq!(read_one(word).unwrap(), expected, "{word}");
         }
@@ -241,6 +190,8 @@ mod tests {
             ("flag=yes", "flag=yes: the tool wants a boolean there"),
             ("list=a", "list=a: the tool wants an array of string there"),
             ("size=big", "size=big: the tool wants an integer or null there"),
+            ("choice=c", "choice=c: the tool wants one of a|b there"),
+            ("unit=g", "unit=g: the tool wants one of kg|null there"),
             ("other=1", "the tool has no argument \"other\""),
             ("count", "\"count\" is no argument"),
         ] {

@@ -20,6 +20,7 @@ mod negotiation_log;
 mod print;
 mod probe;
 mod prompt;
+mod property;
 mod record;
 mod recording;
 mod replay;

@@ -1,7 +1,8 @@
 //! `mcp request`: a request with any method.
 
+use std::collections::BTreeMap;
+
 use mcp_tokio::Json;
-use serde_json::{Map, Value};
 
 use crate::ask;
 use crate::failure::{Exit, Failure};
@@ -43,14 +44,15 @@ pub(crate) async fn run(args: RequestArgs, output: Output) -> Result<Exit, Failu
 
 /// An object from `key=value` words.
 fn params(words: &[String]) -> Result<Json, Failure> {
-    let mut params = Map::new();
+    let mut params = BTreeMap::new();
     for word in words {
         let (key, text) = word.split_once('=').ok_or_else(|| {
             Failure::usage(format!("{word:?} is not a parameter"))
                 .advice("parameters are KEY=VALUE, or JSON behind --params")
         })?;
-        let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
-        params.insert(key.to_owned(), value);
+        // Numbers keep their digits.
+        let value = Json::parse(text.to_owned()).or_else(|_| Json::encode(text));
+        params.insert(key, value.map_err(Failure::usage)?);
     }
     Json::encode(&params).map_err(Failure::usage)
 }
