@@ -157,6 +157,20 @@ fn the_rest_is_shown_as_it_is() {
     }
 }
 
+#[test]
+fn control_characters_are_escaped() {
+    for (sent, shown) in [
+        ("{\"a\":\"\u{9b}31m\u{7f}é\"}", r#"{"a":"\u009b31m\u007fé"}"#),
+        ("{\"a\"\r:\t1}", "{\"a\" :\t1}"),
+        ("\u{1b}]0;title\u{7}", r"\u001b]0;title\u0007"),
+    ] {
+        assert_eq!(masked(sent), shown);
+        // Copied JSON has the same value.
+        let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+        assert_eq!(value(sent), value(shown));
+    }
+}
+
 /// Text of a line as it is shown.
 fn masked(line: &str) -> String {
     let (mut bench, log) = shown();

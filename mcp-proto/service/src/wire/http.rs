@@ -22,10 +22,10 @@ pub(super) struct HttpLines {
 
 #[derive(Clone, Copy, Default)]
 enum HttpPosition {
-    /// In a head, or in a body that ends with the connection.
+    /// In a head.
     #[default]
     Head,
-    /// In a body, with this many bytes left.
+    /// In a body, with this many bytes left; [`UNTIL_END`] if it ends with the connection.
     Body(u64),
     /// Before the size of a chunk.
     Size,
@@ -39,8 +39,12 @@ enum HttpPosition {
     Lost,
 }
 
+/// The length of a body that ends with the connection.
+const UNTIL_END: u64 = u64::MAX;
+
 #[derive(Clone, Copy, Default)]
 struct Announced {
+    /// Length of a body that is not chunked: none, unless the head has one.
     length: u64,
     is_chunked: bool,
     /// True if the body is a stream of events.
@@ -59,7 +63,7 @@ impl HttpLines {
                 HttpPosition::Head => {
                     let line = self.line()?;
                     if !line.is_empty() {
-                        self.announced.read_field(&line);
+                        self.announced.read_line(&line);
                         return Some(line);
                     }
                     self.position = self.announced.position();
@@ -179,11 +183,13 @@ impl Announced {
     }
 
     /// Reads a line of a head.
-    fn read_field(&mut self, line: &[u8]) {
-        let Some((name, value)) = core::str::from_utf8(line).ok().and_then(|it| it.split_once(':'))
-        else {
+    fn read_line(&mut self, line: &[u8]) {
+        let Ok(line) = core::str::from_utf8(line) else { return };
+        if line.starts_with("HTTP/") {
+            self.length = length_after(line);
             return;
-        };
+        }
+        let Some((name, value)) = line.split_once(':') else { return };
         let value = value.trim();
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("content-length") {
@@ -193,6 +199,16 @@ impl Announced {
         } else if is("content-type") {
             self.is_events = value.starts_with("text/event-stream");
         }
+    }
+}
+
+/// The length of a response's body, by its status line (RFC 9112, 6.3). A header with the length
+/// comes later.
+fn length_after(status_line: &str) -> u64 {
+    match status_line.split(' ').nth(1) {
+        Some("204" | "304") => 0,
+        Some(status) if status.starts_with('1') => 0,
+        _ => UNTIL_END,
     }
 }
 

@@ -3,6 +3,7 @@
 mod http;
 mod mask;
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -247,8 +248,26 @@ impl Wire {
             (self.sink)(&alloc::format!("@ {passed}"));
             self.last_shown.store(now.as_micros(), Ordering::Relaxed);
         }
-        (self.sink)(line);
+        (self.sink)(&escaped(line));
     }
+}
+
+/// The line without characters that control a terminal. In JSON they may be between tokens, where
+/// each is a line end or a tab, or in strings, where the escape has the same value.
+fn escaped(line: &str) -> Cow<'_, str> {
+    let is_safe = |c: char| !c.is_control() || c == '\t';
+    if line.chars().all(is_safe) {
+        return line.into();
+    }
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '\r' | '\n' => out.push(' '),
+            c if is_safe(c) => out.push(c),
+            c => out.extend([alloc::format!("\\u{:04x}", u32::from(c))]),
+        }
+    }
+    out.into()
 }
 
 impl Lines {

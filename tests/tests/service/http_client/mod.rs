@@ -149,6 +149,33 @@ fn the_wire_shows_both_directions_and_no_secrets() {
 }
 
 #[test]
+fn the_wire_shows_a_body_that_ends_with_its_connection_as_one_line() {
+    let log = Log::default();
+    let mut site = Site::shown(&log);
+    site.turn();
+    log.take();
+    let body = answer(r#""discover-1""#, TOOLS);
+    let body = body.split_once("\r\n\r\n").unwrap().1;
+    let (first, second) = body.split_at(r#"{"jsonrpc":"2.0","#.len());
+    let head = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: application/json";
+    site.socket(0).answer(&format!("{head}\r\n\r\n{first}\n"));
+    site.turn();
+    site.socket(0).answer(second);
+    site.turn();
+    site.socket(0).end();
+    site.turn();
+    let lines = log.take();
+    let expected = [
+        "1< HTTP/1.1 100 Continue",
+        "1< HTTP/1.1 200 OK",
+        "1< Content-Type: application/json",
+        &format!("1< {first} {second}"),
+        "! connected 2026-07-28",
+    ];
+    assert_eq!(lines.iter().filter(|line| *line != "! eof 1").collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn who_is_there_already_is_not_driven_twice() {
     let site = Site::connected();
     assert!(site.service_again().is_err());
