@@ -10,6 +10,7 @@ crate::all!(
     a_server_that_says_nothing_is_not_waited_for,
     a_second_one_waits_for_nothing,
     for_programs,
+    output_that_cannot_be_written_keeps_the_exit_code,
 );
 
 fn has(ran: &Ran, what: &str) -> bool {
@@ -85,4 +86,16 @@ fn for_programs() {
     let ran = interrupted("silent", &["probe", "--json"], "server/discover");
     let expected = r#"{"decisions":[],"error":{"advice":null,"exit":130,"kind":"interrupted","message":"interrupted"}}"#;
     assert_eq!((ran.exit, ran.out.trim_end()), (130, expected));
+}
+
+fn output_that_cannot_be_written_keeps_the_exit_code() {
+    #[cfg(target_os = "linux")]
+    for words in [
+        &["probe", "--json", "--out", "/dev/full"][..],
+        &["record", "--force", "/dev/full"],
+        &["tools", "--json", "--out", "/dev/full"],
+    ] {
+        let ran = interrupted("silent", words, "server/discover");
+        assert_eq!((ran.exit, has(&ran, "mcp: interrupted\n")), (130, true), "{words:?}: {ran:?}");
+    }
 }

@@ -82,10 +82,13 @@ pub(crate) fn has_failed() -> bool {
     FAILED.get().is_some()
 }
 
-/// Returns the exit code if the whole output is written. A reader that is gone is no failure.
+/// Returns the exit code if the whole output is written. A reader that is gone is no failure, and
+/// the output of an interrupted command is incomplete anyway.
 pub(crate) fn written(exit: Exit) -> Result<Exit, Failure> {
     match FAILED.get() {
-        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+        Some(error)
+            if error.kind() != io::ErrorKind::BrokenPipe && exit != Exit::Interrupted =>
+        {
             Err(Failure::usage(format!("the output cannot be written: {error}")))
         }
         Some(_) | None => Ok(exit),

@@ -48,11 +48,12 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
         all(&client, &server, &file, &args.common).await
     });
     let done = done.await;
-    let count = file.finish().map_err(|error| {
+    // The conversation up to a failure is kept.
+    let count = file.finish();
+    done?;
+    let count = count.map_err(|error| {
         Failure::usage(format!("{} cannot be written: {error}", path.display()))
     })?;
-    // The conversation up to a failure is kept.
-    done?;
 
     if output.is_json() {
         print::document(&json!({ "file": path.to_string_lossy(), "lines": count }));
