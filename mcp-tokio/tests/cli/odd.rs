@@ -1,11 +1,53 @@
 //! Odd answers of servers, and odd input.
 
-use super::run::run_in;
+use super::replay::with_replay;
+use super::run::{Ran, run_in};
+use super::scratch::Scratch;
 use super::server::over_http;
 
-crate::all!(numbers_keep_their_digits);
+crate::all!(
+    json_does_not_control_the_terminal,
+    line_ends_of_windows_are_line_ends,
+    numbers_keep_their_digits,
+);
 
 /// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this result.
+fn answered(words: &[&str], method: &str, params: &str, result: &str) -> Ran {
+    let folder = Scratch::new(&format!("odd-{}-{}", words[0], result.len()));
+    let tools = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#;
+    let opened = concat!(
+        r#"{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"#,
+        r#""capabilities":{"tools":{},"resources":{},"logging":{}}}"#
+    );
+    let exchanges =
+        [("initialize", "{}", opened), ("tools/list", "{}", tools), (method, params, result)];
+    let lines = exchanges.iter().enumerate().map(|(id, (method, params, result))| {
+        format!(
+            "C> {{\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n\
+             S> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n"
+        )
+    });
+    let recording = folder.write("server.mcp", &lines.collect::<String>());
+    with_replay(words, &recording)
+}
+
+const CALL: &str = r#"{"name":"t","arguments":{}}"#;
+
+fn text(text: &str) -> String {
+    format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#)
+}
+
+fn json_does_not_control_the_terminal() {
+    let ran = answered(&["call", "--json", "t"], "tools/call", CALL, &text(r"\u009b31m\u007f"));
+    assert_eq!((ran.exit, ran.out.contains(r#""text":"\u009b31m\u007f""#)), (0, true), "{ran:?}");
+    assert!(!ran.out.trim_end().chars().any(char::is_control), "{ran:?}");
+}
+
+fn line_ends_of_windows_are_line_ends() {
+    let ran = answered(&["call", "t"], "tools/call", CALL, &text(r"a\r\nb\r\n"));
+    assert_eq!((ran.exit, &*ran.out), (0, "a\nb\n"), "{ran:?}");
+}
+
 /// The server declares logging, and does not know the method.
 fn numbers_keep_their_digits() {
     let words = ["request", &over_http(None), "kitchen/none", "any=12345678901234567890123"];

@@ -24,7 +24,7 @@ fn recorded(folder: &Scratch, kind: &str) -> String {
 }
 
 /// `mcp` with these words, and behind them a server that replays the recording.
-fn with_replay(words: &[&str], recording: &str) -> super::run::Ran {
+pub(crate) fn with_replay(words: &[&str], recording: &str) -> super::run::Ran {
     let program = env!("CARGO_BIN_EXE_mcp");
     run(&[words, &["--", program, "replay", recording]].concat())
 }

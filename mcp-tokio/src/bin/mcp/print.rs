@@ -1,7 +1,8 @@
 //! Standard output and standard error.
 //!
 //! In: text to show. Out: lines for people, or one JSON document per line for programs. Text of
-//! servers may contain anything: characters that control a terminal are shown as U+FFFD.
+//! servers may contain anything: characters that control a terminal are shown as U+FFFD to people,
+//! and are escapes in JSON.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -86,9 +87,7 @@ pub(crate) fn has_failed() -> bool {
 /// the output of an interrupted command is incomplete anyway.
 pub(crate) fn written(exit: Exit) -> Result<Exit, Failure> {
     match FAILED.get() {
-        Some(error)
-            if error.kind() != io::ErrorKind::BrokenPipe && exit != Exit::Interrupted =>
-        {
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe && exit != Exit::Interrupted => {
             Err(Failure::usage(format!("the output cannot be written: {error}")))
         }
         Some(_) | None => Ok(exit),
@@ -113,7 +112,8 @@ pub(crate) fn member(name: &str, value: &impl Serialize) {
     document(&BTreeMap::from([(name, value)]));
 }
 
-/// JSON on one line: without blanks and line ends between tokens.
+/// JSON on one line: without blanks and line ends between tokens. Control characters, which only
+/// strings have then, are escaped: a terminal may show the line.
 pub(crate) fn one_line(json: &str) -> String {
     let (mut is_string, mut is_escaped) = (false, false);
     let keeps = |c: &char| {
@@ -127,7 +127,15 @@ pub(crate) fn one_line(json: &str) -> String {
         }
         keeps
     };
-    json.chars().filter(keeps).collect()
+    let mut line = String::with_capacity(json.len());
+    for c in json.chars().filter(keeps) {
+        if c.is_control() {
+            line.extend([format!("\\u{:04x}", u32::from(c))]);
+        } else {
+            line.push(c);
+        }
+    }
+    line
 }
 
 /// Reports a failure to people.
@@ -160,9 +168,15 @@ pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Text without characters that control a terminal.
+/// Text without characters that control a terminal, or override the direction of text, by which a
+/// URL can look like another one.
 pub(crate) fn clean(text: &str) -> String {
-    let is_safe = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    let is_safe = |c: char| match c {
+        '\n' | '\t' => true,
+        '\u{202d}' | '\u{202e}' => false,
+        c => !c.is_control(),
+    };
+    let text = text.replace("\r\n", "\n");
     text.chars().map(|c| if is_safe(c) { c } else { '\u{fffd}' }).collect()
 }
 
@@ -195,11 +209,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn text_for_people_controls_nothing() {
+        for (text, expected) in [
+            ("\u{1b}[2J\u{9b}m\r\u{7}", "\u{fffd}[2J\u{fffd}m\u{fffd}\u{fffd}"),
+            ("https://a/\u{202e}cba", "https://a/\u{fffd}cba"),
+            ("a\r\n\tb\n", "a\n\tb\n"),
+            ("\u{200f}שלום é", "\u{200f}שלום é"),
+        ] {
+            assert_eq!(clean(text), expected);
+        }
+    }
+
+    #[test]
     fn json_on_one_line_keeps_its_strings() {
         for (json, expected) in [
             ("{\r\n  \"a b\" : [1,\t2 ]\n}", r#"{"a b":[1,2]}"#),
             (r#"[ "\\", "\" x" , " \\\"" ]"#, r#"["\\","\" x"," \\\""]"#),
             (r#" " \ud83d " "#, r#"" \ud83d ""#),
+            ("\"\u{9b}31m \u{7f}\"", r#""\u009b31m \u007f""#),
         ] {
             assert_eq!(one_line(json), expected);
         }

@@ -36,8 +36,7 @@ pub(crate) async fn run(args: RequestArgs, output: Output) -> Result<Exit, Failu
     if output.is_json() {
         print::member("result", &result);
     } else {
-        let line = print::one_line(result.as_str()) + "\n";
-        if print::is_raw() { print::bytes(line.as_bytes()) } else { print::text(&line) }
+        print::bytes(format!("{}\n", print::one_line(result.as_str())).as_bytes());
     }
     Ok(Exit::Fine)
 }
