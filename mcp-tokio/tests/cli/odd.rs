@@ -8,6 +8,7 @@ use super::server::over_http;
 crate::all!(
     json_does_not_control_the_terminal,
     line_ends_of_windows_are_line_ends,
+    resource_is_written_whole_or_not_at_all,
     numbers_keep_their_digits,
 );
 
@@ -46,6 +47,14 @@ fn json_does_not_control_the_terminal() {
 fn line_ends_of_windows_are_line_ends() {
     let ran = answered(&["call", "t"], "tools/call", CALL, &text(r"a\r\nb\r\n"));
     assert_eq!((ran.exit, &*ran.out), (0, "a\nb\n"), "{ran:?}");
+}
+
+fn resource_is_written_whole_or_not_at_all() {
+    let contents = r#"{"contents":[{"uri":"a:b","text":"begin"},{"uri":"a:c","blob":"?"}]}"#;
+    let words = ["resource", "read", "a:b"];
+    let ran = answered(&words, "resources/read", r#"{"uri":"a:b"}"#, contents);
+    assert_eq!((ran.exit, &*ran.out), (4, ""), "{ran:?}");
+    assert!(ran.err.contains("the blob of a:c"), "{ran:?}");
 }
 
 /// The server declares logging, and does not know the method.

@@ -2,6 +2,8 @@
 //!
 //! [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources)
 
+use std::borrow::Cow;
+
 use mcp_tokio::Client;
 use mcp_tokio::types::{ReadResourceResult, ResourceContents, SubscriptionFilter};
 use serde::Serialize;
@@ -96,19 +98,22 @@ fn target<'a>(
     }
 }
 
-/// Shows contents to people, or writes them unchanged.
+/// Shows contents to people, or writes them unchanged: all of them, or nothing.
 fn show(result: &ReadResourceResult) -> Result<(), Failure> {
-    for part in &result.contents {
-        match part {
-            ResourceContents::Text(text) if print::is_raw() => print::bytes(text.text.as_bytes()),
-            ResourceContents::Blob(blob) if print::is_raw() => {
-                let bytes = blob.bytes().map_err(|error| {
-                    Failure::new(Exit::Protocol, format!("the blob of {}: {error}", blob.uri))
-                })?;
-                print::bytes(&bytes);
-            }
-            ResourceContents::Text(_) | ResourceContents::Blob(_) => print::text(&contents(part)),
-        }
+    if !print::is_raw() {
+        result.contents.iter().for_each(|part| print::text(&contents(part)));
+        return Ok(());
     }
+    let parts = result.contents.iter().map(bytes).collect::<Result<Vec<_>, _>>()?;
+    print::bytes(&parts.concat());
     Ok(())
+}
+
+fn bytes(part: &ResourceContents) -> Result<Cow<'_, [u8]>, Failure> {
+    match part {
+        ResourceContents::Text(text) => Ok(text.text.as_bytes().into()),
+        ResourceContents::Blob(blob) => blob.bytes().map(Cow::from).map_err(|error| {
+            Failure::new(Exit::Protocol, format!("the blob of {}: {error}", blob.uri))
+        }),
+    }
 }
