@@ -9,6 +9,7 @@ crate::all!(
     json_does_not_control_the_terminal,
     line_ends_of_windows_are_line_ends,
     resource_is_written_whole_or_not_at_all,
+    call_needs_no_log_level,
     numbers_keep_their_digits,
 );
 
@@ -58,6 +59,11 @@ fn resource_is_written_whole_or_not_at_all() {
 }
 
 /// The server declares logging, and does not know the method.
+fn call_needs_no_log_level() {
+    let ran = answered(&["call", "t"], "tools/call", CALL, &text("done"));
+    assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, "done\n", ""));
+}
+
 fn numbers_keep_their_digits() {
     let words = ["request", &over_http(None), "kitchen/none", "any=12345678901234567890123"];
     let ran = run_in(&[("MCP_WIRE", "1")], &words);

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use mcp_service::nearest;
+use mcp_tokio::mcp_proto::ErrorCode;
 use mcp_tokio::mcp_proto::server::Progress;
 use mcp_tokio::types::{CallToolResult, ContentBlock, ResourceContents, Task, TaskStatus, Tool};
-use mcp_tokio::{Client, Json, ServerInfo, Started};
+use mcp_tokio::{CallError, Client, Json, ServerInfo, Started};
 use serde_json::json;
 
 use crate::args::CallArgs;
@@ -70,7 +71,11 @@ async fn call(
     output: Output,
 ) -> Result<Started, Failure> {
     if server.capabilities.logging.is_some() {
-        client.set_log_level(args.log_level).timeout(args.common.timeout).await?;
+        match client.set_log_level(args.log_level).timeout(args.common.timeout).await {
+            // The call does not need the method.
+            Err(CallError::Error { error, .. }) if error.code == ErrorCode::METHOD_NOT_FOUND => {}
+            set => drop(set?),
+        }
     }
     let timeout = args.common.timeout;
     let progress = move |progress| show_progress(&progress, output);
