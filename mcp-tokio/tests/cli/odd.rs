@@ -1,5 +1,8 @@
 //! Odd answers of servers, and odd input.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use super::replay::with_replay;
 use super::run::{Ran, run_in};
 use super::scratch::Scratch;
@@ -11,6 +14,7 @@ crate::all!(
     resource_is_written_whole_or_not_at_all,
     call_needs_no_log_level,
     numbers_keep_their_digits,
+    replay_answers_text_that_is_not_utf_8,
 );
 
 /// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this result.
@@ -69,4 +73,25 @@ fn numbers_keep_their_digits() {
     let ran = run_in(&[("MCP_WIRE", "1")], &words);
     assert_eq!(ran.exit, 5, "{ran:?}");
     assert!(ran.err.contains(r#""any":12345678901234567890123"#), "{ran:?}");
+}
+
+fn replay_answers_text_that_is_not_utf_8() {
+    let folder = Scratch::new("not-utf-8");
+    let recording = folder.write(
+        "ping.mcp",
+        "C> {\"id\":1,\"method\":\"ping\"}\nS> {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n",
+    );
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_mcp"))
+        .args(["replay", &recording])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input = b"{\"id\":\"\xff\"}\n\n{\"id\":2,\"method\":\"ping\"}\r\n";
+    replay.stdin.take().unwrap().write_all(input).unwrap();
+    let output = replay.wait_with_output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = lines.lines().collect();
+    assert!(output.status.success() && lines.len() == 2, "{lines:?}");
+    assert!(lines[0].contains("-32700") && lines[1].contains("\"id\":2"), "{lines:?}");
 }

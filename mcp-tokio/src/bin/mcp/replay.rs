@@ -59,15 +59,15 @@ fn serve(mut recording: Recording) -> Result<Exit, Failure> {
     let failure = |error: io::Error| Failure::new(Exit::Connection, error);
     // Replies after a request of the server, until the client has answered that request.
     let mut pending: Vec<(Value, VecDeque<Value>)> = Vec::new();
-    for line in io::stdin().lock().lines() {
+    for line in io::stdin().lock().split(b'\n') {
         if print::has_failed() {
             break;
         }
         let line = line.map_err(failure)?;
-        if line.trim().is_empty() {
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let Ok(message) = serde_json::from_str::<Value>(&line) else {
+        let Ok(message) = serde_json::from_slice::<Value>(&line) else {
             let error = json!({ "code": -32700, "message": "this is no JSON" });
             print::document(&json!({ "jsonrpc": "2.0", "id": null, "error": error }));
             continue;
