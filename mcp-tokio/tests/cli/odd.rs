@@ -15,6 +15,7 @@ crate::all!(
     call_needs_no_log_level,
     numbers_keep_their_digits,
     replay_answers_text_that_is_not_utf_8,
+    empty_token_is_no_token,
 );
 
 /// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this result.
@@ -94,4 +95,12 @@ fn replay_answers_text_that_is_not_utf_8() {
     let lines: Vec<_> = lines.lines().collect();
     assert!(output.status.success() && lines.len() == 2, "{lines:?}");
     assert!(lines[0].contains("-32700") && lines[1].contains("\"id\":2"), "{lines:?}");
+}
+
+fn empty_token_is_no_token() {
+    let url = over_http(None);
+    let ran = run_in(&[("MCP_TOKEN", ""), ("MCP_WIRE", "1")], &["tools", &url]);
+    assert_eq!((ran.exit, ran.err.contains("Authorization")), (0, false), "{ran:?}");
+    let ran = run_in(&[("KEY", "")], &["tools", &url, "--bearer-env", "KEY"]);
+    assert_eq!((ran.exit, &*ran.err), (2, "mcp: the variable KEY is empty\n"));
 }

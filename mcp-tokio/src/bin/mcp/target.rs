@@ -167,13 +167,17 @@ fn at<'a>(
 }
 
 fn token(common: &Common) -> Result<Option<String>, Failure> {
-    Ok(named_token(common)?.or_else(|| env::var("MCP_TOKEN").ok()))
+    let default = || env::var("MCP_TOKEN").ok().filter(|token| !token.is_empty());
+    Ok(named_token(common)?.or_else(default))
 }
 
 /// The token in the variable that `--bearer-env` names.
 fn named_token(common: &Common) -> Result<Option<String>, Failure> {
     let Some(name) = &common.bearer_env else { return Ok(None) };
     match env::var(name) {
+        Ok(token) if token.is_empty() => {
+            Err(Failure::usage(format!("the variable {name} is empty")))
+        }
         Ok(token) => Ok(Some(token)),
         Err(_) => Err(Failure::usage(format!("the environment has no variable {name}"))),
     }
