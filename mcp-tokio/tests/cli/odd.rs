@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::replay::with_replay;
-use super::run::{Ran, run_in};
+use super::run::{Ran, run, run_in};
 use super::scratch::Scratch;
 use super::server::over_http;
 
@@ -16,6 +16,7 @@ crate::all!(
     numbers_keep_their_digits,
     replay_answers_text_that_is_not_utf_8,
     empty_token_is_no_token,
+    secrets_of_an_invalid_url_are_masked,
 );
 
 /// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this result.
@@ -103,4 +104,16 @@ fn empty_token_is_no_token() {
     assert_eq!((ran.exit, ran.err.contains("Authorization")), (0, false), "{ran:?}");
     let ran = run_in(&[("KEY", "")], &["tools", &url, "--bearer-env", "KEY"]);
     assert_eq!((ran.exit, &*ran.err), (2, "mcp: the variable KEY is empty\n"));
+}
+
+fn secrets_of_an_invalid_url_are_masked() {
+    for (words, shown) in [
+        (&["tools", "https://ann:hunter2@host/mcp?key=hunter2"][..], "https://***@host/mcp?***"),
+        (&["tools", "https:/host?key=hunter2"], "https:/host?***"),
+        (&["tools", "https://host/?key=hunter2", "--", "cat"], "https://host/?***"),
+    ] {
+        let ran = run(words);
+        assert_eq!((ran.exit, ran.err.contains("hunter2")), (2, false), "{ran:?}");
+        assert!(ran.err.contains(&format!("{shown:?}")), "{ran:?}");
+    }
 }

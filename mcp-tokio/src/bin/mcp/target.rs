@@ -42,7 +42,8 @@ impl Target {
         if let Some(file) = &common.config {
             return match url {
                 Some(url) => Err(Failure::usage(format!(
-                    "there are two servers, {url:?} and that of --config: leave one out"
+                    "there are two servers, {:?} and that of --config: leave one out",
+                    without_secrets(url)
                 ))),
                 None => Self::of_file(file, common),
             };
@@ -57,7 +58,8 @@ impl Target {
                 Ok(Self::Http(Box::new(config)))
             }
             (Some(url), Some(_)) => Err(Failure::usage(format!(
-                "there are two servers, {url:?} and the command behind the dashes: leave one out"
+                "there are two servers, {:?} and the command behind the dashes: leave one out",
+                without_secrets(url)
             ))),
             (None, None) => Err(Failure::usage("which server? Give a URL, or -- and a command")),
         }
@@ -144,7 +146,7 @@ fn at<'a>(
     fields: impl Iterator<Item = &'a (String, String)>,
 ) -> Result<HttpClientConfig, Failure> {
     let parsed = Url::parse(url).map_err(|error| {
-        Failure::usage(format!("{url:?} is not the URL of a server: {error}"))
+        Failure::usage(format!("{:?} is not the URL of a server: {error}", without_secrets(url)))
             .advice("a command that starts a server comes behind two dashes, at the end")
     })?;
     let mut config = HttpClientConfig::new(parsed);
@@ -164,6 +166,18 @@ fn at<'a>(
         config = config.sign_in(sign_in);
     }
     Ok(config)
+}
+
+/// A possible URL without its query, and without the name and the password before its host.
+fn without_secrets(url: &str) -> String {
+    let (url, query) = match url.split_once('?') {
+        Some((url, _)) => (url, "?***"),
+        None => (url, ""),
+    };
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://***@{host}{query}"),
+        _ => format!("{url}{query}"),
+    }
 }
 
 fn token(common: &Common) -> Result<Option<String>, Failure> {
