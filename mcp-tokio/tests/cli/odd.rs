@@ -17,6 +17,7 @@ crate::all!(
     replay_answers_text_that_is_not_utf_8,
     empty_token_is_no_token,
     secrets_of_an_invalid_url_are_masked,
+    bridge_without_standard_error_serves,
 );
 
 /// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this result.
@@ -116,4 +117,22 @@ fn secrets_of_an_invalid_url_are_masked() {
         assert_eq!((ran.exit, ran.err.contains("hunter2")), (2, false), "{ran:?}");
         assert!(ran.err.contains(&format!("{shown:?}")), "{ran:?}");
     }
+}
+
+fn bridge_without_standard_error_serves() {
+    let address = super::server::nowhere();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut bridge = Command::new(env!("CARGO_BIN_EXE_mcp"))
+        .args(["bridge", "--listen", &address.to_string(), "--", "cat"])
+        .stderr(writer)
+        .spawn()
+        .unwrap();
+    while std::net::TcpStream::connect(address).is_err() {
+        assert_eq!(bridge.try_wait().unwrap(), None);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(bridge.try_wait().unwrap(), None);
+    bridge.kill().unwrap();
+    bridge.wait().unwrap();
 }

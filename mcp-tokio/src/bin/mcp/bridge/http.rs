@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 
 use super::args::BridgeArgs;
 use crate::failure::{Exit, Failure};
+use crate::print;
 
 /// A bridge, and the name of its server in the file.
 pub(super) struct NamedBridge {
@@ -53,7 +54,7 @@ pub(super) async fn listen(
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     let urls = paths.keys().map(|path| format!("mcp bridge: http://{local}{path}"));
-    eprintln!("{}", urls.collect::<Vec<_>>().join("\n"));
+    print::note(&urls.collect::<Vec<_>>().join("\n"));
     if !is_alone {
         config.path = String::new();
         let known = paths.clone();
