@@ -13,6 +13,9 @@ use serde_json::{Map, Value};
 use crate::failure::Failure;
 use crate::property::Property;
 
+/// The width of a column that longer texts do not widen. Formatting panics beyond 65,535.
+const MAX_COLUMN: usize = 60;
+
 /// An argument of a tool or a prompt.
 pub(crate) struct Argument {
     name: String,
@@ -50,7 +53,8 @@ pub(crate) fn of_schema(schema: &Json) -> Vec<Argument> {
 /// A table with a line for each argument.
 pub(crate) fn table(arguments: &[Argument]) -> String {
     let width = |of: fn(&Argument) -> &str| {
-        arguments.iter().map(|argument| of(argument).chars().count()).max().unwrap_or_default()
+        let widths = arguments.iter().map(|argument| of(argument).chars().count());
+        widths.filter(|width| *width <= MAX_COLUMN).max().unwrap_or_default()
     };
     let names = width(|argument| &argument.name);
     let kinds = width(|argument| &argument.kind);
@@ -199,6 +203,17 @@ mod tests {
         }
         let advice = read_one("other=1").unwrap_err().advice.unwrap();
         assert!(advice.starts_with("the tool has count (required), any, "), "{advice}");
+    }
+
+    #[test]
+    fn long_type_does_not_widen_its_column() {
+        let choices: Vec<_> = (0..20_000).map(|it| it.to_string()).collect();
+        let schema = serde_json::json!({ "properties": {
+            "a": { "enum": choices },
+            "bb": { "type": "string", "description": "text" },
+        }});
+        let table = table(&of_schema(&Json::encode(&schema).unwrap()));
+        assert!(table.ends_with("\nbb  string  optional  text\n"), "{}", table.len());
     }
 
     #[test]
