@@ -135,8 +135,8 @@ impl Stopped {
 #[cfg(test)]
 mod tests {
     use mcp_tokio::types::{
-        BooleanSchema, EnumOption, NumberSchema, RequestedSchema, StringSchema,
-        TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema,
+        BooleanSchema, EnumOption, LegacyTitledEnumSchema, NumberSchema, RequestedSchema,
+        StringSchema, TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema,
     };
 
     use super::*;
@@ -198,6 +198,20 @@ send it? [yes, no, cancel] ";
     fn empty_lines_take_defaults() {
         let (answer, _) = talk(&form(), "Ada\n\n\n\n\nmaybe\ny\n");
         assert_eq!(answer.content.unwrap().as_str(), r#"{"name":"Ada","port":8000}"#);
+    }
+
+    #[test]
+    fn choice_without_a_title_can_be_made() {
+        let options = ["r", "g"].map(|text| EnumOption::new(text, text.to_uppercase()));
+        let mut colour = LegacyTitledEnumSchema::new(options);
+        colour.enum_names.truncate(1);
+        let form = ElicitRequestFormParams::new(
+            "Which?",
+            RequestedSchema::new().required("colour", colour),
+        );
+        let (answer, seen) = talk(&form, "2\nyes\n");
+        assert_eq!(answer.content.unwrap().as_str(), r#"{"colour":"g"}"#);
+        assert!(seen.contains("    1  R (r)\n    2  g\n"), "{seen}");
     }
 
     #[test]

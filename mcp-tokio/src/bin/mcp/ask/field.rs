@@ -1,5 +1,7 @@
 //! A field of a form: its question, and the parser of its answer.
 
+use std::iter;
+
 use mcp_tokio::Json;
 use mcp_tokio::types::{
     ContentError, ElicitRequestFormParams, NumberType, PrimitiveSchemaDefinition as Schema,
@@ -117,8 +119,10 @@ impl Field<'_> {
                 options.map(|it| (it.r#const.clone(), it.title.clone())).collect()
             }
             Schema::LegacyTitledEnum(schema) => {
-                let texts = schema.r#enum.iter().cloned();
-                texts.zip(schema.enum_names.iter().cloned()).collect()
+                // A text without a title is its own title.
+                let titles = schema.enum_names.iter().map(Some).chain(iter::repeat(None));
+                let pairs = schema.r#enum.iter().zip(titles);
+                pairs.map(|(text, title)| (text.clone(), title.unwrap_or(text).clone())).collect()
             }
             _ => Vec::new(),
         }
