@@ -33,11 +33,28 @@ fn server_that_cannot_be_reached_is_an_error_for_each_request() {
         let target = BridgeTarget::Http(Box::new(HttpClientConfig::new(url)));
         let config = BridgeConfig::new(Implementation::new("bridge", "1"));
         let bridge = bridge(&world, target, config);
+        let failures = failures(&bridge);
         let client = client(era);
         attach(&world, &client, Transport::Stdio, &bridge.catalog());
         let outcome = world.run(async { client.list_tools().await }).unwrap();
         assert!(format!("{outcome:?}").contains("no connection to the server"), "{outcome:?}");
+        let failures = failures.lock().unwrap();
+        assert!(failures[0].contains("connection refused"), "{failures:?}");
     }
+}
+
+#[test]
+fn server_that_ends_is_a_failure_unless_it_was_known() {
+    let world = World::default();
+    let bridge = failing(&world, &Arc::default(), 1);
+    let failures = failures(&bridge);
+    let first = another(&world, &bridge);
+    assert!(world.run(first.list_tools()).unwrap().is_err());
+    let second = another(&world, &bridge);
+    assert!(world.run(second.list_tools()).unwrap().is_ok());
+    world.run(bridge.close()).unwrap();
+    let expected = "the connection has ended before the server was known";
+    assert_eq!(*failures.lock().unwrap(), [expected]);
 }
 
 #[test]
@@ -207,6 +224,14 @@ fn failing(world: &World, times: &Arc<Mutex<Vec<Instant>>>, ends: usize) -> Brid
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
     config.client.negotiation = Negotiation::Pinned(ProtocolVersion::LATEST_MODERN);
     bridge(world, target, config)
+}
+
+/// The failures that a bridge reports from now on.
+fn failures(bridge: &Bridge) -> Arc<Mutex<Vec<String>>> {
+    let failures = Arc::<Mutex<Vec<String>>>::default();
+    let reported = failures.clone();
+    bridge.on_failure(move |error| reported.lock().unwrap().push(error.to_string()));
+    failures
 }
 
 /// A client of the bridge that has asked for nothing yet: one that was refused asks no more.

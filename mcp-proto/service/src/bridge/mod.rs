@@ -30,7 +30,7 @@ use mcp_proto::client;
 use mcp_proto::types::Implementation;
 
 pub use pool::Bridge;
-pub(crate) use pool::Connect;
+pub(crate) use pool::{Connect, Driving};
 pub(crate) use sink::EventSink;
 
 /// The clients that share a connection to the server.

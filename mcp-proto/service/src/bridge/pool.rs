@@ -7,26 +7,29 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
+use std::io;
 
 use super::failures::Failures;
 use super::upstream::{Spawn, Upstream};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
-use crate::{Catalog, Client, Context, Handler, Registry, Session};
+use crate::panics::catch_panic;
+use crate::{Catalog, Client, Context, Handler, Registry, Session, Spawned};
 use mcp_proto::bridge;
 use mcp_proto::message::Method;
 use mcp_proto::server::{Outcome, Peer, SessionRef};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Duration, Era, ErrorData, Json, client};
 
-type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Drives a connection until its conversation has ended.
+pub(crate) type Driving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// Functions of a runtime for a bridge.
 pub(crate) struct Connect {
-    /// Connects a client and drives it until its conversation has ended.
+    /// Connects a client and drives it until its conversation has ended; the error says why.
     pub(crate) drive: Box<dyn Fn(Client) -> Driving + Send + Sync>,
     pub(crate) spawn: Spawn,
-    pub(crate) sleep: Box<dyn Fn(Duration) -> Driving + Send + Sync>,
+    pub(crate) sleep: Box<dyn Fn(Duration) -> Spawned + Send + Sync>,
     pub(crate) random: fn() -> [u8; 16],
 }
 
@@ -42,11 +45,15 @@ struct Pool {
     connect: Connect,
     connections: Lock<PooledConnections>,
     wire: Lock<Option<WireTap>>,
+    on_failure: Lock<Option<OnFailure>>,
     failures: Failures,
 }
 
 /// Callback for the lines of conversations.
 type WireTap = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Callback for connections that could not be opened.
+type OnFailure = Arc<dyn Fn(&io::Error) + Send + Sync>;
 
 #[derive(Default)]
 struct PooledConnections {
@@ -74,8 +81,8 @@ enum Owner {
 impl Bridge {
     pub(crate) fn new(config: BridgeConfig, connect: Connect) -> Self {
         let failures = Failures::default();
-        let (connections, wire) = <(Lock<_>, Lock<_>)>::default();
-        Self(Arc::new(Pool { config, connect, connections, wire, failures }))
+        let (connections, wire, on_failure) = <(Lock<_>, Lock<_>, Lock<_>)>::default();
+        Self(Arc::new(Pool { config, connect, connections, wire, on_failure, failures }))
     }
 
     /// The catalog to serve, over byte streams, HTTP, or both. Over HTTP with
@@ -136,6 +143,13 @@ impl Bridge {
     /// opened from now on; see [`Client::on_wire`].
     pub fn on_wire(&self, f: impl Fn(&str) + Send + Sync + 'static) {
         *self.0.wire.lock() = Some(Arc::new(f));
+    }
+
+    /// Calls `f` when the server could not be started, or was not connected to, with the reason:
+    /// often a [`ConnectFailure`](crate::ConnectFailure) inside of an error. The clients are not
+    /// told of programs and their exit.
+    pub fn on_failure(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
+        *self.0.on_failure.lock() = Some(Arc::new(f));
     }
 
     /// Closes all connections to the server, and waits until they have ended.
@@ -231,6 +245,13 @@ impl Bridge {
         upstream
     }
 
+    fn report(&self, error: &io::Error) {
+        let callback = self.0.on_failure.lock().clone();
+        if let Some(callback) = callback {
+            catch_panic(|| callback(error));
+        }
+    }
+
     /// Spawns the tasks that drive a connection, and close it if it is idle.
     fn drive(&self, owner: Owner, upstream: &Upstream) {
         let Pool { config, connect, .. } = &*self.0;
@@ -240,8 +261,11 @@ impl Bridge {
             if let Some(pause) = pool.0.failures.pause() {
                 (connect.sleep)(pause).await;
             }
-            if ended.begin() {
-                (connect.drive)(ended.client.clone()).await;
+            if ended.begin()
+                && let Err(error) = (connect.drive)(ended.client.clone()).await
+                && !ended.was_connected()
+            {
+                pool.report(&error);
             }
             pool.forget(&key, &ended);
             ended.end();

@@ -232,6 +232,12 @@ impl Upstream {
         self.shared.handle_end();
     }
 
+    /// Returns whether the server was known, or the bridge has closed the connection before.
+    pub(super) fn was_connected(&self) -> bool {
+        let state = self.shared.state.lock();
+        state.was_connected || state.is_closing
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.shared.state.lock().has_ended
     }

@@ -7,11 +7,13 @@ use std::io;
 
 use super::stream::sleep_until;
 use super::{Runtime, random, run, run_command, run_http};
-use crate::bridge::Connect;
+use crate::bridge::{Connect, Driving};
 use crate::{
-    Bridge, BridgeConfig, Client, Clock, Command, HttpClientConfig, Reader, Spawned, Writer,
+    Bridge, BridgeConfig, Client, Clock, Command, ConnectFailure, HttpClientConfig, Reader,
+    Spawned, Writer,
 };
 use mcp_proto::Duration;
+use mcp_proto::client::ConnectError;
 
 /// A server behind a bridge.
 #[derive(Clone)]
@@ -22,7 +24,7 @@ pub enum BridgeTarget {
     /// A server over HTTP.
     Http(Box<HttpClientConfig>),
     /// A server on a byte stream, which a function opens for each connection. If the function
-    /// fails, pending requests are answered with -32603.
+    /// fails, pending requests are answered with -32603, and [`Bridge::on_failure`] is called.
     Stream(Arc<OpenStream>),
 }
 
@@ -59,17 +61,16 @@ pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfi
     let (drives, spawns, sleeps) = (runtime.clone(), runtime.clone(), runtime.clone());
     let drive = move |client: Client| {
         let (runtime, target) = (drives.clone(), target.clone());
-        let driving: Spawned = Box::pin(async move {
-            // Errors are dropped: the end of the client answers pending requests.
+        let driving: Driving = Box::pin(async move {
             match target {
                 BridgeTarget::Command(command) => {
-                    drop(run_command(&runtime, &client, &command).await);
+                    let exit = Some(run_command(&runtime, &client, &command).await?);
+                    Err(ConnectFailure::command(&command, ConnectError::Closed, exit).into())
                 }
-                BridgeTarget::Http(config) => drop(run_http(&runtime, &client, *config).await),
+                BridgeTarget::Http(config) => run_http(&runtime, &client, *config).await,
                 BridgeTarget::Stream(open) => {
-                    if let Ok(stream) = open() {
-                        drop(run(&runtime, &client, stream).await);
-                    }
+                    run(&runtime, &client, open()?).await?;
+                    Err(io::Error::other(ConnectError::Closed))
                 }
             }
         });

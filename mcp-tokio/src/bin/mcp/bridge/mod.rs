@@ -12,6 +12,7 @@ use mcp_tokio::{
 };
 
 use crate::failure::{Exit, Failure};
+use crate::print;
 use crate::target::Target;
 use args::BridgeArgs;
 use http::NamedBridge;
@@ -69,5 +70,7 @@ fn open(target: Target, args: &BridgeArgs) -> Bridge {
         Target::Command(command) => BridgeTarget::Command(command),
         Target::Http(config) => BridgeTarget::Http(config),
     };
-    bridge(target, config)
+    let bridge = bridge(target, config);
+    bridge.on_failure(|error| print::note(&format!("mcp: {error}")));
+    bridge
 }
