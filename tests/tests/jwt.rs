@@ -4,16 +4,17 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
+use mcp_proto::Limits;
 use mcp_proto::frame::http1::Head;
-use mcp_proto::resource_server::{ClaimRules, VerifiedToken, Verifier};
+use mcp_proto::resource_server::{ClaimRules, Verification, VerifiedToken, Verifier};
 use mcp_service::{JwtAlgorithm, JwtVerifier};
 use serde_json::{Value, json};
 
@@ -247,6 +248,49 @@ fn keys_stay_in_use_while_they_cannot_be_fetched() {
 }
 
 #[test]
+fn known_key_is_used_although_its_source_does_not_answer() {
+    let (world, token) = World::with_old_keys();
+    world.set.hang();
+    let mut context = Context::from_waker(Waker::noop());
+    let mut first = world.start(&token);
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    // Other tokens do not wait for the fetch.
+    assert!(world.verify(&token).is_ok());
+    let begun = Instant::now();
+    let claims = loop {
+        match first.as_mut().poll(&mut context) {
+            Poll::Ready(claims) => break claims,
+            Poll::Pending => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    assert!(claims.is_ok());
+    let most = Limits::default().verify_timeout * 3 / 4;
+    assert!(begun.elapsed() < most, "{:?}", begun.elapsed());
+    // The fetch has failed: the next one begins 5 s later.
+    world.pass(4);
+    assert!(world.verify(&token).is_ok());
+    assert_eq!(world.fetches(), 2);
+    world.pass(1);
+    assert!(world.start(&token).as_mut().poll(&mut context).is_pending());
+    assert_eq!(world.fetches(), 3);
+}
+
+#[test]
+fn dropped_fetch_counts_as_a_failed_one_for_a_known_key() {
+    let (world, token) = World::with_old_keys();
+    world.set.hang();
+    let mut context = Context::from_waker(Waker::noop());
+    for fetches in 2..5 {
+        assert!(world.start(&token).as_mut().poll(&mut context).is_pending());
+        for _ in 0..100 {
+            assert!(world.verify(&token).is_ok());
+        }
+        assert_eq!(world.fetches(), fetches);
+        world.pass(5);
+    }
+}
+
+#[test]
 fn tokens_that_come_together_share_a_fetch() {
     let key = Key::new("a");
     let set = serde_json::to_vec(&json!({"keys": [key.jwk()]})).unwrap();
@@ -307,7 +351,7 @@ impl Key {
 
 /// An issuer's set of keys.
 #[derive(Clone, Default)]
-struct KeySet(Arc<std::sync::Mutex<Option<Vec<Value>>>>);
+struct KeySet(Arc<std::sync::Mutex<Option<Vec<Value>>>>, Arc<AtomicBool>);
 
 impl KeySet {
     fn lock(&self, keys: Vec<Value>) {
@@ -316,6 +360,11 @@ impl KeySet {
 
     fn fail(&self) {
         *self.0.lock().unwrap() = None;
+    }
+
+    /// Fetches do not end from now on.
+    fn hang(&self) {
+        self.1.store(true, Ordering::Relaxed);
     }
 }
 
@@ -343,7 +392,11 @@ impl World {
         let verifier = JwtVerifier::new(ClaimRules::new(ISSUER, SERVER), move || {
             counted.fetch_add(1, Ordering::Relaxed);
             let keys = source.0.lock().unwrap().clone();
+            let hangs = source.1.load(Ordering::Relaxed);
             async move {
+                if hangs {
+                    std::future::pending::<()>().await;
+                }
                 let keys = keys.ok_or_else(|| io::Error::other("the issuer is away"))?;
                 Ok(json!({ "keys": keys }).to_string().into_bytes())
             }
@@ -354,8 +407,23 @@ impl World {
         Self { key, set, verifier, fetches, now }
     }
 
+    /// A verifier with keys that are an hour old, and a good token.
+    fn with_old_keys() -> (Self, String) {
+        let world = Self::new();
+        let mut long = claims();
+        long["exp"] = json!(NOW + 10_000);
+        let token = world.key.token(&json!({"alg": "ES256", "kid": "a"}), &long);
+        assert!(world.verify(&token).is_ok());
+        world.pass(3600);
+        (world, token)
+    }
+
+    fn start(&self, token: &str) -> Verification {
+        self.verifier.verify(token, &Head::new("POST", "/mcp"))
+    }
+
     fn verify(&self, token: &str) -> VerifiedToken {
-        let mut verification = self.verifier.verify(token, &Head::new("POST", "/mcp"));
+        let mut verification = self.start(token);
         match verification.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(verdict) => verdict,
             Poll::Pending => panic!("it waits"),

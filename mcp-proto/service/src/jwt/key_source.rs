@@ -11,7 +11,7 @@ use std::io;
 /// Implemented by async functions that return the bytes. The adapters have a source that fetches a
 /// URL.
 pub trait KeySource: Send + Sync {
-    /// Fetches the set. Dropping the future cancels the fetch.
+    /// Fetches the set. The future is dropped after 5 s; dropping it cancels the fetch.
     fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
 }
 

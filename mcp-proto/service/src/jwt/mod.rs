@@ -14,8 +14,8 @@
 //! | [`ClaimRules`] refuse it | it is for another server, has expired, … |
 //!
 //! Keys are fetched for the first token, after 1 h, and when a token has an unknown `kid`, but at
-//! most once a minute, or 5 s after a failure. Known keys stay in use while they cannot be fetched.
-//! Tokens that arrive during a fetch wait for it.
+//! most once a minute, or 5 s after a failure. A fetch takes at most 5 s. Known keys stay in use
+//! while they cannot be fetched. Tokens with an unknown key that arrive during a fetch wait for it.
 //!
 //! [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515), [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517),
 //! [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725)
