@@ -35,6 +35,12 @@ impl Document {
         Some(self.0.raw().member(name)?.string()?.into_owned())
     }
 
+    /// A member that is a string with at least one character. Some servers send empty strings for
+    /// members that they leave out.
+    pub(super) fn filled_text(&self, name: &str) -> Option<String> {
+        self.text(name).filter(|text| !text.is_empty())
+    }
+
     /// The strings of a member that is an array, at most 256; `None` if the member is not an array.
     pub(super) fn texts(&self, name: &str) -> Option<Vec<String>> {
         let array = self.0.raw().member(name).filter(|value| value.is_array())?;
@@ -74,6 +80,8 @@ mod tests {
         let text = br#"{"a":"x","b":["y",1,"z"],"c":true,"d":17,"e":"18","f":-1,"g":1.5,"h":""}"#;
         let document = Document::read(text).unwrap();
         assert_eq!((document.text("a").as_deref(), document.text("b")), (Some("x"), None));
+        assert_eq!(document.filled_text("a").as_deref(), Some("x"));
+        assert_eq!((document.text("h").as_deref(), document.filled_text("h")), (Some(""), None));
         assert_eq!(document.texts("b").unwrap(), ["y", "z"]);
         assert_eq!(document.texts("a"), None);
         assert_eq!([document.flag("c"), document.flag("a")], [true, false]);

@@ -4,7 +4,8 @@
 //! token is still valid. Out: a [`GrantStep`]. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
-//! A member `error` makes an answer an error, even with status 200. Tokens are not decoded, so
+//! A member `error` makes an answer an error, even with status 200. Empty members count as absent.
+//! Tokens are not decoded, so
 //! their lifetime is known only from `expires_in`. Without `expires_in` a token is used until a
 //! server refuses the token. Nothing is deleted before its replacement exists, so that one failed
 //! refresh does not destroy tokens that another program can use.
@@ -234,8 +235,9 @@ impl TokenAnswer {
             return Self::Unavailable;
         }
         let Some(document) = Document::read(body) else { return Self::Unusable };
-        if let Some(error) = document.text("error") {
-            let description = document.text("error_description").map(|text| visible(&text));
+        if let Some(error) = document.filled_text("error") {
+            let description = document.filled_text("error_description");
+            let description = description.map(|text| visible(&text));
             return Self::Error(visible(&error), description);
         }
         let access_token = document.text("access_token").filter(|token| is_visible(token));
@@ -251,7 +253,7 @@ impl TokenAnswer {
             Some(token) if status / 100 == 2 && is_expected => Self::Token(GrantedToken {
                 access_token: Secret::new(token),
                 expires_in: document.number("expires_in"),
-                refresh_token: document.text("refresh_token").map(Secret::new),
+                refresh_token: document.filled_text("refresh_token").map(Secret::new),
             }),
             _ => Self::Unusable,
         }
@@ -304,6 +306,8 @@ mod tests {
             (401, r#"{"error":"invalid_client"}"#, InvalidClient),
             (400, r#"{"error":"unauthorized_client"}"#, InvalidClient),
             (400, r#"{"error":"invalid_scope"}"#, Other),
+            (200, r#"{"access_token":"t","token_type":"Bearer","error":""}"#, Token),
+            (400, r#"{"error":""}"#, Unusable),
             (400, "<html>", Unusable),
             (200, "access_token=t&token_type=bearer", Unusable),
             (429, r#"{"error":"slow_down"}"#, Unavailable),

@@ -6,7 +6,7 @@
 //!
 //! The answer to a registration, not the request, decides the client's method of authentication. A
 //! secret without a method is sent by the first of `client_secret_basic` and `client_secret_post`
-//! that the metadata lists.
+//! that the metadata lists. Empty members of the answer count as absent.
 //!
 //! [Specification: Client
 //! Registration](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#client-registration-approaches),
@@ -230,17 +230,16 @@ pub(super) fn read_answer(
     issuer: &IssuerMetadata,
 ) -> Result<NewClient, Option<String>> {
     let document = Document::read(body).ok_or(None)?;
-    let error = document.text("error");
+    let error = document.filled_text("error");
     if status / 100 != 2 || error.is_some() {
-        let description = document.text("error_description").map(|text| visible(&text));
+        let description = document.filled_text("error_description").map(|text| visible(&text));
         let error = error.map(|error| visible(&error));
         let parts: Vec<String> = error.into_iter().chain(description).collect();
         return Err(Some(parts.join(": ")).filter(|text| !text.is_empty()));
     }
-    let id = document.text("client_id").filter(|id| !id.is_empty());
-    let id = id.ok_or_else(|| Some("no client_id".into()))?;
-    let secret = document.text("client_secret").map(Secret::new);
-    let method = match document.text("token_endpoint_auth_method") {
+    let id = document.filled_text("client_id").ok_or_else(|| Some("no client_id".into()))?;
+    let secret = document.filled_text("client_secret").map(Secret::new);
+    let method = match document.filled_text("token_endpoint_auth_method") {
         Some(name) => AuthMethod::named(&name).ok_or_else(|| Some(visible(&name)))?,
         None if secret.is_some() => AuthMethod::of_secret(issuer),
         None => AuthMethod::None,
@@ -299,7 +298,13 @@ mod tests {
         assert_eq!(method(secret, Some(&["client_secret_post"][..])), AuthMethod::SecretPost);
         let named = r#"{"client_id":"i","client_secret":"s","token_endpoint_auth_method":"none"}"#;
         assert_eq!(method(named, None), AuthMethod::None);
+        let empty =
+            r#"{"client_id":"i","client_secret":"","token_endpoint_auth_method":"","error":""}"#;
+        assert_eq!(method(empty, None), AuthMethod::None);
+        assert_eq!(read(empty, None).unwrap().0.secret, None);
         for body in [
+            r#"{"client_id":""}"#,
+            r#"{"client_id":"i","client_secret":"","token_endpoint_auth_method":"client_secret_post"}"#,
             r#"{"client_id":"i","token_endpoint_auth_method":"client_secret_post"}"#,
             r#"{"client_id":"i","token_endpoint_auth_method":"private_key_jwt"}"#,
             r#"{"client_secret":"s"}"#,

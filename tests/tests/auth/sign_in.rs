@@ -96,6 +96,7 @@ fn auth_a40_the_method_of_the_registration_is_used() {
             true,
         ),
         (r#"{"client_id":"i"}"#, false, false),
+        (r#"{"client_id":"i","client_secret":""}"#, false, false),
     ] {
         let mut world = World::new();
         world.registration = (200, answer.into());

@@ -84,6 +84,18 @@ fn auth_a24_an_answer_without_a_refresh_token_keeps_the_earlier_one() {
 }
 
 #[test]
+fn empty_refresh_token_keeps_the_earlier_one() {
+    let mut world = signed_in();
+    world.gives_refresh_token = false;
+    world.token_members = r#","expires_in":3600,"refresh_token":"","error":"""#.into();
+    for _ in 0..2 {
+        world.pass(3600);
+        world.request("x").unwrap();
+    }
+    assert_eq!(world.forms[2]["refresh_token"], "canary-refresh-1");
+}
+
+#[test]
 fn auth_a25_rotated_tokens_are_stored_before_they_are_used_and_a_failure_is_told() {
     let mut world = signed_in();
     world.pass(3600);
