@@ -189,7 +189,7 @@ impl Config {
     }
 
     /// Uses `/authorize`, `/token` and `/register` at a server without metadata, like clients of
-    /// 2025-03-26.
+    /// 2025-03-26. Metadata at the server's origin then need not list `S256`.
     pub fn guesses_endpoints(mut self) -> Self {
         self.guesses_endpoints = true;
         self

@@ -176,12 +176,15 @@ impl Discovery {
     }
 
     fn issuer_rules<'a>(&self, config: &'a Config, expected: &'a str) -> IssuerRules<'a> {
+        let is_origin = self.question == MetadataQuestion::OriginIssuer;
+        // Clients of 2025-03-26 did not have to verify that a server supports PKCE.
+        let is_lenient = is_origin && config.guesses_endpoints;
         IssuerRules {
             policy: &config.policy,
             expected,
-            is_origin: self.question == MetadataQuestion::OriginIssuer,
+            is_origin,
             accepted: &config.accepted_issuers,
-            assumes_s256: config.assumes_pkce(expected),
+            assumes_s256: is_lenient || config.assumes_pkce(expected),
             grant: config.grant,
             has_person: !config.unattended,
         }
@@ -237,7 +240,7 @@ impl Discovery {
                 Ok(Discovered::Server(DiscoveredServer { resource, scopes, issuer, binds, grant }))
             }
             (DiscoveryStep::FailIssuer, _) => Err(AuthError::Issuer { expected, stated }),
-            (DiscoveryStep::FailNoIssuer, _) if self.lacked_pkce => {
+            (DiscoveryStep::FailNoIssuer | DiscoveryStep::Guess, _) if self.lacked_pkce => {
                 Err(AuthError::NoPkce { issuer: expected })
             }
             (next, _) => Err(self.failure(next, &expected)),

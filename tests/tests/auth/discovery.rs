@@ -152,6 +152,27 @@ fn auth_a12_an_issuer_without_pkce_is_named_with_the_setting() {
 }
 
 #[test]
+fn metadata_at_the_origin_must_list_s256() {
+    let origin = "https://s.example";
+    let place = "https://s.example/.well-known/oauth-authorization-server";
+    let world = |change: fn(Config) -> Config| {
+        let mut world = World::with(change);
+        world.document(RESOURCE_PLACE, 404, "");
+        world.issuer(place, origin, NO_PKCE);
+        world
+    };
+    let mut strict = world(|config| config);
+    let error = strict.request("x").unwrap_err();
+    assert_eq!(error, AuthError::NoPkce { issuer: origin.into() });
+    assert!(strict.pages.is_empty() && strict.registrations.is_empty());
+    // The setting that the error names, and clients of 2025-03-26.
+    world(|config| config.assumes_s256("https://s.example")).request("x").unwrap();
+    let mut guesses = world(Config::guesses_endpoints);
+    guesses.request("x").unwrap();
+    assert!(guesses.page_urls[0].starts_with("https://s.example/authorize?"));
+}
+
+#[test]
 fn auth_a15_a_trailing_slash_makes_another_issuer_unless_it_is_accepted() {
     let slash = "https://a.example/";
     let mut world = World::new();

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | no JSON object, no token endpoint, or no authorization endpoint for a person to consent | unusable |
 //! | `issuer` differs from the expected one, and no pair of `accepts_issuer` allows it | contradicts |
-//! | a person is to consent, `code_challenge_methods_supported` lacks `S256`, and `assumes_s256` is not set | no PKCE |
+//! | a person is to consent, `code_challenge_methods_supported` lacks `S256`, and neither `assumes_s256` nor, at the server's origin, `guesses_endpoints` is set | no PKCE |
 //! | an endpoint that [`UrlPolicy`] refuses | fails |
 //!
 //! [RFC 8414, section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
@@ -92,8 +92,7 @@ impl IssuerMetadata {
         let grant_types = document.texts("grant_types_supported");
         let needs_consent = rules.grant(grant_types.as_deref()) == GrantKind::Code;
         let methods = document.texts("code_challenge_methods_supported").unwrap_or_default();
-        let needs_s256 = needs_consent && !rules.assumes_s256 && !rules.is_origin;
-        if needs_s256 && !methods.iter().any(|it| it == pkce::METHOD) {
+        if needs_consent && !rules.assumes_s256 && !methods.iter().any(|it| it == pkce::METHOD) {
             return Err(InvalidIssuer::NoPkce);
         }
         let endpoint = |name: &str| {
