@@ -149,9 +149,8 @@ impl Authorizer {
         if sent.tries.saturating_add(1) >= MAX_TRIES {
             return RefusalAdvice::Fail(refused(unauthorized));
         }
-        let challenge = unauthorized.token_challenge();
-        let scope = challenge.and_then(|challenge| challenge.scope());
-        let challenged = scope.map(Scopes::words).filter(|scopes| !scopes.is_empty());
+        let challenged = unauthorized.token_param("scope").map(Scopes::words);
+        let challenged = challenged.filter(|scopes| !scopes.is_empty());
         let case = self.refusal_case(unauthorized, sent, challenged.as_ref());
         let row = refusal::TABLE.find(case);
         let repeats = row.is_some_and(|row| row.then == RefusalStep::Repeat);
@@ -159,8 +158,7 @@ impl Authorizer {
             return RefusalAdvice::Wait;
         }
         self.flow.outbox.decisions.record("refusal", row.map_or("gap", |row| row.name));
-        let metadata_url = challenge.and_then(|challenge| challenge.resource_metadata());
-        let metadata_url = metadata_url.map(String::from);
+        let metadata_url = unauthorized.token_param("resource_metadata").map(String::from);
         let schemes = Some(ChallengeSchemes::of(unauthorized));
         let goal = AuthGoal { challenged, metadata_url, schemes, ..AuthGoal::default() };
         match row.map(|row| row.then) {
@@ -296,14 +294,13 @@ impl Authorizer {
         challenged: Option<&Scopes>,
     ) -> (RefusalStatus, RefusalChallenge, SentToken, bool, bool) {
         let is_forbidden = unauthorized.status == 403;
-        let named = unauthorized.token_challenge();
         let knows_nonce = self.flow.nonces.of(&self.flow.config.server).is_some();
-        let challenge = match named.and_then(|challenge| challenge.error()) {
+        let challenge = match unauthorized.token_param("error") {
             Some("insufficient_scope") => RefusalChallenge::InsufficientScope,
             _ if unauthorized.wants_nonce() && sent.nonces == 0 && knows_nonce => {
                 RefusalChallenge::Nonce
             }
-            _ if named.is_some_and(|it| it.resource_metadata().is_some()) => {
+            _ if unauthorized.token_param("resource_metadata").is_some() => {
                 RefusalChallenge::Metadata
             }
             _ => RefusalChallenge::Other,
@@ -337,7 +334,8 @@ impl Authorizer {
 
 /// The error for a refusal by the server.
 fn refused(unauthorized: &Unauthorized) -> AuthError {
-    let challenge = unauthorized.token_challenge().or(unauthorized.challenges.first());
+    let mut challenges = unauthorized.token_challenges().chain(&unauthorized.challenges);
+    let challenge = challenges.find(|challenge| challenge.error().is_some());
     let error = challenge.and_then(|challenge| challenge.error()).map(visible);
     let description = challenge.and_then(|challenge| challenge.error_description());
     AuthError::Refused {

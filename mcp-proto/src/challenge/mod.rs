@@ -68,30 +68,45 @@ impl Unauthorized {
 
     /// The first challenge of the scheme `Bearer`, which is the scheme of the specification.
     pub fn bearer(&self) -> Option<&Challenge> {
-        self.challenges.iter().find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer"))
+        self.challenges.iter().find(|challenge| challenge.is_bearer())
     }
 
     /// The first challenge of the scheme `DPoP`: tokens are bound to a key.
     ///
     /// [RFC 9449, section 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1)
     pub fn dpop(&self) -> Option<&Challenge> {
-        self.challenges.iter().find(|challenge| challenge.scheme.eq_ignore_ascii_case("DPoP"))
+        self.challenges.iter().find(|challenge| challenge.is_dpop())
     }
 
-    /// The challenge for tokens: [`bearer`](Self::bearer), otherwise [`dpop`](Self::dpop).
-    pub fn token_challenge(&self) -> Option<&Challenge> {
-        self.bearer().or_else(|| self.dpop())
+    /// The challenges for tokens: those of the schemes `Bearer` and `DPoP`, in their order.
+    pub fn token_challenges(&self) -> impl Iterator<Item = &Challenge> {
+        self.challenges.iter().filter(|challenge| challenge.is_bearer() || challenge.is_dpop())
+    }
+
+    /// The value of a parameter in the first challenge for tokens that has the parameter. A server
+    /// may distribute its parameters over several challenges.
+    pub fn token_param(&self, name: &str) -> Option<&str> {
+        self.token_challenges().find_map(|challenge| challenge.param(name))
     }
 
     /// True if the server asks for a nonce in the proof of the request.
     ///
     /// [RFC 9449, section 9](https://www.rfc-editor.org/rfc/rfc9449#section-9)
     pub fn wants_nonce(&self) -> bool {
-        self.dpop().and_then(Challenge::error) == Some("use_dpop_nonce")
+        let mut proofs = self.challenges.iter().filter(|challenge| challenge.is_dpop());
+        proofs.find_map(Challenge::error) == Some("use_dpop_nonce")
     }
 }
 
 impl Challenge {
+    fn is_bearer(&self) -> bool {
+        self.scheme.eq_ignore_ascii_case("Bearer")
+    }
+
+    fn is_dpop(&self) -> bool {
+        self.scheme.eq_ignore_ascii_case("DPoP")
+    }
+
     /// The value of the first parameter of this name; the case of the name does not matter.
     pub fn param(&self, name: &str) -> Option<&str> {
         let mut params = self.params.iter();
@@ -216,6 +231,25 @@ mod tests {
         assert_eq!((challenge.scope(), challenge.param("sCoPe")), (Some("a"), Some("a")));
         assert_eq!((challenge.resource_metadata(), challenge.param("realm")), (Some("c"), None));
         assert_eq!(Unauthorized::new(401, [&b"Basic realm=x"[..]]).bearer(), None);
+    }
+
+    #[test]
+    fn parameters_may_be_in_any_challenge_for_tokens() {
+        let read =
+            |values: &[&str]| Unauthorized::new(401, values.iter().map(|value| value.as_bytes()));
+        for values in [
+            &["Bearer realm=\"x\", Bearer resource_metadata=m, scope=s, error=e"][..],
+            &["Basic scope=b", "DPoP algs=ES256, scope=s, resource_metadata=m", "Bearer error=e"],
+            &["Bearer error=e, scope=s", "DPoP resource_metadata=m, error=f, scope=t"],
+        ] {
+            let unauthorized = read(values);
+            let params = ["resource_metadata", "scope", "error"];
+            let found = params.map(|name| unauthorized.token_param(name));
+            assert_eq!(found, [Some("m"), Some("s"), Some("e")], "{values:?}");
+        }
+        assert_eq!(read(&["Basic scope=b"]).token_param("scope"), None);
+        assert!(read(&["Bearer error=e, DPoP a=b, DPoP error=use_dpop_nonce"]).wants_nonce());
+        assert!(!read(&["DPoP error=invalid_token, Bearer error=use_dpop_nonce"]).wants_nonce());
     }
 
     #[test]

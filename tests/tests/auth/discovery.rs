@@ -59,6 +59,25 @@ fn auth_a05_a_refusal_without_a_challenge_is_enough() {
 }
 
 #[test]
+fn parameters_of_several_challenges_are_used() {
+    let place = "https://s.example/custom";
+    for challenge in [
+        format!(r#"Bearer realm="x", Bearer resource_metadata="{place}", scope="a""#),
+        format!(r#"Bearer error="invalid_token", scope="a", DPoP resource_metadata="{place}""#),
+    ] {
+        let mut world = World::new();
+        world.challenge = challenge;
+        world.documents.remove(RESOURCE_PLACE);
+        world.resource(place, SERVER, ISSUER);
+        world.request("x").unwrap();
+        assert_eq!(
+            (world.log[0].as_str(), &*world.pages[0]["scope"]),
+            ("GET https://s.example/custom", "a")
+        );
+    }
+}
+
+#[test]
 fn auth_a06_a_refused_place_counts_as_missing() {
     for status in [400, 401, 403, 404, 405] {
         let mut world = World::new();

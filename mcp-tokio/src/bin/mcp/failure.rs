@@ -85,7 +85,7 @@ impl Failure {
     }
 
     fn unauthorized(unauthorized: &Unauthorized) -> Self {
-        let scope = unauthorized.bearer().and_then(|challenge| challenge.scope());
+        let scope = unauthorized.token_param("scope");
         let scope = scope.map(|scope| format!(" with the scope {scope:?}")).unwrap_or_default();
         let failure = match &unauthorized.sign_in {
             Some(reason) => Self::new(Exit::Unauthorized, format!("the sign-in failed: {reason}")),
