@@ -12,6 +12,7 @@ use super::jwt::ProofKey;
 use super::metadata::IssuerMetadata;
 use super::policy::UrlPolicy;
 use super::record::ServerRecord;
+use super::redirect_uri::are_same;
 use super::registration::{self, AuthMethod, Preset, RegisteredClient};
 use super::scopes::Scopes;
 use super::secret::Secret;
@@ -99,8 +100,12 @@ impl Config {
     }
 
     /// Sets the redirect URI. A loopback URI has no port, because the listener chooses it. Some
-    /// authorization servers only accept `http://localhost/…`, others only `http://127.0.0.1/…`. A
-    /// sign-in fails if a URI with `http` has another host.
+    /// authorization servers only accept `http://localhost/…`, others only `http://127.0.0.1/…`.
+    ///
+    /// A sign-in fails with [`AuthError::RedirectUri`](super::AuthError::RedirectUri) if the scheme
+    /// is `http` and the host is not this machine. A scheme that is private to the application, such
+    /// as `com.example.app:/callback`, is allowed ([RFC 8252, section
+    /// 7.1](https://www.rfc-editor.org/rfc/rfc8252#section-7.1)).
     pub fn redirect_uri(mut self, uri: &str) -> Self {
         self.redirect_uri = uri.into();
         self
@@ -325,7 +330,7 @@ impl Config {
         redirect_uri: &str,
     ) -> Option<RegisteredClient> {
         let document = self.document.as_ref()?;
-        let is_listed = document.redirect_uris.iter().any(|own| same_redirect(own, redirect_uri));
+        let is_listed = document.redirect_uris.iter().any(|own| are_same(own, redirect_uri));
         let is_usable = is_listed
             && issuer.client_id_metadata_document_supported
             && registration::takes_public_clients(issuer)
@@ -370,40 +375,5 @@ impl Config {
 impl PresetClient {
     fn is_of(&self, issuer: &str) -> bool {
         self.issuer.as_ref().is_none_or(|own| own == issuer)
-    }
-}
-
-/// True if two redirect URIs are equal, apart from the port of a loopback host.
-fn same_redirect(own: &str, other: &str) -> bool {
-    let is_loopback = |url: &Url| {
-        super::host_kind::HostKind::of(url.host()) == super::host_kind::HostKind::Loopback
-    };
-    own == other
-        || match (Url::parse(own), Url::parse(other)) {
-            (Ok(own), Ok(other)) => {
-                is_loopback(&own)
-                    && own.scheme() == other.scheme()
-                    && own.host() == other.host()
-                    && own.target() == other.target()
-            }
-            _ => false,
-        }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ports_of_loopback_redirects_are_ignored() {
-        for (own, other, same) in [
-            ("http://127.0.0.1/callback", "http://127.0.0.1:49152/callback", true),
-            ("http://127.0.0.1/callback", "http://localhost:49152/callback", false),
-            ("http://127.0.0.1/callback", "http://127.0.0.1:49152/other", false),
-            ("https://a.example/cb", "https://a.example:8443/cb", false),
-            ("com.example.app:/cb", "com.example.app:/cb", true),
-        ] {
-            assert_eq!(same_redirect(own, other), same, "{own} {other}");
-        }
     }
 }

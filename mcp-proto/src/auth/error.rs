@@ -66,6 +66,11 @@ pub enum AuthError {
         /// The reason.
         reason: String,
     },
+    /// The redirect URI is neither `https` nor on this machine.
+    RedirectUri {
+        /// The redirect URI, without its query.
+        uri: String,
+    },
     /// A person must consent, but the configuration declares that there is none.
     ConsentNeeded {
         /// The issuer.
@@ -187,6 +192,12 @@ impl fmt::Display for AuthError {
             Self::Consent { reason } => {
                 write!(f, "there is no consent: {}; sign in again", excerpt(reason))
             }
+            Self::RedirectUri { uri } => write!(
+                f,
+                "the redirect URI {} is http to another machine; set redirect_uri(…) to a URI with \
+                 https, or to one of this machine",
+                excerpt(uri)
+            ),
             Self::ConsentNeeded { issuer } => write!(
                 f,
                 "a person has to sign in at {}, and this program runs unattended; sign in with an \

@@ -146,6 +146,7 @@ mod proofs;
 mod record;
 #[doc(hidden)]
 pub mod redirect;
+mod redirect_uri;
 mod refresh;
 #[doc(hidden)]
 pub mod refusal;

@@ -9,9 +9,6 @@
 //! | host | [`HostKind::Public`], the kind of the server's host, or one of `allow_host`; never [`HostKind::Unusable`] |
 //! | userinfo, characters, other schemes | refused by [`Url::parse`] |
 //!
-//! A redirect URI belongs to the application, and may have another scheme. [`check_redirect_uri`]
-//! refuses `http` unless its host is loopback, so that no code leaves the machine in plain text.
-//!
 //! [Specification: Security Best
 //! Practices](https://modelcontextprotocol.io/specification/2026-07-28/basic/security_best_practices)
 
@@ -101,18 +98,6 @@ impl UrlPolicy {
 
     fn allows(&self, url: &Url) -> bool {
         self.allowed.iter().any(|host| host == url.host())
-    }
-}
-
-/// Checks the redirect URI of the application.
-pub(super) fn check_redirect_uri(uri: &str) -> Result<(), AuthError> {
-    let is_plain =
-        |url: &Url| url.scheme() == Scheme::Http && HostKind::of(url.host()) != HostKind::Loopback;
-    match Url::parse(uri) {
-        Ok(url) if is_plain(&url) => {
-            Err(AuthError::Url { url: shown(uri), reason: UrlRefusal::NotHttps })
-        }
-        _ => Ok(()),
     }
 }
 

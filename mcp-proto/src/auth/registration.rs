@@ -22,6 +22,7 @@ use super::document::Document;
 use super::error::{AuthError, visible};
 use super::grant_kind::GrantKind;
 use super::metadata::IssuerMetadata;
+use super::redirect_uri::application_type;
 use super::secret::Secret;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 
@@ -206,16 +207,15 @@ struct Registration<'a> {
     application_type: &'static str,
 }
 
-/// The body of a registration. A redirect URI with `https` declares a web application.
+/// The body of a registration.
 pub(super) fn request(client_name: &str, redirect_uri: &str, issuer: &IssuerMetadata) -> String {
-    let is_web = redirect_uri.starts_with("https:");
     let registration = Registration {
         client_name,
         redirect_uris: [redirect_uri],
         grant_types: ["authorization_code", "refresh_token"],
         response_types: ["code"],
         token_endpoint_auth_method: AuthMethod::asked(issuer).name(),
-        application_type: if is_web { "web" } else { "native" },
+        application_type: application_type(redirect_uri),
     };
     serde_json::to_string(&registration).unwrap_or_default()
 }

@@ -36,9 +36,9 @@ use super::granted::{
     TokenAnswer,
 };
 use super::pkce;
-use super::policy;
 use super::record::{ClientRecord, ServerRecord};
 use super::redirect::{Expected, Redirect};
+use super::redirect_uri;
 use super::registration::{self, ClientChoice, Preset, RegisteredClient};
 use super::scopes::{OFFLINE_ACCESS, Scopes};
 use super::secret::Secret;
@@ -143,6 +143,7 @@ impl SignIn {
             return Err(AuthError::ConsentNeeded { issuer: issuer.issuer.clone() });
         }
         let redirect_uri = &context.config.redirect_uri;
+        redirect_uri::check(redirect_uri)?;
         let preset = context.config.preset(&issuer.issuer);
         let document = context.config.document_client(issuer, redirect_uri);
         if preset == Preset::Absent && document.is_none() {
@@ -171,7 +172,7 @@ impl SignIn {
             }
             (Self::Listening { goal, stored }, AuthEvent::Listening(listening)) => {
                 let redirect_uri = listening.map_err(|reason| AuthError::Consent { reason })?;
-                policy::check_redirect_uri(&redirect_uri)?;
+                redirect_uri::check(&redirect_uri)?;
                 find_client(goal, stored, redirect_uri, context)
             }
             (Self::Listening { .. }, AuthEvent::TimedOut) => {

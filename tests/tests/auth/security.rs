@@ -1,6 +1,6 @@
 //! Attacks on a client's authorization: S1 to S17.
 
-use mcp_proto::auth::{AuthAction, AuthError, UrlRefusal};
+use mcp_proto::auth::{AuthAction, AuthError};
 
 use super::world::{ISSUER, ISSUER_PLACE, OPENID_PLACE, Person, RESOURCE_PLACE, SERVER, World};
 
@@ -159,7 +159,7 @@ fn auth_s09_redirect_in_plain_text_stays_on_this_machine() {
         assert_eq!(world.registrations.len(), usize::from(is_good), "{uri}");
         assert_eq!(world.pages.len(), usize::from(is_good), "{uri}");
         let [end] = &world.authorized[..] else { panic!("{uri}") };
-        let refuses = matches!(end, Err(AuthError::Url { reason: UrlRefusal::NotHttps, .. }));
+        let refuses = matches!(end, Err(AuthError::RedirectUri { .. }));
         assert!(if is_good { end.is_ok() } else { refuses }, "{uri} {end:?}");
     }
 }

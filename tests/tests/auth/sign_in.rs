@@ -226,6 +226,16 @@ fn auth_a48_without_a_person_it_fails_at_once() {
 }
 
 #[test]
+fn http_redirect_uri_of_another_host_is_refused() {
+    let uri = "http://app.example/callback";
+    let mut world = World::with(|config| config.redirect_uri(uri));
+    let error = world.request("x").unwrap_err();
+    assert_eq!(error, AuthError::RedirectUri { uri: uri.into() });
+    assert!(error.to_string().contains("redirect_uri(…)"), "{error}");
+    assert!(world.ports_asked.is_empty() && world.registrations.is_empty());
+}
+
+#[test]
 fn a_configured_client_is_used_at_its_issuer_only() {
     let mut world = World::with(|config| config.client(ISSUER, "preset", Some("s")));
     world.request("x").unwrap();
