@@ -116,6 +116,7 @@
 
 mod action;
 mod auth_flow;
+mod authorization_request;
 mod authorizer;
 #[doc(hidden)]
 pub mod binding;

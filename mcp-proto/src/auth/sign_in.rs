@@ -16,19 +16,17 @@
 //! [Specification: Authorization
 //! Flow](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-flow-steps)
 
-use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::action::{ConsentPage, FetchAnswer, FetchId, RecordId};
+use super::authorization_request::AuthorizationRequest;
 use super::current_tokens::expires_at;
 use super::discovery::DiscoveredServer;
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepContext, StepProgress};
-use super::form;
 use super::goal::AuthGoal;
 use super::grant_kind::GrantKind;
 use super::granted::{
@@ -320,35 +318,21 @@ fn show_page(
 }
 
 impl Consenting {
-    /// The URL of the page. Keeps the endpoint's own query.
+    /// The page of the authorization server.
     fn page(&self, context: &StepContext<'_>) -> Result<ConsentPage, AuthError> {
-        let challenge = pkce::challenge(&self.verifier);
-        let scope = self.scopes.to_param();
-        let mut params = Vec::from([
-            ("response_type", "code"),
-            ("client_id", &self.client.id),
-            ("redirect_uri", &self.expected.redirect_uri),
-            ("state", self.expected.state.expose()),
-            ("code_challenge", &challenge),
-            ("code_challenge_method", pkce::METHOD),
-        ]);
-        params.extend(self.resource(context).map(|resource| ("resource", resource)));
-        if !scope.is_empty() {
-            params.push(("scope", &scope));
-        }
         let issuer = &self.goal.server.issuer;
         let no_page = || AuthError::NoIssuer { issuer: issuer.issuer.clone() };
-        let endpoint = issuer.authorization_endpoint.as_ref().ok_or_else(no_page)?.as_str();
-        // OpenID Connect Core, section 11: "a prompt parameter value of consent MUST be used".
-        // Without the parameter some authorization servers drop `offline_access`, and issue no
-        // refresh token.
-        if self.scopes.contains(OFFLINE_ACCESS) && !endpoint.contains("prompt=") {
-            params.push(("prompt", "consent"));
-        }
-        let mark = if endpoint.contains('?') { '&' } else { '?' };
-        let url = format!("{endpoint}{mark}{}", form::encode(params));
+        let endpoint = issuer.authorization_endpoint.as_ref().ok_or_else(no_page)?;
+        let request = AuthorizationRequest {
+            client_id: &self.client.id,
+            redirect_uri: &self.expected.redirect_uri,
+            state: &self.expected.state,
+            verifier: &self.verifier,
+            resource: self.resource(context),
+            scopes: &self.scopes,
+        };
         Ok(ConsentPage {
-            url: context.config.policy.check(&url)?,
+            url: context.config.policy.check(&request.url(endpoint.as_str()))?,
             redirect_uri: self.expected.redirect_uri.clone(),
             state: self.expected.state.clone(),
         })
