@@ -25,7 +25,7 @@ pub(super) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 /// The request to the token endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GrantRequest {
-    /// A code is redeemed.
+    /// A code is redeemed. An error in a redirect counts as an answer to this request.
     Redeem,
     /// A token is refreshed.
     Refresh,
@@ -94,7 +94,7 @@ pub enum GrantStep {
     Keep,
     /// Drop the tokens, keep the client, and ask a person.
     Reauthorize,
-    /// Register another client, once per flow, and ask a person.
+    /// Register another client, unless this flow has registered one, and ask a person.
     Reregister,
     /// Keep everything; try again after 1, 2, 4 … 60 s.
     Later,

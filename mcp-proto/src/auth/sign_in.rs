@@ -67,6 +67,8 @@ pub(super) struct TokenGoal {
     pub(super) current_token: Option<Secret>,
     /// True if the stored registration is invalid.
     pub(super) must_register: bool,
+    /// True if this sign-in has registered a client.
+    pub(super) has_registered: bool,
     /// True if `offline_access` was refused.
     pub(super) omits_offline: bool,
 }
@@ -84,6 +86,7 @@ impl TokenGoal {
             requested_scopes: current.map(|it| it.requested_scopes.clone()).unwrap_or_default(),
             current_token: current.map(|record| record.access_token.clone()),
             must_register: goal.must_register,
+            has_registered: false,
             omits_offline: false,
         }
     }
@@ -197,7 +200,7 @@ impl SignIn {
                 StepProgress::Pending(call) => {
                     Ok(StepProgress::Pending(Self::Redeeming { call, consented }))
                 }
-                StepProgress::Done(answer) => consented.handle_token(answer, context),
+                StepProgress::Done(answer) => consented.handle_answer(answer, context),
             },
             (step, _) => Ok(StepProgress::Pending(step)),
         }
@@ -206,7 +209,8 @@ impl SignIn {
 
 /// Listens at the port of the stored registration, if the port is free.
 fn listen(goal: TokenGoal, record: Option<&str>, context: &mut StepContext<'_>) -> SignInStep {
-    let record = record.filter(|_| !goal.must_register).and_then(ClientRecord::read);
+    let is_invalid = goal.must_register && !goal.has_registered;
+    let record = record.filter(|_| !is_invalid).and_then(ClientRecord::read);
     let issuer = &goal.server.issuer;
     let (grant, preset) = (GrantKind::Code, Preset::Absent);
     let decisions = &mut context.outbox.decisions;
@@ -271,6 +275,7 @@ fn handle_registration(
     let record = ClientRecord { client, secret_expires_at, redirect_uri: redirect };
     let key = context.config.registration_key(&issuer.issuer);
     context.outbox.keep(context.now, key, record.write());
+    let goal = TokenGoal { has_registered: true, ..goal };
     show_page(goal, record.client, ClientOrigin::Dynamic, redirect_uri, context)
 }
 
@@ -350,7 +355,10 @@ impl Consenting {
         context.outbox.stop_listening();
         match redirect {
             Redirect::Code(code) => self.redeem(&code, context),
-            Redirect::Error(error, description) => self.refused(error, description, context),
+            // The authorization endpoint refuses clients by the same errors as the token endpoint.
+            Redirect::Error(error, description) => {
+                self.handle_answer(TokenAnswer::Error(error, description), context)
+            }
             Redirect::Rejected | Redirect::Ignored => {
                 Err(AuthError::Redirect { issuer: self.expected.issuer })
             }
@@ -368,7 +376,8 @@ impl Consenting {
         Ok(StepProgress::Pending(SignIn::Redeeming { call, consented: self }))
     }
 
-    fn handle_token(self, answer: TokenAnswer, context: &mut StepContext<'_>) -> SignInStep {
+    /// Handles the answer of the token endpoint, or an error in the redirect.
+    fn handle_answer(self, answer: TokenAnswer, context: &mut StepContext<'_>) -> SignInStep {
         let case = (
             GrantRequest::Redeem,
             answer.kind(),
@@ -389,9 +398,8 @@ impl Consenting {
                 } = self;
                 Ok(StepProgress::Done(SignedIn { server, client, origin, requested_scopes, token }))
             }
-            (Some(GrantStep::Reregister), _) if !self.goal.must_register => {
-                let goal = TokenGoal { must_register: true, ..self.goal };
-                SignIn::start(goal, context).map(StepProgress::Pending)
+            (Some(GrantStep::Reregister), _) if !self.goal.has_registered => {
+                self.register_again(context)
             }
             (Some(GrantStep::FailUnavailable), _) => {
                 let url = shown(self.goal.server.issuer.token_endpoint.as_str());
@@ -405,6 +413,12 @@ impl Consenting {
                 Err(AuthError::Refused { error, description: None })
             }
         }
+    }
+
+    /// Starts anew with another client. The stored registration is kept until it is replaced.
+    fn register_again(self, context: &mut StepContext<'_>) -> SignInStep {
+        let goal = TokenGoal { must_register: true, ..self.goal };
+        SignIn::start(goal, context).map(StepProgress::Pending)
     }
 
     /// Handles an error of the authorization server. After `invalid_scope`, if this client has

@@ -46,6 +46,37 @@ fn auth_a17_a_client_that_is_gone_is_registered_again_once() {
 }
 
 #[test]
+fn client_that_is_gone_at_the_page_is_registered_again_once() {
+    for (error, redirect) in [
+        ("unauthorized_client", "error=unauthorized_client"),
+        ("invalid_client", "error=invalid_client&error_description=unknown"),
+    ] {
+        let mut world = World::new();
+        world.request("x").unwrap();
+        world.registration = (201, r#"{"client_id":"second"}"#.into());
+        let mut world = later_login(world);
+        world.redirects.push_back(redirect);
+        world.request("x").unwrap();
+        assert_eq!(world.pages.last().unwrap()["client_id"], "second");
+        assert_eq!((world.registrations.len(), world.pages.len()), (2, 3));
+        assert!(
+            world.store["client:https://a.example http://127.0.0.1/callback"].contains("second")
+        );
+        // One that was just registered and is refused is a failure.
+        let mut world = later_login(world);
+        world.redirects.extend([redirect, redirect]);
+        let refusal = world.request("x").unwrap_err();
+        assert!(matches!(refusal, AuthError::Refused { error: own, .. } if own == error));
+        assert_eq!(world.registrations.len(), 3);
+    }
+    // A configured client is not replaced.
+    let mut world = World::with(|config| config.client(ISSUER, "preset", None));
+    world.redirects.push_back("error=unauthorized_client");
+    assert!(matches!(world.request("x"), Err(AuthError::Refused { .. })));
+    assert!(world.registrations.is_empty());
+}
+
+#[test]
 fn auth_a18_a_client_is_kept_until_another_one_is_registered() {
     let mut world = World::new();
     world.request("x").unwrap();

@@ -54,6 +54,8 @@ pub(crate) struct World {
     pub(crate) token_members: String,
     pub(crate) gives_refresh_token: bool,
     pub(crate) person: Person,
+    /// Parameters of the next redirects beside the state, in place of the person's.
+    pub(crate) redirects: VecDeque<&'static str>,
     /// Whether anybody signs.
     pub(crate) signs: bool,
     pub(crate) port: u16,
@@ -115,6 +117,7 @@ impl World {
             token_members: r#","expires_in":3600"#.into(),
             gives_refresh_token: true,
             person: Person::Consents,
+            redirects: VecDeque::new(),
             signs: true,
             port: 49152,
             accepted: Vec::new(),
@@ -325,7 +328,8 @@ impl World {
                 self.page_urls.push(page.url.as_str().into());
                 self.pages.push(params(page.url.as_str()));
                 let state = page.state.expose();
-                let redirect = match self.person {
+                let next = self.redirects.pop_front().map(Person::Redirects);
+                let redirect = match next.as_ref().unwrap_or(&self.person) {
                     Person::Consents => format!("?code=canary-code&state={state}"),
                     Person::Redirects(params) => format!("?{params}&state={state}"),
                     Person::Leaves | Person::Pauses => return None,
