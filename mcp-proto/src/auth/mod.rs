@@ -120,6 +120,7 @@ mod authorization_request;
 mod authorizer;
 #[doc(hidden)]
 pub mod binding;
+mod client_registration;
 mod config;
 mod current_tokens;
 mod decisions;

@@ -23,6 +23,7 @@ use super::error::{AuthError, visible};
 use super::grant_kind::GrantKind;
 use super::metadata::IssuerMetadata;
 use super::redirect_uri::application_type;
+use super::scopes::Scopes;
 use super::secret::Secret;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 
@@ -205,10 +206,18 @@ struct Registration<'a> {
     response_types: [&'static str; 1],
     token_endpoint_auth_method: &'static str,
     application_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
 }
 
-/// The body of a registration.
-pub(super) fn request(client_name: &str, redirect_uri: &str, issuer: &IssuerMetadata) -> String {
+/// The body of a registration. Without scopes the authorization server chooses those that the
+/// client may request.
+pub(super) fn request(
+    client_name: &str,
+    redirect_uri: &str,
+    scopes: &Scopes,
+    issuer: &IssuerMetadata,
+) -> String {
     let registration = Registration {
         client_name,
         redirect_uris: [redirect_uri],
@@ -216,6 +225,7 @@ pub(super) fn request(client_name: &str, redirect_uri: &str, issuer: &IssuerMeta
         response_types: ["code"],
         token_endpoint_auth_method: AuthMethod::asked(issuer).name(),
         application_type: application_type(redirect_uri),
+        scope: Some(scopes.to_param()).filter(|scope| !scope.is_empty()),
     };
     serde_json::to_string(&registration).unwrap_or_default()
 }
@@ -277,11 +287,14 @@ mod tests {
             (Some(&["client_secret_post"][..]), "client_secret_post"),
             (Some(&["private_key_jwt"][..]), "none"),
         ] {
-            let body = request("n", "http://127.0.0.1:1/callback", &issuer(listed));
+            let body =
+                request("n", "http://127.0.0.1:1/callback", &Scopes::none(), &issuer(listed));
             let expected = alloc::format!(r#""token_endpoint_auth_method":"{expected}""#);
-            assert!(body.contains(&expected), "{body}");
+            assert!(body.contains(&expected) && !body.contains("scope"), "{body}");
         }
-        let body = request("n\"", "https://app.example/cb", &issuer(None));
+        let scopes = Scopes::words("a b");
+        let body = request("n\"", "https://app.example/cb", &scopes, &issuer(None));
+        assert!(body.contains(r#""scope":"a b""#), "{body}");
         assert!(
             body.contains(r#""application_type":"web""#) && body.contains(r#""n\"""#),
             "{body}"

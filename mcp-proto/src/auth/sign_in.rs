@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `LoadingClient` | the stored registration, whose key is locked | 10 s, as if there were none |
 //! | `Listening` | the redirect URI | 10 s |
-//! | `Registering` | the answer to a registration | 10 s |
+//! | `Registering` | the answer to a registration, with scopes and then without | 10 s each |
 //! | `Consenting` | a redirect, or a refusal by the person | 5 min |
 //! | `Redeeming` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //!
@@ -21,8 +21,10 @@ use alloc::string::{String, ToString};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::action::{ConsentPage, FetchAnswer, FetchId, RecordId};
+use super::action::{ConsentPage, RecordId};
 use super::authorization_request::AuthorizationRequest;
+use super::client_registration::ClientRegistration;
+use super::config::Config;
 use super::current_tokens::expires_at;
 use super::discovery::DiscoveredServer;
 use super::error::{AuthError, shown};
@@ -50,7 +52,7 @@ use crate::url::Url;
 pub(super) enum SignIn {
     LoadingClient { reading: RecordId, goal: TokenGoal },
     Listening { goal: TokenGoal, stored: Option<ClientRecord> },
-    Registering { fetch: FetchId, goal: TokenGoal, redirect_uri: String },
+    Registering { request: ClientRegistration, goal: TokenGoal },
     Consenting(Consenting),
     Redeeming { call: TokenCall, consented: Consenting },
 }
@@ -89,6 +91,22 @@ impl TokenGoal {
             has_registered: false,
             omits_offline: false,
         }
+    }
+
+    /// The scopes to request, and true if `offline_access` was added because the authorization
+    /// server lists it.
+    fn scopes(&self, config: &Config) -> (Scopes, bool) {
+        let wanted = self.challenged.as_ref().unwrap_or(&self.server.scopes);
+        let mut scopes = config.scopes.union(&self.requested_scopes).union(wanted);
+        if self.omits_offline {
+            return (scopes.without(OFFLINE_ACCESS), false);
+        }
+        let is_listed = self.server.issuer.scopes_supported.contains(OFFLINE_ACCESS);
+        let adds_offline = is_listed && !scopes.contains(OFFLINE_ACCESS);
+        if adds_offline {
+            scopes.insert(OFFLINE_ACCESS);
+        }
+        (scopes, adds_offline)
     }
 }
 
@@ -179,13 +197,13 @@ impl SignIn {
             (Self::Listening { .. }, AuthEvent::TimedOut) => {
                 Err(AuthError::Consent { reason: "nothing listens for the redirect".into() })
             }
-            (Self::Registering { fetch, goal, redirect_uri }, AuthEvent::Fetched(id, answer))
-                if id == fetch =>
-            {
-                handle_registration(goal, redirect_uri, answer.as_ref(), context)
-            }
-            (Self::Registering { goal, redirect_uri, .. }, AuthEvent::TimedOut) => {
-                handle_registration(goal, redirect_uri, None, context)
+            (Self::Registering { request, goal }, event) => {
+                match request.handle(event, &goal.server.issuer, context)? {
+                    StepProgress::Pending(request) => {
+                        Ok(StepProgress::Pending(Self::Registering { request, goal }))
+                    }
+                    StepProgress::Done(record) => handle_registered(goal, record, context),
+                }
             }
             (Self::Consenting(consenting), AuthEvent::Redirect(text)) => {
                 consenting.handle_redirect(text, context)
@@ -252,31 +270,21 @@ fn find_client(
         context.outbox.unlock();
         return show_page(goal, record.client, ClientOrigin::Dynamic, redirect_uri, context);
     }
-    let no_client = || AuthError::NoClient { issuer: issuer.issuer.clone() };
-    let endpoint = issuer.registration_endpoint.as_ref().ok_or_else(no_client)?;
-    let body = registration::request(&context.config.client_name, &redirect_uri, issuer);
-    let policy = &context.config.policy;
-    let fetch = context.outbox.register(context.now, endpoint, body, policy)?;
-    Ok(StepProgress::Pending(SignIn::Registering { fetch, goal, redirect_uri }))
+    let (scopes, _) = goal.scopes(context.config);
+    let request = ClientRegistration::start(issuer, redirect_uri, scopes, context)?;
+    Ok(StepProgress::Pending(SignIn::Registering { request, goal }))
 }
 
-fn handle_registration(
+/// Stores a new client, and uses it.
+fn handle_registered(
     goal: TokenGoal,
-    redirect_uri: String,
-    answer: Option<&FetchAnswer<'_>>,
+    record: ClientRecord,
     context: &mut StepContext<'_>,
 ) -> SignInStep {
-    let issuer = &goal.server.issuer;
-    let read = answer.ok_or_else(|| Some("no answer".into()));
-    let read = read.and_then(|it| registration::read_answer(it.status, it.body, issuer));
-    let (client, secret_expires_at) =
-        read.map_err(|reason| AuthError::Registration { issuer: issuer.issuer.clone(), reason })?;
-    let redirect = redirect_uri.clone();
-    let record = ClientRecord { client, secret_expires_at, redirect_uri: redirect };
-    let key = context.config.registration_key(&issuer.issuer);
+    let key = context.config.registration_key(&goal.server.issuer.issuer);
     context.outbox.keep(context.now, key, record.write());
     let goal = TokenGoal { has_registered: true, ..goal };
-    show_page(goal, record.client, ClientOrigin::Dynamic, redirect_uri, context)
+    show_page(goal, record.client, ClientOrigin::Dynamic, record.redirect_uri, context)
 }
 
 /// Shows a person the page of the authorization server.
@@ -288,16 +296,7 @@ fn show_page(
     context: &mut StepContext<'_>,
 ) -> SignInStep {
     let issuer = &goal.server.issuer;
-    let wanted = goal.challenged.as_ref().unwrap_or(&goal.server.scopes);
-    let mut scopes = context.config.scopes.union(&goal.requested_scopes).union(wanted);
-    if goal.omits_offline {
-        scopes = scopes.without(OFFLINE_ACCESS);
-    }
-    let lists_offline = issuer.scopes_supported.contains(OFFLINE_ACCESS);
-    let adds_offline = lists_offline && !goal.omits_offline && !scopes.contains(OFFLINE_ACCESS);
-    if adds_offline {
-        scopes.insert(OFFLINE_ACCESS);
-    }
+    let (scopes, adds_offline) = goal.scopes(context.config);
     let mut bytes = [0; 32];
     for half in bytes.chunks_exact_mut(16) {
         half.copy_from_slice(&context.outbox.random());
@@ -421,15 +420,20 @@ impl Consenting {
         SignIn::start(goal, context).map(StepProgress::Pending)
     }
 
-    /// Handles an error of the authorization server. After `invalid_scope`, if this client has
-    /// added `offline_access`, requests the other scopes once more.
+    /// Handles an error of the authorization server. After `invalid_scope` registers a client for
+    /// the scopes, if the client was registered earlier, maybe for fewer. If this client has added
+    /// `offline_access`, requests the other scopes once more.
     fn refused(
         self,
         error: String,
         description: Option<String>,
         context: &mut StepContext<'_>,
     ) -> SignInStep {
-        if error == "invalid_scope" && self.adds_offline {
+        let is_scope = error == "invalid_scope";
+        if is_scope && self.origin == ClientOrigin::Dynamic && !self.goal.has_registered {
+            return self.register_again(context);
+        }
+        if is_scope && self.adds_offline {
             let goal = TokenGoal { omits_offline: true, ..self.goal };
             return SignIn::start(goal, context).map(StepProgress::Pending);
         }

@@ -197,6 +197,70 @@ fn auth_a43_scopes_are_those_of_the_challenge_or_of_the_server() {
 }
 
 #[test]
+fn registration_names_the_scopes_that_are_requested() {
+    for (challenge, members, scope) in [
+        (r#"Bearer scope="b a""#, "", Some("b a")),
+        (
+            r#"Bearer scope="a""#,
+            r#","scopes_supported":["offline_access","c"]"#,
+            Some("a offline_access"),
+        ),
+        ("Bearer", "", None),
+    ] {
+        let mut world = World::new();
+        world.challenge = challenge.into();
+        world.issuer(ISSUER_PLACE, ISSUER, members);
+        world.request("x").unwrap();
+        let member = scope.map(|scope| format!(r#""scope":"{scope}""#));
+        let body = &world.registrations[0];
+        assert_eq!(body.contains("scope"), member.is_some(), "{body}");
+        assert!(body.contains(&member.unwrap_or_default()), "{body}");
+        assert_eq!(world.pages[0].get("scope").map(String::as_str), scope);
+    }
+}
+
+#[test]
+fn refused_registration_is_repeated_without_scopes() {
+    let refusal = (400, r#"{"error":"invalid_client_metadata"}"#.to_owned());
+    let mut world = World::new();
+    world.challenge = r#"Bearer scope="a""#.into();
+    world.registration = refusal.clone();
+    assert!(matches!(world.request("x"), Err(AuthError::Registration { .. })));
+    assert_eq!(world.registrations.len(), 2);
+    assert!(!world.registrations[1].contains("scope"));
+    // Without scopes there is nothing to leave out.
+    let mut world = World::new();
+    world.registration = refusal;
+    assert!(matches!(world.request("x"), Err(AuthError::Registration { .. })));
+    assert_eq!(world.registrations.len(), 1);
+}
+
+#[test]
+fn step_up_beyond_the_registered_scopes_registers_again() {
+    let mut world = World::new();
+    world.issuer(ISSUER_PLACE, ISSUER, r#","scopes_supported":["offline_access"]"#);
+    world.challenge = r#"Bearer scope="a""#.into();
+    world.needs.insert("write".into(), "b".into());
+    world.request("read").unwrap();
+    world.registration = (201, r#"{"client_id":"second"}"#.into());
+    world.redirects.push_back("error=invalid_scope");
+    world.request("write").unwrap();
+    assert!(
+        world.registrations[1].contains(r#""scope":"a offline_access b""#),
+        "{:?}",
+        world.registrations
+    );
+    let last = world.pages.last().unwrap();
+    assert_eq!((&*last["client_id"], &*last["scope"]), ("second", "a offline_access b"));
+    // A client that was registered for the scopes is not registered again.
+    let mut world = World::new();
+    world.challenge = r#"Bearer scope="a""#.into();
+    world.redirects.push_back("error=invalid_scope");
+    assert!(matches!(world.request("x"), Err(AuthError::Refused { .. })));
+    assert_eq!(world.registrations.len(), 1);
+}
+
+#[test]
 fn auth_a44_the_query_of_the_endpoint_stays() {
     let mut world = World::new();
     let endpoint = r#","authorization_endpoint":"https://a.example/authorize?tenant=7""#;
