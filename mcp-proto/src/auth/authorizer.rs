@@ -19,6 +19,7 @@ use super::error::{AuthError, visible};
 use super::event::AuthEvent;
 use super::goal::AuthGoal;
 use super::proofs::{ProofProgress, Proofs};
+use super::record::ServerRecord;
 use super::refusal::{self, RefusalChallenge, RefusalStatus, RefusalStep, SentToken};
 use super::scopes::Scopes;
 use super::secret::Secret;
@@ -66,6 +67,9 @@ impl Authorizer {
         unix: Duration,
         record: Option<&str>,
     ) {
+        if let Some((id, issuer)) = record.and_then(ServerRecord::read_configured_client) {
+            self.flow.config.bind_client(&id, &issuer);
+        }
         self.flow.set_clock(now, unix);
         self.flow.handle(now, AuthEvent::Loaded(id, record));
     }
@@ -253,8 +257,8 @@ impl Authorizer {
         self.flow.config.add_client(Some(issuer), id, secret, None);
     }
 
-    /// Drops the tokens and the registration of the client, here and in the store. Ends a running
-    /// flow.
+    /// Drops the tokens and the registration of the client, here and in the store, and the issuer of
+    /// [`Config::client_of_server`]. Ends a running flow.
     pub fn forget(&mut self) {
         if !self.flow.is_idle() {
             let reason = "the authorization was forgotten".into();
@@ -266,6 +270,7 @@ impl Authorizer {
             Some(tokens) => Some(tokens.record.issuer).filter(|_| tokens.record.is_dynamic),
             None => registrar,
         };
+        self.flow.config.unbind_client();
         self.flow.outbox.remove(self.flow.config.server_key());
         if let Some(issuer) = issuer {
             self.flow.outbox.remove(self.flow.config.registration_key(&issuer));

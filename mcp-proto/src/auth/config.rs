@@ -63,6 +63,8 @@ pub(super) struct ClientKey {
 struct PresetClient {
     /// The issuer; `None` for the issuer that the server names.
     issuer: Option<String>,
+    /// The issuer at which a client for any issuer was used.
+    used_issuer: Option<String>,
     id: String,
     secret: Option<Secret>,
     method: Option<AuthMethod>,
@@ -124,8 +126,13 @@ impl Config {
         self
     }
 
-    /// Adds a client that was registered by hand, for any issuer that the server names. Use this
+    /// Adds a client that was registered by hand, for the issuer that the server names. Use this
     /// only for a server that you trust with the secret; prefer [`client`](Self::client).
+    ///
+    /// The client belongs to the first issuer at which it is used; the record of the tokens names
+    /// this issuer. If the server names another issuer later, a sign-in fails with
+    /// [`AuthError::ClientOfAnotherIssuer`](super::AuthError::ClientOfAnotherIssuer), until the
+    /// authorization is [forgotten](super::Authorizer::forget).
     pub fn client_of_server(mut self, id: &str, secret: Option<&str>) -> Self {
         self.add_client(None, id, secret, None);
         self
@@ -275,7 +282,22 @@ impl Config {
         self.clients.retain(|client| client.issuer.as_deref() != issuer);
         let secret = secret.map(Secret::new);
         let issuer = issuer.map(String::from);
-        self.clients.push(PresetClient { issuer, id: id.into(), secret, method });
+        let client = PresetClient { issuer, used_issuer: None, id: id.into(), secret, method };
+        self.clients.push(client);
+    }
+
+    /// Binds a client for any issuer to the issuer at which it is used: "clients MUST NOT reuse
+    /// client credentials from a different authorization server".
+    pub(super) fn bind_client(&mut self, id: &str, issuer: &str) {
+        let mut open = self.clients.iter_mut().filter(|client| client.issuer.is_none());
+        if let Some(client) = open.find(|client| client.id == id) {
+            client.used_issuer = Some(issuer.into());
+        }
+    }
+
+    /// Lets a client for any issuer be used at any issuer again.
+    pub(super) fn unbind_client(&mut self) {
+        self.clients.iter_mut().for_each(|client| client.used_issuer = None);
     }
 
     /// The key under which the tokens are stored.
@@ -305,9 +327,8 @@ impl Config {
 
     /// The configured client for an issuer.
     pub(super) fn preset_client(&self, issuer: &IssuerMetadata) -> Option<RegisteredClient> {
-        let mut named = self.clients.iter().filter(|client| client.issuer.is_some());
-        let client = named.find(|client| client.is_of(&issuer.issuer));
-        let client = client.or(self.clients.iter().find(|client| client.issuer.is_none()))?;
+        let own = || self.clients.iter().filter(|client| client.is_of(&issuer.issuer));
+        let client = own().find(|client| client.issuer.is_some()).or(own().next())?;
         let method = client.method.unwrap_or_else(|| match client.secret {
             Some(_) => AuthMethod::of_secret(issuer),
             None if self.client_key.is_some() => AuthMethod::PrivateKeyJwt,
@@ -374,6 +395,6 @@ impl Config {
 
 impl PresetClient {
     fn is_of(&self, issuer: &str) -> bool {
-        self.issuer.as_ref().is_none_or(|own| own == issuer)
+        self.issuer.as_ref().or(self.used_issuer.as_ref()).is_none_or(|own| own == issuer)
     }
 }

@@ -48,7 +48,7 @@ pub enum AuthError {
         /// The issuer.
         issuer: String,
     },
-    /// All configured clients belong to other authorization servers.
+    /// All configured clients belong to other authorization servers, or were used there.
     ClientOfAnotherIssuer {
         /// The issuer that the server names.
         issuer: String,
@@ -179,7 +179,7 @@ impl fmt::Display for AuthError {
             Self::ClientOfAnotherIssuer { issuer } => write!(
                 f,
                 "the server uses the authorization server {}, and the configured client belongs to \
-                 another; set client(…) for this one",
+                 another; set client(…) for this one, or forget the earlier authorization",
                 excerpt(issuer)
             ),
             Self::Registration { issuer, reason } => {

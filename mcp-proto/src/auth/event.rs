@@ -37,7 +37,7 @@ pub(super) struct StepContext<'a> {
     pub(super) now: Instant,
     /// The time since the Unix epoch.
     pub(super) unix: Duration,
-    pub(super) config: &'a Config,
+    pub(super) config: &'a mut Config,
     pub(super) outbox: &'a mut AuthOutbox,
     pub(super) nonces: &'a mut Nonces,
     /// The text in the store, as last read or written.

@@ -53,6 +53,12 @@ impl ServerRecord {
         Self::read(text).filter(|it| it.proof_key.is_none() || it.proof_key.as_deref() == proof_key)
     }
 
+    /// The configured client of a record, and its issuer; `None` for other clients and records.
+    pub(super) fn read_configured_client(text: &str) -> Option<(String, String)> {
+        let record = Self::read(text).filter(|record| !record.is_dynamic)?;
+        Some((record.client.id, record.issuer))
+    }
+
     fn read(text: &str) -> Option<Self> {
         let map = read(text)?;
         let text = |name: &str| Some(String::from(map.get(name)?.as_str()?));

@@ -121,7 +121,7 @@ fn newer(
 
 /// Sends the refresh token, if its endpoint may be used.
 fn send(tokens: &CurrentTokens, context: &mut StepContext<'_>) -> RefreshStep {
-    let (record, config) = (&tokens.record, context.config);
+    let (record, config) = (&tokens.record, &*context.config);
     let endpoint = config.policy.check(&record.token_endpoint);
     let (Ok(endpoint), Some(token)) = (endpoint, &record.refresh_token) else {
         context.outbox.unlock();

@@ -66,13 +66,13 @@ type ServiceStep = Result<StepProgress<ServiceGrant, ServiceOutcome>, AuthError>
 impl ServiceGrant {
     /// Starts with the choice of a client, and the lock of the record.
     pub(super) fn start(goal: TokenGoal, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
-        let (config, issuer) = (context.config, &goal.server.issuer);
-        let preset = config.preset(&issuer.issuer);
+        let issuer = &goal.server.issuer;
+        let preset = context.config.preset(&issuer.issuer);
         let (grant, decisions) = (goal.server.grant, &mut context.outbox.decisions);
         let (choice, row) = registration::choose(issuer, grant, preset, (false, false), decisions)?;
         decisions.record("registration", row);
         let client = match choice {
-            ClientChoice::UsePreset => config.preset_client(issuer),
+            ClientChoice::UsePreset => context.config.preset_client(issuer),
             ClientChoice::UseNone
             | ClientChoice::UseDocument
             | ClientChoice::UseStored
@@ -80,6 +80,10 @@ impl ServiceGrant {
             | ClientChoice::FailElsewhere
             | ClientChoice::FailNoClient => None,
         };
+        if let Some(client) = &client {
+            context.config.bind_client(&client.id, &issuer.issuer);
+        }
+        let config = &*context.config;
         let wanted = goal.challenged.as_ref().unwrap_or(&goal.server.scopes);
         let scopes = config.scopes.union(&goal.requested_scopes).union(wanted);
         let reading = context.outbox.load(context.now, config.server_key(), true);
@@ -186,7 +190,7 @@ fn exchange(
     scopes: &Scopes,
     context: &mut StepContext<'_>,
 ) -> Result<GrantState, AuthError> {
-    let config = context.config;
+    let config = &*context.config;
     let reason = || "no identity provider is configured".into();
     let provider = config.provider.as_ref();
     let provider = provider.ok_or_else(|| AuthError::Subject { reason: reason() })?;

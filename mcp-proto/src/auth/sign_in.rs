@@ -264,6 +264,7 @@ fn find_client(
         | ClientChoice::FailNoClient => None,
     };
     if let Some(client) = client {
+        context.config.bind_client(&client.id, &issuer.issuer);
         return show_page(goal, client, ClientOrigin::Given, redirect_uri, context);
     }
     if let Some(record) = stored {

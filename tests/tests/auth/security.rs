@@ -1,6 +1,10 @@
 //! Attacks on a client's authorization: S1 to S17.
 
+<<<<<<< HEAD
 use mcp_proto::auth::{AuthAction, AuthError};
+=======
+use mcp_proto::auth::{AuthError, Config, Scopes};
+>>>>>>> 539fd865 (Bind a client of any issuer to its first issuer)
 
 use super::world::{ISSUER, ISSUER_PLACE, OPENID_PLACE, Person, RESOURCE_PLACE, SERVER, World};
 
@@ -168,7 +172,7 @@ fn auth_s09_redirect_in_plain_text_stays_on_this_machine() {
 fn auth_s10_state_before_error() {
     let mut world = World::new();
     world.person = Person::Pauses;
-    world.authorizer.authorize(world.now, &mcp_proto::auth::Scopes::none());
+    world.authorizer.authorize(world.now, &Scopes::none());
     world.run().unwrap();
     world.authorizer.handle_redirect(world.now, "error=access_denied&state=other");
     world.authorizer.handle_redirect(world.now, "error=access_denied");
@@ -227,6 +231,7 @@ fn auth_s13_credentials_across_issuers() {
 }
 
 #[test]
+<<<<<<< HEAD
 fn auth_s13_step_up_of_adopted_tokens_asks_their_issuer() {
     let mut world = World::new();
     world.challenge = r#"Bearer scope="a""#.into();
@@ -244,6 +249,51 @@ fn auth_s13_step_up_of_adopted_tokens_asks_their_issuer() {
     world.needs.insert("write".into(), "b".into());
     world.request("write").unwrap();
     assert!(world.page_urls[1].starts_with("https://b.example/authorize?"));
+=======
+fn client_of_server_belongs_to_the_first_issuer() {
+    let preset = |config: Config| config.client_of_server("preset", Some("canary-secret"));
+    let other = "https://b.example";
+    let refusal = || Err(AuthError::ClientOfAnotherIssuer { issuer: other.into() });
+    let migrate = |world: &mut World| {
+        world.resource(RESOURCE_PLACE, SERVER, other);
+        world.issuer("https://b.example/.well-known/oauth-authorization-server", other, "");
+        world.accepted.clear();
+    };
+    let uses_other = |world: &World| world.log.iter().any(|it| it.contains("b.example/token"));
+    let mut world = World::with(preset);
+    world.request("x").unwrap();
+    migrate(&mut world);
+    assert_eq!(world.request("x"), refusal());
+    // The stored record binds the client as well, however a sign-in begins.
+    let mut world = world.restart_with(preset);
+    assert_eq!(world.request("x"), refusal());
+    let mut world = world.restart_with(preset);
+    world.authorizer.authorize(world.now, &Scopes::none());
+    assert_eq!(world.run(), refusal());
+    assert!(world.pages.len() == 1 && !uses_other(&world));
+    // Another client is free, and so is one whose authorization was forgotten.
+    let mut world = world.restart_with(|config| config.client_of_server("second", None));
+    world.request("x").unwrap();
+    let mut world = world.restart_with(|config| config.client_of_server("second", None));
+    world.resource(RESOURCE_PLACE, SERVER, ISSUER);
+    world.accepted.clear();
+    assert!(matches!(world.request("x"), Err(AuthError::ClientOfAnotherIssuer { .. })));
+    world.authorizer.forget();
+    world.request("x").unwrap();
+    // A page that was only shown counts.
+    let mut world = World::with(preset);
+    world.person = Person::Leaves;
+    world.request("x").unwrap_err();
+    migrate(&mut world);
+    world.person = Person::Consents;
+    assert_eq!(world.request("x"), refusal());
+    // Grants without a person are bound in the same way.
+    let mut world = World::with(|config| preset(config).client_credentials().unattended());
+    world.request("x").unwrap();
+    migrate(&mut world);
+    assert_eq!(world.request("x"), refusal());
+    assert!(!uses_other(&world));
+>>>>>>> 539fd865 (Bind a client of any issuer to its first issuer)
 }
 
 #[test]
