@@ -132,7 +132,10 @@ impl SamplingMessage {
             match block {
                 SamplingMessageContentBlock::ToolUse(tool) => uses.push(&*tool.id),
                 SamplingMessageContentBlock::ToolResult(tool) => results.push(&*tool.tool_use_id),
-                _ => {}
+                SamplingMessageContentBlock::Text(_)
+                | SamplingMessageContentBlock::Image(_)
+                | SamplingMessageContentBlock::Audio(_)
+                | SamplingMessageContentBlock::Other(_) => {}
             }
         }
         uses.sort_unstable();
@@ -320,6 +323,6 @@ mod tests {
     fn message(role: &str, blocks: &[&str]) -> SamplingMessage {
         let blocks = blocks.join(",");
         let text = format!(r#"{{"role":"{role}","content":[{blocks}]}}"#);
-        Json::parse(&text).unwrap().decode().unwrap()
+        Json::parse(text).unwrap().decode().unwrap()
     }
 }
