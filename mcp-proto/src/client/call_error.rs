@@ -50,12 +50,13 @@ pub enum CallError {
     },
     /// Over HTTP: the server requires authentication.
     Unauthorized(Unauthorized),
-    /// Over HTTP: the server has answered with this status, without further details.
+    /// Over HTTP: the server has answered with this status, without further details. By 413, 414,
+    /// 415 and 431 it refuses the request before it reads the message.
     Http {
         /// The status.
         status: u16,
     },
-    /// Over HTTP: there was no connection, or it broke before the answer. Holds the reason.
+    /// Over HTTP: the connection broke before the answer. Holds the reason.
     Connection(String),
     /// Over HTTP: a legacy server has lost the session in which the call was in flight. The server
     /// may have executed the call. The client opens another session.
@@ -71,12 +72,12 @@ impl CallError {
     /// without the risk of a second execution.
     pub fn may_have_been_executed(&self) -> bool {
         match self {
-            Self::Error { .. }
+            Self::Error { status: Some(status), .. } | Self::Http { status } => !is_unread(*status),
+            Self::Error { status: None, .. }
             | Self::Protocol(_)
             | Self::TimedOut
             | Self::Cancelled
             | Self::InputRefused(_)
-            | Self::Http { .. }
             | Self::Connection(_)
             | Self::Interrupted
             | Self::TaskGone { .. }
@@ -88,6 +89,11 @@ impl CallError {
             | Self::Header(_)
             | Self::Usage(_) => false,
         }
+    }
+
+    /// The error of a call that the server had accepted before it refused the rest of the answer.
+    pub(crate) fn of_accepted_call(self) -> Self {
+        if self.may_have_been_executed() { self } else { Self::Interrupted }
     }
 
     /// The same reason as a `ConnectError`.
@@ -111,6 +117,12 @@ impl CallError {
             | Self::Usage(_) => None,
         }
     }
+}
+
+/// Returns whether the server refuses requests by this status before it reads the message: 413, 414
+/// and 431 are for their length, and 415 is for their `Content-Type`. Handlers answer with 2xx.
+fn is_unread(status: u16) -> bool {
+    matches!(status, 413 | 414 | 415 | 431)
 }
 
 impl fmt::Display for CallError {

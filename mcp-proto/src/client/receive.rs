@@ -159,12 +159,13 @@ impl Client {
         if negotiation::is_modern(error.code) && self.conn.is_unconfirmed() {
             self.decide(now, ProbeOutcome::Modern);
         }
-        let refusal = if is_resumed {
-            Refusal::Unavailable
-        } else {
-            Refusal::of_error(&error, status, self.version())
-        };
-        self.refuse_call(now, number, refusal, CallError::Error { error, status });
+        let refusal = Refusal::of_error(&error, status, self.version());
+        let error = CallError::Error { error, status };
+        if is_resumed {
+            let error = error.of_accepted_call();
+            return self.refuse_call(now, number, Refusal::Unavailable, error);
+        }
+        self.refuse_call(now, number, refusal, error);
     }
 
     /// Handles a result in response to a call.

@@ -24,7 +24,8 @@ pub enum Action {
     /// Send a request to the origin of the URL, and pass its response to the client:
     /// [`handle_head`](super::Client::handle_head), [`handle_body`](super::Client::handle_body) and
     /// [`handle_end`](super::Client::handle_end), or
-    /// [`handle_failure`](super::Client::handle_failure). Responses may come in any order, so each
+    /// [`handle_failure`](super::Client::handle_failure), or
+    /// [`handle_unsent`](super::Client::handle_unsent). Responses may come in any order, so each
     /// open request needs its own connection or HTTP/2 stream.
     Open {
         /// Names the request and its answer.

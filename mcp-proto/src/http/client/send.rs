@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use super::attempt::Attempt;
 use super::call::{Call, Sent};
 use super::delivery::{Delivery, NextDelivery};
-use super::exchange::Purpose;
+use super::exchange::{Exchange, Purpose};
 use super::refresh::{Refresh, Refreshed};
 use super::requests::{name_notification, name_request};
 use super::resume::{self, Break, Kind, Resumption};
@@ -19,7 +19,7 @@ use super::session_stream::SessionStream;
 use super::sse2024::PendingInitialize;
 use super::{Client, ExchangeId, Fields, Request};
 use crate::client::recovery::Refusal;
-use crate::client::{CallError, ClientEvent, SubscriptionId, version_of};
+use crate::client::{CallError, ClientEvent, ConnectError, SubscriptionId, version_of};
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
 use crate::message::{Incoming, Message, Outgoing, RequestId};
@@ -249,6 +249,20 @@ impl Client {
         }
     }
 
+    /// Handles a connection that failed before any byte of the request was written. Unlike after
+    /// [`handle_failure`](Self::handle_failure), the server has certainly not executed the request.
+    pub fn handle_unsent(&mut self, now: Instant, exchange: ExchangeId, reason: &str) {
+        let open = self.exchanges.get(exchange);
+        if open.and_then(|open| open.purpose.request()).is_none() {
+            return self.handle_failure(now, exchange, reason);
+        }
+        if let Some(Exchange { purpose, .. }) = self.exchanges.end(exchange) {
+            let error = CallError::Connect(ConnectError::Connection(reason.into()));
+            self.end_without_response(now, purpose, Break::Cut, Refusal::Unavailable, error);
+        }
+        self.pump(now);
+    }
+
     /// Handles a call whose exchange ended without the response.
     pub(super) fn call_broke(
         &mut self,
@@ -281,7 +295,11 @@ impl Client {
             }
             _ => {
                 // The server has refused the resumption only; it had accepted the request itself.
-                let refusal = if is_resumed { Refusal::Unavailable } else { refusal };
+                let (refusal, error) = if is_resumed {
+                    (Refusal::Unavailable, error.of_accepted_call())
+                } else {
+                    (refusal, error)
+                };
                 self.rpc.handle_lost(now, &call.id, refusal, error);
             }
         }

@@ -1,6 +1,6 @@
 //! Connections that break: wherever it is, a call has one outcome, and a tool runs once at most.
 
-use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::client::{CallError, ConnectError, Negotiation};
 use serde_json::json;
 
 use super::site::{ERAS, SECOND, echo, echoing, pair, said, sent, steps, take, text, walking};
@@ -116,10 +116,27 @@ fn who_is_refused_is_told_so_and_may_try_again() {
         pair.pass(5 * SECOND);
         pair.refuse(10 * SECOND);
         let call = echoing(&pair.client(), "refused");
-        assert!(matches!(pair.run(call), Err(CallError::Connection(_))));
+        let error = pair.run(call).unwrap_err();
+        assert!(matches!(error, CallError::Connect(ConnectError::Connection(_))), "{error}");
+        assert!(!error.may_have_been_executed());
         pair.pass(10 * SECOND);
         assert_eq!(echo(&mut pair, "after"), "after");
         assert_eq!(take(&notes), ["before", "after"]);
+    }
+}
+
+#[test]
+fn a_request_that_was_written_before_a_refusal_may_have_been_executed() {
+    for negotiation in ERAS {
+        let (mut pair, ..) = pair(negotiation);
+        let client = pair.client();
+        assert_eq!(echo(&mut pair, "first"), "first");
+        // The list is requested on the kept connection, and again on a connection that is refused.
+        pair.cut_response(0);
+        pair.refuse(10 * SECOND);
+        let error = pair.run(client.list_tools()).unwrap_err();
+        assert!(matches!(error, CallError::Connection(_)), "{error}");
+        assert!(error.may_have_been_executed());
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{CallError, ConnectError, Listing};
 use mcp_proto::types::CallToolResult;
+use mcp_proto::{ErrorCode, ErrorData};
 
 use crate::bench::Log;
 use site::{Site, TOOLS, answer};
@@ -64,6 +65,25 @@ fn a_server_that_reads_no_more_may_still_answer() {
     site.socket(0).answer("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
     site.turn();
     assert_eq!(call.take().unwrap().err(), Some(CallError::Http { status: 413 }));
+}
+
+#[test]
+fn a_call_that_the_server_has_not_read_was_not_executed() {
+    for (status, may_have_been_executed) in
+        [(413, false), (414, false), (415, false), (431, false), (409, true), (500, true)]
+    {
+        let mut site = Site::connected();
+        let call = site.call("a");
+        site.turn();
+        site.socket(0).answer(&format!("HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n"));
+        site.turn();
+        let error = call.take().unwrap().unwrap_err();
+        assert_eq!(error, CallError::Http { status });
+        assert_eq!(error.may_have_been_executed(), may_have_been_executed, "{status}");
+        let error = ErrorData::new(ErrorCode(-32000), "no");
+        let error = CallError::Error { error, status: Some(status) };
+        assert_eq!(error.may_have_been_executed(), may_have_been_executed, "{status}");
+    }
 }
 
 #[test]

@@ -66,11 +66,14 @@ pub(super) struct Failure {
     pub(super) is_stale: bool,
     /// The request was not completely written, so the server cannot have received all of it.
     pub(super) is_cut: bool,
+    /// No byte of the request was written.
+    pub(super) is_unsent: bool,
 }
 
 impl Failure {
-    pub(super) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), is_stale: false, is_cut: false }
+    /// A failure before any byte of the request was written.
+    pub(super) fn unsent(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_stale: false, is_cut: false, is_unsent: true }
     }
 }
 
@@ -97,7 +100,7 @@ impl Connection {
     ) -> Result<(), Failure> {
         let Request { method, target, fields, body, .. } = request;
         let unsent = |reason: &dyn core::fmt::Display| {
-            Failure::new(format!("the request cannot be sent: {reason}"))
+            Failure::unsent(format!("the request cannot be sent: {reason}"))
         };
         let length = u64::try_from(body.len()).ok().filter(|_| *method == "POST");
         let fields = fields.iter().map(|(name, value)| (&**name, value.as_bytes()));
@@ -201,6 +204,7 @@ impl Connection {
             reason: reason.into(),
             is_stale: self.is_reused && !self.is_answered,
             is_cut: self.output.waiting() > 0,
+            is_unsent: false,
         }
     }
 

@@ -58,6 +58,8 @@ pub(super) type MakeWire = dyn FnMut(u64) -> Wire + Send;
 
 struct Exchange {
     state: ExchangeState,
+    /// True if the request was sent before, on a connection that broke.
+    is_sent_again: bool,
     /// The URL of a request to another server, of the authorizer; its connection is not kept.
     other_url: Option<Box<Url>>,
     wake_handle: Arc<ExchangeWaker>,
@@ -132,7 +134,10 @@ impl Exchanges {
         let wake_handle = ExchangeWaker::new(id, &self.woken);
         let waker = Waker::from(wake_handle.clone());
         wake_handle.wake_exchange();
-        self.all.insert(id.number(), Exchange { state, other_url, wake_handle, waker });
+        self.all.insert(
+            id.number(),
+            Exchange { state, is_sent_again: false, other_url, wake_handle, waker },
+        );
         self.idle.trim(self.max_idle());
     }
 
@@ -182,7 +187,7 @@ impl Exchanges {
             let event = match &mut exchange.state {
                 ExchangeState::Connecting(connecting, _) => {
                     match ready!(connecting.as_mut().poll(&mut context)) {
-                        Err(error) => ResponseEvent::Failed(Failure::new(error.to_string())),
+                        Err(error) => ResponseEvent::Failed(Failure::unsent(error.to_string())),
                         Ok(socket) => match self.send_first(now, id, url, socket) {
                             Ok(()) => continue,
                             Err(failure) => ResponseEvent::Failed(failure),
@@ -206,7 +211,8 @@ impl Exchanges {
                     self.keep(now, id);
                     return Poll::Ready(event);
                 }
-                ResponseEvent::Failed(failure) => {
+                ResponseEvent::Failed(mut failure) => {
+                    failure.is_unsent &= !exchange.is_sent_again;
                     if failure.is_stale {
                         self.idle.disprove();
                     }
@@ -255,6 +261,7 @@ impl Exchanges {
         let connecting = self.connect(now, id, url, connector);
         if let Some(exchange) = self.all.get_mut(id.number()) {
             exchange.state = ExchangeState::Connecting(connecting, request);
+            exchange.is_sent_again = true;
         }
     }
 
@@ -288,9 +295,11 @@ impl Exchanges {
     pub(super) fn expire(&mut self, now: Instant) -> Option<(ExchangeId, Failure)> {
         self.idle.expire(now);
         let id = self.deadlines.expire(now)?;
-        self.all.remove(id.number());
+        let exchange = self.all.remove(id.number());
         let timeout = self.connect_timeout;
-        Some((id, Failure::new(format!("no connection within {timeout:?}"))))
+        let mut failure = Failure::unsent(format!("no connection within {timeout:?}"));
+        failure.is_unsent = exchange.is_some_and(|it| !it.is_sent_again);
+        Some((id, failure))
     }
 
     /// Closes all connections.

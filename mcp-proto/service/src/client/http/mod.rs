@@ -41,7 +41,7 @@ use mcp_proto::http::client::{Action, ExchangeId};
 #[cfg(feature = "auth")]
 use authorizing::Authorizing;
 pub use config::HttpClientConfig;
-use connection::ResponseEvent;
+use connection::{Failure, ResponseEvent};
 use exchanges::Exchanges;
 #[cfg(feature = "proxy")]
 pub use proxies::Proxies;
@@ -189,7 +189,7 @@ impl HttpClientService {
         }
         self.runner.handle_timeout(now, &mut self.machine);
         while let Some((exchange, failure)) = self.exchanges.expire(now) {
-            self.machine.handle_failure(now, exchange, &failure.reason);
+            self.handle_failure(now, exchange, &failure);
         }
         // The rounds are limited so that other tasks run. If work is left, the driver is woken.
         self.act_on_all(now, connector);
@@ -297,6 +297,14 @@ impl HttpClientService {
         true
     }
 
+    fn handle_failure(&mut self, now: Instant, id: ExchangeId, failure: &Failure) {
+        if failure.is_unsent {
+            self.machine.handle_unsent(now, id, &failure.reason);
+        } else {
+            self.machine.handle_failure(now, id, &failure.reason);
+        }
+    }
+
     fn poll_exchange(&mut self, now: Instant, id: ExchangeId, connector: &mut impl Connector) {
         for _ in 0..TURN_ROUNDS {
             match self.exchanges.poll(now, id, self.machine.url(), connector) {
@@ -305,7 +313,7 @@ impl HttpClientService {
                 Poll::Ready(ResponseEvent::Body(data)) => self.machine.handle_body(now, id, data),
                 Poll::Ready(ResponseEvent::End) => return self.machine.handle_end(now, id),
                 Poll::Ready(ResponseEvent::Failed(failure)) => {
-                    return self.machine.handle_failure(now, id, &failure.reason);
+                    return self.handle_failure(now, id, &failure);
                 }
             }
             self.act_on_all(now, connector);
