@@ -12,7 +12,9 @@ use crate::time::Duration;
 #[non_exhaustive]
 pub struct Limits {
     /// The maximum length of a line, in bytes without its newline; default 16 MiB. A longer line is
-    /// answered with -32600 and skipped. Never more than 4 GiB.
+    /// answered with -32600 and skipped. Never more than 4 GiB. Over HTTP a client applies this
+    /// limit to an answer as JSON, and [`max_sse_event_bytes`](Self::max_sse_event_bytes) to an
+    /// answer as an event; a longer answer fails its call.
     pub max_line_bytes: usize,
     /// The maximum length of the head of an HTTP request, and of the trailer of its body, in bytes;
     /// default 32 KiB. A longer head is answered with 431, and a request line over half of it with

@@ -72,6 +72,8 @@ errors! {
         "a batch is longer than Limits::max_in_flight = {max_in_flight}";
     Shape DuplicateId { id } => "a request with the id {} is in flight", Excerpt(id);
     Shape UnexpectedResponse => "a response to nothing that was asked";
+    Shape BodyTooLong { max_line_bytes } =>
+        "the body of the answer is longer than Limits::max_line_bytes = {max_line_bytes}";
     Shape EventTooLong { max_sse_event_bytes } =>
         "an event is longer than Limits::max_sse_event_bytes = {max_sse_event_bytes}";
     Era BeforeInitialize { serves_modern } => "open with `initialize`{}", or_meta(*serves_modern);

@@ -182,6 +182,7 @@ impl ProtocolError {
             Self::InsufficientScope { .. } => PageSubject::Authorization,
             Self::UnsupportedMediaType
             | Self::NotAcceptable { .. }
+            | Self::BodyTooLong { .. }
             | Self::ContentEncoding { .. } => PageSubject::Sending,
             Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {
                 PageSubject::VersionHeader

@@ -279,6 +279,12 @@ pub enum ProtocolError {
     ShuttingDown,
     /// Over HTTP: the server has stopped while a handler had the request.
     CutOff,
+    /// Over HTTP: the body of an answer, such as a result as JSON, is longer than
+    /// `Limits::max_line_bytes`.
+    BodyTooLong {
+        /// The limit.
+        max_line_bytes: usize,
+    },
     /// Over HTTP: an event is longer than `Limits::max_sse_event_bytes`.
     EventTooLong {
         /// The limit.

@@ -158,7 +158,7 @@ impl Answer {
         let status = self.status;
         let broke = if self.has_events() { Break::Ended } else { Break::of(status) };
         if let BodyReading::TooLong = self.reading {
-            let error = CallError::Protocol(ProtocolError::LineTooLong { max_line_bytes });
+            let error = CallError::Protocol(ProtocolError::BodyTooLong { max_line_bytes });
             return (broke, Refusal::Unavailable, error);
         }
         match fault {
