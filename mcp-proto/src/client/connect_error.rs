@@ -23,8 +23,11 @@ pub enum ConnectError {
     Malformed,
     /// The server has not answered in time.
     TimedOut,
-    /// The stream has ended.
+    /// The stream has ended before the server was known.
     Closed,
+    /// The stream of a known server has ended. [`Config::restart`](super::Config::restart) lets the
+    /// client connect again.
+    Lost,
     /// Over HTTP: the server requires authentication.
     Unauthorized(Unauthorized),
     /// Over HTTP: the server has answered with this status, without further details.
@@ -60,6 +63,7 @@ impl fmt::Display for ConnectError {
             Self::Malformed => f.write_str("the server's answer cannot be read"),
             Self::TimedOut => f.write_str("the server has not answered in time"),
             Self::Closed => f.write_str("the connection has ended before the server was known"),
+            Self::Lost => f.write_str("the connection to the server has ended"),
             Self::Unauthorized(unauthorized) => fmt::Display::fmt(unauthorized, f),
             Self::Http { status } => write!(f, "the server has answered with HTTP status {status}"),
             Self::Connection(failure) => write!(f, "no connection to the server: {failure}"),
@@ -90,6 +94,7 @@ impl core::error::Error for ConnectError {
             | Self::Malformed
             | Self::TimedOut
             | Self::Closed
+            | Self::Lost
             | Self::Http { .. }
             | Self::Connection(_)
             | Self::ForeignEndpoint { .. } => None,

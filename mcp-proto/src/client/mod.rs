@@ -293,7 +293,7 @@ impl Client {
     /// Handles the end of the stream of a known server.
     fn end_of_stream(&mut self, now: Instant, era: Era) {
         if self.recovers() {
-            self.stream_ended(now, era, ConnectError::Closed);
+            self.stream_ended(now, era, ConnectError::Lost);
         } else {
             self.end(now, None);
         }

@@ -165,7 +165,10 @@ impl FollowEvent {
             CallError::Connection(_)
             | CallError::TimedOut
             | CallError::Connect(
-                ConnectError::Connection(_) | ConnectError::TimedOut | ConnectError::Closed,
+                ConnectError::Connection(_)
+                | ConnectError::TimedOut
+                | ConnectError::Closed
+                | ConnectError::Lost,
             ) => Self::Unavailable,
             CallError::Error { .. }
             | CallError::Protocol(_)
