@@ -151,9 +151,10 @@ pub enum UsageError {
         /// The identifier.
         identifier: String,
     },
-    /// Settings of an extension, and parameters of a notification, must be a JSON object.
+    /// Arguments of a tool, parameters of a method or notification, and settings of an extension
+    /// must be a JSON object.
     NotAnObject {
-        /// The extension's identifier, or the method.
+        /// The tool, the method, or the extension's identifier.
         name: String,
     },
     /// Completions must be for a prompt or a resource template that is registered.
@@ -267,7 +268,7 @@ texts! { UsageError:
     UnknownMethod { method } => "no method \"{method}\" is registered";
     UndeclaredExtension { identifier } =>
         "the extension \"{identifier}\" is not declared: call `Registry::extension` first";
-    NotAnObject { name } => "\"{name}\": settings and parameters must be a JSON object";
+    NotAnObject { name } => "\"{name}\": arguments, parameters and settings must be a JSON object";
     UnknownReference { name } => "no prompt or resource template \"{name}\" is registered";
     ReservedMethod { method } => "\"{method}\" is a method of the specification";
     ShortKey { bytes } => "a key of {bytes} bytes is too short; use at least 32 random bytes";
