@@ -14,6 +14,7 @@
 //!
 //! [Specification: Custom Transports](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#custom-transports)
 
+use alloc::string::String;
 use alloc::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -31,6 +32,9 @@ use crate::time::Instant;
 /// without a copy. The copy would stay allocated, so that messages of 64 MB in a row peaked at four
 /// times their size.
 const TRANSMIT: usize = 64 * 1024;
+
+/// The most characters of a text that is not JSON in the error about it.
+const FOREIGN_OUTPUT: usize = 80;
 
 /// A framing of messages in a stream of bytes.
 ///
@@ -77,6 +81,9 @@ pub trait Side {
     /// Events for the application.
     type Event;
 
+    /// True if the peer is a server, which must print only messages to its standard output.
+    const PEER_IS_SERVER: bool;
+
     /// The limits for reading messages.
     fn limits(&self) -> &Limits;
 
@@ -107,9 +114,11 @@ pub trait Side {
 
 /// Implements [`Side`] for a machine with methods of the same names.
 macro_rules! side {
-    ($machine:ty, $event:ty) => {
+    ($machine:ty, $event:ty, $peer_is_server:literal) => {
         impl Side for $machine {
             type Event = $event;
+
+            const PEER_IS_SERVER: bool = $peer_is_server;
 
             fn limits(&self) -> &Limits {
                 self.limits()
@@ -150,8 +159,8 @@ macro_rules! side {
     };
 }
 
-side!(Client, ClientEvent);
-side!(Server, ServerEvent);
+side!(Client, ClientEvent, true);
+side!(Server, ServerEvent, false);
 
 /// One side of a conversation on a byte stream.
 #[derive(Debug)]
@@ -209,7 +218,10 @@ impl<S: Side, F: Framing> Connection<S, F> {
     fn handle_message(&mut self, now: Instant, message: Result<Bytes, FramingError>) {
         let limits = self.side.limits();
         let parsed = match message {
-            Ok(text) => self.reader.read(&text, limits),
+            Ok(text) => match self.reader.read(&text, limits) {
+                Err(malformed) if S::PEER_IS_SERVER => Err(with_foreign_output(malformed, &text)),
+                read => read,
+            },
             Err(FramingError { beginning, error }) => {
                 Err(message::unreadable(&beginning, limits, error))
             }
@@ -300,4 +312,15 @@ impl<S: Side, F: Framing> Machine for Connection<S, F> {
     fn wants_read(&self) -> bool {
         self.side.wants_read()
     }
+}
+
+/// Replaces the error for a text of a server that is not JSON, and does not begin like a message.
+fn with_foreign_output(malformed: Malformed, text: &[u8]) -> Malformed {
+    let is_foreign = matches!(malformed.error, ProtocolError::Syntax { .. })
+        && !text.trim_ascii_start().starts_with(b"{");
+    if !is_foreign {
+        return malformed;
+    }
+    let text = String::from_utf8_lossy(text).chars().take(FOREIGN_OUTPUT).collect();
+    Malformed { error: ProtocolError::ForeignOutput { text }, ..malformed }
 }

@@ -50,6 +50,9 @@ macro_rules! errors {
 errors! {
     Json InvalidUtf8 => "the message is not UTF-8";
     Json Syntax { at } => "the message is not JSON from byte {at} on";
+    Json ForeignOutput { text } =>
+        "{text:?} is not a message; a server must print only messages to standard output, and its \
+         logs to standard error";
     Shape TooDeep { max_depth } =>
         "the message is nested deeper than Limits::max_depth = {max_depth}";
     Shape LineTooLong { max_line_bytes } =>

@@ -142,7 +142,9 @@ impl ProtocolError {
 
     fn subject(&self) -> PageSubject {
         match self {
-            Self::InvalidUtf8 | Self::LineTooLong { .. } => PageSubject::Stdio,
+            Self::InvalidUtf8 | Self::ForeignOutput { .. } | Self::LineTooLong { .. } => {
+                PageSubject::Stdio
+            }
             Self::InvalidFrame { .. } => PageSubject::CustomTransports,
             Self::Syntax { .. } | Self::TooDeep { .. } | Self::NotAMessage | Self::NotJsonRpc2 => {
                 PageSubject::Messages

@@ -18,6 +18,11 @@ pub enum ProtocolError {
         /// Bytes before the fault.
         at: usize,
     },
+    /// A server has sent a text that is not JSON, such as a line of its log, on a byte stream.
+    ForeignOutput {
+        /// The first 80 characters of the text.
+        text: String,
+    },
     /// A message is nested deeper than `Limits::max_depth`.
     TooDeep {
         /// The limit.
