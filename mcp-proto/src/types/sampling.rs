@@ -176,6 +176,11 @@ impl CreateMessageResult {
             meta: None,
         }
     }
+
+    /// The text of the first block that has one; `None` if there is no such block.
+    pub fn as_text(&self) -> Option<&str> {
+        self.content.blocks().iter().find_map(SamplingMessageContentBlock::as_text)
+    }
 }
 
 /// The model that a server prefers; the client may choose another. Priorities go from 0, not

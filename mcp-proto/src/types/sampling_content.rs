@@ -95,6 +95,18 @@ impl SamplingMessageContentBlock {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
+
+    /// The text; `None` for other kinds.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(&text.text),
+            Self::Image(_)
+            | Self::Audio(_)
+            | Self::ToolUse(_)
+            | Self::ToolResult(_)
+            | Self::Other(_) => None,
+        }
+    }
 }
 
 /// A model calls a tool.

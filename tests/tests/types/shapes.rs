@@ -302,6 +302,22 @@ fn names_that_a_set_has_not_yet_are_kept() {
 }
 
 #[test]
+fn the_text_of_a_model_is_that_of_the_first_block_with_one() {
+    for (content, text) in [
+        (r#"{"type":"text","text":"a"}"#, Some("a")),
+        (
+            r#"[{"type":"image","data":"AA==","mimeType":"image/png"},{"type":"text","text":"b"}]"#,
+            Some("b"),
+        ),
+        (r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#, None),
+        ("[]", None),
+    ] {
+        let result = format!(r#"{{"role":"assistant","content":{content},"model":"m"}}"#);
+        assert_eq!(read::<CreateMessageResult>(&result).as_text(), text, "{content}");
+    }
+}
+
+#[test]
 fn null_is_structured_content() {
     let result: CallToolResult = read(r#"{"content":[],"structuredContent":null}"#);
     assert_eq!(result.structured_content.as_ref().unwrap().as_str(), "null");
