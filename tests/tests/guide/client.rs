@@ -234,6 +234,63 @@ fn logs_and_changes() -> Outcome {
     Ok(())
 }
 
+/// Passes the number of tools to `seen`, first and after each change.
+async fn watch_tools(
+    client: &Client,
+    pause: Duration,
+    seen: impl Fn(usize),
+) -> Result<(), CallError> {
+    loop {
+        let filter = SubscriptionFilter::new().tools_list_changed();
+        let mut changes = client.subscribe(filter).await?;
+        // This list includes the changes since the last subscription.
+        seen(client.list_tools().await?.tools.len());
+        while changes.changed().await.is_some() {
+            seen(client.list_tools().await?.tools.len());
+        }
+        if let Some(Err(error)) = changes.ended() {
+            return Err(error);
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_follows_the_next_server() -> Outcome {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    let url = format!("http://{}/mcp", listener.local_addr()?);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let first = mcp_tokio::serve_http_until(
+        TcpListener::from_std(listener.try_clone()?)?,
+        weather()?,
+        HttpConfig::default(),
+        async move { drop(stopped.await) },
+    );
+    let first = tokio::spawn(first);
+    let client = Client::new(Implementation::new("app", "1.0.0"));
+    connect_http(&client, HttpClientConfig::parse(&url)?).await?;
+    let (sender, mut lists) = tokio::sync::mpsc::unbounded_channel();
+    let watching = client.clone();
+    let watch = tokio::spawn(async move {
+        let seen = |tools| sender.send(tools).unwrap_or_default();
+        watch_tools(&watching, Duration::from_millis(10), seen).await
+    });
+    assert_eq!(lists.recv().await, Some(5));
+    drop(stop);
+    first.await??;
+    tokio::spawn(mcp_tokio::serve_http_until(
+        TcpListener::from_std(listener)?,
+        weather()?,
+        HttpConfig::default(),
+        std::future::pending(),
+    ));
+    assert_eq!(lists.recv().await, Some(5));
+    client.close().await;
+    assert!(watch.await?.is_err());
+    Ok(())
+}
+
 /// Advice about a call that failed.
 fn advice(error: &CallError) -> &'static str {
     match error {

@@ -32,8 +32,9 @@ impl Subscription {
         Ok(subscription)
     }
 
-    /// The cause of the end, if the subscription has ended: `Ok` if the server has ended it; do not
-    /// subscribe again then.
+    /// The cause of the end, if the subscription has ended: `Ok` if the server has ended it, as a
+    /// modern server does at a graceful shutdown. The client does not subscribe again then. An
+    /// application that follows the next server subscribes again after a pause.
     pub fn ended(&self) -> Option<Result<(), CallError>> {
         self.feed.ended()
     }
