@@ -41,7 +41,9 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may send requests and read the answers (CORS); default none. Pages
     /// of loopback hosts may always send requests. An origin is a scheme, a host and optionally a
-    /// port, such as `https://app.example.com`. Other origins get 403.
+    /// port, such as `https://app.example.com`. `https://*.example.com` allows all subdomains of
+    /// `example.com`, at any depth, but not `example.com` itself. An entry with `*` in another
+    /// place allows no page. Other origins get 403.
     ///
     /// [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
     pub allowed_origins: Vec<String>,

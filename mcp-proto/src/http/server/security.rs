@@ -40,7 +40,8 @@ impl Config {
     /// Permissions of pages of this origin; `None` if there are none.
     pub(super) fn allows_origin(&self, origin: &[u8]) -> Option<Allowed> {
         let origin = Origin::parse(core::str::from_utf8(origin).ok()?)?;
-        let named = |allowed: &str| Origin::parse(allowed).is_some_and(|named| named.is(origin));
+        let named =
+            |allowed: &str| Origin::parse(allowed).is_some_and(|named| named.includes(origin));
         if self.allowed_origins.iter().any(|allowed| named(allowed)) {
             return Some(Allowed::Read);
         }
@@ -70,10 +71,15 @@ impl<'a> Origin<'a> {
         Some(Self { scheme, host, port })
     }
 
-    fn is(self, other: Self) -> bool {
-        self.scheme.eq_ignore_ascii_case(other.scheme)
-            && self.host.eq_ignore_ascii_case(other.host)
-            && self.port() == other.port()
+    /// Returns whether this entry of the settings includes the origin of a page. The host `*.`
+    /// followed by a domain includes all subdomains of that domain.
+    fn includes(self, page: Self) -> bool {
+        self.scheme.eq_ignore_ascii_case(page.scheme)
+            && self.port() == page.port()
+            && self.host.strip_prefix(b"*.").map_or_else(
+                || self.host.eq_ignore_ascii_case(page.host),
+                |domain| is_subdomain(page.host, domain),
+            )
     }
 
     /// The port, or the default port of the scheme.
@@ -91,6 +97,21 @@ impl<'a> Origin<'a> {
                 .iter()
                 .any(|host| self.host.eq_ignore_ascii_case(host.as_bytes()))
     }
+}
+
+/// Returns whether a host is a subdomain of a domain, at any depth.
+fn is_subdomain(host: &[u8], domain: &[u8]) -> bool {
+    let split = host.len().checked_sub(domain.len()).and_then(|at| host.split_at_checked(at));
+    let Some((subdomain, rest)) = split else { return false };
+    rest.eq_ignore_ascii_case(domain)
+        && is_domain(domain)
+        && subdomain.strip_suffix(b".").is_some_and(is_domain)
+}
+
+/// Returns whether a text consists of labels with dots between them. `*` is no label.
+fn is_domain(text: &[u8]) -> bool {
+    let is_in_label = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    text.split(|byte| *byte == b'.').all(|label| !label.is_empty() && label.iter().all(is_in_label))
 }
 
 /// Returns whether a text is the number of a port.
@@ -156,6 +177,66 @@ mod tests {
             ("null", None),
             ("", None),
         ] {
+            assert_eq!(config.allows_origin(origin.as_bytes()), allowed, "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_leading_wildcard_allows_all_subdomains_and_nothing_else() {
+        let allowed_origins = vec![
+            "https://*.example.com".into(),
+            "http://*.port.example:8080".into(),
+            // These allow no page.
+            "https://*.".into(),
+            "https://*.*.example".into(),
+            "https://*.any-port.example:*".into(),
+            "https://app.*.example".into(),
+            "https://app-*.example".into(),
+            "*.no-scheme.example".into(),
+        ];
+        let config = Config { allowed_origins, ..Config::default() };
+        for (origin, is_allowed) in [
+            ("https://app.example.com", true),
+            ("https://a.b-2.c_3.example.com", true),
+            ("https://xn--bcher-kva.example.com", true),
+            ("HTTPS://App.Example.COM:443", true),
+            ("http://app.port.example:8080", true),
+            // Another scheme or port.
+            ("http://app.example.com", false),
+            ("https://app.example.com:8443", false),
+            ("http://app.port.example", false),
+            ("https://app.port.example:8080", false),
+            // The domain itself, and hosts that only end or begin as it does.
+            ("https://example.com", false),
+            ("https://evilexample.com", false),
+            ("https://evil-example.com", false),
+            ("https://app.evilexample.com", false),
+            ("https://app.example.com.evil.example", false),
+            ("https://example.com.evil.example", false),
+            ("https://evil.example?.example.com", false),
+            ("https://evil.example/.example.com", false),
+            ("https://evil.example#.example.com", false),
+            ("https://user@app.example.com", false),
+            ("https://evil.example:443.example.com", false),
+            ("https://evil.example\\.example.com", false),
+            ("https://evil.example%2f.example.com", false),
+            // Empty labels, and what is no label.
+            ("https://.example.com", false),
+            ("https://..example.com", false),
+            ("https://a..example.com", false),
+            ("https://.a.example.com", false),
+            ("https://app.example.com.", false),
+            ("https://*.example.com", false),
+            ("https://[::1].example.com", false),
+            // Entries with a wildcard in another place.
+            ("https://app.", false),
+            ("https://a.b.example", false),
+            ("https://app.any-port.example", false),
+            ("https://app.a.example", false),
+            ("https://app-a.example", false),
+            ("https://app.no-scheme.example", false),
+        ] {
+            let allowed = is_allowed.then_some(Allowed::Read);
             assert_eq!(config.allows_origin(origin.as_bytes()), allowed, "{origin}");
         }
     }
