@@ -33,7 +33,7 @@
 //! | to | call |
 //! |---|---|
 //! | serve the client that started this process | [`serve_stdio`] |
-//! | serve over HTTP | [`serve_http`], on another executor [`serve_http_on`] |
+//! | serve over HTTP | [`serve_http`], on another executor [`serve_http_on`], with [`stop_signal`] |
 //! | serve a stream | [`serve`] |
 //! | use a server in a child process | [`connect_command`] |
 //! | use a server over HTTP | [`connect_http`]; feature `tls` for `https`, and `proxy` |
@@ -60,3 +60,4 @@ pub use runtime::Stream;
 #[cfg(feature = "jwt")]
 pub use server::jwks;
 pub use server::{bridge, serve, serve_http, serve_http_on, serve_stdio, serve_stdio_with};
+pub use signals::stop_signal;

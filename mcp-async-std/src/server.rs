@@ -13,7 +13,7 @@ use smol::io::{AsyncRead, AsyncWrite};
 use socket2::SockRef;
 
 use crate::runtime::{AsyncIo, Stream};
-use crate::signals::stop;
+use crate::signals::stop_signal;
 
 /// The length of the queue of connections to accept; the standard library has 128.
 const BACKLOG: i32 = 1024;
@@ -62,7 +62,7 @@ pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
 pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io::Result<()> {
     let runtime = AsyncIo::smol();
     let stream = runtime::standard_stream(&runtime)?;
-    runtime::serve(&runtime, catalog, config, stream, stop()?).await
+    runtime::serve(&runtime, catalog, config, stream, stop_signal()?).await
 }
 
 /// Serves legacy and modern clients that connect to `listener`, on smol's threads, until
@@ -75,7 +75,7 @@ pub async fn serve_http(
     config: http::Config,
 ) -> io::Result<()> {
     let spawn = |future| smol::spawn(future).detach();
-    serve_http_on(listener, catalog, config, spawn, stop()?).await
+    serve_http_on(listener, catalog, config, spawn, stop_signal()?).await
 }
 
 /// Serves legacy and modern clients that connect to `listener`, on any executor, until `stop`
@@ -83,14 +83,14 @@ pub async fn serve_http(
 /// handler of a session that is not done after its first poll.
 ///
 /// ```no_run
-/// # use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http_on};
+/// # use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http_on, stop_signal};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let registry = Registry::new(Implementation::new("echo", "1.0.0"));
 /// let listener = std::net::TcpListener::bind("127.0.0.1:8000")?;
 /// let mut config = HttpConfig::default();
 /// config.allowed_hosts.push("mcp.example.com".into());
 /// let spawn = |future| drop(async_std::task::spawn(future));
-/// let served = serve_http_on(listener, registry, config, spawn, std::future::pending());
+/// let served = serve_http_on(listener, registry, config, spawn, stop_signal()?);
 /// async_std::task::block_on(served)?;
 /// # Ok(())
 /// # }

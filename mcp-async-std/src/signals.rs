@@ -3,18 +3,18 @@
 use std::future::Future;
 use std::io;
 
-/// Completes on SIGINT or SIGTERM; from this call on neither ends the process.
-#[cfg(unix)]
-pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
-    use async_signal::{Signal, Signals};
-    use smol::stream::StreamExt;
-
-    let mut signals = Signals::new([Signal::Int, Signal::Term])?;
-    Ok(async move { drop(signals.next().await) })
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
-    Ok(std::future::pending())
+/// Returns a future that completes on SIGINT or SIGTERM, and never on other systems than Unix. Pass
+/// it to [`serve_http_on`](crate::serve_http_on). After this call the signals no longer end the
+/// process. Fails if the process cannot listen for them.
+pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
+    #[cfg(unix)]
+    let stopped = {
+        use async_signal::{Signal, Signals};
+        use smol::stream::StreamExt;
+        let mut signals = Signals::new([Signal::Int, Signal::Term])?;
+        async move { drop(signals.next().await) }
+    };
+    #[cfg(not(unix))]
+    let stopped = std::future::pending();
+    Ok(stopped)
 }

@@ -9,13 +9,14 @@ mod hyper_serve;
 use axum::Router;
 use axum::routing::get;
 use mcp_tests::everything::{Place, registry};
-use mcp_tokio::HttpService;
+use mcp_tokio::{HttpService, stop_signal};
 use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Place { listen, config } = Place::parse(std::env::args().skip(1))?;
     let listener = TcpListener::bind(listen).await?;
+    let stopped = stop_signal()?;
     eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
 
     let (path, head_timeout) = (config.path.clone(), config.server.limits.head_timeout);
@@ -25,9 +26,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .route_service(&path, mcp.clone());
     // Streams of events end when the service is told so, and `serve` waits for them.
     let stop = async {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            mcp.shutdown();
-        }
+        stopped.await;
+        mcp.shutdown();
     };
     // Not `axum::serve`, which waits for slow heads for ever.
     hyper_serve::serve(listener, app, head_timeout, stop).await;

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::Router;
 use mcp_tokio::{
     Claims, Context, Handler, HttpConfig, HttpService, Implementation, ProtectedResource, Registry,
-    TokenRefusal, UsageError, VerifiedToken,
+    TokenRefusal, UsageError, VerifiedToken, stop_signal,
 };
 use tokio::net::TcpListener;
 
@@ -54,11 +54,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mcp = HttpService::new(registry()?, config);
     let app =
         Router::new().route_service(&metadata, mcp.clone()).route_service("/mcp", mcp.clone());
+    let stopped = stop_signal()?;
     eprintln!("listening on {public_url}");
     let stop = async {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            mcp.shutdown();
-        }
+        stopped.await;
+        mcp.shutdown();
     };
     // Not `axum::serve`, which waits for slow heads for ever.
     hyper_serve::serve(listener, app, head_timeout, stop).await;

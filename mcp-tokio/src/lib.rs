@@ -28,7 +28,7 @@
 //! | to | call |
 //! |---|---|
 //! | serve the client that started this process | [`serve_stdio`] |
-//! | serve over HTTP | [`serve_http`], [`serve_http_until`]; behind axum or hyper `HttpService`, feature `tower` |
+//! | serve over HTTP | [`serve_http`], [`serve_http_until`]; behind axum or hyper `HttpService`, feature `tower`, with [`stop_signal`] |
 //! | serve a stream | [`serve`] |
 //! | use a server in a child process | [`connect_command`] |
 //! | use a server over HTTP | [`connect_http`]; feature `tls` for `https`, `proxy`, `http2` |
@@ -55,5 +55,6 @@ pub use runtime::Stream;
 #[cfg(feature = "jwt")]
 pub use server::jwks;
 pub use server::{bridge, serve, serve_http, serve_http_until, serve_stdio, serve_stdio_with};
+pub use signals::stop_signal;
 #[cfg(feature = "tower")]
 pub use tower::{HttpBody, HttpFuture, HttpService};

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 
 use crate::runtime::{Stream, Tokio};
-use crate::signals::stop;
+use crate::signals::stop_signal;
 
 /// Serves the peer at the other end of a stream until it ends.
 ///
@@ -55,7 +55,7 @@ pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
 pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io::Result<()> {
     let runtime = Tokio::current();
     let stream = runtime::standard_stream(&runtime)?;
-    runtime::serve(&runtime, catalog, config, stream, stop()?).await
+    runtime::serve(&runtime, catalog, config, stream, stop_signal()?).await
 }
 
 /// Serves legacy and modern clients that connect to `listener`, until SIGINT or SIGTERM; see
@@ -65,7 +65,7 @@ pub async fn serve_http(
     catalog: impl Into<Catalog>,
     config: http::Config,
 ) -> io::Result<()> {
-    serve_http_until(listener, catalog, config, stop()?).await
+    serve_http_until(listener, catalog, config, stop_signal()?).await
 }
 
 /// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
@@ -77,8 +77,7 @@ pub async fn serve_http(
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
 /// let mut config = mcp_tokio::HttpConfig::default();
 /// config.allowed_hosts.push("mcp.example.com".into());
-/// let stop = async { drop(tokio::signal::ctrl_c().await) };
-/// mcp_tokio::serve_http_until(listener, registry, config, stop).await
+/// mcp_tokio::serve_http_until(listener, registry, config, mcp_tokio::stop_signal()?).await
 /// # }
 /// ```
 pub async fn serve_http_until(

@@ -34,15 +34,15 @@ pub use request::HttpFuture;
 ///
 /// ```no_run
 /// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
-/// use mcp_tokio::{HttpConfig, HttpService};
+/// use mcp_tokio::{HttpConfig, HttpService, stop_signal};
 ///
 /// let mcp = HttpService::new(registry, HttpConfig::default());
 /// let app = axum::Router::new().route_service("/mcp", mcp.clone());
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+/// let stopped = stop_signal()?;
 /// let stop = async move {
-///     if tokio::signal::ctrl_c().await.is_ok() {
-///         mcp.shutdown();
-///     }
+///     stopped.await;
+///     mcp.shutdown();
 /// };
 /// axum::serve(listener, app).with_graceful_shutdown(stop).await
 /// # }

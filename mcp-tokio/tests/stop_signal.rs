@@ -1,0 +1,78 @@
+//! SIGTERM to the examples behind axum: calls in flight are answered, then the process exits.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use mcp_tests::examples;
+use mcp_tokio::{
+    Client, ClientConfig, HttpClientConfig, Implementation, Negotiation, connect_http,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, Command};
+
+#[tokio::test]
+async fn sigterm_lets_calls_in_flight_complete() {
+    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+        let server = Example::start("axum").await;
+        let mut config = ClientConfig::new(Implementation::new("test", "1.0.0"));
+        config.negotiation = negotiation;
+        let client = Client::new(config);
+        connect_http(&client, HttpClientConfig::parse(&server.url).unwrap()).await.unwrap();
+        let pid = server.pid();
+        let mut signal = Some(Signal::TERM);
+        let call = client.call_tool("test_tool_with_progress", &json!({}));
+        let call = call.on_progress(move |_| {
+            if let Some(signal) = signal.take() {
+                kill_process(pid, signal).unwrap();
+            }
+        });
+        let result = call.await.unwrap();
+        assert_eq!(result.content.first().and_then(|block| block.as_text()), Some("done"));
+        server.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn sigterm_and_sigint_end_the_examples_behind_axum() {
+    for example in ["axum", "axum_auth"] {
+        for signal in [Signal::TERM, Signal::INT] {
+            let server = Example::start(example).await;
+            kill_process(server.pid(), signal).unwrap();
+            server.ends().await;
+        }
+    }
+}
+
+/// A running example.
+struct Example {
+    url: String,
+    child: Child,
+    _stderr: Lines<BufReader<ChildStderr>>,
+}
+
+impl Example {
+    async fn start(name: &str) -> Self {
+        let mut command = Command::new(examples::path("mcp-tokio", name).unwrap());
+        command.args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = stderr.next_line().await.unwrap().unwrap();
+        let url = line.strip_prefix("listening on ").unwrap().to_owned();
+        Self { url, child, _stderr: stderr }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().unwrap().try_into().unwrap()).unwrap()
+    }
+
+    /// The process exits by itself, with success.
+    async fn ends(mut self) {
+        let status = tokio::time::timeout(Duration::from_secs(30), self.child.wait()).await;
+        assert!(status.unwrap().unwrap().success());
+    }
+}
