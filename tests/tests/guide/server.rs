@@ -31,6 +31,26 @@ type Tested = Result<(), Box<dyn Error>>;
 
 const BOTH: [Negotiation; 2] = [Negotiation::Legacy, Negotiation::Auto];
 
+fn run_server<T>(server: impl Future<Output = T>) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(server);
+    runtime.shutdown_background();
+    Ok(result)
+}
+
+#[test]
+fn blocking_work_does_not_keep_a_server_that_has_stopped() -> Tested {
+    // The work ends when `release` is dropped, at the end of the test.
+    let (release, work) = std::sync::mpsc::channel::<()>();
+    let server = async {
+        drop(tokio::task::spawn_blocking(move || work.recv()));
+        "stopped"
+    };
+    assert_eq!(run_server(server)?, "stopped");
+    drop(release);
+    Ok(())
+}
+
 /// A place, and the day of the forecast.
 #[derive(Deserialize, JsonSchema)]
 struct Place {
