@@ -39,9 +39,7 @@ use mcp_proto::client::{CallError, CallOptions};
 use mcp_proto::internals::write::List as Writer;
 use mcp_proto::internals::{Raw, raw, trusted};
 use mcp_proto::server::{Input, InputRequired, Outcome};
-use mcp_proto::types::{
-    CallToolResult, ClientCapabilities, InputRequiredResult, SubscriptionFilter, Tool,
-};
+use mcp_proto::types::{CallToolResult, InputRequiredResult, SubscriptionFilter, Tool};
 use mcp_proto::{Era, ErrorCode, ErrorData, Json, UsageError};
 
 /// The member of `_meta` that names the server of a result.
@@ -226,7 +224,7 @@ impl RemoteTools {
             let params = call_params(&name, &given, context.input());
             drop(given);
             let client = client.clone();
-            let options = options.clone().forward_input(capabilities(&context));
+            let options = options.clone().forward_input(context.peer().client_capabilities());
             HandlerCall::Future(Box::pin(call(client, params, options, context)))
         })
     }
@@ -297,11 +295,6 @@ async fn call(client: Client, params: Json, options: CallOptions, context: Conte
             ))))
         }
     }
-}
-
-/// The capabilities that the caller declares.
-fn capabilities(context: &Context) -> ClientCapabilities {
-    context.peer().capabilities.decode().unwrap_or_default()
 }
 
 /// The parameters of a call at the other server. The client replaces what belongs to a connection.

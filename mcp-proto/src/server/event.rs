@@ -16,7 +16,7 @@ use crate::json::Json;
 use crate::message::{ErrorData, Method, Outgoing};
 use crate::resource_server::{Claims, Scopes};
 use crate::trace::TraceContext;
-use crate::types::LoggingLevel;
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 use crate::version::ProtocolVersion;
 
 /// An action of a [`Server`](super::Server).
@@ -185,9 +185,9 @@ pub struct Request {
 pub struct Peer {
     /// The revision that the request is served under.
     pub version: ProtocolVersion,
-    /// The client's `Implementation`; a modern client may leave it out.
+    /// The client's `Implementation`, see [`Peer::client`]; a modern client may leave it out.
     pub client_info: Option<Json>,
-    /// The client's `ClientCapabilities`.
+    /// The client's `ClientCapabilities`; see [`Peer::client_capabilities`].
     pub capabilities: Json,
     /// Over HTTP: the authenticated principal of the client, if the server has authenticated one.
     pub principal: Option<Arc<str>>,
@@ -203,6 +203,17 @@ impl Peer {
     /// token.
     pub fn get<T: core::any::Any>(&self) -> Option<&T> {
         self.extensions.get()
+    }
+
+    /// Decodes the client's name and version. `None` if the client does not send them, or if its
+    /// `clientInfo` does not fit the type.
+    pub fn client(&self) -> Option<Implementation> {
+        self.client_info.as_ref()?.decode().ok()
+    }
+
+    /// Decodes the client's capabilities; empty if they do not fit the type.
+    pub fn client_capabilities(&self) -> ClientCapabilities {
+        self.capabilities.decode().unwrap_or_default()
     }
 
     /// Over HTTP: the claims of the token, if the server is protected by a
@@ -389,3 +400,40 @@ impl fmt::Debug for ReplyId {
 /// the stream on which it arrived. Never used twice in a session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StreamId(pub(crate) u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(client_info: Option<&'static str>, capabilities: &'static str) -> Peer {
+        let json = |text: &'static str| Json::parse(text).unwrap();
+        Peer {
+            version: ProtocolVersion::LATEST_MODERN,
+            client_info: client_info.map(json),
+            capabilities: json(capabilities),
+            principal: None,
+            extensions: Extensions::default(),
+            is_http: false,
+        }
+    }
+
+    #[test]
+    fn client_and_capabilities_are_decoded_if_they_fit() {
+        let known = peer(
+            Some(r#"{"name":"host","version":"1.0","title":"Host"}"#),
+            r#"{"sampling":{},"elicitation":{"url":{}}}"#,
+        );
+        let client = known.client().unwrap();
+        assert_eq!((&*client.name, &*client.version), ("host", "1.0"));
+        assert_eq!(client.title.as_deref(), Some("Host"));
+        let capabilities = known.client_capabilities();
+        assert!(capabilities.sampling.is_some() && capabilities.roots.is_none());
+        assert!(capabilities.elicitation.unwrap().url.is_some());
+
+        let unreadable =
+            peer(Some(r#"{"name":"host","version":"1.0","title":5}"#), r#"{"roots":5}"#);
+        assert_eq!(unreadable.client(), None);
+        assert_eq!(unreadable.client_capabilities(), ClientCapabilities::default());
+        assert_eq!(peer(None, "{}").client(), None);
+    }
+}

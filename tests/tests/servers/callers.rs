@@ -53,6 +53,19 @@ fn nothing_is_kept_without_the_setting_and_on_a_stream() {
 }
 
 #[test]
+fn handlers_read_the_client_and_its_capabilities() {
+    for negotiation in ERAS {
+        for mut pair in [
+            over_http(negotiation, Sessions::Stateful, false),
+            Pair::new(registry()).negotiation(negotiation),
+        ] {
+            pair.client().on_form(|form| async move { form.accept(&json!({})).unwrap() });
+            assert_eq!(called(&mut pair, "client"), "pair, forms: true", "{negotiation:?}");
+        }
+    }
+}
+
+#[test]
 fn extensions_hold_a_value_of_each_type() {
     let mut one = Extensions::default().with(1_u8).with("a");
     assert!(Extensions::default().is_empty() && !one.is_empty());
@@ -102,6 +115,12 @@ fn registry() -> Registry<Handler> {
         Ok::<_, Interrupt>(told(context.peer()))
     };
     registry.tool("ask", "Asks first", ask).unwrap();
+    let client = |_: Nothing, context: Context| async move {
+        let peer = context.peer();
+        let name = peer.client().map_or_else(|| "nobody".into(), |client| client.name);
+        format!("{name}, forms: {}", peer.client_capabilities().elicitation.is_some())
+    };
+    registry.tool("client", "Says which client asks", client).unwrap();
     registry
 }
 

@@ -229,11 +229,11 @@ impl Bridge {
         let Pool { config, connect, failures, wire, .. } = &*self.0;
         let mut settings: client::Config = config.client.clone();
         if config.sharing == Sharing::PerClient {
-            settings.capabilities = peer.capabilities.decode().unwrap_or_default();
-            let info = peer.client_info.as_ref();
-            let info = info.and_then(|info| info.decode::<Implementation>().ok());
-            if let Some(info) = info.filter(|_| peer.version.era() == Era::Legacy) {
-                settings.client_info = info;
+            settings.capabilities = peer.client_capabilities();
+            if peer.version.era() == Era::Legacy
+                && let Some(client) = peer.client()
+            {
+                settings.client_info = client;
             }
         }
         let mut machine = bridge::Config::new(Box::new(connect.random));
