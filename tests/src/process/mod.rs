@@ -6,6 +6,7 @@
 //! for too long is killed.
 
 mod conversations;
+mod fifos;
 mod life;
 mod load;
 mod server;
@@ -35,7 +36,8 @@ pub fn serve(servers: &[(&'static str, Serve)]) -> Option<io::Result<()>> {
 /// The tests of one server.
 pub fn trials(server: &'static str) -> Vec<Trial> {
     let mut trials = conversations::trials(server);
-    for (name, check) in life::CHECKS.into_iter().chain(load::CHECKS) {
+    let checks = life::CHECKS.into_iter().chain(load::CHECKS).chain(fifos::CHECKS);
+    for (name, check) in checks {
         trials.push(trial(server, name, move || check(server)));
     }
     trials

@@ -6,7 +6,8 @@ use std::io::{self, Read, Seek, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::{self, Stdio};
+use std::path::PathBuf;
+use std::process::{self, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,12 +81,31 @@ pub(super) enum Output {
     File(File),
 }
 
+/// A FIFO that is gone when nobody has it open: its reading end, its writing end, and both in one.
+/// `None` where there is no `mkfifo`.
+pub(super) fn fifo() -> io::Result<Option<(File, File, File)>> {
+    let path = unused_path();
+    match Command::new("mkfifo").arg(&path).status() {
+        Ok(status) if status.success() => {}
+        _ => return Ok(None),
+    }
+    // With both ends in one, no other open waits for anybody.
+    let both = OpenOptions::new().read(true).write(true).open(&path)?;
+    let (reader, writer) = (File::open(&path)?, OpenOptions::new().write(true).open(&path)?);
+    fs::remove_file(path)?;
+    Ok(Some((reader, writer, both)))
+}
+
 /// A file that is gone when nobody has it open.
 fn anonymous_file() -> io::Result<File> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path = env::temp_dir().join(format!("mcp-tests-{}-{count}", process::id()));
+    let path = unused_path();
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
     fs::remove_file(path)?;
     Ok(file)
+}
+
+fn unused_path() -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    env::temp_dir().join(format!("mcp-tests-{}-{count}", process::id()))
 }

@@ -33,14 +33,16 @@ mod unix {
     use std::fs::{File, OpenOptions};
     use std::io;
     use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
     use std::os::unix::net::UnixStream;
+
+    use rustix::fs::OFlags;
 
     use crate::runtime::Runtime;
     use crate::{BoxReader, BoxWriter};
 
     pub(super) fn reader<R: Runtime>(runtime: &R) -> io::Result<Option<BoxReader>> {
-        Ok(match Ready::of(&io::stdin(), File::options().read(true))? {
+        Ok(match Ready::of(&io::stdin(), reopen_to_read)? {
             Some(Ready::Pipe(pipe)) => Some(runtime.pipe_reader(pipe)?),
             Some(Ready::Socket(socket)) => Some(Box::new(runtime.unix_stream(socket)?)),
             None => None,
@@ -48,7 +50,7 @@ mod unix {
     }
 
     pub(super) fn writer<R: Runtime>(runtime: &R) -> io::Result<Option<BoxWriter>> {
-        Ok(match Ready::of(&io::stdout(), File::options().write(true))? {
+        Ok(match Ready::of(&io::stdout(), reopen_to_write)? {
             Some(Ready::Pipe(pipe)) => Some(runtime.pipe_writer(pipe)?),
             Some(Ready::Socket(socket)) => Some(Box::new(runtime.unix_stream(socket)?)),
             None => None,
@@ -64,17 +66,39 @@ mod unix {
     }
 
     impl Ready {
-        fn of(stream: &(impl AsFd + AsRawFd), options: &OpenOptions) -> io::Result<Option<Self>> {
+        fn of(
+            stream: &(impl AsFd + AsRawFd),
+            reopen: fn(&str) -> io::Result<File>,
+        ) -> io::Result<Option<Self>> {
             let file = File::from(stream.as_fd().try_clone_to_owned()?);
             let kind = file.metadata()?.file_type();
             Ok(if kind.is_fifo() {
                 let path = alloc::format!("/proc/self/fd/{}", stream.as_raw_fd());
-                Some(Self::Pipe(options.open(path).unwrap_or(file)))
+                Some(Self::Pipe(reopen(&path).unwrap_or(file)))
             } else if kind.is_socket() {
                 Some(Self::Socket(UnixStream::from(OwnedFd::from(file))))
             } else {
                 None
             })
         }
+    }
+
+    /// Fails if the pipe cannot be opened to write as well, such as another user's.
+    fn reopen_to_read(path: &str) -> io::Result<File> {
+        let reader = open(path, File::options().read(true))?;
+        // If all writers of a FIFO left before this open, Linux reports the end of input to the
+        // new reader only after another writer has come and gone.
+        drop(reopen_to_write(path)?);
+        Ok(reader)
+    }
+
+    /// Fails if a FIFO has no reader left.
+    fn reopen_to_write(path: &str) -> io::Result<File> {
+        open(path, File::options().write(true))
+    }
+
+    /// Opens a pipe. To open a FIFO whose other end has left would otherwise block.
+    fn open(path: &str, options: &mut OpenOptions) -> io::Result<File> {
+        options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)
     }
 }
