@@ -36,6 +36,8 @@ use mcp_proto::Duration;
 /// program that exits on ^C should close its clients first. The system stops a server that reads
 /// from the terminal itself, such as `ssh` asking for a password.
 ///
+/// On Windows the server opens no console window.
+///
 /// [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 #[derive(Clone)]
 #[non_exhaustive]
@@ -135,11 +137,23 @@ impl Command {
         command.args(&self.args).envs(self.env.iter().map(|(key, value)| (key, value)));
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        #[cfg(windows)]
+        if !self.writes_to_terminal() {
+            let flags = super::process_group::CREATE_NO_WINDOW;
+            std::os::windows::process::CommandExt::creation_flags(&mut command, flags);
+        }
         if let Some(current_dir) = &self.current_dir {
             command.current_dir(current_dir);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.stdio());
         command
+    }
+
+    /// Returns whether the server writes its standard error to the console of this process. The
+    /// server then shares that console, since it cannot write to it from a console of its own.
+    #[cfg(windows)]
+    fn writes_to_terminal(&self) -> bool {
+        matches!(self.stderr, Stderr::Inherit) && io::IsTerminal::is_terminal(&io::stderr())
     }
 
     /// The batch file of the program, on Windows.

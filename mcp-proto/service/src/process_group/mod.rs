@@ -47,6 +47,8 @@ use other::Signals;
 #[cfg(unix)]
 use unix::Signals;
 #[cfg(windows)]
+pub(crate) use windows::CREATE_NO_WINDOW;
+#[cfg(windows)]
 use windows::Signals;
 
 /// The process group of a server. Dropping this kills the group.

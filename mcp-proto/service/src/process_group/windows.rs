@@ -15,9 +15,14 @@
 
 use std::io;
 use std::os::windows::io::RawHandle;
+use std::os::windows::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use win32job::{ExtendedLimitInfo, Job, JobError};
+
+/// The flag that starts a program without a console window. A console program opens a window
+/// otherwise, if the process that starts it has no console.
+pub(crate) const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
 /// The end of one server.
 #[derive(Debug)]
@@ -53,6 +58,7 @@ impl Signals {
         let Some(server) = server else { return Ok(()) };
         let mut command = Command::new("taskkill");
         command.args(["/T", "/F", "/PID"]).arg(alloc::format!("{server}"));
+        command.creation_flags(CREATE_NO_WINDOW);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if command.status()?.success() {
             return Ok(());
