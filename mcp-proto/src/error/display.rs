@@ -105,6 +105,8 @@ errors! {
     Scope InsufficientScope { scopes } =>
         "the token lacks scopes; the request needs {}", Quoted(scopes);
     Media UnsupportedMediaType => "`Content-Type` must be `application/json`";
+    Media UnsupportedContentEncoding { encoding } =>
+        "the body has the content coding {}; send it without `Content-Encoding`", Quoted(encoding);
     Accept NotAcceptable { expected } => "`Accept` must allow {expected}";
     Session SessionNotFound =>
         "no session with this `Mcp-Session-Id`; open one with `initialize`";

@@ -183,6 +183,7 @@ impl ProtocolError {
             Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => PageSubject::Security,
             Self::InsufficientScope { .. } => PageSubject::Authorization,
             Self::UnsupportedMediaType
+            | Self::UnsupportedContentEncoding { .. }
             | Self::NotAcceptable { .. }
             | Self::BodyTooLong { .. }
             | Self::ContentEncoding { .. } => PageSubject::Sending,

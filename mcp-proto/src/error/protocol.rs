@@ -245,6 +245,11 @@ pub enum ProtocolError {
     },
     /// Over HTTP: the body of a POST is not `application/json`.
     UnsupportedMediaType,
+    /// Over HTTP: the body of a POST has a content coding, such as `gzip`.
+    UnsupportedContentEncoding {
+        /// The content coding.
+        encoding: String,
+    },
     /// Over HTTP: `Accept` lacks a type that the answer may have.
     NotAcceptable {
         /// The media types that the client must accept.

@@ -1,6 +1,7 @@
-//! Parsers of `Content-Type` and `Accept`.
+//! Parsers of `Content-Type`, `Content-Encoding` and `Accept`.
 //!
-//! [RFC 9110, section 12.5.1](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1)
+//! RFC 9110, sections [8.4](https://www.rfc-editor.org/rfc/rfc9110#section-8.4) and
+//! [12.5.1](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1)
 
 /// A media type in two parts, in lower case.
 pub(super) type Type = (&'static str, &'static str);
@@ -16,6 +17,13 @@ pub(super) fn is(value: &[u8], (first, second): Type) -> bool {
     }
     let Some((left, right)) = split_type(value) else { return false };
     left.eq_ignore_ascii_case(first.as_bytes()) && right.eq_ignore_ascii_case(second.as_bytes())
+}
+
+/// The first content coding of a `Content-Encoding` that is not `identity`, the only coding that
+/// this crate reads.
+pub(super) fn content_coding(value: &[u8]) -> Option<&[u8]> {
+    split(value, b',')
+        .find(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
 }
 
 /// Media types that all `Accept` fields of a head together allow.
@@ -142,6 +150,20 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is(value.as_bytes(), JSON), json, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_content_encoding_is_parsed() {
+        for (value, coding) in [
+            ("gzip", Some("gzip")),
+            ("identity, br", Some("br")),
+            ("x-identity", Some("x-identity")),
+            ("Identity", None),
+            (" identity ,, identity", None),
+            ("", None),
+        ] {
+            assert_eq!(content_coding(value.as_bytes()), coding.map(str::as_bytes), "{value}");
         }
     }
 

@@ -174,7 +174,6 @@ impl Answer {
 /// The content coding of an answer, if it is not `identity`, the only coding that the client
 /// accepts.
 fn encoding(head: &StatusHead) -> Option<String> {
-    let coding = head.field("Content-Encoding")?.trim_ascii();
-    let is_plain = coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");
-    (!is_plain).then(|| String::from_utf8_lossy(coding).chars().take(100).collect())
+    let coding = media::content_coding(head.field("Content-Encoding")?)?;
+    Some(String::from_utf8_lossy(coding).chars().take(100).collect())
 }

@@ -107,6 +107,8 @@ struct HeadFields<'a> {
     origins: usize,
     content_type: Option<&'a [u8]>,
     content_types: usize,
+    /// A content coding of the body other than `identity`.
+    content_coding: Option<&'a [u8]>,
     accept: Accept,
     session: Field<'a>,
     version: Field<'a>,
@@ -243,6 +245,7 @@ impl<'a> HeadFields<'a> {
             origins: 0,
             content_type: None,
             content_types: 0,
+            content_coding: None,
             accept: Accept::ABSENT,
             session: Field::Absent,
             version: Field::Absent,
@@ -259,6 +262,8 @@ impl<'a> HeadFields<'a> {
             } else if is("content-type") {
                 fields.content_type = Some(value);
                 fields.content_types += 1;
+            } else if is("content-encoding") {
+                fields.content_coding = fields.content_coding.or(media::content_coding(value));
             } else if is(SESSION_ID) {
                 fields.session.add(value);
             } else if is("mcp-protocol-version") {
@@ -284,21 +289,34 @@ impl<'a> HeadFields<'a> {
             return Err(ImmediateAnswer::method(POST));
         }
         let is_json = || self.content_type.is_some_and(|value| media::is(value, media::JSON));
-        match method {
-            Method::Post if self.content_types != 1 || !is_json() => {
+        match (method, self.content_coding) {
+            (Method::Post, _) if self.content_types != 1 || !is_json() => {
                 Err(ImmediateAnswer::error(ProtocolError::UnsupportedMediaType))
             }
-            Method::Post if !self.accept.json() || !self.accept.events() => {
+            (Method::Post, Some(coding)) => Err(refuse_coding(coding)),
+            (Method::Post, None) if !self.accept.json() || !self.accept.events() => {
                 let expected = "`application/json` and `text/event-stream`";
                 Err(ImmediateAnswer::error(ProtocolError::NotAcceptable { expected }))
             }
-            Method::Get if !self.accept.events() => {
+            (Method::Get, _) if !self.accept.events() => {
                 let expected = "`text/event-stream`";
                 Err(ImmediateAnswer::error(ProtocolError::NotAcceptable { expected }))
             }
-            Method::Post | Method::Get | Method::Delete => Ok(method),
+            (Method::Post | Method::Get | Method::Delete, _) => Ok(method),
         }
     }
+}
+
+/// "Servers that fail a request due to an unsupported content coding ought to respond with a 415
+/// (Unsupported Media Type) status and include an Accept-Encoding header field in that response"
+///
+/// [RFC 9110, section 12.5.3](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3)
+fn refuse_coding(coding: &[u8]) -> Box<ImmediateAnswer> {
+    let encoding = String::from_utf8_lossy(coding).into_owned();
+    let error = ProtocolError::UnsupportedContentEncoding { encoding };
+    let mut refused = ImmediateAnswer::error(error);
+    refused.head.fields.push(("Accept-Encoding", "identity".into()));
+    refused
 }
 
 /// The HTTP methods that a client may use: with sessions also GET and DELETE.
