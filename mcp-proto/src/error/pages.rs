@@ -43,6 +43,7 @@ enum PageSubject {
     Stdio,
     Subscriptions,
     Tools,
+    Transports,
     VersionHeader,
     Versions,
 }
@@ -104,6 +105,7 @@ const TABLE: &[PageRow] = &[
     row(PageSubject::Stdio, "2026-07-28/basic/transports/stdio", legacy!("basic/transports#stdio")),
     row(PageSubject::Subscriptions, "2026-07-28/basic/patterns/subscriptions", legacy!("server/resources#subscriptions")),
     row(PageSubject::Tools, "2026-07-28/server/tools#calling-tools", legacy!("server/tools#calling-tools")),
+    row(PageSubject::Transports, "2026-07-28/basic/transports", legacy!("basic/transports")),
     row(PageSubject::VersionHeader, "2025-11-25/basic/transports#protocol-version-header", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
     row(PageSubject::Versions, "2026-07-28/basic/versioning#protocol-version-negotiation", legacy!("basic/lifecycle#version-negotiation")),
 ];
@@ -142,9 +144,8 @@ impl ProtocolError {
 
     fn subject(&self) -> PageSubject {
         match self {
-            Self::InvalidUtf8 | Self::ForeignOutput { .. } | Self::LineTooLong { .. } => {
-                PageSubject::Stdio
-            }
+            Self::InvalidUtf8 => PageSubject::Transports,
+            Self::ForeignOutput { .. } | Self::LineTooLong { .. } => PageSubject::Stdio,
             Self::InvalidFrame { .. } => PageSubject::CustomTransports,
             Self::Syntax { .. } | Self::TooDeep { .. } | Self::NotAMessage | Self::NotJsonRpc2 => {
                 PageSubject::Messages
