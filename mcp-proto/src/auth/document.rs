@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::json::Json;
+use crate::json::{BYTE_ORDER_MARK, Json};
 
 /// The maximum length of a body: 256 KiB.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
@@ -20,13 +20,14 @@ const MAX_ELEMENTS: usize = 256;
 pub(super) struct Document(Json);
 
 impl Document {
-    /// Reads an object, whatever its media type; `None` if the text is not an object, or is too
-    /// long.
+    /// Reads an object, whatever its media type and with or without a byte order mark; `None` if
+    /// the text is not an object, or is too long.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         if body.len() > MAX_BODY_BYTES {
             return None;
         }
-        let json = Json::parse(Bytes::copy_from_slice(body)).ok()?;
+        let text = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
+        let json = Json::parse(Bytes::copy_from_slice(text)).ok()?;
         json.raw().is_object().then_some(Self(json))
     }
 
@@ -90,8 +91,14 @@ mod tests {
     }
 
     #[test]
+    fn t102_a_byte_order_mark_is_skipped() {
+        let document = Document::read("\u{feff}{\"a\":\"x\"}".as_bytes()).unwrap();
+        assert_eq!(document.text("a").as_deref(), Some("x"));
+    }
+
+    #[test]
     fn other_texts_are_rejected() {
-        for text in ["", "<html>", "[]", "\"a\"", "{", "{\"a\":1} x"] {
+        for text in ["", "<html>", "[]", "\"a\"", "{", "{\"a\":1} x", "\u{feff}\u{feff}{}"] {
             assert!(Document::read(text.as_bytes()).is_none(), "{text}");
         }
         let long = alloc::format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_BODY_BYTES));

@@ -11,10 +11,8 @@ use alloc::vec::Vec;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use crate::json::Spare;
 use crate::json::spare::LARGE;
-
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+use crate::json::{BYTE_ORDER_MARK as BOM, Spare};
 
 /// Item read by a [`LineReader`].
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -30,6 +30,11 @@ pub(crate) use explain::explain;
 use scan::{Scanner, Span};
 pub use spare::Spare;
 
+/// The byte order mark that a text in UTF-8 may begin with. JSON has none, but "implementations that
+/// parse JSON texts MAY ignore the presence of a byte order mark rather than treating it as an
+/// error" (RFC 8259, 8.1).
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// One JSON value as text: valid, UTF-8, cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Json(Bytes);

@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+use crate::json::BYTE_ORDER_MARK as BOM;
 
 /// Splits a stream into lines.
 #[derive(Debug)]

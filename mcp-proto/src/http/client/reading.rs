@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 use super::answer::Class;
 use super::resume::Break;
@@ -19,6 +19,7 @@ use crate::error::ProtocolError;
 use crate::frame::http1::StatusHead;
 use crate::frame::sse::{self, EventReader};
 use crate::http::media;
+use crate::json::BYTE_ORDER_MARK;
 
 /// The head of an answer, and the part of its body that the client reads.
 #[derive(Debug)]
@@ -114,10 +115,16 @@ impl Answer {
         }
     }
 
-    /// The text of the whole body, unless it is a stream of events.
+    /// The text of the whole body without a byte order mark, unless it is a stream of events.
     pub(super) fn take_text(&mut self) -> Bytes {
         match &mut self.reading {
-            BodyReading::Text(text) => mem::take(text).into(),
+            BodyReading::Text(text) => {
+                let mut text = Bytes::from(mem::take(text));
+                if text.starts_with(BYTE_ORDER_MARK) {
+                    text.advance(BYTE_ORDER_MARK.len());
+                }
+                text
+            }
             BodyReading::TooLong
             | BodyReading::Encoded(_)
             | BodyReading::Events(_)

@@ -13,6 +13,7 @@ use super::wanted::Wanted;
 use super::{Exchange, RequestCache, State};
 use crate::frame::http1::Head;
 use crate::headers::MirroredHeaders;
+use crate::json::BYTE_ORDER_MARK;
 use crate::message::{self, Incoming, Message};
 use crate::negotiate::{self, Opened, Route};
 use crate::server::{self, Declaration, MessageSource, Server, StreamId};
@@ -30,6 +31,9 @@ impl Exchange {
         context: RequestContext,
         cache: &mut RequestCache,
     ) {
+        let unmarked =
+            body.starts_with(BYTE_ORDER_MARK).then(|| body.slice(BYTE_ORDER_MARK.len()..));
+        let body = unmarked.as_ref().unwrap_or(body);
         let incoming = match cache.messages.read(body, &self.config.server.limits) {
             Ok(incoming) => incoming,
             Err(malformed) => {
