@@ -55,6 +55,56 @@ fn second_hour_17_a_schema_of_a_peer_is_bounded() {
 }
 
 #[test]
+fn data_in_a_schema_of_a_peer_is_no_schema() {
+    let data = json!({"$id": "https://example.com/a", "$ref": "other.json", "$anchor": "b"});
+    for (keyword, value) in [
+        ("const", data.clone()),
+        ("default", data.clone()),
+        ("enum", json!([data])),
+        ("examples", json!([data, [data]])),
+    ] {
+        let mut property = json!({"$anchor": "b"});
+        property[keyword] = value;
+        let schema = json!({"properties": {"a": property, "b": {"$ref": "#b"}}});
+        let schemas = ToolSchemas::of_peer(&Tool::new("t", json(&schema))).unwrap();
+        assert_eq!(schemas.check_arguments(&json(&json!({"a": data, "b": data}))), Ok(()));
+    }
+    // Names of members are no keywords.
+    let named = json!({"properties": {"enum": {"$id": "a"}, "examples": {"$ref": "b"}}});
+    let refused = ToolSchemas::of_peer(&Tool::new("t", json(&named)));
+    assert!(matches!(refused, Err(SchemaError::TooComplex { .. })), "{refused:?}");
+}
+
+#[test]
+fn references_of_a_peer_to_data_are_bounded() {
+    // As in the test above, but the definitions are data that references make schemas of.
+    let mut doubled = json!({"$ref": "#/examples/30", "examples": [{"type": "object"}]});
+    for at in 1..=30 {
+        let before = json!({"$ref": format!("#/examples/{}", at - 1)});
+        let definition = json!({"allOf": [before, before]});
+        doubled["examples"].as_array_mut().unwrap().push(definition);
+    }
+    let mut nested = doubled.clone();
+    nested["$ref"] = json!("#/default/x");
+    nested["default"] = json!({"x": {"properties": {"a": {"$ref": "#/examples/30"}}}});
+    let foreign = json!({"$ref": "#/const", "const": {"items": {"$id": "https://example.com/a"}}});
+    // The validator looks for anchors where schemas are, and not in unknown keywords.
+    let mut anchored = json!({"$ref": "#d30", "x": []});
+    anchored["$defs"]["d0"] = json!({"$anchor": "d0", "type": "object"});
+    for at in 1..=30 {
+        let before = json!({"$ref": format!("#d{}", at - 1)});
+        let definition = json!({"$anchor": format!("d{at}"), "allOf": [before, before]});
+        anchored["$defs"][format!("d{at}")] = definition;
+        let decoy = json!({"$anchor": format!("d{at}")});
+        anchored["x"].as_array_mut().unwrap().push(decoy);
+    }
+    for schema in [doubled, nested, foreign, anchored] {
+        let refused = ToolSchemas::of_peer(&Tool::new("t", json(&schema)));
+        assert!(matches!(refused, Err(SchemaError::TooComplex { .. })), "{refused:?}");
+    }
+}
+
+#[test]
 fn second_hour_17_usual_schemas_of_a_peer_are_within_the_bounds() {
     let tree = json!({
         "type": "object",

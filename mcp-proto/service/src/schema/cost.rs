@@ -8,7 +8,7 @@
 //! [Specification: Composition-Keyword Resource Use](https://modelcontextprotocol.io/specification/2026-07-28/basic#composition-keyword-resource-use)
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ptr;
@@ -40,8 +40,7 @@ pub(super) fn check_size(schema: &Json) -> Result<(), SchemaError> {
 
 /// Fails if too many subschemas can apply to one value.
 pub(super) fn check(root: &Value) -> Result<(), SchemaError> {
-    let mut schemas = Vec::new();
-    collect(root, &mut schemas);
+    let schemas = collect(root);
     let mut cost = Cost { root, anchors: BTreeMap::new(), counts: BTreeMap::new() };
     for (at, schema) in schemas.iter().enumerate() {
         if at > 0 && schema.get("$id").is_some_and(Value::is_string) {
@@ -49,7 +48,11 @@ pub(super) fn check(root: &Value) -> Result<(), SchemaError> {
         }
         for name in ["$anchor", "$dynamicAnchor"] {
             if let Some(name) = schema.get(name).and_then(Value::as_str) {
-                cost.anchors.insert(name, *schema);
+                let before = cost.anchors.insert(name, *schema);
+                // The validator may use another one of them than the count does.
+                if before.is_some_and(|before| !ptr::eq(before, *schema)) {
+                    return Err(too_complex("two subschemas have the same anchor"));
+                }
             }
         }
     }
@@ -64,16 +67,41 @@ pub(super) fn check(root: &Value) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// Collects all objects of a document, the root first. Each may be a schema.
-fn collect<'a>(value: &'a Value, schemas: &mut Vec<&'a Map<String, Value>>) {
-    match value {
-        Value::Object(members) => {
-            schemas.push(members);
-            members.values().for_each(|value| collect(value, schemas));
+/// Collects all objects of a document that may be schemas, the root first.
+///
+/// Unknown keywords may have schemas. The values of `const`, `default`, `enum` and `examples` are
+/// data, but a reference can make a schema of any object.
+fn collect(root: &Value) -> Vec<&Map<String, Value>> {
+    let mut schemas = Vec::new();
+    let mut addresses = BTreeSet::new();
+    let mut values = alloc::vec![root];
+    while let Some(value) = values.pop() {
+        values.extend(value.as_array().into_iter().flatten());
+        let schema = value.as_object().filter(|schema| addresses.insert(ptr::from_ref(*schema)));
+        let Some(schema) = schema else { continue };
+        schemas.push(schema);
+        for (keyword, value) in schema {
+            match (&**keyword, value) {
+                ("const" | "default" | "enum" | "examples", _) => {}
+                (
+                    "$defs" | "definitions" | "dependencies" | "dependentSchemas"
+                    | "patternProperties" | "properties",
+                    Value::Object(named),
+                ) => values.extend(named.values()),
+                ("$ref" | "$dynamicRef", Value::String(reference)) => {
+                    let target = reference.strip_prefix('#').and_then(|at| pointed_at(root, at));
+                    values.extend(target.filter(|target| target.is_object()));
+                }
+                _ => values.push(value),
+            }
         }
-        Value::Array(elements) => elements.iter().for_each(|value| collect(value, schemas)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+    schemas
+}
+
+/// The value that the pointer in a fragment names.
+fn pointed_at<'a>(root: &'a Value, fragment: &str) -> Option<&'a Value> {
+    root.pointer(&percent_decoded(fragment))
 }
 
 /// A document, and the counts of its subschemas.
@@ -144,8 +172,7 @@ impl<'a> Cost<'a> {
             ));
         };
         if fragment.is_empty() || fragment.starts_with('/') {
-            let pointer = percent_decoded(fragment);
-            return Ok(self.root.pointer(&pointer).and_then(Value::as_object));
+            return Ok(pointed_at(self.root, fragment).and_then(Value::as_object));
         }
         Ok(self.anchors.get(fragment).copied())
     }

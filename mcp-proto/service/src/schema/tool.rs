@@ -49,7 +49,8 @@ impl ToolSchemas {
     /// Compiles the schemas of a tool that a peer lists, within limits that also bound each check.
     /// A schema has at most 64 KiB. At most 32 keywords that apply to the same value, such as
     /// references, may be nested. At most 10,000 subschemas may apply to one value, and 16 to the
-    /// name of a member. A reference is a pointer (`#/…`) or names an anchor.
+    /// name of a member. A reference is a pointer (`#/…`) or names an anchor, which only one
+    /// subschema has.
     ///
     /// Fails with [`SchemaError::TooComplex`] beyond that, and as [`ToolSchemas::of`] does.
     pub fn of_peer(tool: &Tool) -> Result<Self, SchemaError> {
