@@ -24,7 +24,8 @@ impl Config {
     /// Returns whether requests may be for this host.
     pub(super) fn allows_host(&self, host: &[u8]) -> bool {
         let (name, port) = split_port(host);
-        if !port.is_none_or(is_port) {
+        // An empty port is the same as none (RFC 3986, 6.2.3).
+        if !port.is_none_or(|port| port.is_empty() || is_port(port)) {
             return false;
         }
         let mut allowed = self.allowed_hosts.iter().map(String::as_bytes);
@@ -251,12 +252,19 @@ mod tests {
             ("127.0.0.1:1", true),
             ("[::1]:80", true),
             ("[::1]", true),
+            ("localhost:", true),
+            ("[::1]:", true),
             ("mcp.example.com:8443", true),
             ("mcp.example.com", false),
             ("mcp.example.com:80", false),
+            ("mcp.example.com:", false),
             ("evil.example", false),
+            ("evil.example:", false),
             ("localhost.evil.example", false),
             ("localhost:evil", false),
+            ("localhost::", false),
+            ("localhost:80:", false),
+            (":", false),
             ("::1", false),
             ("", false),
         ] {
