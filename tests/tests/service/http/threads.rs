@@ -1,10 +1,9 @@
-//! Notifications of a handler: they precede its answer, whichever thread takes them to the
-//! endpoint.
+//! Handlers and connections on several threads.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -12,9 +11,9 @@ use std::time::Duration;
 use mcp_proto::Instant;
 use mcp_proto::types::LoggingLevel;
 use mcp_service::{Clock, Context, HttpServer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::site::{Site, call};
+use super::site::{Site, call, request};
 use crate::bench::registry;
 
 #[test]
@@ -46,6 +45,46 @@ fn what_is_told_right_before_an_answer_is_not_lost() {
         assert_eq!(lost, 0);
     });
 }
+
+/// The handler even occupies its thread until other sessions have been served.
+#[test]
+fn t026_a_handler_that_never_answers_does_not_block_other_sessions() {
+    let (enter, entered) = mpsc::channel();
+    let (release, released) = mpsc::channel();
+    let released = Arc::new(Mutex::new(released));
+    let site = Site::new(registry(move |arguments: Value, _| {
+        let enter = enter.clone();
+        let released = released.clone();
+        poll_fn(move |_| {
+            if arguments["answers"] == true {
+                return Poll::Ready("done");
+            }
+            enter.send(()).unwrap();
+            // A panic would be answered.
+            let () = released.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+            Poll::Pending
+        })
+    }));
+    let call = |answers: bool| {
+        request(1, "tools/call", json!({"name": "t", "arguments": {"answers": answers}}))
+    };
+    let mut stuck = site.session();
+    let mut same_session = stuck.again(&site);
+    let mut other = thread::scope(|scope| {
+        scope.spawn(|| stuck.post(&call(false)));
+        entered.recv().unwrap();
+        let mut other = site.session();
+        assert!(other.ask(&call(true)).contains("done"));
+        assert!(same_session.ask(&request(2, "ping", json!({}))).contains("\"result\":{}"));
+        release.send(()).unwrap();
+        other
+    });
+    assert_eq!((stuck.out(), site.hands.count()), (String::new(), 1));
+    assert!(other.ask(&call(true)).contains("done"));
+}
+
+/// Far more than another session needs.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tends a server on a thread of its own.
 fn run_background(server: &HttpServer, over: &AtomicBool) {
