@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use mcp_proto::{Duration, Limits};
+use mcp_proto::headers::HeaderPlan;
+use mcp_proto::types::Tool;
+use mcp_proto::{Duration, Json, Limits};
 
 use super::site::{INITIALIZED, Site, call, initialize, modern, of_session, post, session_id};
 use super::{KIB, MIB, Meter};
@@ -90,6 +92,39 @@ fn all_listeners_share_the_bounds_of_subscriptions() {
     assert_eq!(site.endpoint.listeners(), 0);
     meter.assert_peak("listeners", 4 * MIB);
     meter.assert_used("no listeners", 64 * KIB);
+}
+
+#[test]
+fn t120_a_call_does_not_read_the_schema_of_its_tool() {
+    let mut meter = Meter::start();
+    let property = |n| format!("\"p{n}\":{{\"type\":\"string\",\"x-mcp-header\":\"H{n}\"}}");
+    let properties: Vec<String> = (0..1500).map(property).collect();
+    let schema = format!("{{\"type\":\"object\",\"properties\":{{{}}}}}", properties.join(","));
+    let schema = Json::parse(schema).expect("a schema");
+    let mut site = Site::with_tool(Tool::new("planned", schema.clone()));
+    let number = site.connect();
+    let call = modern(1, "tools/call", "\"name\":\"planned\",\"arguments\":{\"p7\":\"x\"}");
+    let call = String::from_utf8(call).expect("text");
+    let with_header =
+        |value: &str| call.replacen("Host:", &format!("Mcp-Param-H7: {value}\r\nHost:"), 1);
+    let (right, wrong) = (with_header("x"), with_header("y"));
+    let ask = |site: &mut Site, request: &str, status: &str| {
+        let answer = site.ask(number, request.as_bytes());
+        assert!(answer.starts_with(status), "{answer}");
+    };
+    // The first requests fill buffers that stay.
+    ask(&mut site, &right, "HTTP/1.1 200 ");
+    ask(&mut site, &wrong, "HTTP/1.1 400 ");
+    meter.restart();
+    drop(HeaderPlan::compile(&schema));
+    let plan = meter.peak();
+    meter.restart();
+    for _ in 0..3 {
+        ask(&mut site, &right, "HTTP/1.1 200 ");
+        ask(&mut site, &wrong, "HTTP/1.1 400 ");
+    }
+    println!("a plan takes {plan} bytes");
+    meter.assert_peak("calls with a plan", plan / 4);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use mcp_proto::http::{Config, Connection, Endpoint, EndpointAction};
 use mcp_proto::server::{
     Change, Declaration, Notification, Outcome, Progress, Registry, Reply, ServerEvent,
 };
+use mcp_proto::types::Tool;
 use mcp_proto::{Action, Bytes, Duration, Instant, Json, Limits, Machine};
 use mcp_tests::fuzz::{self, Answers};
 
@@ -43,16 +44,22 @@ impl Site {
     pub(crate) fn new(limits: Limits) -> Self {
         let mut config = Config::default();
         config.server.limits = limits;
-        Self::with(Arc::new(config))
+        Self::with(Arc::new(config), fuzz::registry())
+    }
+
+    /// A server with one more tool, which answers at once.
+    pub(crate) fn with_tool(tool: Tool) -> Self {
+        let mut registry = fuzz::registry();
+        registry.add_tool(tool, Answers::AtOnce).expect("a tool");
+        Self::with(Arc::default(), registry)
     }
 
     /// Another server with the same configuration.
     pub(crate) fn sibling(&self) -> Self {
-        Self::with(self.config.clone())
+        Self::with(self.config.clone(), fuzz::registry())
     }
 
-    fn with(config: Arc<Config>) -> Self {
-        let registry = fuzz::registry();
+    fn with(config: Arc<Config>, registry: Registry<Answers>) -> Self {
         let mut ids = 0_u128;
         let ids = Box::new(move || {
             ids += 1;
