@@ -60,9 +60,9 @@ async fn whoever_mounts_it_chooses_the_path() {
     assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "beside it");
 }
 
-/// T47: what HTTP/2 calls `:authority` says whom a request is for.
+/// What HTTP/2 calls `:authority` says whom a request is for.
 #[tokio::test]
-async fn t47_the_authority_is_the_host() {
+async fn t047_the_authority_is_the_host() {
     let (mut mcp, _) = service();
     for (uri, host, status) in [
         ("http://localhost:8000/mcp", None, 200),
