@@ -1,10 +1,6 @@
 //! Attacks on a client's authorization: S1 to S17.
 
-<<<<<<< HEAD
-use mcp_proto::auth::{AuthAction, AuthError};
-=======
-use mcp_proto::auth::{AuthError, Config, Scopes};
->>>>>>> 539fd865 (Bind a client of any issuer to its first issuer)
+use mcp_proto::auth::{AuthAction, AuthError, Config, Scopes};
 
 use super::world::{ISSUER, ISSUER_PLACE, OPENID_PLACE, Person, RESOURCE_PLACE, SERVER, World};
 
@@ -152,7 +148,7 @@ fn auth_s09_redirect_in_plain_text_stays_on_this_machine() {
         ("com.example.app:/callback", true),
     ] {
         let mut world = World::with(|config| config.redirect_uri(uri));
-        world.authorizer.authorize(world.now, &mcp_proto::auth::Scopes::none());
+        world.authorizer.authorize(world.now, &Scopes::none());
         while let Some(action) = world.authorizer.poll_action() {
             if matches!(action, AuthAction::Listen { .. }) {
                 world.authorizer.handle_listening(world.now, Ok(uri.into()));
@@ -231,7 +227,6 @@ fn auth_s13_credentials_across_issuers() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn auth_s13_step_up_of_adopted_tokens_asks_their_issuer() {
     let mut world = World::new();
     world.challenge = r#"Bearer scope="a""#.into();
@@ -249,7 +244,9 @@ fn auth_s13_step_up_of_adopted_tokens_asks_their_issuer() {
     world.needs.insert("write".into(), "b".into());
     world.request("write").unwrap();
     assert!(world.page_urls[1].starts_with("https://b.example/authorize?"));
-=======
+}
+
+#[test]
 fn client_of_server_belongs_to_the_first_issuer() {
     let preset = |config: Config| config.client_of_server("preset", Some("canary-secret"));
     let other = "https://b.example";
@@ -293,7 +290,6 @@ fn client_of_server_belongs_to_the_first_issuer() {
     migrate(&mut world);
     assert_eq!(world.request("x"), refusal());
     assert!(!uses_other(&world));
->>>>>>> 539fd865 (Bind a client of any issuer to its first issuer)
 }
 
 #[test]
