@@ -36,7 +36,7 @@ mod unix {
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
     use std::os::unix::net::UnixStream;
 
-    use rustix::fs::OFlags;
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
     use crate::runtime::Runtime;
     use crate::{BoxReader, BoxWriter};
@@ -97,8 +97,11 @@ mod unix {
         open(path, File::options().write(true))
     }
 
-    /// Opens a pipe. To open a FIFO whose other end has left would otherwise block.
+    /// Opens a pipe, for blocking reads and writes. Opening does not block, as it otherwise would
+    /// for a FIFO whose other end has left.
     fn open(path: &str, options: &mut OpenOptions) -> io::Result<File> {
-        options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)
+        let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+        fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+        Ok(file)
     }
 }
