@@ -23,12 +23,14 @@ pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
                 | stop.poll_closed(context).is_ready();
             if ends { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
         })));
-        stopped
+        async move { drop(stopped.await) }
     };
     #[cfg(windows)]
     let stopped = {
         let mut ctrl_c = tokio::signal::windows::ctrl_c()?;
-        async move { ctrl_c.recv().await }
+        async move {
+            let _ = ctrl_c.recv().await;
+        }
     };
-    Ok(async move { drop(stopped.await) })
+    Ok(stopped)
 }
