@@ -187,6 +187,7 @@ impl ProtocolError {
             | Self::UnsupportedContentEncoding { .. }
             | Self::NotAcceptable { .. }
             | Self::BodyTooLong { .. }
+            | Self::CutOff
             | Self::ContentEncoding { .. } => PageSubject::Sending,
             Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {
                 PageSubject::VersionHeader
@@ -208,8 +209,7 @@ impl ProtocolError {
             Self::RepeatedHeader { .. }
             | Self::SessionNotFound
             | Self::ShareExceeded { .. }
-            | Self::ShuttingDown
-            | Self::CutOff => PageSubject::Sessions,
+            | Self::ShuttingDown => PageSubject::Sessions,
         }
     }
 }
