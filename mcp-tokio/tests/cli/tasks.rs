@@ -101,7 +101,9 @@ pub(crate) fn serve() -> io::Result<()> {
                 _ => json!({ "error": { "code": -32602, "message": "no such task" } }),
             },
             "tasks/cancel" => {
-                eprintln!("cancelled: {name}");
+                // In one write: the client writes to the same pipe.
+                let line = format!("cancelled: {name}\n");
+                eprint!("{line}");
                 json!({ "result": { "resultType": "complete" } })
             }
             _ => continue,

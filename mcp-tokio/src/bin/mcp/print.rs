@@ -157,10 +157,10 @@ pub(crate) fn error(failure: &Failure) -> serde_json::Value {
     json!({ "exit": *exit as u8, "kind": exit.name(), "message": message, "advice": advice })
 }
 
-/// Writes a line for people to standard error.
+/// Writes a line for people to standard error, at once: servers may write to it as well.
 pub(crate) fn note(line: &str) {
-    let mut err = io::stderr().lock();
-    let _ = writeln!(err, "{}", clean(line));
+    let line = clean(line) + "\n";
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// Returns whether a user can be asked.
