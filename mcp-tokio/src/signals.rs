@@ -28,9 +28,7 @@ pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
     #[cfg(windows)]
     let stopped = {
         let mut ctrl_c = tokio::signal::windows::ctrl_c()?;
-        async move {
-            let _ = ctrl_c.recv().await;
-        }
+        async move { _ = ctrl_c.recv().await }
     };
     Ok(stopped)
 }
