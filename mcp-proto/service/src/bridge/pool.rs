@@ -263,7 +263,7 @@ impl Bridge {
             }
             if ended.begin()
                 && let Err(error) = (connect.drive)(ended.client.clone()).await
-                && !ended.was_connected()
+                && ended.has_failed()
             {
                 pool.report(&error);
             }

@@ -80,6 +80,14 @@ struct UpstreamState {
     requests: u64,
 }
 
+impl UpstreamState {
+    /// Returns whether the driver has begun, and neither the server was known nor the bridge closes
+    /// the connection.
+    fn has_failed(&self) -> bool {
+        self.has_begun && !self.was_connected && !self.is_closing
+    }
+}
+
 /// A pending request.
 struct WaitingRequest {
     answer: Arc<Mailbox<Option<Outcome>>>,
@@ -232,10 +240,10 @@ impl Upstream {
         self.shared.handle_end();
     }
 
-    /// Returns whether the server was known, or the bridge has closed the connection before.
-    pub(super) fn was_connected(&self) -> bool {
-        let state = self.shared.state.lock();
-        state.was_connected || state.is_closing
+    /// Returns whether the server was not known before the end, and the bridge did not close the
+    /// connection.
+    pub(super) fn has_failed(&self) -> bool {
+        self.shared.state.lock().has_failed()
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -251,7 +259,7 @@ impl Upstream {
 impl UpstreamShared {
     /// Marks the connection as ended, and counts a failure.
     fn end(&self, state: &mut UpstreamState) {
-        if !state.has_ended && !state.was_connected && state.has_begun && !state.is_closing {
+        if !state.has_ended && state.has_failed() {
             self.failures.add();
         }
         state.has_ended = true;
