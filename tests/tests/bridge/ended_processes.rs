@@ -14,7 +14,9 @@ use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use mcp_tests::everything;
 
 use super::cells::{Transport, attach, client};
-use super::missed_changes::{PROMPTS, RESOURCES, TOOLS, UPDATED, acknowledged, changes, result};
+use super::missed_changes::{
+    PROMPTS, RESOURCES, TOOLS, acknowledged, changes, changes_follow_acknowledgements, result,
+};
 use super::*;
 
 const WATCHED: &str = "test://watched-resource";
@@ -100,11 +102,7 @@ fn changes_that_another_process_may_have_made_are_reported() {
     let listens = bridged.to_server();
     assert_eq!(listens.len(), 2, "{listens:?}");
     assert_eq!(changes(&mut bridged), Vec::<String>::new());
-    let honoured = json!({"toolsListChanged": true, "resourcesListChanged": true});
-    bridged.server(&acknowledged(&listens[0]["id"], honoured));
-    assert_eq!(changes(&mut bridged), [TOOLS, RESOURCES]);
-    bridged.server(&acknowledged(&listens[1]["id"], json!({"resourceSubscriptions": ["a:1"]})));
-    assert_eq!(changes(&mut bridged), [UPDATED]);
+    changes_follow_acknowledgements(&mut bridged, &listens);
 }
 
 #[test]

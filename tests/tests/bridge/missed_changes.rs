@@ -79,11 +79,7 @@ fn restarted_modern_server_may_have_changed_what_it_honours() {
     let listens = bridged.to_server();
     assert_eq!(listens.len(), 2, "{listens:?}");
     assert_eq!(bridged.to_client(), Vec::<Value>::new());
-    let honoured = json!({"toolsListChanged": true, "resourcesListChanged": true});
-    bridged.server(&acknowledged(&listens[0]["id"], honoured));
-    assert_eq!(changes(&mut bridged), [TOOLS, RESOURCES]);
-    bridged.server(&acknowledged(&listens[1]["id"], json!({"resourceSubscriptions": ["a:1"]})));
-    assert_eq!(changes(&mut bridged), [UPDATED]);
+    changes_follow_acknowledgements(&mut bridged, &listens);
 }
 
 #[test]
@@ -294,6 +290,16 @@ fn lists(down: Era) -> Vec<&'static str> {
         Era::Legacy => vec![TOOLS, PROMPTS, RESOURCES],
         Era::Modern => vec![TOOLS],
     }
+}
+
+/// The server acknowledges a renewed subscription to lists and one to a resource; each is followed
+/// by the changes that it honours.
+pub(super) fn changes_follow_acknowledgements(bridged: &mut Bridged, listens: &[Value]) {
+    let honoured = json!({"toolsListChanged": true, "resourcesListChanged": true});
+    bridged.server(&acknowledged(&listens[0]["id"], honoured));
+    assert_eq!(changes(bridged), [TOOLS, RESOURCES]);
+    bridged.server(&acknowledged(&listens[1]["id"], json!({"resourceSubscriptions": ["a:1"]})));
+    assert_eq!(changes(bridged), [UPDATED]);
 }
 
 /// The methods of the notifications that the client has got.
