@@ -241,8 +241,9 @@ impl Calls {
     fn end_subscription(&mut self, context: &mut Context, call: Call) {
         self.settle(&call);
         let result = forward::end_of_subscription(&call.id);
+        let id = call.id.clone();
         let answer = Outgoing::Result { id: call.id, stamp: Bytes::new(), result: result.into() };
-        context.end_with_answer(call.path, None, answer);
+        context.end_subscription(call.path, &id, answer);
     }
 
     /// Fails a request that was set aside.

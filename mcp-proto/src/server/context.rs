@@ -21,7 +21,7 @@ use crate::error::{ProtocolError, ValidationStep};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::batches::Batches;
-use crate::message::{ErrorData, Outgoing, Params};
+use crate::message::{ErrorData, Outgoing, Params, RequestId};
 use crate::meta::{LastMeta, RequestMeta};
 use crate::version::ProtocolVersion;
 
@@ -222,6 +222,15 @@ impl Context {
     ) {
         self.send_answer(path, step, answer);
         self.end_call(path);
+    }
+
+    /// Ends a subscription that [entered a handler](Self::begin_call) with its answer. A byte stream
+    /// goes on, so its client is sent `notifications/cancelled` as well.
+    pub(super) fn end_subscription(&mut self, path: ReplyPath, id: &RequestId, answer: Outgoing) {
+        self.end_with_answer(path, None, answer);
+        if self.channel == ServerChannel::Stream {
+            self.send(None, Outgoing::cancelled(id));
+        }
     }
 
     /// Begins a batch of `size` bytes. [`Self::end_call`] is called once the batch was read.

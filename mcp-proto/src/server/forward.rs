@@ -19,7 +19,8 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::call::{Call, CallKind, Forward};
+use super::call::{Call, CallKind, Forward, ReplyPath};
+use super::context::Context;
 use super::declaration::Declaration;
 use super::legacy::Session;
 use super::serve::{Target, not_found};
@@ -92,6 +93,17 @@ pub(super) fn outgoing(
     Outgoing::Result { id, stamp: Bytes::new(), result: result.into() }
 }
 
+/// Ends a request with the answer of its handler.
+pub(super) fn end(context: &mut Context, kind: CallKind, path: ReplyPath, answer: Outgoing) {
+    if kind == CallKind::Forwarded(Forward::Listen)
+        && let Outgoing::Result { id, .. } = &answer
+    {
+        let id = id.clone();
+        return context.end_subscription(path, &id, answer);
+    }
+    context.end_with_answer(path, step(kind, &answer), answer);
+}
+
 /// The step at which a handler or another server has refused a request; over HTTP it decides the
 /// status.
 ///
@@ -101,7 +113,7 @@ pub(super) fn outgoing(
 /// | another server, a handler for methods of any name | an unknown method | method |
 /// | another server | a header mismatch | headers of parameters |
 /// | all | another error | none |
-pub(super) fn step(kind: CallKind, answer: &Outgoing) -> Option<ValidationStep> {
+fn step(kind: CallKind, answer: &Outgoing) -> Option<ValidationStep> {
     let Outgoing::Error { error, .. } = answer else { return None };
     match (kind, error.code) {
         (_, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY) => Some(ValidationStep::Capability),

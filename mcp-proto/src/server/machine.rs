@@ -178,7 +178,7 @@ impl Server {
         let version = || lifecycle.session().map(Session::version);
         let answer = adapt::outgoing(call, context.declaration(), result, version);
         lifecycle.handle_answer(kind, &answer);
-        context.end_with_answer(path, forward::step(kind, &answer), answer);
+        forward::end(context, kind, path, answer);
         self.handle_ended_calls();
     }
 

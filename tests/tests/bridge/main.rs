@@ -149,6 +149,15 @@ fn only(lines: Vec<Value>) -> Value {
     lines.into_iter().next().unwrap()
 }
 
+/// The answer of a subscription that ends. On a pipe, a cancellation follows it.
+fn end_of_subscription(lines: Vec<Value>, id: u64) -> Value {
+    let [answer, cancelled] = <[Value; 2]>::try_from(lines).unwrap();
+    assert_eq!(answer["id"], id);
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"], json!({"requestId": id}));
+    answer
+}
+
 /// Sends a request, and returns what the server gets for it.
 fn forwarded(bridged: &mut Bridged, era: Era, id: u64, method: &str, params: Value) -> Value {
     bridged.client(&request(id, method, &of_era(era, params)));
