@@ -7,6 +7,7 @@
 //! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::adapt::with_allowed_code;
@@ -15,16 +16,20 @@ use super::calls::Calls;
 use super::context::Context;
 use super::event::Peer;
 use super::inputs::Inputs;
+use super::lifecycle::Lifecycle;
 use super::outcome::{Input, InputRequired, Outcome};
 use crate::error::{ErrorCode, ProtocolError, UsageError, ValidationStep};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Member, Outgoing, Params};
 use crate::types::{
-    ClientCapabilities, ElicitRequestParams, InputRequest, InputResponses,
+    ClientCapabilities, ElicitRequestParams, InputRequest, InputRequests, InputResponses,
     MissingRequiredClientCapabilityErrorData,
 };
 use crate::version::Era;
+
+/// How an error about input says that the input is too long.
+pub(super) const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
 
 /// Handles a request that was set aside because its handler asks for input. Answers a modern
 /// request. Returns a legacy request, whose client must first be asked for the input.
@@ -95,6 +100,35 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
         return Err(ErrorData::internal("the handler asked for input, and for nothing"));
     }
     check_requests(call.era, call.inputs, required)
+}
+
+/// Checks that a handler may ask a legacy client for this input, and that `kept` bytes can be stored
+/// meanwhile.
+pub(super) fn may_ask(
+    context: &Context,
+    calls: &Calls,
+    lifecycle: &Lifecycle,
+    call: &Call,
+    requests: &InputRequests,
+    kept: usize,
+) -> Result<(), String> {
+    let (Some(session), Some(retry)) = (lifecycle.session(), &call.retry) else {
+        return Err("the handler said that it never asks for input".into());
+    };
+    let rounds = context.limits().max_input_rounds;
+    if retry.rounds >= rounds {
+        return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
+    }
+    if kept > 0 && !calls.has_room_for_input(context, kept) {
+        return Err(alloc::format!("the state {TOO_MUCH}"));
+    }
+    if requests.is_empty() {
+        return Ok(());
+    }
+    if !lifecycle.is_open() {
+        return Err("the client sends nothing more, and so no input".into());
+    }
+    session.takes(requests)
 }
 
 /// Checks that these requests may be sent to a client that supports `inputs`.

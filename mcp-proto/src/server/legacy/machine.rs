@@ -27,7 +27,7 @@ use alloc::collections::BTreeSet;
 
 use super::super::call::ReplyPath;
 use super::super::dispatch::MessageSource;
-use super::super::event::{InputId, PingId, ReplyId, StreamId};
+use super::super::event::{InputId, PingId, ReplyId};
 use super::super::machine::Server;
 use super::super::notification::Notification;
 use super::serve_again;
@@ -92,7 +92,7 @@ impl Server {
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
-        self.request_input_on(now, None, request, timeout)
+        self.request_input_for(now, None, request, timeout)
     }
 
     /// Asks a legacy client for input on behalf of a request in a handler. Over HTTP the request
@@ -107,25 +107,27 @@ impl Server {
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
-        let call = self.context.serial(about).and_then(|serial| self.calls.get(serial));
-        let stream = call.ok_or(UsageError::NotInFlight)?.path.stream;
-        self.request_input_on(now, stream, request, timeout)
+        let serial = self.context.serial(about).filter(|serial| self.calls.is_in_handler(*serial));
+        let serial = serial.ok_or(UsageError::NotInFlight)?;
+        self.request_input_for(now, Some(serial), request, timeout)
     }
 
-    fn request_input_on(
+    fn request_input_for(
         &mut self,
         now: Instant,
-        stream: Option<StreamId>,
+        about: Option<u64>,
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
-        let Self { context, lifecycle, sent_requests, .. } = self;
+        let Self { context, lifecycle, calls, sent_requests, .. } = self;
         let session = lifecycle.live_session(context)?;
-        sent_requests.request_input(now, (context, session), stream, request, timeout)
+        sent_requests.request_input(now, (context, session), (calls, about), request, timeout)
     }
 
     /// Withdraws a request for input: the client is sent `notifications/cancelled`, and no
-    /// [`ServerEvent::InputAnswered`](crate::server::ServerEvent::InputAnswered) follows.
+    /// [`ServerEvent::InputAnswered`](crate::server::ServerEvent::InputAnswered) follows. Over HTTP
+    /// the cancellation goes out on the stream of the request that the input is about, or on the
+    /// GET stream once that is answered.
     ///
     /// Fails with [`UsageError::Closed`] or [`UsageError::NoServerRequests`], and with
     /// [`UsageError::NotInFlight`] if the request for input has ended, or belongs to another
@@ -134,7 +136,7 @@ impl Server {
     /// [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation)
     pub fn cancel_input(&mut self, _now: Instant, input: InputId) -> Result<(), UsageError> {
         self.lifecycle.live_session(&self.context)?;
-        self.sent_requests.cancel_input(&mut self.context, input)
+        self.sent_requests.cancel_input(&mut self.context, &self.calls, input)
     }
 
     /// Handles a response of the client.

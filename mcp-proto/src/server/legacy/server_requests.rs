@@ -34,6 +34,7 @@ use super::super::call::Call;
 use super::super::calls::Calls;
 use super::super::context::{Context, ServerChannel};
 use super::super::event::{InputFailure, InputId, PingId, ServerEvent, StreamId};
+use super::super::input::{TOO_MUCH, may_ask};
 use super::super::lifecycle::Lifecycle;
 use super::super::outcome::{Input, InputRequired};
 use super::session::{Session, input_params};
@@ -42,7 +43,7 @@ use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
 use crate::message::{ErrorData, Outgoing, RequestId, Response};
 use crate::time::{Duration, Instant};
-use crate::types::{InputRequest, InputRequests, InputResponses};
+use crate::types::{InputRequest, InputResponses};
 
 /// The unanswered requests to the client.
 #[derive(Debug, Default)]
@@ -65,8 +66,11 @@ struct OpenRequests {
 #[derive(Debug)]
 enum PendingKind {
     Ping(PingId),
-    /// Input for the application, which belongs to no request.
-    Session(InputId),
+    /// Input for the application, perhaps on behalf of a request, given by its serial number.
+    Session {
+        input: InputId,
+        about: Option<u64>,
+    },
     Input {
         /// The serial number of the request that waits for the input.
         serial: u64,
@@ -93,8 +97,6 @@ enum RequestTimer {
     Session(InputId),
 }
 
-const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
-
 impl OpenRequests {
     fn first_waiting(&self) -> Option<u64> {
         self.waiting.keys().next().copied()
@@ -116,12 +118,12 @@ impl ServerRequests {
         ping
     }
 
-    /// Asks the client for input outside of any of its requests, on this stream.
+    /// Asks the client for input for the application, perhaps on behalf of a request in a handler.
     pub(super) fn request_input(
         &mut self,
         now: Instant,
         (context, session): (&mut Context, &Session),
-        stream: Option<StreamId>,
+        (calls, about): (&Calls, Option<u64>),
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
@@ -131,11 +133,14 @@ impl ServerRequests {
             return Err(UsageError::TooManyCalls { max_in_flight });
         }
         let scope = context.scope();
-        let (number, id) = self.register(|number| PendingKind::Session(InputId { scope, number }));
+        let session_input =
+            |number| PendingKind::Session { input: InputId { scope, number }, about };
+        let (number, id) = self.register(session_input);
         let input = InputId { scope, number };
         self.open().deadlines.set(RequestTimer::Session(input), now + timeout);
         let method = request.method_name();
-        context.send(stream, Outgoing::request(id, method, input_params(request, number)));
+        let message = Outgoing::request(id, method, input_params(request, number));
+        context.send(self.stream_of(calls, about), message);
         Ok(input)
     }
 
@@ -143,15 +148,31 @@ impl ServerRequests {
     pub(super) fn cancel_input(
         &mut self,
         context: &mut Context,
+        calls: &Calls,
         input: InputId,
     ) -> Result<(), UsageError> {
-        let id = request_id(input.number);
-        if input.scope != context.scope() || self.open().pending.remove(&id).is_none() {
+        if input.scope != context.scope() || !self.withdraw(context, calls, input) {
             return Err(UsageError::NotInFlight);
         }
         self.open().deadlines.clear(RequestTimer::Session(input));
-        context.send(None, Outgoing::cancelled(&id));
         Ok(())
+    }
+
+    /// Tells the client that no answer to a request for input is expected. Returns false if none
+    /// was.
+    fn withdraw(&mut self, context: &mut Context, calls: &Calls, input: InputId) -> bool {
+        let id = request_id(input.number);
+        let Some(PendingKind::Session { about, .. }) = self.open().pending.remove(&id) else {
+            return false;
+        };
+        context.send(self.stream_of(calls, about), Outgoing::cancelled(&id));
+        true
+    }
+
+    /// The stream of a request that is not answered yet.
+    fn stream_of(&self, calls: &Calls, serial: Option<u64>) -> Option<StreamId> {
+        let serial = serial?;
+        calls.get(serial).or_else(|| self.get(serial))?.path.stream
     }
 
     /// Asks the client for the input that a handler needs; the request waits meanwhile. Returns the
@@ -210,7 +231,7 @@ impl ServerRequests {
             }
             // Any answer proves that the client is alive.
             (Some((_, PendingKind::Ping(ping))), _) => self.end_ping(context, ping, true),
-            (Some((_, PendingKind::Session(input))), body) => {
+            (Some((_, PendingKind::Session { input, .. })), body) => {
                 let answer = match body {
                     Ok(result) if result.raw().is_object() => Ok(result.detach()),
                     Ok(_) => Err(InputFailure::NotAnObject),
@@ -266,10 +287,7 @@ impl ServerRequests {
                 self.end_ping(context, ping, false);
             }
             Some(RequestTimer::Session(input)) => {
-                let id = request_id(input.number);
-                if self.open().pending.remove(&id).is_some() {
-                    context.send(None, Outgoing::cancelled(&id));
-                }
+                self.withdraw(context, calls, input);
                 self.end_input(context, input, Err(InputFailure::TimedOut));
             }
             None => {}
@@ -392,7 +410,7 @@ impl ServerRequests {
         for kind in pending.unwrap_or_default().into_values() {
             match kind {
                 PendingKind::Ping(ping) => self.end_ping(context, ping, false),
-                PendingKind::Session(input) => {
+                PendingKind::Session { input, .. } => {
                     self.end_input(context, input, Err(InputFailure::Closed));
                 }
                 PendingKind::Input { .. } => {}
@@ -418,32 +436,4 @@ impl ServerRequests {
 
 fn request_id(number: u64) -> RequestId {
     RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-/// Checks that the handler may ask for this input, and that `kept` bytes can be stored meanwhile.
-fn may_ask(
-    context: &Context,
-    calls: &Calls,
-    lifecycle: &Lifecycle,
-    call: &Call,
-    requests: &InputRequests,
-    kept: usize,
-) -> Result<(), String> {
-    let (Some(session), Some(retry)) = (lifecycle.session(), &call.retry) else {
-        return Err("the handler said that it never asks for input".into());
-    };
-    let rounds = context.limits().max_input_rounds;
-    if retry.rounds >= rounds {
-        return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
-    }
-    if kept > 0 && !calls.has_room_for_input(context, kept) {
-        return Err(alloc::format!("the state {TOO_MUCH}"));
-    }
-    if requests.is_empty() {
-        return Ok(());
-    }
-    if !lifecycle.is_open() {
-        return Err("the client sends nothing more, and so no input".into());
-    }
-    session.takes(requests)
 }

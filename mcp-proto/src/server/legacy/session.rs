@@ -166,7 +166,7 @@ impl Session {
     }
 
     /// Checks that the client can get these requests; an error tells the handler why not.
-    pub(super) fn takes(&self, requests: &InputRequests) -> Result<(), String> {
+    pub(in super::super) fn takes(&self, requests: &InputRequests) -> Result<(), String> {
         if !self.initialized {
             return Err("the client is not initialized, and cannot be asked for input".into());
         }

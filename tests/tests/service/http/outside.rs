@@ -156,6 +156,28 @@ fn a_question_about_the_request_of_another_client_is_not_sent() {
 }
 
 #[test]
+fn a_question_is_withdrawn_on_the_stream_that_it_was_asked_on() {
+    const LONG: Duration = Duration::from_secs(1);
+    let mut site = Site::new(registry(|_: Value, context: Context| async move {
+        let session = context.session().unwrap();
+        let answer = session.elicit(form()).about(&context).timeout(LONG).await;
+        format!("{:?}", answer.map(|_| ()))
+    }));
+    let mut socket = site.session();
+    socket.post(&call(1));
+    site.run_background();
+    site.run();
+    let out = socket.woken();
+    assert!(out.contains("elicitation/create"), "{out}");
+    site.pass(LONG);
+    site.run();
+    let out = socket.woken();
+    let cancelled = r#""method":"notifications/cancelled","params":{"requestId":1}"#;
+    let order = [cancelled, "TimedOut"].map(|text| out.find(text));
+    assert!(order.is_sorted() && order[0].is_some(), "{out}");
+}
+
+#[test]
 fn second_hour_16_a_client_without_a_session_is_sent_nothing() {
     let mut config = Config::default();
     config.sessions = Sessions::Stateless;
