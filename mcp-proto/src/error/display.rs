@@ -131,7 +131,7 @@ errors! {
     Result InvalidResult { expected } => "the result must be {expected}";
     Result MalformedResult { places } => "the result does not fit the schema: {places}";
     Result UnknownResultType { name } => "the `resultType` {} is not known", Quoted(name);
-    Result CutOff => "the server stops before the answer; the request may have been executed";
+    Result CutOff => "the server or the session ended before the answer; the request may have been executed";
     Result ContentEncoding { encoding } =>
         "the answer has `Content-Encoding: {encoding}`; clients ask for identity alone";
     Capacity ShareExceeded { limit, max } =>

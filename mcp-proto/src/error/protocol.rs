@@ -287,7 +287,7 @@ pub enum ProtocolError {
     },
     /// Over HTTP: the server is about to stop; the request was not executed.
     ShuttingDown,
-    /// Over HTTP: the server has stopped while a handler had the request.
+    /// Over HTTP: the server or the session has ended while a handler had the request.
     CutOff,
     /// Over HTTP: the body of an answer, such as a result as JSON, is longer than
     /// `Limits::max_line_bytes`.

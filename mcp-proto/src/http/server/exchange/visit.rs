@@ -10,7 +10,7 @@ use super::{Exchange, State};
 use crate::error::ProtocolError;
 use crate::frame::http1::Head;
 use crate::headers::MirroredHeaders;
-use crate::message::Incoming;
+use crate::message::{Incoming, RequestId};
 use crate::server::{MessageSource, Outcome, Reply, Server, request_id};
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
@@ -238,15 +238,22 @@ impl Exchange {
                     self.end_stream(endpoint.closing, waited);
                     return endpoint.leave(now, &place, true);
                 }
-                Next::Gone if self.answer.is_undecided() => {
-                    let error = ProtocolError::SessionNotFound;
-                    return self.answer.error(ProtocolVersion::LATEST_LEGACY, None, &error);
-                }
-                Next::Gone => return self.answer.end(),
+                Next::Gone => return self.end_with_session(endpoint.sessions.request(&place)),
             }
         }
         endpoint.sessions.count(&place);
         self.state = State::Reading(place);
+    }
+
+    /// Ends the answer, since the session has ended. A handler may have the request: a client that
+    /// is sent 404 would send it again.
+    fn end_with_session(&mut self, request: Option<RequestId>) {
+        let error = match request {
+            Some(_) => ProtocolError::CutOff,
+            None if self.answer.is_undecided() => ProtocolError::SessionNotFound,
+            None => return self.answer.end(),
+        };
+        self.answer.error(ProtocolVersion::LATEST_LEGACY, request, &error);
     }
 
     fn end_stream(&mut self, is_closing: bool, waited: bool) {

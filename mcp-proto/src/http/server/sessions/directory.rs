@@ -1,15 +1,17 @@
 //! The open sessions: by their ids, and by the scopes of their machines.
 //!
 //! In: sessions that open and end. Out: a session by its id, or by a reply of its machine. The
-//! application supplies the ids: 128 random bits each.
+//! application supplies the ids: 128 random bits each. Requests that are cut off by the end of their
+//! session are known here until their readers have answered them.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
 use super::clients::Clients;
-use super::request_context::RequestContext;
+use super::request_context::{RequestContext, StreamCursor};
 use super::session::Session;
 use crate::error::ProtocolError;
+use crate::message::RequestId;
 use crate::server::ReplyId;
 
 pub(super) struct Directory<W> {
@@ -18,6 +20,9 @@ pub(super) struct Directory<W> {
     /// The session ids by the scopes of the machines.
     scopes: BTreeMap<usize, u128>,
     clients: Clients,
+    /// The requests that ended with their sessions, by session and reader. Each reader takes its
+    /// own, so there are never more than readers.
+    cut_off: BTreeMap<(u128, u64), RequestId>,
 }
 
 impl<W: Clone> Directory<W> {
@@ -27,6 +32,7 @@ impl<W: Clone> Directory<W> {
             sessions: BTreeMap::new(),
             scopes: BTreeMap::new(),
             clients: Clients::default(),
+            cut_off: BTreeMap::new(),
         }
     }
 
@@ -51,7 +57,19 @@ impl<W: Clone> Directory<W> {
     /// Removes the session whose machine has this scope.
     pub(super) fn remove(&mut self, scope: usize) -> Option<Box<Session<W>>> {
         let key = self.scopes.remove(&scope)?;
-        self.sessions.remove(&key)
+        let session = self.sessions.remove(&key)?;
+        let cut_off = session.streams.unanswered().map(|(reader, id)| ((key, reader), id.clone()));
+        self.cut_off.extend(cut_off);
+        Some(session)
+    }
+
+    /// The request whose answer a reader waits for; `None` for a batch. It is known only once after
+    /// the end of its session.
+    pub(super) fn request(&mut self, place: &StreamCursor) -> Option<RequestId> {
+        match self.sessions.get(&place.session) {
+            Some(session) => session.streams.get(place.stream)?.request.clone(),
+            None => self.cut_off.remove(&(place.session, place.reader)),
+        }
     }
 
     pub(super) fn get(&self, key: &u128) -> Option<&Session<W>> {

@@ -11,7 +11,7 @@
 //! | | unknown, ended, another principal's | 404 |
 //! | | live | requests: their stream; notifications and responses: 202 |
 //! | GET | live | the stream of what belongs to no request, or that of `Last-Event-ID` |
-//! | DELETE | live | 204, and the session ends |
+//! | DELETE | live | 204; the session ends, and with it its requests: an error, but not 404 |
 //!
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
@@ -259,10 +259,9 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    /// The request whose answer a reader waits for; `None` for a batch.
-    pub(super) fn request(&self, place: &StreamCursor) -> Option<RequestId> {
-        let session = self.sessions.get(&place.session)?;
-        session.streams.get(place.stream)?.request.clone()
+    /// See [`Directory::request`].
+    pub(super) fn request(&mut self, place: &StreamCursor) -> Option<RequestId> {
+        self.sessions.request(place)
     }
 
     /// Detaches a reader. If the reader has received everything, the stream is dropped.
@@ -276,6 +275,8 @@ impl<W: Clone> Sessions<W> {
         if let Some(session) = self.sessions.get_mut(&place.session) {
             session.detach(now, place.stream, place.reader, has_received_all, queue);
             self.schedule.plan(session);
+        } else {
+            self.sessions.request(place);
         }
     }
 
@@ -327,10 +328,9 @@ impl<W: Clone> Sessions<W> {
     ) -> Result<(), UsageError> {
         let session = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
         let stream = session.server.stream_of(about).ok_or(UsageError::NotInFlight)?;
-        if session.version().is_some_and(ProtocolVersion::has_polling)
-            && let Some(wake) = session.streams.change(stream.0, Stream::poll)
-        {
-            queue.extend(wake.map(EndpointAction::Wake));
+        if session.version().is_some_and(ProtocolVersion::has_polling) {
+            let woken = session.streams.change(stream.0, Stream::poll);
+            queue.extend(woken.flatten().map(EndpointAction::Wake));
         }
         Ok(())
     }

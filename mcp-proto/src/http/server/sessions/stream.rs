@@ -116,6 +116,12 @@ impl<W: Clone> Stream<W> {
         self.wake()
     }
 
+    /// The request, and its reader, if the answer is missing.
+    pub(super) fn unanswered(&self) -> Option<(u64, &RequestId)> {
+        let reader = self.reader.as_ref().filter(|_| !self.finished)?;
+        Some((reader.number, self.request.as_ref()?))
+    }
+
     /// Asks the reader to disconnect and to reconnect later. Returns the reader to wake.
     pub(super) fn poll(&mut self) -> Option<W> {
         self.polls = self.reader.is_some();

@@ -7,6 +7,7 @@
 use super::super::unsent::Unsent;
 use super::stream::Stream;
 use crate::limits::Limits;
+use crate::message::RequestId;
 use crate::seq_map::SeqMap;
 use crate::time::Instant;
 
@@ -152,6 +153,11 @@ impl<W: Clone> Streams<W> {
             self.remove(GET_STREAM);
         }
         self.streams.shrink();
+    }
+
+    /// The requests whose answers are missing, by their readers.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = (u64, &RequestId)> {
+        self.streams.iter().filter_map(|(_, stream)| stream.unanswered())
     }
 
     /// Returns whether any stream has a reader.
