@@ -28,7 +28,7 @@ use crate::types::{
 };
 use crate::version::Era;
 
-/// How an error about input says that the input is too long.
+/// The end of an error about input that is too long.
 pub(super) const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
 
 /// Handles a request that was set aside because its handler asks for input. Answers a modern
