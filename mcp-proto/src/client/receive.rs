@@ -403,11 +403,15 @@ impl Client {
     }
 
     pub(crate) fn fault(&mut self, error: ProtocolError) {
-        self.core.outbox.fault(error);
+        self.event(ClientEvent::PeerFault(error));
     }
 
+    /// Reports an event of the transport. `Closed` is the last event, also if exchanges fail after
+    /// it at the same time.
     pub(crate) fn event(&mut self, event: ClientEvent) {
-        self.core.outbox.event(event);
+        if !self.conn.is_closed() {
+            self.core.outbox.event(event);
+        }
     }
 }
 
