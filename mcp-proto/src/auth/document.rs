@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use crate::json::integer::read_integer;
 use crate::json::{BYTE_ORDER_MARK, Json};
 
 /// The maximum length of a body: 256 KiB.
@@ -59,7 +60,7 @@ impl Document {
         self.0.raw().member(name).is_some_and(|value| value.0 == b"true")
     }
 
-    /// A member that is a whole number, or a string of digits.
+    /// A member that is a whole number, or a string that is one.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         let value = self.0.raw().member(name)?;
         let text = value.string();
@@ -67,8 +68,10 @@ impl Document {
             Some(text) => text.as_ref(),
             None => core::str::from_utf8(value.0).ok()?,
         };
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| digits.parse().unwrap_or(u64::MAX))
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(digits.parse().unwrap_or(u64::MAX));
+        }
+        read_integer(digits.as_bytes())
     }
 }
 

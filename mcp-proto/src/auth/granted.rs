@@ -339,6 +339,9 @@ mod tests {
         for (text, expected) in [
             ("3600", Some(3600)),
             ("\"3600\"", Some(3600)),
+            ("3600.0", Some(3600)),
+            ("3.6e3", Some(3600)),
+            ("3600.5", None),
             ("0", Some(0)),
             ("-1", None),
             ("\"soon\"", None),
