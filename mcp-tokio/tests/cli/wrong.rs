@@ -96,6 +96,10 @@ fn tools_and_arguments() {
             &["call", "-q", "brew", "2"],
             "mcp: \"2\" is no argument\n     arguments are KEY=VALUE, or JSON behind --args; the tool has cups (required), notes, sugar\n",
         ),
+        (
+            &["call", "-q", "brew", "cups=1", "cups=2"],
+            "mcp: the argument \"cups\" is given twice\n",
+        ),
     ] {
         fails(&with_server("both", words), 2, err);
     }

@@ -4,7 +4,7 @@
 //! arguments, with the types of the schema. A [`Property`] has the rule. Schemas come from servers
 //! and may be malformed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_tokio::Json;
 use mcp_tokio::types::PromptArgument;
@@ -75,13 +75,8 @@ pub(crate) fn table(arguments: &[Argument]) -> String {
 pub(crate) fn read(words: &[String], schema: &Json) -> Result<Json, Failure> {
     let schema = Schema::new(schema);
     let mut arguments = BTreeMap::new();
-    for word in words {
-        let (key, text) = word.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("{word:?} is no argument")).advice(format!(
-                "arguments are KEY=VALUE, or JSON behind --args; {}",
-                schema.summary()
-            ))
-        })?;
+    let advice = || format!("arguments are KEY=VALUE, or JSON behind --args; {}", schema.summary());
+    for (key, text) in pairs(words, "argument", advice)? {
         let property = schema.properties().and_then(|properties| properties.get(key));
         if property.is_none() && !schema.is_open() {
             return Err(Failure::usage(format!("the tool has no argument {key:?}"))
@@ -94,6 +89,27 @@ pub(crate) fn read(words: &[String], schema: &Json) -> Result<Json, Failure> {
         arguments.insert(key, value);
     }
     Json::encode(&arguments).map_err(Failure::usage)
+}
+
+/// The keys and values of `key=value` words, called `noun`.
+///
+/// Fails for a word without `=`, with this advice, and for a key that is given twice.
+pub(crate) fn pairs<'a>(
+    words: &'a [String],
+    noun: &str,
+    advice: impl Fn() -> String,
+) -> Result<Vec<(&'a str, &'a str)>, Failure> {
+    let mut keys = BTreeSet::new();
+    let pair = |word: &'a String| {
+        let Some((key, value)) = word.split_once('=') else {
+            return Err(Failure::usage(format!("{word:?} is no {noun}")).advice(advice()));
+        };
+        if !keys.insert(key) {
+            return Err(Failure::usage(format!("the {noun} {key:?} is given twice")));
+        }
+        Ok((key, value))
+    };
+    words.iter().map(pair).collect()
 }
 
 struct Schema(Value);

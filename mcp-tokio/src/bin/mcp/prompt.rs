@@ -11,6 +11,7 @@ use mcp_tokio::types::{
 use mcp_tokio::{Client, ServerInfo};
 
 use crate::args::Common;
+use crate::arguments;
 use crate::ask;
 use crate::call::words as text_of;
 use crate::failure::{Exit, Failure};
@@ -125,13 +126,8 @@ async fn check(
 
 /// Arguments that are texts.
 fn pairs(words: &[String]) -> Result<BTreeMap<String, String>, Failure> {
-    let pair = |word: &String| {
-        let (key, value) = word.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("{word:?} is no argument")).advice("arguments are KEY=VALUE")
-        })?;
-        Ok((key.to_owned(), value.to_owned()))
-    };
-    words.iter().map(pair).collect()
+    let pairs = arguments::pairs(words, "argument", || "arguments are KEY=VALUE".to_owned())?;
+    Ok(pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
 fn show(result: &GetPromptResult) {

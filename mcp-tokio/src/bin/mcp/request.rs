@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_tokio::Json;
 
+use crate::arguments;
 use crate::ask;
 use crate::failure::{Exit, Failure};
 use crate::list::get;
@@ -44,11 +45,8 @@ pub(crate) async fn run(args: RequestArgs, output: Output) -> Result<Exit, Failu
 /// An object from `key=value` words.
 fn params(words: &[String]) -> Result<Json, Failure> {
     let mut params = BTreeMap::new();
-    for word in words {
-        let (key, text) = word.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("{word:?} is not a parameter"))
-                .advice("parameters are KEY=VALUE, or JSON behind --params")
-        })?;
+    let advice = || "parameters are KEY=VALUE, or JSON behind --params".to_owned();
+    for (key, text) in arguments::pairs(words, "parameter", advice)? {
         // Numbers keep their digits.
         let value = Json::parse(text.to_owned()).or_else(|_| Json::encode(text));
         params.insert(key, value.map_err(Failure::usage)?);
