@@ -204,6 +204,13 @@ fn output_into_a_file() {
     assert_eq!((ran.exit, &*ran.out), (0, ""));
     // As it is, without a line feed.
     assert_eq!(fs::read_to_string(&file).unwrap(), "3 eggs");
+    // A command that fails leaves the file as it was.
+    let read = |uri: &str| with_server("both", &["resource", "read", "-q", uri, "--out", &file]);
+    assert_ne!(read("kitchen://nothing").exit, 0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "3 eggs");
+    fs::write(&file, "a longer text").unwrap();
+    assert_eq!(read("kitchen://stock").exit, 0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "3 eggs");
     let nowhere = folder.path("no/such/folder");
     assert_eq!(with_server("both", &["tools", "-q", "--out", &nowhere]).exit, 2);
 }

@@ -5,10 +5,10 @@
 //! and are escapes in JSON.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use serde::Serialize;
 use serde_json::json;
@@ -43,14 +43,31 @@ impl Output {
 /// The file in place of standard output, if the command line names one.
 static FILE: OnceLock<File> = OnceLock::new();
 
-/// Writes standard output to a file.
+/// Writes standard output to a file. The file keeps its contents until the first write, or until
+/// the command has succeeded.
 pub(crate) fn into_file(path: &Path) -> Result<(), Failure> {
-    let file = File::create(path).map_err(|error| {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let file = file.map_err(|error| {
         Failure::usage(format!("--out: {} cannot be written: {error}", path.display()))
     })?;
     // It is called once.
     let _ = FILE.set(file);
     Ok(())
+}
+
+/// The file, which is empty before the first write.
+fn empty_file() -> Option<&'static File> {
+    static EMPTIED: Once = Once::new();
+    let file = FILE.get()?;
+    EMPTIED.call_once(|| {
+        // Devices and pipes have no contents to remove.
+        if file.metadata().is_ok_and(|it| it.is_file())
+            && let Err(error) = file.set_len(0)
+        {
+            let _ = FAILED.set(error);
+        }
+    });
+    Some(file)
 }
 
 /// Returns whether contents are written unchanged: no terminal shows them.
@@ -66,7 +83,7 @@ pub(crate) fn bytes(bytes: &[u8]) {
     if has_failed() {
         return;
     }
-    let done = if let Some(mut file) = FILE.get() {
+    let done = if let Some(mut file) = empty_file() {
         file.write_all(bytes)
     } else {
         let mut out = io::stdout().lock();
@@ -86,6 +103,7 @@ pub(crate) fn has_failed() -> bool {
 /// Returns the exit code if the whole output is written. A reader that is gone is no failure, and
 /// the output of an interrupted command is incomplete anyway.
 pub(crate) fn written(exit: Exit) -> Result<Exit, Failure> {
+    empty_file();
     match FAILED.get() {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe && exit != Exit::Interrupted => {
             Err(Failure::usage(format!("the output cannot be written: {error}")))
