@@ -10,7 +10,7 @@
 //! | notification | first, the oldest before the others | goes on; the loss is counted |
 //! | request to the client | once no notification is left | gets an error for an answer |
 //! | answer | with its stream, never before | gets an error for an answer |
-//! | any that is longer than `Limits::max_replay_bytes` | as soon as a reader has taken it | as above |
+//! | any that is longer than `Limits::max_replay_bytes` | as soon as a reader has taken it, or is gone | as above |
 
 use alloc::collections::VecDeque;
 
@@ -112,7 +112,7 @@ impl Replay {
         let event = event.clone();
         self.taken = self.taken.max(number);
         if self.oversized > 0 {
-            self.forget_oversized(number);
+            self.remove_oversized(|kept| kept.number == number);
         }
         Some((number, event))
     }
@@ -160,6 +160,17 @@ impl Replay {
         self.bytes = 0;
         self.oversized = 0;
         untaken
+    }
+
+    /// Drops the events that are too long to be kept. Returns how many of them no reader had taken,
+    /// and whether the answer is one of them.
+    pub(super) fn forget_all_oversized(&mut self) -> (u64, bool) {
+        let (mut untaken, mut has_answer) = (0, false);
+        while let Some(kept) = self.remove_oversized(|_| true) {
+            untaken += u64::from(kept.number > self.taken);
+            has_answer |= kept.event.kind.status().is_some();
+        }
+        (untaken, has_answer)
     }
 
     /// Result of resuming after the event number `after`.
@@ -223,13 +234,13 @@ impl Replay {
         last.saturating_sub(after).saturating_sub(there.count() as u64)
     }
 
-    /// Drops the event `number` if it is too long to be kept.
-    fn forget_oversized(&mut self, number: u64) {
-        if let Some(kept) = self.remove(|kept| kept.number == number && !kept.stays)
-            && kept.event.kind != EventKind::Notification
-        {
+    /// Removes the first such event that is too long to be kept.
+    fn remove_oversized(&mut self, finds: impl Fn(&StoredEvent) -> bool) -> Option<StoredEvent> {
+        let kept = self.remove(|kept| !kept.stays && finds(kept))?;
+        if kept.event.kind != EventKind::Notification {
             self.broken = self.broken.max(kept.number);
         }
+        Some(kept)
     }
 
     fn remove(&mut self, finds: impl Fn(&StoredEvent) -> bool) -> Option<StoredEvent> {
@@ -244,5 +255,28 @@ impl Replay {
     fn subtract(&mut self, kept: &StoredEvent) {
         let total = if kept.stays { &mut self.bytes } else { &mut self.oversized };
         *total = total.saturating_sub(kept.event.message.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use crate::message::{ErrorData, Outgoing, RequestId};
+
+    #[test]
+    fn oversized_events_go_alone() {
+        let mut replay = Replay::default();
+        let notification = Unsent::new(Outgoing::notification("n", Json::EMPTY_OBJECT));
+        let id = Some(RequestId::number(1));
+        let error = ErrorData::internal("short");
+        let answer = Unsent::new(Outgoing::Error { id, error });
+        let too_long = notification.len() - 1;
+        replay.push(ReplayEvent { message: notification, kind: EventKind::Notification }, too_long);
+        let kind = EventKind::Answer { status: 200 };
+        replay.push(ReplayEvent { message: answer, kind }, usize::MAX);
+        assert_eq!(replay.forget_all_oversized(), (1, false));
+        assert_eq!((replay.len(), replay.after(0).map(|(number, _)| number)), (1, Some(2)));
+        assert_eq!(replay.resumes(0), Resumed::Without(0));
     }
 }

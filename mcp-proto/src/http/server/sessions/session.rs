@@ -226,16 +226,15 @@ impl<W: Clone> Session<W> {
         }
     }
 
-    /// Drops an event that is too long to be kept, if its reader is gone.
+    /// Drops the events that are too long to be kept, if their reader is gone.
     fn release(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
-        let Some(stream) = self.streams.get(number).filter(|stream| stream.has_unread_oversized())
-        else {
+        if !self.streams.get(number).is_some_and(Stream::has_unread_oversized) {
             return;
-        };
-        let is_over = stream.is_finished();
-        let count = self.streams.change(number, Stream::forget_events);
-        report_lost(count.unwrap_or(0), queue);
-        if is_over {
+        }
+        let dropped = self.streams.change(number, Stream::forget_oversized);
+        let (count, has_answer) = dropped.unwrap_or_default();
+        report_lost(count, queue);
+        if has_answer {
             self.answer_lost(now, number, TOO_LONG, queue);
         }
     }

@@ -187,6 +187,11 @@ impl<W: Clone> Stream<W> {
         self.replay.clear()
     }
 
+    /// See [`Replay::forget_all_oversized`].
+    pub(super) fn forget_oversized(&mut self) -> (u64, bool) {
+        self.replay.forget_all_oversized()
+    }
+
     pub(super) fn count(&self) -> u64 {
         self.replay.count()
     }
