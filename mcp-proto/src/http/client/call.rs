@@ -95,7 +95,7 @@ impl Streaming {
     /// The id to resume from.
     pub(super) fn last_id(&self) -> Option<&str> {
         let id = self.last.as_ref().filter(|id| !id.is_empty() && id.len() <= MAX_EVENT_ID)?;
-        core::str::from_utf8(id).ok().filter(|id| is_value(id))
+        core::str::from_utf8(id).ok().filter(|id| is_value(id) && id.trim() == *id)
     }
 
     /// Records that the server has accepted the stream.
