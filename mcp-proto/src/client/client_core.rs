@@ -226,7 +226,8 @@ impl ClientCore {
                 self.subscriptions.answered(subscription, &uri, is_accepted, &mut self.outbox);
                 self.send_resource_requests(now, conn);
             }
-            Goal::Nobody | Goal::Notification => {}
+            Goal::Notification => self.outbox.unsent_notification(&call.method, result.err()),
+            Goal::Nobody => {}
         }
     }
 
@@ -249,8 +250,7 @@ impl ClientCore {
         }
     }
 
-    /// Handles the result of a call; returns a call to send again, for the next page or with its
-    /// input.
+    /// Handles the result of a call; returns the call to send it again, for a page or with input.
     pub(super) fn answered(
         &mut self,
         now: Instant,

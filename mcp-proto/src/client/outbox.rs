@@ -18,7 +18,8 @@
 
 use alloc::collections::VecDeque;
 
-use super::event::{ClientAction, ClientEvent};
+use super::call_error::CallError;
+use super::event::{ClientAction, ClientEvent, Undelivered};
 use crate::error::{ProtocolError, UsageError};
 use crate::machine::Action;
 use crate::message::{Outgoing, RequestId};
@@ -51,6 +52,17 @@ impl Outbox {
 
     pub(super) fn event(&mut self, event: ClientEvent) {
         self.actions.push_back(ClientAction::Event(event));
+    }
+
+    /// Reports a notification that has waited for a server, if there was none. Roots are announced
+    /// to the next server anyway.
+    pub(super) fn unsent_notification(&mut self, method: &str, error: Option<CallError>) {
+        if let Some(error) = error
+            && method != "notifications/roots/list_changed"
+        {
+            let message = Undelivered::Notification { method: method.into() };
+            self.event(ClientEvent::Undelivered { message, error });
+        }
     }
 
     pub(super) fn fault(&mut self, error: ProtocolError) {

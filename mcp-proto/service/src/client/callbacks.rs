@@ -71,9 +71,10 @@ impl Client {
         self.mailbox.change(|callbacks, _| callbacks.entry_rejected = Some(Arc::new(f)));
     }
 
-    /// Over HTTP, calls `f` with each message that the server did not accept, and the error. The
-    /// message is a notification, or an answer, which is resent before that while its request is
-    /// open.
+    /// Calls `f` with each message without a response that has not reached the server, and the
+    /// error. It is a notification that waited for a connection that failed. Over HTTP it may also
+    /// be a notification that the server did not accept, or an answer, which is resent before that
+    /// while its request is open.
     pub fn on_undelivered(&self, f: impl Fn(&Undelivered, &CallError) + Send + Sync + 'static) {
         self.mailbox.change(|callbacks, _| callbacks.undelivered = Some(Arc::new(f)));
     }

@@ -121,16 +121,25 @@ impl Delivery {
     }
 
     pub(super) fn into_undelivered(self) -> Undelivered {
-        match self.kind {
-            DeliveryKind::Initialized => {
+        self.kind.into_undelivered()
+    }
+}
+
+impl DeliveryKind {
+    fn into_undelivered(self) -> Undelivered {
+        match self {
+            Self::Initialized => {
                 Undelivered::Notification { method: "notifications/initialized".into() }
             }
-            DeliveryKind::Notification(method) => {
-                Undelivered::Notification { method: method.into() }
-            }
-            DeliveryKind::Answer(_, input) => Undelivered::Answer { input },
+            Self::Notification(method) => Undelivered::Notification { method: method.into() },
+            Self::Answer(_, input) => Undelivered::Answer { input },
         }
     }
+}
+
+/// The report about a message that was never sent.
+pub(super) fn undelivered(message: Outgoing) -> Undelivered {
+    delivery_kind(message, &[]).into_undelivered()
 }
 
 /// Kind of a message, as far as its delivery is concerned.

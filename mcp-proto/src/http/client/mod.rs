@@ -74,11 +74,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::client::recovery::Refusal;
-use crate::client::{self, CallError, ClientAction, ClientEvent};
+use crate::client::{self, CallError, ClientAction, ClientEvent, Undelivered};
 use crate::error::UsageError;
 use crate::limits::Limits;
 use crate::machine::Binding;
-use crate::message::MessageReader;
+use crate::message::{MessageReader, Outgoing};
 use crate::time::Instant;
 use crate::url::Url;
 
@@ -94,6 +94,9 @@ use session::{EndedSession, Session};
 use session_stream::SessionStream;
 use sse2024::SseTransport;
 use tools::Tools;
+
+/// The server does not know the session that a message belongs to.
+const SESSION_LOST: CallError = CallError::Http { status: 404 };
 
 /// The client's side of Streamable HTTP.
 ///
@@ -269,8 +272,12 @@ impl Client {
     fn leave_session(&mut self) {
         self.end_old_transport();
         let EndedSession { serial, has_begun, unsent } = self.session.end(self.exchanges.serial());
-        for id in unsent {
-            self.rpc.handle_unsent(&id);
+        for message in unsent {
+            if let Outgoing::Request { id, .. } = &message {
+                self.rpc.handle_unsent(id);
+            } else {
+                self.report_undelivered(delivery::undelivered(message), SESSION_LOST);
+            }
         }
         if !has_begun {
             return;
@@ -303,12 +310,11 @@ impl Client {
     /// sends its own `notifications/initialized`.
     fn lose_delivery(&mut self, delivery: Delivery) {
         if !delivery.is_initialized() {
-            self.report_undelivered(delivery, CallError::Http { status: 404 });
+            self.report_undelivered(delivery.into_undelivered(), SESSION_LOST);
         }
     }
 
-    fn report_undelivered(&mut self, delivery: Delivery, error: CallError) {
-        let message = delivery.into_undelivered();
+    fn report_undelivered(&mut self, message: Undelivered, error: CallError) {
         self.rpc.event(ClientEvent::Undelivered { message, error });
     }
 
@@ -323,8 +329,7 @@ impl Client {
         match exchange.purpose {
             // The server had accepted a resumed request, and has lost its session since.
             Purpose::Call(call) if !call.is_resumed() => {
-                let error = CallError::Http { status: 404 };
-                return self.rpc.handle_lost(now, &call.id, Refusal::UnknownSession, error);
+                return self.rpc.handle_lost(now, &call.id, Refusal::UnknownSession, SESSION_LOST);
             }
             Purpose::Message(delivery) => self.lose_delivery(*delivery),
             Purpose::Call(_) => {}

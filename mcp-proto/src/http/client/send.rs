@@ -325,7 +325,9 @@ impl Client {
                 self.report_unauthorized(None, error);
                 self.exchanges.sleep(now + delay, Purpose::Message(delivery), true);
             }
-            NextDelivery::Undelivered => self.report_undelivered(*delivery, error),
+            NextDelivery::Undelivered => {
+                self.report_undelivered(delivery.into_undelivered(), error)
+            }
         }
         if sends_held_messages {
             self.send_held_messages(now);

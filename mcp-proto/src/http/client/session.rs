@@ -13,7 +13,6 @@
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use super::Fields;
@@ -45,8 +44,8 @@ pub(super) struct EndedSession {
     pub(super) serial: u64,
     /// True if `notifications/initialized` was sent.
     pub(super) has_begun: bool,
-    /// The requests that were not sent.
-    pub(super) unsent: Vec<RequestId>,
+    /// The messages that were not sent.
+    pub(super) unsent: VecDeque<Outgoing>,
 }
 
 /// Session id from a server; secret like a password.
@@ -116,12 +115,7 @@ impl Session {
     /// Ends the session; the next one has this serial.
     pub(super) fn end(&mut self, serial: u64) -> EndedSession {
         let ended = mem::replace(self, Self { serial, ..Self::default() });
-        let mut unsent = Vec::new();
-        for message in ended.held.into_iter().flatten() {
-            if let Outgoing::Request { id, .. } = message {
-                unsent.push(id);
-            }
-        }
+        let unsent = ended.held.unwrap_or_default();
         EndedSession { serial: ended.serial, has_begun: ended.version.is_some(), unsent }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_proto::client::{
     CallError, CallId, CallOptions, ClientEvent, Config, InputId, Negotiation, ServerInfo,
-    SubscriptionId,
+    SubscriptionId, Undelivered,
 };
 use mcp_proto::{Era, Instant, Json, Limits};
 
@@ -368,6 +368,10 @@ impl Model {
             | ClientEvent::Notification { .. } => {
                 assert!(matches!(self.phase, Phase::Connected(_)), "before the era is known");
             }
+            ClientEvent::Undelivered { message, .. } => {
+                let waited = matches!(message, Undelivered::Notification { .. });
+                assert!(waited, "over a byte stream nothing else may wait");
+            }
             ClientEvent::PeerFault(error) => assert!(!error.to_string().is_empty()),
             ClientEvent::ToolRejected { tool, .. } => {
                 assert_eq!(tool, "", "tools are rejected over HTTP alone");
@@ -380,7 +384,6 @@ impl Model {
             other @ (ClientEvent::Disconnected(_)
             | ClientEvent::Unauthorized { .. }
             | ClientEvent::NoStream { .. }
-            | ClientEvent::Undelivered { .. }
             | _) => panic!("{other:?}"),
         }
     }
