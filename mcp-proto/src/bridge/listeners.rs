@@ -44,16 +44,13 @@ impl ModernListeners {
         struct Params {
             notifications: SubscriptionFilter,
         }
-        let Ok(Params { notifications: mut filter }) = params.decode() else {
+        let Ok(Params { notifications: wanted }) = params.decode() else {
             return Err(ErrorData::invalid_params("`notifications` is no SubscriptionFilter"));
         };
-        let resources = offered.resources.unwrap_or_default();
-        filter.tools_list_changed &= offered.tools.is_some_and(|tools| tools.list_changed);
-        filter.prompts_list_changed &= offered.prompts.is_some_and(|prompts| prompts.list_changed);
-        filter.resources_list_changed &= resources.list_changed;
-        let wanted = core::mem::take(&mut filter.resource_subscriptions);
-        let missing: BTreeSet<String> =
-            if resources.subscribe { wanted.into_iter().collect() } else { BTreeSet::new() };
+        let filter = wanted.lists_offered_by(offered);
+        let subscribes = offered.resources.is_some_and(|resources| resources.subscribe);
+        let uris = if subscribes { wanted.resource_subscriptions } else { Vec::new() };
+        let missing: BTreeSet<String> = uris.into_iter().collect();
         let asks = missing.iter().cloned().collect();
         let listener = ModernListener { filter, missing };
         self.load().plus(others).plus(listener.load()).check(limits)?;

@@ -73,13 +73,8 @@ impl Upstream {
 
     /// The lists whose changes the server reports.
     pub(super) fn offered_lists(&self) -> SubscriptionFilter {
-        let offered = self.offered();
-        SubscriptionFilter {
-            tools_list_changed: offered.tools.is_some_and(|it| it.list_changed),
-            prompts_list_changed: offered.prompts.is_some_and(|it| it.list_changed),
-            resources_list_changed: offered.resources.is_some_and(|it| it.list_changed),
-            ..SubscriptionFilter::default()
-        }
+        let all = SubscriptionFilter::new().tools_list_changed().prompts_list_changed();
+        all.resources_list_changed().lists_offered_by(&self.offered())
     }
 
     /// Returns whether the log level of a legacy server must be set, so that it sends messages as

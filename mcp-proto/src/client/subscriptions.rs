@@ -62,9 +62,10 @@ impl ResourceRequest {
 
 #[derive(Debug)]
 struct Subscription {
-    /// The requested notifications. For a connected legacy server, only the notifications that the
-    /// server offers.
-    filter: SubscriptionFilter,
+    /// The requested notifications, whatever the current server offers: the next one may offer more.
+    requested: SubscriptionFilter,
+    /// The requested lists whose changes a legacy server reports.
+    legacy_lists: SubscriptionFilter,
     /// The URIs for which a legacy server reports updates.
     subscribed_uris: Vec<String>,
     /// The URIs for which a legacy server has not answered yet.
@@ -83,10 +84,14 @@ impl Subscriptions {
     pub(super) fn add(&mut self, filter: SubscriptionFilter) -> SubscriptionId {
         self.serials += 1;
         let id = SubscriptionId(self.serials);
-        let subscribed_uris = Vec::new();
-        let pending_uris = BTreeSet::new();
-        let stage = Stage::Pending;
-        self.open.insert(id, Subscription { filter, subscribed_uris, pending_uris, stage });
+        let subscription = Subscription {
+            requested: filter,
+            legacy_lists: SubscriptionFilter::default(),
+            subscribed_uris: Vec::new(),
+            pending_uris: BTreeSet::new(),
+            stage: Stage::Pending,
+        };
+        self.open.insert(id, subscription);
         id
     }
 
@@ -107,13 +112,13 @@ impl Subscriptions {
 
     /// The parameters of `subscriptions/listen`.
     pub(super) fn listen_params(&self, id: SubscriptionId) -> Json {
-        let Some(Subscription { filter, .. }) = self.open.get(&id) else {
+        let Some(Subscription { requested, .. }) = self.open.get(&id) else {
             return Json::EMPTY_OBJECT;
         };
         let mut params = Vec::new();
         let mut object = Writer::object(&mut params);
         // A plain value: the encoding cannot fail.
-        let filter = Json::encode(filter).unwrap_or(Json::EMPTY_OBJECT);
+        let filter = Json::encode(requested).unwrap_or(Json::EMPTY_OBJECT);
         object.member("notifications", filter.as_bytes());
         object.end();
         Json::trusted(params)
@@ -171,7 +176,7 @@ impl Subscriptions {
         change: Change,
         outbox: &mut Outbox,
     ) -> Option<()> {
-        let Subscription { filter, stage: Stage::Open(_), .. } = self.open.get(&id)? else {
+        let Subscription { requested, stage: Stage::Open(_), .. } = self.open.get(&id)? else {
             return None;
         };
         let change = match change {
@@ -181,7 +186,7 @@ impl Subscriptions {
             }
             change @ (Change::ListChanged(_) | Change::ResourceUpdated(_)) => change,
         };
-        is_among(&change, filter, &filter.resource_subscriptions).then(|| {
+        is_among(&change, requested, &requested.resource_subscriptions).then(|| {
             if let Change::TaskUpdated(update) = &change {
                 self.changed_tasks.insert(update.task_id().into());
             }
@@ -196,8 +201,8 @@ impl Subscriptions {
 
     /// Handles a change that a legacy server reports.
     pub(super) fn changed_legacy(&mut self, change: &Change, outbox: &mut Outbox) {
-        let wanting =
-            self.open.iter().filter(|(_, it)| is_among(change, &it.filter, &it.subscribed_uris));
+        let wants = |it: &Subscription| is_among(change, &it.legacy_lists, &it.subscribed_uris);
+        let wanting = self.open.iter().filter(|(_, subscription)| wants(subscription));
         let mut recipients: Vec<Option<SubscriptionId>> =
             wanting.map(|(id, _)| Some(*id)).collect();
         if recipients.is_empty() {
@@ -242,10 +247,9 @@ impl Subscriptions {
     pub(super) fn forget_session(&mut self) -> Vec<SubscriptionId> {
         self.no_stream = None;
         for open in self.open.values_mut() {
-            // Until a subscription begins, its filter has the URIs.
-            let uris = &mut open.filter.resource_subscriptions;
-            uris.append(&mut open.subscribed_uris);
-            uris.extend(core::mem::take(&mut open.pending_uris));
+            open.legacy_lists = SubscriptionFilter::default();
+            open.subscribed_uris.clear();
+            open.pending_uris.clear();
         }
         self.open.keys().copied().collect()
     }
@@ -260,13 +264,11 @@ impl Subscriptions {
         if let Some(cause) = self.no_stream.clone() {
             return self.end(id, Err(cause), outbox);
         }
-        let Some(Subscription { filter, .. }) = self.open.get_mut(&id) else { return };
-        let resources = has.resources.unwrap_or_default();
-        filter.tools_list_changed &= has.tools.is_some_and(|tools| tools.list_changed);
-        filter.prompts_list_changed &= has.prompts.is_some_and(|prompts| prompts.list_changed);
-        filter.resources_list_changed &= resources.list_changed;
-        let wanted = core::mem::take(&mut filter.resource_subscriptions);
-        let wanted = if resources.subscribe { wanted } else { Vec::new() };
+        let Some(subscription) = self.open.get_mut(&id) else { return };
+        subscription.legacy_lists = subscription.requested.lists_offered_by(has);
+        let subscribes = has.resources.is_some_and(|resources| resources.subscribe);
+        let wanted = &subscription.requested.resource_subscriptions;
+        let wanted = if subscribes { wanted.clone() } else { Vec::new() };
         let (subscribed, new): (Vec<_>, Vec<_>) =
             wanted.into_iter().partition(|uri| self.is_subscribed(uri));
         if let Some(subscription) = self.open.get_mut(&id) {
@@ -313,11 +315,8 @@ impl Subscriptions {
     fn check_begun(&mut self, id: SubscriptionId, outbox: &mut Outbox) {
         let Some(subscription) = self.open.get(&id) else { return };
         if subscription.pending_uris.is_empty() {
-            let resource_subscriptions = subscription.subscribed_uris.clone();
-            // Legacy servers have no tasks.
-            let task_ids = Vec::new();
-            let honoured =
-                SubscriptionFilter { resource_subscriptions, task_ids, ..subscription.filter };
+            let mut honoured = subscription.legacy_lists.clone();
+            honoured.resource_subscriptions = subscription.subscribed_uris.clone();
             let nothing = honoured == SubscriptionFilter::default();
             self.honoured(id, honoured, outbox);
             if nothing {

@@ -3,8 +3,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::ResultType;
 use super::codec::is_false;
+use super::{ResultType, ServerCapabilities};
 use crate::json::Json;
 
 /// The notifications that a client wants, or that a server agrees to send.
@@ -66,6 +66,19 @@ impl SubscriptionFilter {
     pub fn task(mut self, task_id: impl Into<String>) -> Self {
         self.task_ids.push(task_id.into());
         self
+    }
+
+    /// The lists in this filter whose changes a server with these capabilities reports; no
+    /// resources and no tasks.
+    pub(crate) fn lists_offered_by(&self, has: &ServerCapabilities) -> Self {
+        let resources = has.resources.unwrap_or_default();
+        let (tools, prompts) = (has.tools.unwrap_or_default(), has.prompts.unwrap_or_default());
+        Self {
+            tools_list_changed: self.tools_list_changed && tools.list_changed,
+            prompts_list_changed: self.prompts_list_changed && prompts.list_changed,
+            resources_list_changed: self.resources_list_changed && resources.list_changed,
+            ..Self::default()
+        }
     }
 }
 
