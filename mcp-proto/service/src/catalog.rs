@@ -65,7 +65,7 @@ struct CatalogState {
 pub(super) struct CatalogSnapshot {
     pub(super) registry: Registry,
     pub(super) declaration: Arc<Declaration>,
-    /// The number of offers before it.
+    /// The number of snapshots before it.
     pub(super) generation: u64,
 }
 
@@ -190,7 +190,7 @@ impl Catalog {
         self.with(|state| state.snapshot.clone())
     }
 
-    /// The number of offers before this one.
+    /// The number of snapshots before the current one.
     pub(super) fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::Acquire)
     }

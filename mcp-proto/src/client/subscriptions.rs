@@ -266,9 +266,12 @@ impl Subscriptions {
         }
         let Some(subscription) = self.open.get_mut(&id) else { return };
         subscription.legacy_lists = subscription.requested.lists_offered_by(has);
-        let subscribes = has.resources.is_some_and(|resources| resources.subscribe);
-        let wanted = &subscription.requested.resource_subscriptions;
-        let wanted = if subscribes { wanted.clone() } else { Vec::new() };
+        let wanted = match has.resources {
+            Some(resources) if resources.subscribe => {
+                subscription.requested.resource_subscriptions.clone()
+            }
+            Some(_) | None => Vec::new(),
+        };
         let (subscribed, new): (Vec<_>, Vec<_>) =
             wanted.into_iter().partition(|uri| self.is_subscribed(uri));
         if let Some(subscription) = self.open.get_mut(&id) {
@@ -315,8 +318,9 @@ impl Subscriptions {
     fn check_begun(&mut self, id: SubscriptionId, outbox: &mut Outbox) {
         let Some(subscription) = self.open.get(&id) else { return };
         if subscription.pending_uris.is_empty() {
-            let mut honoured = subscription.legacy_lists.clone();
-            honoured.resource_subscriptions = subscription.subscribed_uris.clone();
+            let resource_subscriptions = subscription.subscribed_uris.clone();
+            let honoured =
+                SubscriptionFilter { resource_subscriptions, ..subscription.legacy_lists.clone() };
             let nothing = honoured == SubscriptionFilter::default();
             self.honoured(id, honoured, outbox);
             if nothing {

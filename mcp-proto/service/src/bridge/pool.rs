@@ -301,7 +301,7 @@ impl Bridge {
     }
 
     /// Removes a connection that has no request, and had none since the last call. Returns true if
-    /// the connection was removed; the caller then closes the connection.
+    /// that is so; the caller then closes the connection.
     fn retire_if_idle(&self, owner: &Owner, upstream: &Upstream, before: &mut Option<u64>) -> bool {
         let PooledConnections { open, closing, .. } = &mut *self.0.connections.lock();
         // No race: requests are counted while the pool is locked.

@@ -190,9 +190,6 @@ impl Answering {
                 self.visit(now);
             }
             let Some(queued) = work.queued else { continue };
-            if !queued.update.is_empty() {
-                self.runner.apply_update(now, &mut self.exchange, queued.update);
-            }
             for command in queued.commands {
                 self.runner.apply_command(now, &mut self.exchange, command, false);
             }

@@ -93,7 +93,9 @@ impl KeyCache {
                 let step = state.next(now(), token);
                 match step {
                     CacheStep::Wait => {
-                        state.waiting.push(context.waker().clone());
+                        if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                            state.waiting.push(context.waker().clone());
+                        }
                         return Poll::Pending;
                     }
                     CacheStep::Fetch => state.is_fetching = true,

@@ -35,10 +35,11 @@
 //! that the server refuses with 401 or 403 are then held until there is a token, and sent again.
 //!
 //! [`Client`] coordinates structs that own their data: `Requests`, `Session`, `Exchanges`,
-//! `SessionStream`, `Tools`, and the machine of messages. The methods of `Client` are spread over
-//! several files, because each step needs several of these owners. This file has the public methods
-//! and the end of a session. `send` sends messages, and `receive` handles answers. `sse2024` does
-//! both for HTTP+SSE.
+//! `SessionStream`, `SseTransport`, `Tools`, `OwnAuthorizer`, and the machine of messages. The
+//! methods of `Client` are spread over several files, because each step needs several of these
+//! owners. This file has the public methods and the end of a session. `send` sends messages, and
+//! `receive` handles answers. `sse2024` does both for HTTP+SSE; `authorize` holds and resumes
+//! requests for a sign-in.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
@@ -390,7 +391,7 @@ impl Binding for Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("side", &self.rpc)
+            .field("rpc", &self.rpc)
             .field("exchanges", &self.exchanges)
             .field("session", &self.session)
             .finish_non_exhaustive()

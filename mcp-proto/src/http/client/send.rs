@@ -326,7 +326,7 @@ impl Client {
                 self.exchanges.sleep(now + delay, Purpose::Message(delivery), true);
             }
             NextDelivery::Undelivered => {
-                self.report_undelivered(delivery.into_undelivered(), error)
+                self.report_undelivered(delivery.into_undelivered(), error);
             }
         }
         if sends_held_messages {

@@ -404,7 +404,8 @@ impl ServerRequests {
         Some(call)
     }
 
-    /// Ends all requests to the client without answers. The requests that wait for them end too.
+    /// Ends all requests to the client without answers. The caller has ended those that wait for
+    /// input.
     fn end_requests(&mut self, context: &mut Context) {
         let pending = self.open.as_mut().map(|open| mem::take(&mut open.pending));
         for kind in pending.unwrap_or_default().into_values() {

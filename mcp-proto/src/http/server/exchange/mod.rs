@@ -57,8 +57,9 @@ pub struct Exchange {
     config: Arc<Config>,
     state: State,
     answer: Answer,
-    /// True if the endpoint has more messages than were taken.
-    more: bool,
+    /// True if a visit is due: the endpoint has more messages than were taken, or its end begins.
+    visit_due: bool,
+    /// True if nobody reads the answer any more.
     gone: bool,
 }
 
@@ -133,7 +134,7 @@ impl Exchange {
             config: config.clone(),
             state: State::Answered,
             answer: Answer::new(silent_until, cors),
-            more: false,
+            visit_due: false,
             gone: false,
         }
     }
@@ -181,7 +182,7 @@ impl Exchange {
             }
             State::Waiting(request) => self.answer.waiting = request.request_id().map(Box::new),
             // The next visit gets the request from the endpoint.
-            State::Reading(_) => self.more = true,
+            State::Reading(_) => self.visit_due = true,
             State::Answered | State::Listening { .. } => {}
         }
     }

@@ -23,7 +23,7 @@ impl Exchange {
     pub fn needs_endpoint(&self) -> bool {
         match &self.state {
             State::Waiting(_) => true,
-            State::Reading(_) => self.more || self.gone,
+            State::Reading(_) => self.visit_due || self.gone,
             // The machine may have ended the subscription by itself, as it does if no task is found.
             State::Listening { .. } => self.gone || self.answer.is_over(),
             State::Answered | State::Alone(_) => false,
@@ -93,7 +93,7 @@ impl Exchange {
         let Endpoint { sessions, queue, .. } = &mut *endpoint;
         match sessions.respond(now, reply, outcome, reader, queue) {
             Some((status, message)) => {
-                self.more = false;
+                self.visit_due = false;
                 self.state = State::Answered;
                 self.answer.finish(status, message, None);
                 endpoint.make_room(now);
@@ -202,7 +202,7 @@ impl Exchange {
         mut place: StreamCursor,
         waited: bool,
     ) {
-        self.more = false;
+        self.visit_due = false;
         if self.answer.is_undecided()
             && let Some((status, message)) = endpoint.sessions.take_whole(now, &place)
         {
@@ -214,7 +214,7 @@ impl Exchange {
         let mut taken = 0;
         loop {
             if taken >= VISIT {
-                self.more = true;
+                self.visit_due = true;
                 break;
             }
             let before = place.after();

@@ -388,7 +388,6 @@ impl<W: Clone> Sessions<W> {
             }
             session.server.handle_timeout(now);
             session.act_quietly(now, queue);
-            session.forget_streams(now);
             // This must follow everything that uses the session. Otherwise its deadline stays due,
             // and the session is checked for ever.
             session.shrink_if_due(now);
