@@ -1,5 +1,5 @@
-//! A client of a server of an official SDK over HTTP; `tests/interop/servers/run` runs it with each of
-//! them.
+//! A client of a server of an official SDK over HTTP; `tests/interop/servers/run` runs it with each
+//! of them.
 
 use async_std::task;
 use mcp_async_std::run_http;

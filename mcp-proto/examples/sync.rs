@@ -4,8 +4,8 @@
 //! echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | cargo run -p mcp-proto --example sync stdio
 //! ```
 //!
-//! prints `{"jsonrpc":"2.0","id":1,"result":{}}`. It serves the same tool as the adapters' `echo`, to
-//! clients of both eras, until its standard input ends.
+//! prints `{"jsonrpc":"2.0","id":1,"result":{}}`. It serves the same tool as the adapters' `echo`,
+//! to clients of both eras, until its standard input ends.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -67,8 +67,8 @@ fn serve(registry: &Registry<Handler>) -> io::Result<()> {
         match input.recv_timeout(wait.unwrap_or(time::Duration::MAX)) {
             Ok(chunk) => connection.handle_bytes(now(), chunk?),
             Err(RecvTimeoutError::Timeout) => connection.handle_timeout(now()),
-            // All requests are answered by now: `Close` comes next. With handlers that answer later,
-            // wait here for their answers, at most until `poll_timeout`.
+            // All requests are answered by now: `Close` comes next. With handlers that answer
+            // later, wait here for their answers, at most until `poll_timeout`.
             Err(RecvTimeoutError::Disconnected) => connection.handle_eof(now()),
         }
     }

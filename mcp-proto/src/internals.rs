@@ -1,8 +1,8 @@
 //! Parts for use by the crate `mcp-service`, and by tests of laws.
 //!
 //! Handlers and clients as futures read and write JSON, keep timers and share limits like the
-//! machines. These types are not an API. They are public because crates cannot share code otherwise.
-//! They are hidden from the documentation, and may change in any release.
+//! machines. These types are not an API. They are public because crates cannot share code
+//! otherwise. They are hidden from the documentation, and may change in any release.
 //!
 //! | part | `mcp-service` |
 //! |---|---|
@@ -67,8 +67,8 @@ pub fn admit_cached(
     Admission::cached(config, source, cache)
 }
 
-/// The exchange that answers a request. `cache` has parts of the last requests. Without `body` it is
-/// the one that was added to the admission.
+/// The exchange that answers a request. `cache` has parts of the last requests. Without `body` it
+/// is the one that was added to the admission.
 pub fn answer_cached(
     admission: Admission,
     now: Instant,

@@ -105,8 +105,8 @@ impl<V> SeqMap<V> {
     }
 }
 
-/// Inserts an entry. With [`remove_at`] this saves 1 to 3 % of a call: most entries are added at the
-/// end and removed at the front, where none of the others moves.
+/// Inserts an entry. With [`remove_at`] this saves 1 to 3 % of a call: most entries are added at
+/// the end and removed at the front, where none of the others moves.
 #[inline]
 pub(crate) fn insert_at<T>(entries: &mut VecDeque<T>, at: usize, entry: T) {
     if at == entries.len() {

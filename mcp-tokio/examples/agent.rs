@@ -76,8 +76,8 @@ fn text(result: &CallToolResult) -> String {
 
 /// A language model, as far as an agent needs one.
 trait Model {
-    /// The next thing that the model does. A real one sends `tools`, with their schemas, and `turns`
-    /// to its API.
+    /// The next thing that the model does. A real one sends `tools`, with their schemas, and
+    /// `turns` to its API.
     fn reply(&mut self, tools: &[Tool], turns: &[Turn]) -> Reply;
 }
 

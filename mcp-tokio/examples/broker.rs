@@ -104,8 +104,8 @@ fn registry<B: Broker>(broker: B) -> Result<Registry<Handler>, UsageError> {
     Ok(registry)
 }
 
-/// Writes a note that this process or another was asked to write. The catalog tells who listens that
-/// the list has changed, if it has, and `publish` tells those who subscribed to this note.
+/// Writes a note that this process or another was asked to write. The catalog tells who listens
+/// that the list has changed, if it has, and `publish` tells those who subscribed to this note.
 fn take_over(catalog: &Catalog, Note { name, text }: Note) -> Result<(), UsageError> {
     let uri = format!("note://{name}");
     let change = Change::ResourceUpdated(uri.clone());

@@ -151,7 +151,8 @@ impl Gateway {
     fn route(&self, head: &mut HeaderMap) -> Result<Route, Refusal> {
         match self.modern(head) {
             Ok(route) => Ok(route),
-            // Of headers that say half of it, or to a server that does not compare them, none counts.
+            // Of headers that say half of it, or to a server that does not compare them, none
+            // counts.
             Err(error) if head.contains_key(METHOD) || head.contains_key(NAME) => {
                 Err(Refusal::Differs(error.into()))
             }

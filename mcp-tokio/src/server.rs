@@ -86,7 +86,7 @@ pub async fn serve_http_until(
     config: http::Config,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    // A hint: a system that rejects it keeps the queue of the listener, usually for 128 connections.
+    // A hint: a system that rejects it keeps the listener's queue, usually for 128 connections.
     let _ = SockRef::from(&listener).listen(1024);
     runtime::serve_http(&Tokio::current(), listener, catalog, config, stop).await;
     Ok(())

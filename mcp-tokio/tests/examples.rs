@@ -270,8 +270,8 @@ async fn gateway_takes_http_2_and_forwards_http_1() {
     assert_eq!((answer.version(), answer.status()), (Version::HTTP_2, StatusCode::OK));
 }
 
-/// The server has the beginning of a body while its end is yet to come, and never has the end of one
-/// that differs.
+/// The server has the beginning of a body while its end is yet to come, and never has the end of
+/// one that differs.
 #[tokio::test]
 async fn gateway_breaks_off_what_it_has_begun_to_forward() {
     let server = TcpListener::bind("127.0.0.1:0").await.unwrap();

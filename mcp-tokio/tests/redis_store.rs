@@ -1,4 +1,5 @@
-//! The store of the example `redis_tasks` with a real Redis at `REDIS_URL`, as `tests/redis/run` runs it.
+//! The store of the example `redis_tasks` with a real Redis at `REDIS_URL`, as `tests/redis/run`
+//! runs it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 

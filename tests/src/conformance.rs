@@ -1,9 +1,9 @@
 //! Client for the official conformance suite, used by the `conformance_client` examples of the
 //! adapters.
 //!
-//! In: the suite's environment, and the URL that it gives as the last argument. Out: `Ok` if all steps
-//! of the scenario were taken. Whether they were right is the suite's to say. Nothing here knows a
-//! runtime; `tests/conformance/run` ends a run that hangs.
+//! In: the suite's environment, and the URL that it gives as the last argument. Out: `Ok` if all
+//! steps of the scenario were taken. Whether they were right is the suite's to say. Nothing here
+//! knows a runtime; `tests/conformance/run` ends a run that hangs.
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -68,8 +68,8 @@ impl Scenario {
         client
     }
 
-    /// The server, and what a user would have configured for a sign-in. The suite is the browser: its
-    /// page redirects at once.
+    /// The server, and what a user would have configured for a sign-in. The suite is the browser:
+    /// its page redirects at once.
     ///
     /// Fails if the URL is none.
     pub fn server(&self) -> Result<HttpClientConfig, Box<dyn Error>> {
@@ -174,8 +174,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Loads each skill and reads its other files, as a model might want; nothing of a skill that does
-    /// not stand up to its entry. One scenario wants to see nothing loaded.
+    /// Loads each skill and reads its other files, as a model might want; nothing of a skill that
+    /// does not stand up to its entry. One scenario wants to see nothing loaded.
     async fn load_skills(&self, client: &Client) -> Result<(), Box<dyn Error>> {
         let skills = client.list_skills().await?.skills;
         if self.name == "sep-2640-client-no-prefetch" {
@@ -201,7 +201,8 @@ impl Scenario {
 const REDIRECT_URI: &str = "http://localhost:3000/callback";
 const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
 
-/// A browser with a person who consents: it asks for the page, and takes the redirect of the answer.
+/// A browser with a person who consents: it asks for the page, and takes the redirect of the
+/// answer.
 struct Browser;
 
 impl Consent for Browser {

@@ -20,8 +20,8 @@ use crate::http::Check;
 /// A thread that talks to a client.
 type Talking = JoinHandle<Result<(), SessionError>>;
 
-/// A server that talks to each client once it is initialized, on a thread of its own, and what came of
-/// that.
+/// A server that talks to each client once it is initialized, on a thread of its own, and what came
+/// of that.
 #[derive(Default)]
 pub(crate) struct Outside {
     talking: Arc<Mutex<Vec<Talking>>>,

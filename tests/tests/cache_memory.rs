@@ -1,5 +1,5 @@
-//! Law 5 for the cache of a client: it allocates no more than [`CacheLimits`] say, whatever a server
-//! sends and however often it is asked.
+//! Law 5 for the cache of a client: it allocates no more than [`CacheLimits`] say, whatever a
+//! server sends and however often it is asked.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 

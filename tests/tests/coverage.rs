@@ -22,8 +22,8 @@ struct Series {
 }
 
 /// The bugs of other implementations (`t012_…`), and what fails in connections that live on
-/// (`second_hour_05_…`), both for authorization (`auth_a05_…`, `auth_s05_…`), for tasks (`task_t05_…`),
-/// for HTTP+SSE (`sse_e5_…`), and for ways to a server (`net_n5_…`).
+/// (`second_hour_05_…`), both for authorization (`auth_a05_…`, `auth_s05_…`), for tasks
+/// (`task_t05_…`), for HTTP+SSE (`sse_e5_…`), and for ways to a server (`net_n5_…`).
 const SERIES: [Series; 7] = [
     Series { letter: 'T', words: &[], mark: "t", digits: 3, count: 126 },
     Series { letter: 'H', words: &["second", "hour"], mark: "", digits: 2, count: 28 },

@@ -115,7 +115,8 @@ fn threads_tells_listeners_on_some_sockets_of_changes_on_others() {
     let acknowledged = modern.event().unwrap().unwrap();
     assert!(acknowledged.contains("notifications/subscriptions/acknowledged"), "{acknowledged}");
 
-    // One note of a client of each era; each is heard of in both, and before anybody looks by himself.
+    // One note of a client of each era; each is heard of in both, and before anybody looks by
+    // himself.
     let (mut other, start) = (connect(), Instant::now());
     for (client, text) in [(&mut other, "one"), (&mut session, "two")] {
         client.call("note", &json!({"text": text})).unwrap();

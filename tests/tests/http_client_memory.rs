@@ -1,4 +1,5 @@
-//! Law 5 for clients over HTTP: everything is bounded, whatever a server sends. Here it is measured.
+//! Law 5 for clients over HTTP: everything is bounded, whatever a server sends. Here it is
+//! measured.
 //!
 //! The driver feeds chunks of 64 KiB and takes all actions after each. The application keeps the
 //! replies that it owes, and nothing else. The peak of all that is allocated beyond the start must
@@ -29,11 +30,12 @@ const MIB: usize = 1024 * 1024;
 
 /// Most memory that a client may allocate under these limits, for one answer at a time.
 ///
-/// A message is held once as it comes and once more while the buffer grows to twice its size, and what
-/// it says may stand in an event, a second time in what is kept of it, and a third time in what is
-/// answered: eight times the longest. Of the shortest messages in a chunk each byte makes 300 at most.
-/// A call, an input, and a message that is to be accepted are their requests with their fields and four
-/// kilobytes of book-keeping. What is kept of schemas is four times their text.
+/// A message is held once as it comes and once more while the buffer grows to twice its size, and
+/// what it says may stand in an event, a second time in what is kept of it, and a third time in
+/// what is answered: eight times the longest. Of the shortest messages in a chunk each byte makes
+/// 300 at most. A call, an input, and a message that is to be accepted are their requests with
+/// their fields and four kilobytes of book-keeping. What is kept of schemas is four times their
+/// text.
 fn bound(limits: &Limits) -> usize {
     8 * limits.max_line_bytes.max(limits.max_sse_event_bytes)
         + 300 * CHUNK

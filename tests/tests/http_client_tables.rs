@@ -1,8 +1,9 @@
-//! The tables that decide what an answer over HTTP means to a client, and what follows when a stream
-//! breaks, as a whole.
+//! The tables that decide what an answer over HTTP means to a client, and what follows when a
+//! stream breaks, as a whole.
 //!
-//! Each row has a conversation in `tests/transcripts/http-client`; here every combination is walked,
-//! and the rules that the tables must keep are written down a second time, without looking at them.
+//! Each row has a conversation in `tests/transcripts/http-client`; here every combination is
+//! walked, and the rules that the tables must keep are written down a second time, without looking
+//! at them.
 
 #![expect(clippy::expect_used, reason = "a gap in a table ends the test")]
 
@@ -113,8 +114,8 @@ fn t002_what_says_nothing_of_the_era_is_no_answer_to_the_probe() {
     }
 }
 
-/// "400 Bad Request, 404 Not Found or 405 Method Not Allowed", without an error that a modern server
-/// would send, and to `initialize` alone; or a stream that begins as that of such a server.
+/// "400 Bad Request, 404 Not Found or 405 Method Not Allowed", without an error that a modern
+/// server would send, and to `initialize` alone; or a stream that begins as that of such a server.
 fn looks_for_old_transport(answer: &Answer) -> bool {
     let is_refused = answer.class == Class::Absent;
     let is_not_modern = matches!(answer.body, Body::Error | Body::Nothing);

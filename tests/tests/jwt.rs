@@ -1,4 +1,5 @@
-//! Tokens that are JWTs: confusions that an attacker may try (`s18`), and how often keys are fetched.
+//! Tokens that are JWTs: confusions that an attacker may try (`s18`), and how often keys are
+//! fetched.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed test")]
 

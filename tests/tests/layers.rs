@@ -90,9 +90,9 @@ const IMPURE: &[&str] = &[
 
 const MAX_LINES: usize = 450;
 
-/// Files that import each other in a circle, with the reason. A registry holds handlers; a handler is
-/// given a context, which reaches the catalog with the registry and the port of the session. A function
-/// around handlers is given that context too.
+/// Files that import each other in a circle, with the reason. A registry holds handlers; a handler
+/// is given a context, which reaches the catalog with the registry and the port of the session. A
+/// function around handlers is given that context too.
 const CIRCLE: &[&str] = &[
     "catalog.rs",
     "checks/nothing.rs",

@@ -43,7 +43,8 @@ const MIB: usize = 1024 * 1024;
 /// messages and as bytes to be written. A request in flight is its id and its progress token, each
 /// twice, and a kilobyte of book-keeping. A batch in flight holds its answers, and those of its
 /// bytes that were short and wrong have made sixteen each. A subscription is its id, a few times,
-/// and a kilobyte of book-keeping, and its URIs are there twice: what is wanted, and what has changed.
+/// and a kilobyte of book-keeping, and its URIs are there twice: what is wanted, and what has
+/// changed.
 fn bound(limits: &Limits) -> usize {
     8 * limits.max_line_bytes
         + 300 * CHUNK.min(limits.max_line_bytes)

@@ -1,4 +1,5 @@
-//! The suite of all adapters on a third runtime: plain threads, which an example of `mcp-service` has.
+//! The suite of all adapters on a third runtime: plain threads, which an example of `mcp-service`
+//! has.
 
 use std::future::{Future, pending};
 use std::io;

@@ -1,4 +1,5 @@
-//! Server-sent events: any bytes in any pieces, beside a second reader; and what is written is read.
+//! Server-sent events: any bytes in any pieces, beside a second reader; and what is written is
+//! read.
 
 use mcp_proto::Bytes;
 use mcp_proto::frame::sse::{self, Event, Incoming};

@@ -1,5 +1,5 @@
-//! The tables of tasks as a whole: every combination is walked, and the rules that they must keep are
-//! written down a second time, without looking at them.
+//! The tables of tasks as a whole: every combination is walked, and the rules that they must keep
+//! are written down a second time, without looking at them.
 
 #![expect(clippy::unwrap_used, reason = "a gap in a table ends the test")]
 

@@ -13,13 +13,13 @@ use core::task::Waker;
 use super::lock::Lock;
 
 std::thread_local! {
-    /// The token of a request that has ended. Most handlers drop theirs, and then the next call makes
-    /// no new one: over stdio it has two allocations in place of three.
+    /// The token of a request that has ended. Most handlers drop theirs, and then the next call
+    /// makes no new one: over stdio it has two allocations in place of three.
     static UNUSED: Cell<Option<Arc<Cancel>>> = const { Cell::new(None) };
 }
 
-/// Cancellation token of a request, with the tasks to wake. It is also set at the end of the request,
-/// if anybody holds it.
+/// Cancellation token of a request, with the tasks to wake. It is also set at the end of the
+/// request, if anybody holds it.
 #[derive(Debug, Default)]
 pub(super) struct Cancel {
     set: AtomicBool,
@@ -38,8 +38,8 @@ impl Cancel {
         UNUSED.try_with(Cell::take).ok().flatten().unwrap_or_default()
     }
 
-    /// Ends the token of a request: sets it, or keeps it for another request if nobody else holds it
-    /// or waits for it.
+    /// Ends the token of a request: sets it, or keeps it for another request if nobody else holds
+    /// it or waits for it.
     pub(super) fn end(mut self: Arc<Self>) {
         if let Some(unused) = Arc::get_mut(&mut self)
             && unused.watchers.get_mut().wakers.is_empty()

@@ -34,8 +34,8 @@ pub trait Drive {
     /// when there is more.
     fn turn(&mut self, now: Instant, waker: &Waker);
 
-    /// Returns whether a turn may be due: the service was woken after the last turn, or that turn had
-    /// another waker. The default is true.
+    /// Returns whether a turn may be due: the service was woken after the last turn, or that turn
+    /// had another waker. The default is true.
     fn needs_turn(&self, _waker: &Waker) -> bool {
         true
     }

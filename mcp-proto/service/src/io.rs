@@ -123,8 +123,8 @@ pub trait Io: Reader + Writer + Clock {
     /// Ready, once, when the service is to stop.
     fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()>;
 
-    /// Ready if output is to be written at once, as by default. Otherwise it is written when the task
-    /// is polled again. Called for the output after input.
+    /// Ready if output is to be written at once, as by default. Otherwise it is written when the
+    /// task is polled again. Called for the output after input.
     fn poll_delay(&mut self, _now: Instant, _context: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }

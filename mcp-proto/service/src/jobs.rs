@@ -233,8 +233,8 @@ impl Jobs {
     }
 }
 
-/// Waker of the job in a slot other than the first. A late wake polls the next job in the slot, which
-/// is harmless.
+/// Waker of the job in a slot other than the first. A late wake polls the next job in the slot,
+/// which is harmless.
 struct SlotWaker {
     at: usize,
     mailbox: Arc<ServiceMailbox>,

@@ -1,8 +1,8 @@
 //! Queue of commands, wakes and sleeps from handlers to the service.
 //!
-//! Handlers push; the service takes in its turn. A turn is one run of the service by its driver, from
-//! `begin_turn`, which sets the time, to `end_turn` or `take_work_or_end_turn`. The lock is held only to push or take, never while
-//! a future is polled.
+//! Handlers push; the service takes in its turn. A turn is one run of the service by its driver,
+//! from `begin_turn`, which sets the time, to `end_turn` or `take_work_or_end_turn`. The lock is
+//! held only to push or take, never while a future is polled.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

@@ -36,8 +36,8 @@ impl Registry {
     /// `read_skill_folder` reads the files of a folder.
     ///
     /// Fails, and changes nothing, with [`UsageError::NestedSkill`], and with
-    /// [`UsageError::Duplicate`] also if there is a resource with the URI of a file, or a handler of
-    /// one of the methods.
+    /// [`UsageError::Duplicate`] also if there is a resource with the URI of a file, or a handler
+    /// of one of the methods.
     ///
     /// [Specification: Skills](https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx)
     pub fn skill(&mut self, files: SkillFiles) -> Result<&mut Self, UsageError> {

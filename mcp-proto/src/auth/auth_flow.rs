@@ -13,8 +13,8 @@
 //! | `Granting` | the states of [`ServiceGrant`] | `Storing` |
 //! | `Storing` | the store, at most 10 s | `Idle` |
 //!
-//! A failure in any state leads to `Idle`. A queued sign-in begins with `Discovering`: at the end of
-//! a flow, or in place of its failure. Then waiting requests wait for the sign-in.
+//! A failure in any state leads to `Idle`. A queued sign-in begins with `Discovering`: at the end
+//! of a flow, or in place of its failure. Then waiting requests wait for the sign-in.
 
 use alloc::boxed::Box;
 use alloc::string::String;

@@ -127,8 +127,8 @@ impl Authorizer {
         }
     }
 
-    /// Fails the requests that wait for proofs. During a flow they wait for its end instead, so that
-    /// one signature costs neither a refresh nor a sign-in.
+    /// Fails the requests that wait for proofs. During a flow they wait for its end instead, so
+    /// that one signature costs neither a refresh nor a sign-in.
     fn fail_proofs(&mut self, error: AuthError) {
         if self.flow.is_idle() {
             self.flow.cancel(error);
@@ -257,7 +257,8 @@ impl Authorizer {
         self.flow.config.add_client(Some(issuer), id, secret, None);
     }
 
-    /// Drops the tokens and the registration of the client, here and in the store, and the issuer of
+    /// Drops the tokens and the registration of the client, here and in the store, and the issuer
+    /// of
     /// [`Config::client_of_server`]. Ends a running flow.
     pub fn forget(&mut self) {
         if !self.flow.is_idle() {

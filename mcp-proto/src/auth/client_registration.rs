@@ -1,9 +1,9 @@
 //! Dynamic registration of a client.
 //!
 //! In: events of the driver. Out: requests to the registration endpoint, and at the end the record
-//! of the client, or an error. A request names the scopes that the client will request, because some
-//! authorization servers limit a client to these scopes. If it is rejected, a second request leaves
-//! the scopes out.
+//! of the client, or an error. A request names the scopes that the client will request, because
+//! some authorization servers limit a client to these scopes. If it is rejected, a second request
+//! leaves the scopes out.
 //!
 //! [RFC 7591, section 3](https://www.rfc-editor.org/rfc/rfc7591#section-3)
 

@@ -105,8 +105,8 @@ impl Config {
     /// authorization servers only accept `http://localhost/…`, others only `http://127.0.0.1/…`.
     ///
     /// A sign-in fails with [`AuthError::RedirectUri`](super::AuthError::RedirectUri) if the scheme
-    /// is `http` and the host is not this machine. A scheme that is private to the application, such
-    /// as `com.example.app:/callback`, is allowed ([RFC 8252, section
+    /// is `http` and the host is not this machine. A scheme that is private to the application,
+    /// such as `com.example.app:/callback`, is allowed ([RFC 8252, section
     /// 7.1](https://www.rfc-editor.org/rfc/rfc8252#section-7.1)).
     pub fn redirect_uri(mut self, uri: &str) -> Self {
         self.redirect_uri = uri.into();
@@ -172,8 +172,8 @@ impl Config {
         self
     }
 
-    /// Allows endpoints at this host even if its address is private, such as an identity provider in
-    /// an internal network.
+    /// Allows endpoints at this host even if its address is private, such as an identity provider
+    /// in an internal network.
     pub fn allow_host(mut self, host: &str) -> Self {
         self.policy = self.policy.allow_host(host);
         self

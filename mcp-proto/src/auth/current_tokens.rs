@@ -1,8 +1,9 @@
 //! The tokens that an authorizer has.
 //!
 //! In: a record, and events of its tokens. Out: the validity of the tokens, and the time to refresh
-//! them. A refresh starts before the access token expires: by a tenth of the lifetime that the token
-//! had when it was received or loaded, at most one minute. A token of unknown lifetime does not expire.
+//! them. A refresh starts before the access token expires: by a tenth of the lifetime that the
+//! token had when it was received or loaded, at most one minute. A token of unknown lifetime does
+//! not expire.
 
 use super::action::TokenId;
 use super::granted::GrantedToken;

@@ -5,9 +5,9 @@
 //! combination.
 //!
 //! A member `error` makes an answer an error, even with status 200. Empty members count as absent.
-//! Tokens are not decoded, so their lifetime is known only from `expires_in`. Without `expires_in` a
-//! token is used until a server refuses the token. Nothing is deleted before its replacement exists,
-//! so that one failed refresh does not destroy tokens that another program can use.
+//! Tokens are not decoded, so their lifetime is known only from `expires_in`. Without `expires_in`
+//! a token is used until a server refuses the token. Nothing is deleted before its replacement
+//! exists, so that one failed refresh does not destroy tokens that another program can use.
 //!
 //! [RFC 6749, section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)
 

@@ -170,8 +170,8 @@ impl UpstreamCalls {
         self.renewals.insert(id, uri);
     }
 
-    /// The resources that are being subscribed to again. If the session is lost meanwhile, the client
-    /// sends these calls once more.
+    /// The resources that are being subscribed to again. If the session is lost meanwhile, the
+    /// client sends these calls once more.
     pub(super) fn renewals(&self) -> impl Iterator<Item = &String> {
         self.renewals.values()
     }

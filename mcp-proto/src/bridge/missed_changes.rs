@@ -73,8 +73,8 @@ impl Bridge {
     }
 
     /// Handles the answer to a request that subscribes on another connection. A server that refuses
-    /// the subscription, or whose answer cannot be read, may have changed the resource as well. Without an answer, the next
-    /// connection subscribes again.
+    /// the subscription, or whose answer cannot be read, may have changed the resource as well.
+    /// Without an answer, the next connection subscribes again.
     pub(super) fn handle_renewed(&mut self, uri: &str, result: &Result<Json, CallError>) {
         if let Ok(_) | Err(CallError::Error { .. } | CallError::Protocol(_)) = result {
             self.report_shared_resource(uri);

@@ -1,7 +1,7 @@
 //! Legacy clients of a bridge: their log levels, and their subscriptions.
 //!
-//! In: `initialize`, levels, subscriptions and their ends, changes. Out: the most verbose level, the
-//! sessions that get a notification, and the subscriptions to request again.
+//! In: `initialize`, levels, subscriptions and their ends, changes. Out: the most verbose level,
+//! the sessions that get a notification, and the subscriptions to request again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -94,8 +94,8 @@ impl LegacyClients {
         self.open.values().flat_map(|session| session.resources.keys().cloned()).collect()
     }
 
-    /// The subscriptions of all sessions at a modern server: the URI of a resource, or `None` for the
-    /// changes of lists.
+    /// The subscriptions of all sessions at a modern server: the URI of a resource, or `None` for
+    /// the changes of lists.
     pub(super) fn subscriptions(&self) -> Vec<(SessionRef, Option<String>)> {
         let mut all = Vec::new();
         for (id, session) in &self.open {

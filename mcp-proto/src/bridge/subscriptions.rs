@@ -176,9 +176,9 @@ impl Bridge {
         self.listen_to(now, caller, uri, Some(about), client);
     }
 
-    /// Handles the acknowledgement of a legacy client's subscription to a resource: the beginning of
-    /// the subscription, or its refusal. After an interval without a stream, the client is notified
-    /// of a change.
+    /// Handles the acknowledgement of a legacy client's subscription to a resource: the beginning
+    /// of the subscription, or its refusal. After an interval without a stream, the client is
+    /// notified of a change.
     pub(super) fn handle_acknowledged(
         &mut self,
         now: Instant,
@@ -359,7 +359,8 @@ impl Bridge {
         self.renew(now, due, client);
     }
 
-    /// Requests subscriptions of legacy clients at a modern server, except those that are requested.
+    /// Requests subscriptions of legacy clients at a modern server, except those that are
+    /// requested.
     fn renew(
         &mut self,
         now: Instant,

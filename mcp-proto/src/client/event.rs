@@ -136,8 +136,9 @@ pub enum ClientEvent {
         error: CallError,
     },
     /// A message that has no response has not reached the server. A notification waits for the
-    /// connection, and ends with the attempt to connect. Over HTTP the server may also refuse it, or
-    /// lose its session. An answer is sent again before this event, as long as its request is open.
+    /// connection, and ends with the attempt to connect. Over HTTP the server may also refuse it,
+    /// or lose its session. An answer is sent again before this event, as long as its request is
+    /// open.
     Undelivered {
         /// The message.
         message: Undelivered,

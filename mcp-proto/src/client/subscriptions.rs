@@ -62,7 +62,8 @@ impl ResourceRequest {
 
 #[derive(Debug)]
 struct Subscription {
-    /// The requested notifications, whatever the current server offers: the next one may offer more.
+    /// The requested notifications, whatever the current server offers: the next one may offer
+    /// more.
     requested: SubscriptionFilter,
     /// The requested lists whose changes a legacy server reports.
     legacy_lists: SubscriptionFilter,

@@ -1,13 +1,13 @@
 //! Decoding of objects with long strings, such as the text of a file.
 //!
 //! In: the text of an object that a scanner accepted. Out: a value, or `None` for an object that
-//! must be decoded in the usual way. [`Json::decode_arguments`](super::Json::decode_arguments) calls
-//! this.
+//! must be decoded in the usual way. [`Json::decode_arguments`](super::Json::decode_arguments)
+//! calls this.
 //!
-//! `serde_json` needs three passes for a string: a check of UTF-8, a search for the end in steps of a
-//! word, and a copy. Here a string is checked and copied block by block, while the block is cached.
-//! A tool that echoes 1 MB executes 18 % fewer instructions. Law: a value that is returned is the
-//! one that [`decode`](super::decode::decode) returns.
+//! `serde_json` needs three passes for a string: a check of UTF-8, a search for the end in steps of
+//! a word, and a copy. Here a string is checked and copied block by block, while the block is
+//! cached. A tool that echoes 1 MB executes 18 % fewer instructions. Law: a value that is returned
+//! is the one that [`decode`](super::decode::decode) returns.
 
 use alloc::string::String;
 
@@ -124,8 +124,8 @@ impl<'de> MapAccess<'de> for &mut LongMembers<'de> {
     }
 }
 
-/// Methods for the types that are decoded in the usual way: all that are neither objects nor strings,
-/// and the given ones.
+/// Methods for the types that are decoded in the usual way: all that are neither objects nor
+/// strings, and the given ones.
 macro_rules! refuse {
     (@each $($method:ident($($name:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($name: $type,)* _: V) -> LongResult<V::Value> {

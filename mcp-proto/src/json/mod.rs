@@ -30,8 +30,8 @@ pub(crate) use explain::explain;
 use scan::{Scanner, Span};
 pub use spare::Spare;
 
-/// The byte order mark that a text in UTF-8 may begin with. JSON has none, but "implementations that
-/// parse JSON texts MAY ignore the presence of a byte order mark rather than treating it as an
+/// The byte order mark that a text in UTF-8 may begin with. JSON has none, but "implementations
+/// that parse JSON texts MAY ignore the presence of a byte order mark rather than treating it as an
 /// error" (RFC 8259, 8.1).
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -180,8 +180,8 @@ impl core::error::Error for InvalidJson {}
 #[derive(Clone, Copy, Debug)]
 pub struct Raw<'a>(pub &'a [u8]);
 
-/// Returns whether a text has a backslash. A loop is faster than `memchr` for the names and versions
-/// of most messages.
+/// Returns whether a text has a backslash. A loop is faster than `memchr` for the names and
+/// versions of most messages.
 fn has_escape(text: &[u8]) -> bool {
     const SHORT: usize = 16;
     if text.len() < SHORT { text.contains(&b'\\') } else { memchr::memchr(b'\\', text).is_some() }

@@ -24,7 +24,8 @@ pub(super) fn first_special(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// The same for a text that is plain from `start` to `at`. With words alone, a text of 33 bytes takes
+/// The same for a text that is plain from `start` to `at`. With words alone, a text of 33 bytes
+/// takes
 /// 1.5 times and a text of 1 MB five times as many instructions.
 #[inline(never)]
 fn first_special_later(bytes: &[u8], start: usize, mut at: usize) -> usize {

@@ -14,8 +14,8 @@
 //! no part of a result.
 //!
 //! Calls of one tool in a row over stdio cost 8 % less (legacy) or 16 % less (modern) with it. Law:
-//! [`MessageReader::read`] returns for each text what [`parse`](super::parse()) returns, whatever the
-//! reader has read before.
+//! [`MessageReader::read`] returns for each text what [`parse`](super::parse()) returns, whatever
+//! the reader has read before.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

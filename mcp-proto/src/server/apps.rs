@@ -13,7 +13,8 @@ impl<H> Registry<H> {
     /// extension. The handler answers `resources/read` with [`AppPage::contents`]. The tool still
     /// works in other hosts, which show the content of its results.
     ///
-    /// Another tool with the same page is added with [`Tool::with_app`](crate::types::Tool::with_app).
+    /// Another tool with the same page is added with
+    /// [`Tool::with_app`](crate::types::Tool::with_app).
     ///
     /// Fails, and changes nothing, with [`UsageError::UnknownTool`], with
     /// [`UsageError::InvalidAppUri`] unless the URI begins with `ui://`, with

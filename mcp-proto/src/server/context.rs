@@ -224,8 +224,8 @@ impl Context {
         self.end_call(path);
     }
 
-    /// Ends a subscription that [entered a handler](Self::begin_call) with its answer. A byte stream
-    /// goes on, so its client is sent `notifications/cancelled` as well.
+    /// Ends a subscription that [entered a handler](Self::begin_call) with its answer. A byte
+    /// stream goes on, so its client is sent `notifications/cancelled` as well.
     pub(super) fn end_subscription(&mut self, path: ReplyPath, id: &RequestId, answer: Outgoing) {
         self.end_with_answer(path, None, answer);
         if self.channel == ServerChannel::Stream {

@@ -102,8 +102,8 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
     check_requests(call.era, call.inputs, required)
 }
 
-/// Checks that a handler may ask a legacy client for this input, and that `kept` bytes can be stored
-/// meanwhile.
+/// Checks that a handler may ask a legacy client for this input, and that `kept` bytes can be
+/// stored meanwhile.
 pub(super) fn may_ask(
     context: &Context,
     calls: &Calls,

@@ -161,8 +161,8 @@ impl ElicitResult {
         Self { action, content: None, meta: None }
     }
 
-    /// Decodes the content of an accepted form, as [`Json::decode_arguments`] does, without checking
-    /// it against the form. `None` if the form was not accepted, or has no content.
+    /// Decodes the content of an accepted form, as [`Json::decode_arguments`] does, without
+    /// checking it against the form. `None` if the form was not accepted, or has no content.
     pub fn accepted<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
         match self.action {
             ElicitAction::Accept => self.content.as_ref().map(Json::decode_arguments),

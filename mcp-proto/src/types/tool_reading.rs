@@ -1,8 +1,9 @@
 //! Reading of the results of tools.
 //!
-//! In: the JSON of a result. Out: a [`CallToolResult`]. Most results are texts, and most servers write
-//! them without whitespace. Those are compared with the usual form, which costs a client 10 to 20 %
-//! less of a call than serde. Law: the result is that of [`Json::decode`], as is each error.
+//! In: the JSON of a result. Out: a [`CallToolResult`]. Most results are texts, and most servers
+//! write them without whitespace. Those are compared with the usual form, which costs a client 10
+//! to 20 % less of a call than serde. Law: the result is that of [`Json::decode`], as is each
+//! error.
 
 use alloc::vec::Vec;
 

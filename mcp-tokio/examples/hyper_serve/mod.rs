@@ -1,8 +1,8 @@
 //! The loop that accepts connections for a router of axum's, with a time for heads.
 //!
-//! `axum::serve` never ends a connection whose client sends its head slowly, or not at all: hyper has
-//! a time for that, which needs a timer, and `axum::serve` gives it none. A few hundred such clients
-//! use up the file descriptors of a process.
+//! `axum::serve` never ends a connection whose client sends its head slowly, or not at all: hyper
+//! has a time for that, which needs a timer, and `axum::serve` gives it none. A few hundred such
+//! clients use up the file descriptors of a process.
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -5,14 +5,15 @@
 //! | `PREFIX:{tasks}:task:ID` | a hash: the record, its revision, the last write, the key of its owner |
 //! | `PREFIX:{tasks}:owner:PRINCIPAL` | a sorted set: the tasks of a principal, by their expiry |
 //!
-//! Redis runs a script without anything in between, so compare-and-swap is a script. Each write has a
-//! name of its own: a write that is repeated, since its answer was lost, is done once. Records expire
-//! with their keys. The first write of a script is the one that needs memory, since Redis refuses no
-//! later one.
+//! Redis runs a script without anything in between, so compare-and-swap is a script. Each write has
+//! a name of its own: a write that is repeated, since its answer was lost, is done once. Records
+//! expire with their keys. The first write of a script is the one that needs memory, since Redis
+//! refuses no later one.
 //!
-//! A server keeps its promises only as far as Redis does. Set `appendonly yes`, so that tasks survive
-//! a crash of Redis, and `maxmemory-policy noeviction`, so that no task is evicted. A replica that takes
-//! over may lack the last writes. The braces in the keys keep all of them in one slot of a cluster.
+//! A server keeps its promises only as far as Redis does. Set `appendonly yes`, so that tasks
+//! survive a crash of Redis, and `maxmemory-policy noeviction`, so that no task is evicted. A
+//! replica that takes over may lack the last writes. The braces in the keys keep all of them in one
+//! slot of a cluster.
 
 use std::error::Error;
 use std::hash::{BuildHasher, RandomState};
@@ -26,11 +27,12 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError};
 use tokio::sync::Mutex;
 
-/// Time for a connection, and for an answer. An operation is tried twice, and the server gives a store
-/// 10 s.
+/// Time for a connection, and for an answer. An operation is tried twice, and the server gives a
+/// store 10 s.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Keys: the task, its owner. Arguments: the name of the write, the record, milliseconds, most tasks.
+/// Keys: the task, its owner. Arguments: the name of the write, the record, milliseconds, most
+/// tasks.
 const CREATE: &str = r"
     if redis.call('HGET', KEYS[1], 'write') == ARGV[1] then return 'kept' end
     if redis.call('EXISTS', KEYS[1]) == 1 then return 'exists' end
@@ -76,8 +78,8 @@ pub(crate) struct RedisStore {
 }
 
 impl RedisStore {
-    /// A store at a URL such as `redis://127.0.0.1:6379`. Processes of one server have the same prefix.
-    /// Connects with the first operation. Fails if the URL is none of Redis.
+    /// A store at a URL such as `redis://127.0.0.1:6379`. Processes of one server have the same
+    /// prefix. Connects with the first operation. Fails if the URL is none of Redis.
     pub(crate) fn open(url: &str, prefix: &str) -> Result<Self, RedisError> {
         Ok(Self {
             client: Client::open(url)?,
@@ -89,8 +91,8 @@ impl RedisStore {
         })
     }
 
-    /// Sets how many tasks a principal may have, ended ones included, and those without one together;
-    /// default 1,000. The memory of Redis limits all of them: see its `maxmemory`.
+    /// Sets how many tasks a principal may have, ended ones included, and those without one
+    /// together; default 1,000. The memory of Redis limits all of them: see its `maxmemory`.
     pub(crate) fn max_tasks_per_principal(mut self, tasks: usize) -> Self {
         self.max_tasks_per_principal = tasks;
         self

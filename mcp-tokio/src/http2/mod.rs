@@ -13,14 +13,15 @@
 //! # }
 //! ```
 //!
-//! Within TLS the client offers `h2` and `http/1.1`, and the server chooses. `http` URLs, servers that
-//! choose `http/1.1`, and documents for a sign-in have HTTP/1.1. Proxies, certificates and limits are
-//! those of [`crate::connect_http`].
+//! Within TLS the client offers `h2` and `http/1.1`, and the server chooses. `http` URLs, servers
+//! that choose `http/1.1`, and documents for a sign-in have HTTP/1.1. Proxies, certificates and
+//! limits are those of [`crate::connect_http`].
 //!
-//! A request that is dropped resets its stream. While requests are in flight the client sends a ping
-//! every 20 s, and the connection is broken after 20 s without an answer. Then the requests on it fail,
-//! as if each had a connection of its own. The next request connects again, and so does one after a
-//! `GOAWAY`, after 30 s without a request, or when all streams that the server allows are in use.
+//! A request that is dropped resets its stream. While requests are in flight the client sends a
+//! ping every 20 s, and the connection is broken after 20 s without an answer. Then the requests on
+//! it fail, as if each had a connection of its own. The next request connects again, and so does
+//! one after a `GOAWAY`, after 30 s without a request, or when all streams that the server allows
+//! are in use.
 
 mod connector;
 mod shared;

@@ -1,5 +1,5 @@
-//! `mcp resource`, `mcp prompt`, `mcp complete`, `mcp request`, `mcp bench`, `mcp completions`, `mcp man`;
-//! and the options that name servers in files, folders and outputs.
+//! `mcp resource`, `mcp prompt`, `mcp complete`, `mcp request`, `mcp bench`, `mcp completions`,
+//! `mcp man`; and the options that name servers in files, folders and outputs.
 
 use std::fs;
 

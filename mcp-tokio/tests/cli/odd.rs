@@ -20,7 +20,8 @@ crate::all!(
     bridge_without_standard_error_serves,
 );
 
-/// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this result.
+/// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this
+/// result.
 fn answered(words: &[&str], method: &str, params: &str, result: &str) -> Ran {
     let folder = Scratch::new(&format!("odd-{}-{}", words[0], result.len()));
     let tools = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#;

@@ -88,8 +88,8 @@ fn spaced() -> String {
     result.replace('\n', "\r")
 }
 
-/// A server over HTTP with a thread of its own, which ends with the tests. With a token, each request
-/// needs it.
+/// A server over HTTP with a thread of its own, which ends with the tests. With a token, each
+/// request needs it.
 pub(crate) fn over_http(token: Option<&'static str>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

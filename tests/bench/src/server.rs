@@ -45,7 +45,8 @@ impl Server {
     pub fn stop(mut self) -> Result<()> {
         Command::new("kill").args(["-TERM", &self.process().to_string()]).status()?;
         self.child.wait()?;
-        // Who watches it, such as strace, holds the other end until it has written down what it saw.
+        // Who watches it, such as strace, holds the other end until it has written down what it
+        // saw.
         let mut complaints = String::new();
         self.stderr.read_to_string(&mut complaints)?;
         if complaints.is_empty() { Ok(()) } else { Err(format!("on stderr: {complaints}").into()) }

@@ -1,7 +1,8 @@
 //! The client of a link: made, connected, and made again once it has ended.
 //!
-//! In: what it reaches, and the client's habits. Out: a client that is connected, as soon as there is
-//! one; a failure if one that was connected has ended, which is for an HTTP client only to do before.
+//! In: what it reaches, and the client's habits. Out: a client that is connected, as soon as there
+//! is one; a failure if one that was connected has ended, which is for an HTTP client only to do
+//! before.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Executions, counted by key.
 //!
-//! In: the file to which servers append the key of each execution, `LINK.NUMBER`. Out: a failure for
-//! each key that is there twice, and counts.
+//! In: the file to which servers append the key of each execution, `LINK.NUMBER`. Out: a failure
+//! for each key that is there twice, and counts.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,7 +1,8 @@
 //! Links: a client of ours, what it does all the time, and what must hold.
 //!
-//! In: a server behind a proxy, or a program; the phase, which is a storm or a calm. Out: calls, whose
-//! ends go into the report. In a calm `check` says within a minute whether everything works again.
+//! In: a server behind a proxy, or a program; the phase, which is a storm or a calm. Out: calls,
+//! whose ends go into the report. In a calm `check` says within a minute whether everything works
+//! again.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ const SLACK: Duration = Duration::from_secs(15);
 /// Longest time for a subscription: its acknowledgement has 60 s.
 const SUBSCRIBE: Duration = Duration::from_secs(70);
 
-/// After the faults everything works again within this time, which is also the ceiling of the back-off.
+/// After the faults everything works again within this time, which is also the ceiling of the
+/// back-off.
 const RECOVERY: Duration = Duration::from_secs(60);
 
 /// Number of callers on a link.

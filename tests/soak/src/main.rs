@@ -1,13 +1,14 @@
-//! `soak`: clients and servers behind a proxy that breaks connections, and what must hold all the same.
+//! `soak`: clients and servers behind a proxy that breaks connections, and what must hold all the
+//! same.
 //!
 //! `soak run MINUTES SEED FOLDER [WORD]` reads from standard input what is made with other SDKs, as
 //! `tests/soak/run` lists it, and puts traces into FOLDER.
 //! `soak serve` and `soak stdio` are the servers of ours, which the run starts itself.
 //!
 //! Storms and calms take turns. In a storm the proxy of each link breaks connections and refuses
-//! requests, and servers are restarted, in any of their modes. In a calm everything has to work again
-//! within a minute. All that is drawn follows from the seed; in which order the requests of a link
-//! reach its proxy is up to the machine, so that two runs with one seed differ.
+//! requests, and servers are restarted, in any of their modes. In a calm everything has to work
+//! again within a minute. All that is drawn follows from the seed; in which order the requests of a
+//! link reach its proxy is up to the machine, so that two runs with one seed differ.
 
 mod connector;
 mod fault;

@@ -18,7 +18,8 @@ pub struct Watched {
     /// Its name, for people.
     pub name: String,
     id: u32,
-    /// The most that was seen in the first minute. One look would depend on the weather of its moment.
+    /// The most that was seen in the first minute. One look would depend on the weather of its
+    /// moment.
     peak: u64,
     /// Memory after the first minute.
     warm: Option<u64>,

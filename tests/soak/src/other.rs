@@ -1,8 +1,8 @@
 //! Clients made with other SDKs, at a server of ours.
 //!
-//! In: the command of a client, which takes the same round of calls again and again, whatever happens;
-//! `tests/interop/*/soak.*` are those. Out: its calls in the report. In a calm `check` says within a
-//! minute whether it takes whole rounds again, in both eras.
+//! In: the command of a client, which takes the same round of calls again and again, whatever
+//! happens; `tests/interop/*/soak.*` are those. Out: its calls in the report. In a calm `check`
+//! says within a minute whether it takes whole rounds again, in both eras.
 
 use std::process::Stdio;
 use std::sync::Arc;

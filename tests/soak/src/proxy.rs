@@ -1,8 +1,8 @@
 //! A proxy between a client and a server, which breaks what goes through it.
 //!
-//! In: connections of a client, and the weather of their link. Out: the same requests at the server,
-//! and its answers, or whatever [`Fault`] the weather draws for a request. Requests are taken apart,
-//! so that one can be answered here on a connection that goes on; answers are bytes.
+//! In: connections of a client, and the weather of their link. Out: the same requests at the
+//! server, and its answers, or whatever [`Fault`] the weather draws for a request. Requests are
+//! taken apart, so that one can be answered here on a connection that goes on; answers are bytes.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -21,7 +21,8 @@ use crate::fault::{Fault, Weather};
 use crate::random::Random;
 use crate::trace::Trace;
 
-/// The gateway's own answers come after this time if the server has the request: so that it has begun.
+/// The gateway's own answers come after this time if the server has the request: so that it has
+/// begun.
 const AFTER: Duration = Duration::from_millis(80);
 
 /// Present address of a server; `None` while it is down. Clones are the same place.

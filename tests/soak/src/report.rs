@@ -1,8 +1,8 @@
 //! The report: what was counted, what failed, and the table at the end.
 //!
-//! In: calls and their ends, failures of checks. Out: a failure is printed when it is found, with the
-//! seed and the end of its trace, the whole of which goes into a file; the table and the sum are
-//! printed at the end.
+//! In: calls and their ends, failures of checks. Out: a failure is printed when it is found, with
+//! the seed and the end of its trace, the whole of which goes into a file; the table and the sum
+//! are printed at the end.
 
 use std::collections::BTreeMap;
 use std::fs;

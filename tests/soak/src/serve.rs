@@ -1,9 +1,10 @@
 //! `soak serve` and `soak stdio`: a server of ours, with the tools that the servers in
 //! `tests/interop/servers` have.
 //!
-//! In, over HTTP: lines on standard input, `mode ERA SERVING` and `version N`. Out: `listening on URL`
-//! on standard error, again after each change of mode, since that is a restart: another listener, and
-//! no session survives. The process goes on, so that what it holds on to shows in its memory.
+//! In, over HTTP: lines on standard input, `mode ERA SERVING` and `version N`. Out: `listening on
+//! URL` on standard error, again after each change of mode, since that is a restart: another
+//! listener, and no session survives. The process goes on, so that what it holds on to shows in its
+//! memory.
 //!
 //! The tool `echo` appends its message to the file that the variable ECHOES names: who counts
 //! executions reads it there.

@@ -272,7 +272,8 @@ pub fn ours(program: &str, eras: &[Era]) -> Vec<Mode> {
     modes
 }
 
-/// A mode as `tests/interop/servers/install --http` prints it: the name of the server, and the mode.
+/// A mode as `tests/interop/servers/install --http` prints it: the name of the server, and the
+/// mode.
 pub fn installed(line: &str) -> Option<(&str, Mode)> {
     let mut words = line.split(' ');
     let name = words.next()?;

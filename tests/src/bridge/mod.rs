@@ -1,8 +1,8 @@
 //! A bridge between a client and a server that are scripts: the client on a byte stream, the server
 //! on a byte stream or over HTTP.
 //!
-//! In: lines of the client and of the server. Out: the lines that each of them gets. What the bridge
-//! wants done is done at once, as a driver does it.
+//! In: lines of the client and of the server. Out: the lines that each of them gets. What the
+//! bridge wants done is done at once, as a driver does it.
 
 mod http;
 pub mod script;
@@ -90,8 +90,8 @@ impl Bridged {
         bridged
     }
 
-    /// Lines arrive in pieces of at most `chunk` bytes from now on, each of which is handled before the
-    /// next one comes.
+    /// Lines arrive in pieces of at most `chunk` bytes from now on, each of which is handled before
+    /// the next one comes.
     pub fn in_chunks_of(&mut self, chunk: usize) {
         self.chunk = chunk;
     }

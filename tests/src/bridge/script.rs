@@ -1,7 +1,8 @@
-//! The script of the sixteen cells: all that a client does with the server `everything`, and what it gets.
+//! The script of the sixteen cells: all that a client does with the server `everything`, and what
+//! it gets.
 //!
-//! In: a client that is being connected, and how time passes. Out: the steps, to be compared. Nothing here
-//! knows a runtime.
+//! In: a client that is being connected, and how time passes. Out: the steps, to be compared.
+//! Nothing here knows a runtime.
 
 #![expect(
     clippy::unwrap_used,
@@ -77,7 +78,8 @@ async fn tools(client: &Client, steps: &mut CellSteps) {
     let tools = client.list_tools().await.unwrap().tools;
     assert!(tools.len() > 30);
     for name in tools.iter().map(|tool| &*tool.name).chain(["no_such_tool"]) {
-        // These wait, or have random states; or they need tasks, which is another error in each era.
+        // These wait, or have random states; or they need tasks, which is another error in each
+        // era.
         if ["wait", "test_reconnection", "failing_job", "test_tool_with_task"].contains(&name) {
             continue;
         }

@@ -51,8 +51,8 @@ pub async fn meet(client: &Client) -> Met {
     }
 }
 
-/// Says everything while a client is being connected, and closes it: what is asked for meanwhile waits,
-/// and what comes of it tells more than what comes of connecting.
+/// Says everything while a client is being connected, and closes it: what is asked for meanwhile
+/// waits, and what comes of it tells more than what comes of connecting.
 pub async fn meet_meanwhile(mut connecting: Connecting, client: &Client) -> Met {
     let mut is_connecting = true;
     // The client may wait for its driver to close, so both are polled until then.

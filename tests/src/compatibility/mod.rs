@@ -2,8 +2,8 @@
 //! with each belief that the client may have stored.
 //!
 //! A [`Cell`] is a server, a way to negotiate and a belief; [`Cell::expected`] is what the
-//! specification has come of it, and [`Met`] what did. [`over_pipes`] and [`over_http`] are the tests of
-//! an adapter; `tests/tests/compatibility.rs` plays the same cells in virtual time.
+//! specification has come of it, and [`Met`] what did. [`over_pipes`] and [`over_http`] are the
+//! tests of an adapter; `tests/tests/compatibility.rs` plays the same cells in virtual time.
 //!
 //! [Specification: Compatibility
 //! Matrix](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#compatibility-matrix)

@@ -119,8 +119,8 @@ pub(super) fn register(registry: &mut Registry<Handler>) -> Result<(), UsageErro
     trigger(registry, "test_trigger_prompt_change", Change::ListChanged(List::Prompts))?;
     let watched = Change::ResourceUpdated(super::resources::WATCHED.into());
     trigger(registry, "test_trigger_resource_update", watched)?;
-    // The conformance suite takes the first tool that mirrors an argument, which must have one of type
-    // `string`: `test_header_types` comes behind it.
+    // The conformance suite takes the first tool that mirrors an argument, which must have one of
+    // type `string`: `test_header_types` comes behind it.
     registry
         .tool("test_x_mcp_header", "Returns its argument", |mirrored: MirroredValue, _| async {
             mirrored.value.into_inner()

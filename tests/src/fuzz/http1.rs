@@ -44,8 +44,8 @@ pub fn http1_pieces(limits: &Limits, stream: &[u8], sizes: &[usize]) -> Vec<Inco
 /// The most places at which a request is changed.
 const PLACES: usize = 40;
 
-/// After two requests, the same request and requests that differ from it in one place are read as if
-/// they were the first of their connection.
+/// After two requests, the same request and requests that differ from it in one place are read as
+/// if they were the first of their connection.
 fn alike(limits: &Limits, request: &[u8], whole: &[Incoming]) {
     let [head] = heads(whole)[..] else { return };
     if whole.last() != Some(&Incoming::Closed) {

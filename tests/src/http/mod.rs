@@ -1,9 +1,9 @@
 //! One suite for what every adapter does over HTTP, on real sockets.
 //!
-//! A server serves a catalog at a listener until it is told to stop, and returns when all is over. What
-//! clients do is tested in [`http_client`](crate::http_client). Nothing here sleeps: every wait is for
-//! something that the server does, or that a handler of the suite reports; one that takes too long
-//! fails.
+//! A server serves a catalog at a listener until it is told to stop, and returns when all is over.
+//! What clients do is tested in [`http_client`](crate::http_client). Nothing here sleeps: every
+//! wait is for something that the server does, or that a handler of the suite reports; one that
+//! takes too long fails.
 
 mod checks;
 mod client;

@@ -34,8 +34,8 @@ pub use proxy::Proxy;
 #[cfg(feature = "tls")]
 pub use tls::{Certified, Gate};
 
-/// Runs a script in a runtime, with a client that is yet to be connected by `connect_http` or what is
-/// like it.
+/// Runs a script in a runtime, with a client that is yet to be connected by `connect_http` or what
+/// is like it.
 pub type Meet = fn(Client, HttpClientConfig, Script) -> Check;
 
 /// Script of a check, for a client that is connecting.
@@ -85,7 +85,8 @@ struct Site {
     mode: Mode,
 }
 
-/// The tests of one way to drive a client, with TLS or without: with it they need the feature `tls`.
+/// The tests of one way to drive a client, with TLS or without: with it they need the feature
+/// `tls`.
 pub fn trials(name: &str, serve: Serve, meet: Meet, has_tls: bool) -> Vec<Trial> {
     let mut trials = Vec::new();
     let tls = if has_tls { WITH_TLS } else { without_tls::CHECKS };

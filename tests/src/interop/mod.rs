@@ -2,11 +2,11 @@
 //! examples of the adapters.
 //!
 //! In: the words that `tests/interop/servers/install` prints about a server, a `Mode`, and how an
-//! adapter runs a client. Out: `Ok` if the server was connected as its row in `servers` says, took all
-//! steps, ended as it should and left nothing behind; or what was wrong.
+//! adapter runs a client. Out: `Ok` if the server was connected as its row in `servers` says, took
+//! all steps, ended as it should and left nothing behind; or what was wrong.
 //!
-//! Nothing here knows a runtime, and nothing sleeps but while a server starts: one that never answers
-//! is a run that never ends, which is for `tests/interop/servers/run` to end.
+//! Nothing here knows a runtime, and nothing sleeps but while a server starts: one that never
+//! answers is a run that never ends, which is for `tests/interop/servers/run` to end.
 
 mod http;
 mod mode;
@@ -39,8 +39,8 @@ const USAGE: &str = "interop NAME ERA COMMAND... -- MODE, or \
                      interop_http NAME ERA SERVING COMMAND... -- MODE; MODE is \
                      auto|legacy|VERSION|stored|stale|busy, over HTTP also restarted|deaf";
 
-/// The program over stdio: takes its arguments as `install` prints them, then `--` and a mode. `drive`
-/// runs a client with a command in a task of its own until the server has ended.
+/// The program over stdio: takes its arguments as `install` prints them, then `--` and a mode.
+/// `drive` runs a client with a command in a task of its own until the server has ended.
 ///
 /// Fails with what was wrong.
 pub async fn run(
@@ -56,8 +56,8 @@ pub async fn run(
     stdio::Run { server, command, drive }.all(&mode.parse()?).await
 }
 
-/// The program over HTTP: takes its arguments as `install --http` prints them, then `--` and a mode.
-/// `drive` runs a client over HTTP in a task of its own until it is closed.
+/// The program over HTTP: takes its arguments as `install --http` prints them, then `--` and a
+/// mode. `drive` runs a client over HTTP in a task of its own until it is closed.
 ///
 /// Fails with what was wrong.
 pub async fn run_http(

@@ -1,7 +1,7 @@
 //! A server over HTTP as a child process.
 //!
-//! In: its command, which reads its port from PORT, 0 for any, and tells of its URL on standard error.
-//! Out: the URL, and what else it writes.
+//! In: its command, which reads its port from PORT, 0 for any, and tells of its URL on standard
+//! error. Out: the URL, and what else it writes.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

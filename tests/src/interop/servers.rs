@@ -29,8 +29,8 @@ pub(super) struct Server {
     unopened: i32,
     /// Features that it lacks over HTTP, served in this way to a client of this era.
     pub(super) lacks: fn(Serving, Era) -> &'static [Feature],
-    /// The status with which it refuses a session that is unknown to it. It should be 404, which has a
-    /// client open another one; with any other the client never comes to one.
+    /// The status with which it refuses a session that is unknown to it. It should be 404, which
+    /// has a client open another one; with any other the client never comes to one.
     pub(super) unknown_session: u16,
     /// Beginnings of the other lines that it writes to standard error.
     pub(super) writes: &'static [&'static str],

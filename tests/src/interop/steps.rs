@@ -105,8 +105,8 @@ impl<'a> Steps<'a> {
         step("error", self.error()).await
     }
 
-    /// Steps between which `restart` starts the server anew: a call that runs comes to an error, and
-    /// whoever wants to know of changes is told of those that come after.
+    /// Steps between which `restart` starts the server anew: a call that runs comes to an error,
+    /// and whoever wants to know of changes is told of those that come after.
     pub(super) async fn outlive(&self, restart: impl FnOnce() -> Outcome) -> Outcome {
         step("connect", self.connect()).await?;
         let mut subscription =

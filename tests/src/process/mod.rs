@@ -1,9 +1,9 @@
 //! One suite for what every adapter does on standard input and output, in real processes.
 //!
-//! A server serves [`everything`](crate::everything) on standard input and output. The program that runs
-//! the suite starts itself again, with an environment variable that says which server to be. Nothing
-//! here sleeps: every wait is for something that the server does, and a server that keeps one waiting
-//! for too long is killed.
+//! A server serves [`everything`](crate::everything) on standard input and output. The program that
+//! runs the suite starts itself again, with an environment variable that says which server to be.
+//! Nothing here sleeps: every wait is for something that the server does, and a server that keeps
+//! one waiting for too long is killed.
 
 mod conversations;
 mod fifos;

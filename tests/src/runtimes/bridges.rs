@@ -1,7 +1,8 @@
 //! The sixteen cells of a bridge over pipes and sockets.
 //!
-//! A client of each era on each transport is in front. Behind the bridge is the server `everything`, a
-//! process or over HTTP, in each era. What the client gets is what it gets from the server directly.
+//! A client of each era on each transport is in front. Behind the bridge is the server
+//! `everything`, a process or over HTTP, in each era. What the client gets is what it gets from the
+//! server directly.
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;

@@ -1,8 +1,8 @@
 //! One suite for what every adapter does, on every runtime that it is for.
 //!
-//! In: what an adapter exports, as an [`Adapter`], and on what it runs, as [`Runtime`]s. Out: for each
-//! of them the tests of streams, of standard input and output, of HTTP, of clients over HTTP, and of the
-//! compatibility matrix. The test of an adapter is its `main`, without the harness:
+//! In: what an adapter exports, as an [`Adapter`], and on what it runs, as [`Runtime`]s. Out: for
+//! each of them the tests of streams, of standard input and output, of HTTP, of clients over HTTP,
+//! and of the compatibility matrix. The test of an adapter is its `main`, without the harness:
 //!
 //! ```ignore
 //! fn main() -> ExitCode {

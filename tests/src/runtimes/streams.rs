@@ -1,7 +1,7 @@
 //! Servers and clients on a stream, which is a pair of sockets here.
 //!
-//! Nothing here sleeps but handlers, and no test depends on how long anything takes: what is waited for
-//! comes, or the test fails.
+//! Nothing here sleeps but handlers, and no test depends on how long anything takes: what is waited
+//! for comes, or the test fails.
 
 use std::collections::BTreeSet;
 use std::error::Error;

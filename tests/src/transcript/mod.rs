@@ -126,7 +126,8 @@
 //!
 //! With `= role client` the two sides change places: `S>` lines and `S* "bytes"` go in, `C>` lines
 //! must come out. The client is called `fixture`, version `1.0.0`. Calls and subscriptions have the
-//! names that `!` lines give them; inputs that a server needs are `i1`, `i2` and so on. These go in:
+//! names that `!` lines give them; inputs that a server needs are `i1`, `i2` and so on. These go
+//! in:
 //!
 //! | input | meaning |
 //! |---|---|
@@ -149,8 +150,8 @@
 //! | `! store` | the verdict is stored |
 //! | `! close` | the application is done |
 //!
-//! Calls, tasks that are followed, lists and pings may have options behind them: `timeout 5s`, `max-total 1s`, `no-reset`,
-//! `progress`, `level warning`. These come out:
+//! Calls, tasks that are followed, lists and pings may have options behind them: `timeout 5s`,
+//! `max-total 1s`, `no-reset`, `progress`, `level warning`. These come out:
 //!
 //! | output | meaning |
 //! |---|---|
@@ -311,8 +312,9 @@
 //! # From the field
 //!
 //! With `MCP_WIRE=1` in its environment, a driver prints its conversation to stderr in this
-//! format: `C>`, `S>`, `@` and `!` lines. What went wrong there becomes a test here by pasting, with
-//! its tools replaced by those above, and with the names of the calls that the machine reports.
+//! format: `C>`, `S>`, `@` and `!` lines. What went wrong there becomes a test here by pasting,
+//! with its tools replaced by those above, and with the names of the calls that the machine
+//! reports.
 
 mod chunks;
 mod client;

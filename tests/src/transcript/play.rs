@@ -35,8 +35,8 @@ impl Transcript {
         Ok(())
     }
 
-    /// Plays the inputs, with their bytes split in several ways: whatever comes out, no law is broken,
-    /// and the same comes out of all.
+    /// Plays the inputs, with their bytes split in several ways: whatever comes out, no law is
+    /// broken, and the same comes out of all.
     pub fn keeps_laws(&self) -> Result<(), String> {
         let first = self.outputs(Chunks::Whole);
         // To name what is not there is no mistake here.

@@ -1,5 +1,5 @@
-//! Grants without a person, and tokens that are bound to a key: what is sent, what is shown, and where
-//! loops end.
+//! Grants without a person, and tokens that are bound to a key: what is sent, what is shown, and
+//! where loops end.
 
 use mcp_proto::Duration;
 use mcp_proto::auth::{

@@ -1,4 +1,5 @@
-//! A client over HTTP with an authorizer: refused requests are held and sent again, whatever they are.
+//! A client over HTTP with an authorizer: refused requests are held and sent again, whatever they
+//! are.
 
 use mcp_proto::auth::{AuthAction, AuthState, Config, Scopes};
 use mcp_proto::client::{self, CallError, ClientEvent, ConnectError, Negotiation};

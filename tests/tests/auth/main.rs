@@ -1,5 +1,5 @@
-//! The client of OAuth: its tables as a whole, the bugs of other clients (`a01` to `a50`), and what an
-//! attacker may try (`s01` to `s20`), as far as the machine decides them.
+//! The client of OAuth: its tables as a whole, the bugs of other clients (`a01` to `a50`), and what
+//! an attacker may try (`s01` to `s20`), as far as the machine decides them.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a driver of a test skips other actions")]

@@ -1,7 +1,7 @@
 //! A protected server, its authorization server, a store and a person, in virtual time.
 //!
-//! [`World::request`] sends a request as a client would: with the credentials of the authorizer, and
-//! again if it says so. Tests change documents and answers, and read what was sent.
+//! [`World::request`] sends a request as a client would: with the credentials of the authorizer,
+//! and again if it says so. Tests change documents and answers, and read what was sent.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;

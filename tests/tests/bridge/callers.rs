@@ -1,9 +1,9 @@
-//! No confusion of callers: answers, notifications and questions go to the client whose request they are
-//! about, and to nobody else.
+//! No confusion of callers: answers, notifications and questions go to the client whose request
+//! they are about, and to nobody else.
 //!
-//! Clients of several principals and capabilities call at once a tool that says the caller's secret in
-//! every way that there is: in a log message, in progress, in a question and in its result. None of
-//! them may see the secret of another one.
+//! Clients of several principals and capabilities call at once a tool that says the caller's secret
+//! in every way that there is: in a log message, in progress, in a question and in its result. None
+//! of them may see the secret of another one.
 
 use std::sync::{Arc, Mutex};
 
@@ -101,8 +101,8 @@ fn reference_to_a_waiting_call_is_of_no_use_to_another_principal() {
     world.run(stolen).unwrap();
 }
 
-/// Clients of two principals, in both eras, some of which can be asked; two of each kind of the modern
-/// era, which share a connection.
+/// Clients of two principals, in both eras, some of which can be asked; two of each kind of the
+/// modern era, which share a connection.
 fn callers() -> Vec<Caller> {
     let mut all = Vec::new();
     for (principal, era, can_be_asked) in [

@@ -1,5 +1,6 @@
-//! Sixteen cells: a client of each era on each transport, and behind the bridge the server `everything`
-//! in each era on each transport. What the client gets is what it gets from the server directly.
+//! Sixteen cells: a client of each era on each transport, and behind the bridge the server
+//! `everything` in each era on each transport. What the client gets is what it gets from the server
+//! directly.
 
 use std::sync::{Arc, Mutex};
 

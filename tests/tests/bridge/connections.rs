@@ -96,8 +96,8 @@ fn ended_session_ends_its_connection() {
 
 #[test]
 fn ended_session_is_forgotten_by_a_shared_connection() {
-    // A log message that names no request goes to the only client that there is. So a client that is
-    // gone would keep it from all others.
+    // A log message that names no request goes to the only client that there is. So a client that
+    // is gone would keep it from all others.
     let world = World::default();
     let opened = Arc::new(Mutex::new(0));
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
@@ -210,7 +210,8 @@ fn counted(world: &World, opened: &Arc<Mutex<usize>>) -> Bridge {
     bridge(world, pipe(world, EraPolicy::Auto, opened.clone()), config)
 }
 
-/// A bridge to a server that ends as soon as it is started, so many times; and the times of its starts.
+/// A bridge to a server that ends as soon as it is started, so many times; and the times of its
+/// starts.
 fn failing(world: &World, times: &Arc<Mutex<Vec<Instant>>>, ends: usize) -> Bridge {
     let BridgeTarget::Stream(works) = pipe(world, EraPolicy::Auto, Arc::default()) else {
         unreachable!("it is a stream");

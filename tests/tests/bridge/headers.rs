@@ -1,5 +1,5 @@
-//! Headers of a call that repeat its arguments: a bridge over HTTP holds them against the body, whatever
-//! its server is, once the tool was listed.
+//! Headers of a call that repeat its arguments: a bridge over HTTP holds them against the body,
+//! whatever its server is, once the tool was listed.
 
 use std::future::poll_fn;
 use std::net::Ipv4Addr;

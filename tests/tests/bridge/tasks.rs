@@ -1,4 +1,5 @@
-//! Tasks pass between a client and a server of the modern era as they are. Across eras there are none.
+//! Tasks pass between a client and a server of the modern era as they are. Across eras there are
+//! none.
 
 use std::sync::{Arc, Mutex};
 

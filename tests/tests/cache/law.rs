@@ -1,9 +1,9 @@
 //! The law of clients with a cache: they see nothing that a client without one could not have seen,
 //! within the time for which the server calls its results fresh.
 //!
-//! Two clients share a cache, or each has its own. A server answers in any order, with any hints, and
-//! reports changes. What a client is given without a request is compared with all that has happened;
-//! what it is given after a request must come from an answer to that request.
+//! Two clients share a cache, or each has its own. A server answers in any order, with any hints,
+//! and reports changes. What a client is given without a request is compared with all that has
+//! happened; what it is given after a request must come from an answer to that request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

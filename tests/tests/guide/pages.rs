@@ -216,8 +216,8 @@ fn has(source: &str, lines: &[String]) -> bool {
         })
 }
 
-/// Returns whether a line can be typed: of an example it is known whether there is one. A command of
-/// `mcp`, and of a host, is one that a script runs.
+/// Returns whether a line can be typed: of an example it is known whether there is one. A command
+/// of `mcp`, and of a host, is one that a script runs.
 fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace().skip_while(|word| word.contains('='));
     let program = words.next();

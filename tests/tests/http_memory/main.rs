@@ -1,4 +1,5 @@
-//! Law 5 over HTTP: everything is bounded, whatever clients do. Here it is measured on the machines.
+//! Law 5 over HTTP: everything is bounded, whatever clients do. Here it is measured on the
+//! machines.
 //!
 //! The driver reads chunks of 64 KiB, takes all actions after each and visits when it is to; it
 //! reads no more while `wants_read()` is false, and does nothing at all for a client that does not

@@ -1,6 +1,6 @@
-//! The laws of the client, on conversations that nobody has thought of: what the player of transcripts
-//! looks for in each (one response for each call, one end for each subscription, deadlines that are
-//! kept, nothing after the end), and that chunking never matters.
+//! The laws of the client, on conversations that nobody has thought of: what the player of
+//! transcripts looks for in each (one response for each call, one end for each subscription,
+//! deadlines that are kept, nothing after the end), and that chunking never matters.
 
 use mcp_tests::transcript::Transcript;
 use proptest::prelude::*;

@@ -1,5 +1,6 @@
-//! The law of connections: whatever an application calls and a server asks, a client over HTTP has at
-//! most `Limits::max_client_connections` exchanges open, answers get through, and nothing is lost.
+//! The law of connections: whatever an application calls and a server asks, a client over HTTP has
+//! at most `Limits::max_client_connections` exchanges open, answers get through, and nothing is
+//! lost.
 
 #![expect(
     clippy::indexing_slicing,

@@ -1,5 +1,6 @@
-//! The laws of clients over HTTP: in whatever order their verbs are called, whatever comes back, and
-//! however it is cut, nothing panics, every call has one response, and time alone brings all to an end.
+//! The laws of clients over HTTP: in whatever order their verbs are called, whatever comes back,
+//! and however it is cut, nothing panics, every call has one response, and time alone brings all to
+//! an end.
 
 use mcp_tests::fuzz;
 use mcp_tests::transcript::Transcript;

@@ -1,5 +1,5 @@
-//! Handlers that execute a call and answer with the words of a server that has not: what is known of
-//! the server may be wrong, and the call is executed once all the same.
+//! Handlers that execute a call and answer with the words of a server that has not: what is known
+//! of the server may be wrong, and the call is executed once all the same.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

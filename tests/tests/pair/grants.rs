@@ -1,5 +1,5 @@
-//! Clients without a person, and clients with a key, in virtual time: with the authorization server of
-//! `testing`.
+//! Clients without a person, and clients with a key, in virtual time: with the authorization server
+//! of `testing`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -261,8 +261,8 @@ fn auth_a21_processes_with_one_folder_use_the_tokens_of_each_other() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Two clients with one store, whose times pass together: one of them gets tokens, the other one finds
-/// them.
+/// Two clients with one store, whose times pass together: one of them gets tokens, the other one
+/// finds them.
 fn share<V: Vault + 'static>(kind: Kind, server: &AuthServer, vault: impl Fn() -> V) {
     let mut first = kind.pair(server, vault());
     let one = first.client();

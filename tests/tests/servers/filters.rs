@@ -217,7 +217,8 @@ fn lists_that_depend_on_the_caller_are_private_and_pages_tell_no_count() {
     }
 }
 
-/// What a session knows of its client is no part of the check of scopes before the session is known.
+/// What a session knows of its client is no part of the check of scopes before the session is
+/// known.
 #[test]
 fn scopes_hold_for_tools_that_are_filtered_by_the_client() {
     for negotiation in ERAS {

@@ -127,8 +127,8 @@ fn input_counts_if_its_request_ends_before_the_store_answers() {
     assert_eq!((calls.load(Ordering::Relaxed), process.running()), (2, 0));
 }
 
-/// The client is told of an error after 10 s. The handler is called once the store answers, as long as
-/// the task has a lease; after that the task fails.
+/// The client is told of an error after 10 s. The handler is called once the store answers, as long
+/// as the task has a lease; after that the task fails.
 #[test]
 fn input_for_a_store_that_answers_late_is_not_lost() {
     for (late, ends) in [(40, "completed"), (100, "failed")] {

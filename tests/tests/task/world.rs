@@ -1,4 +1,5 @@
-//! Servers whose tasks run in virtual time, in processes that share it: everything is polled by hand.
+//! Servers whose tasks run in virtual time, in processes that share it: everything is polled by
+//! hand.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

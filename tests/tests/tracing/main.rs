@@ -1,7 +1,7 @@
 //! Spans of requests and calls, as a subscriber sees them.
 //!
-//! Every test here has a subscriber: a thread without one could be the first that comes by a span, and
-//! turn it off for a moment.
+//! Every test here has a subscriber: a thread without one could be the first that comes by a span,
+//! and turn it off for a moment.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 

@@ -30,7 +30,8 @@ impl Signer for TestKey {
     }
 }
 
-/// A company whose tokens are bound to a key, and whose client authenticates with it or with a secret.
+/// A company whose tokens are bound to a key, and whose client authenticates with it or with a
+/// secret.
 fn pair(secret: Option<&'static str>) -> (Pair, AuthServer) {
     let server = AuthServer::new(ISSUER, SERVER).client("service", secret);
     let server = server.subject("canary-subject").binds_tokens();

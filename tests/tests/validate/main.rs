@@ -1,5 +1,5 @@
-//! Validation by JSON Schema: tools of servers in both eras, results at clients, the official cases,
-//! and the bounds of a check.
+//! Validation by JSON Schema: tools of servers in both eras, results at clients, the official
+//! cases, and the bounds of a check.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 

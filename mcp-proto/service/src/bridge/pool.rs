@@ -323,8 +323,8 @@ impl Bridge {
         }
     }
 
-    /// Ends the session of a client: closes or drops its own connection, or removes the session from
-    /// a shared one.
+    /// Ends the session of a client: closes or drops its own connection, or removes the session
+    /// from a shared one.
     fn end_session(&self, session: SessionRef) {
         let owner = Owner::Session(session);
         let (own, shared, _ended) = {

@@ -111,8 +111,8 @@ impl<R> Call<R> {
         self
     }
 
-    /// Asks the server for progress, and calls `f` with it. The task that drives the client runs `f`,
-    /// so `f` must not block.
+    /// Asks the server for progress, and calls `f` with it. The task that drives the client runs
+    /// `f`, so `f` must not block.
     pub fn on_progress(mut self, f: impl FnMut(Progress) + Send + 'static) -> Self {
         if let CallState::New { options, hooks, .. } = &mut self.state {
             options.progress = true;

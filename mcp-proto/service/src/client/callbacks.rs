@@ -25,8 +25,8 @@ impl Client {
         self.mailbox.change(|callbacks, _| callbacks.change = Some(Arc::new(f)));
     }
 
-    /// Calls `f` with the `elicitationId` of a URL that the user has completed; 2025-11-25 only. The
-    /// client does not check the id: ignore one that is unknown or was completed before.
+    /// Calls `f` with the `elicitationId` of a URL that the user has completed; 2025-11-25 only.
+    /// The client does not check the id: ignore one that is unknown or was completed before.
     pub fn on_elicitation_complete(&self, f: impl Fn(&str) + Send + Sync + 'static) {
         self.mailbox.change(|callbacks, _| callbacks.elicitation_complete = Some(Arc::new(f)));
     }

@@ -1,8 +1,8 @@
 //! The end of a client's connection.
 //!
 //! In: causes, reported by the machine, the application and the adapter; the first one counts, but
-//! the failure to start the server again replaces the end of the server before. Out: [`Closed`], for
-//! all tasks that wait for it.
+//! the failure to start the server again replaces the end of the server before. Out: [`Closed`],
+//! for all tasks that wait for it.
 
 use alloc::string::{String, ToString};
 use core::error::Error;

@@ -190,9 +190,9 @@ impl Client {
     /// Subscribes to changes. Completes when the server acknowledges the subscription. The server
     /// may honour only a part of the filter, or nothing: see [`Subscription::honoured`].
     ///
-    /// Fails with a [`CallError`] if there is no connection, or no acknowledgement within 60 s. Over
-    /// HTTP the client asks again if the stream breaks before that, without end, and the time starts
-    /// anew. Drop the future to give up.
+    /// Fails with a [`CallError`] if there is no connection, or no acknowledgement within 60 s.
+    /// Over HTTP the client asks again if the stream breaks before that, without end, and the time
+    /// starts anew. Drop the future to give up.
     ///
     /// [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
     pub fn subscribe(
@@ -324,7 +324,8 @@ impl Client {
         })
     }
 
-    /// The server of the last connection; `None` before the first one, and once the client is closed.
+    /// The server of the last connection; `None` before the first one, and once the client is
+    /// closed.
     pub fn server(&self) -> Option<ServerInfo> {
         match self.mailbox.stage() {
             Stage::Connected(known) => Some(known.0),
@@ -332,8 +333,8 @@ impl Client {
         }
     }
 
-    /// The verdict about that server, to be stored; `None` before the first connection, and once the
-    /// client is closed.
+    /// The verdict about that server, to be stored; `None` before the first connection, and once
+    /// the client is closed.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.mailbox.stage() {
             Stage::Connected(known) => Some(known.1),

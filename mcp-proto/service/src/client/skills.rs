@@ -76,8 +76,8 @@ impl Client {
     /// # }
     /// ```
     ///
-    /// Fails with [`SkillCallError::Refused`] if the file differs from the entry, or if the entry lists
-    /// no files.
+    /// Fails with [`SkillCallError::Refused`] if the file differs from the entry, or if the entry
+    /// lists no files.
     pub fn read_skill(
         &self,
         skill: &Skill,

@@ -125,8 +125,8 @@ impl HttpServer {
 
     /// Checks the head of a request that another HTTP stack has read: a [`Head`], or the
     /// [`HeadParts`](mcp_proto::frame::http1::HeadParts) that are copied only if no earlier head
-    /// equals them. Returns an [`Admission`], which takes the body, or else the response, which does
-    /// not depend on the body.
+    /// equals them. Returns an [`Admission`], which takes the body, or else the response, which
+    /// does not depend on the body.
     ///
     /// With [`Config::verifier`] use [`HttpServer::verification`] and [`HttpServer::admit_with`]:
     /// without a verdict a request with a token gets 503.

@@ -1,11 +1,12 @@
 //! Parts of the last requests that another HTTP stack has read, for the next requests.
 //!
-//! In: the length of a head, as a sign of the client: requests of one client for one tool have heads
-//! of the same length, mostly. Out: the cache of the last requests with such a head. A request takes
-//! its cache while its body is parsed; the lock is only held to take it and to put it back.
+//! In: the length of a head, as a sign of the client: requests of one client for one tool have
+//! heads of the same length, mostly. Out: the cache of the last requests with such a head. A
+//! request takes its cache while its body is parsed; the lock is only held to take it and to put it
+//! back.
 //!
-//! A call of a modern client costs 10 % less with it. Law: the response is the same whatever the cache
-//! has seen; see [`MessageReader`](mcp_proto::message::MessageReader).
+//! A call of a modern client costs 10 % less with it. Law: the response is the same whatever the
+//! cache has seen; see [`MessageReader`](mcp_proto::message::MessageReader).
 
 use alloc::vec::Vec;
 
@@ -19,8 +20,8 @@ const PLACES: usize = 16;
 /// The caches in a place, for requests that are parsed at the same time.
 const PER_PLACE: usize = 4;
 
-/// The caches of a server, by the lengths of heads. There are at most 64, each with at most 2 KiB of
-/// text and one description of a client.
+/// The caches of a server, by the lengths of heads. There are at most 64, each with at most 2 KiB
+/// of text and one description of a client.
 #[derive(Debug, Default)]
 pub(super) struct RequestCaches {
     places: [Lock<Vec<RequestCache>>; PLACES],

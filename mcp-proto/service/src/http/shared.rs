@@ -1,8 +1,8 @@
 //! State that the connections of a server share, behind a lock: the endpoint, the catalog snapshot,
 //! and the requests for input that clients have not answered.
 //!
-//! In: commands of handlers and sessions, and updates of the catalog. Out: actions to execute, values
-//! to drop and wakers to wake without the lock.
+//! In: commands of handlers and sessions, and updates of the catalog. Out: actions to execute,
+//! values to drop and wakers to wake without the lock.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;

@@ -1,8 +1,8 @@
 //! An event count: a number that only grows, and the futures that wait until it reaches a value.
 //!
-//! In: [`EventCount::advance_to`], [`EventCount::advance`]. Out: [`Reached`], a future. The phases of
-//! a listener, its connections that have closed, and the end of a server's standard error are event
-//! counts.
+//! In: [`EventCount::advance_to`], [`EventCount::advance`]. Out: [`Reached`], a future. The phases
+//! of a listener, its connections that have closed, and the end of a server's standard error are
+//! event counts.
 //!
 //! A pending future is polled whenever its task runs. Such a poll only reads the number and
 //! compares wakers; only the first poll and a new waker take the lock.

@@ -1,8 +1,8 @@
 //! Memory of input that a runtime has read.
 //!
 //! In: the bytes of one read, on the stack. Out: [`Bytes`]. Short reads of a thread share an
-//! allocation, which is used again once nobody holds a part of it. A message that is handled at once
-//! needs no memory of its own, and one that is kept holds at most [`SHARED`] bytes.
+//! allocation, which is used again once nobody holds a part of it. A message that is handled at
+//! once needs no memory of its own, and one that is kept holds at most [`SHARED`] bytes.
 
 use core::cell::RefCell;
 
@@ -19,7 +19,8 @@ std::thread_local! {
 }
 
 /// Copies bytes that were read, for [`Reader::poll_read`](crate::Reader::poll_read). Up to 1 KiB it
-/// rarely allocates: the copy is then part of 4 KiB, which are freed when all their parts are dropped.
+/// rarely allocates: the copy is then part of 4 KiB, which are freed when all their parts are
+/// dropped.
 pub fn copy_input(data: &[u8]) -> Bytes {
     if data.len() > MAX_SHORT {
         return Bytes::copy_from_slice(data);

@@ -1,4 +1,5 @@
-//! The methods `tasks/get`, `tasks/update` and `tasks/cancel`, and the tools whose calls become tasks.
+//! The methods `tasks/get`, `tasks/update` and `tasks/cancel`, and the tools whose calls become
+//! tasks.
 //!
 //! In: requests about tasks, from clients that declare the extension. Out: responses, by
 //! `server::task::method::TABLE`; the repeated call of a handler once all its input is there.

@@ -22,7 +22,8 @@ pub struct Decision {
     /// Result of the message that was sent.
     pub outcome: ProbeOutcome,
     /// The name of the row of [`probe::TABLE`](super::probe::TABLE) that decided; of
-    /// [`answer::TABLE`](crate::http::client::answer::TABLE) if `then` is [`Move::HttpSseTransport`].
+    /// [`answer::TABLE`](crate::http::client::answer::TABLE) if `then` is
+    /// [`Move::HttpSseTransport`].
     pub row: &'static str,
     /// Move that followed.
     pub then: Move,

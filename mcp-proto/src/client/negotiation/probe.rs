@@ -1,8 +1,8 @@
 //! Decision table for the era of a server.
 //!
 //! In: the [`Step`] of the negotiation, whether the client may fall back to the legacy era, and the
-//! [`ProbeOutcome`] of the request. Out: the next [`Move`]. `docs/tables.md` shows [`TABLE`]; a test
-//! walks every combination.
+//! [`ProbeOutcome`] of the request. Out: the next [`Move`]. `docs/tables.md` shows [`TABLE`]; a
+//! test walks every combination.
 //!
 //! The enums of this module are exhaustive on purpose, so that a new value breaks code that matches
 //! on them.

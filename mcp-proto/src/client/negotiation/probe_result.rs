@@ -173,8 +173,8 @@ pub(in crate::client) fn is_modern(code: ErrorCode) -> bool {
     [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
 }
 
-/// The versions of a `DiscoverResult`; `None` if the result is invalid, which a result of an unknown
-/// type is.
+/// The versions of a `DiscoverResult`; `None` if the result is invalid, which a result of an
+/// unknown type is.
 fn versions(result: &Json) -> Option<Vec<String>> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]

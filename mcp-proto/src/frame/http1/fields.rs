@@ -105,7 +105,8 @@ impl Fields {
         self
     }
 
-    /// The same fields with other values, by their indices. `None` if the length of a value differs.
+    /// The same fields with other values, by their indices. `None` if the length of a value
+    /// differs.
     pub(super) fn with_values(&self, values: &[(usize, &[u8])]) -> Option<Self> {
         let mut text = self.text().to_vec();
         for (index, value) in values {

@@ -23,8 +23,8 @@ pub trait HeadSource {
     /// case. It may return [`HeadMatch::Different`] for any head.
     fn compare(&self, earlier: &Head, varying: &[&str]) -> HeadMatch;
 
-    /// Returns whether [`into_head`](Self::into_head) would return a head that equals `earlier`, the
-    /// head of an earlier source. It may return false although they are equal.
+    /// Returns whether [`into_head`](Self::into_head) would return a head that equals `earlier`,
+    /// the head of an earlier source. It may return false although they are equal.
     fn repeats(&self, earlier: &Head) -> bool {
         matches!(self.compare(earlier, &[]), HeadMatch::Equal)
     }

@@ -29,12 +29,13 @@ pub struct LastRequest {
 
 impl LastRequest {
     /// Appends the head of a request to method, target and host, with these fields, to `out`.
-    /// `length` is that of the body in bytes; see [`RequestHead::encode`](super::RequestHead::encode).
+    /// `length` is that of the body in bytes; see
+    /// [`RequestHead::encode`](super::RequestHead::encode).
     ///
     /// # Errors
     ///
-    /// Fails as the methods of [`RequestHead`](super::RequestHead) do; `out` may then have a part of
-    /// the head.
+    /// Fails as the methods of [`RequestHead`](super::RequestHead) do; `out` may then have a part
+    /// of the head.
     pub fn write<'a>(
         &mut self,
         line: [&'a str; 3],

@@ -47,8 +47,8 @@ impl RequestReader {
         Self::with_varying(limits, "")
     }
 
-    /// A reader for requests in whose heads the value of a field varies, as that of a session on the
-    /// connection of a gateway. `name` is in lower case. The field must not frame the request.
+    /// A reader for requests in whose heads the value of a field varies, as that of a session on
+    /// the connection of a gateway. `name` is in lower case. The field must not frame the request.
     ///
     /// Heads that differ in that value are not parsed again. If they were, a call in one of several
     /// sessions on such a connection would cost 27 % more.

@@ -1,5 +1,5 @@
-//! The legacy era: `initialize`, its session, `ping`, log levels, subscriptions to resources, batches,
-//! and requests to the client.
+//! The legacy era: `initialize`, its session, `ping`, log levels, subscriptions to resources,
+//! batches, and requests to the client.
 //!
 //! In: a request that the table routes as legacy. Out: its answer, or the handler for it.
 //!

@@ -1,4 +1,5 @@
-//! Tasks of the extension `io.modelcontextprotocol/tasks`: decisions, and the records that stores keep.
+//! Tasks of the extension `io.modelcontextprotocol/tasks`: decisions, and the records that stores
+//! keep.
 //!
 //! In: requests about tasks, and reports of handlers. Out: changed records, and answers. The driver
 //! of the server reads a [`Record`] from a store, applies one event, and stores the record again.

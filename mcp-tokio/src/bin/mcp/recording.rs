@@ -1,7 +1,8 @@
 //! A recorded conversation.
 //!
-//! In: the lines of a file of `mcp record`, or of `MCP_WIRE=1`: `C>` and `S>` over a byte stream, `1>`
-//! and `1<` over HTTP. Out: each message of the client, and the messages of the server up to the next.
+//! In: the lines of a file of `mcp record`, or of `MCP_WIRE=1`: `C>` and `S>` over a byte stream,
+//! `1>` and `1<` over HTTP. Out: each message of the client, and the messages of the server up to
+//! the next.
 
 use std::collections::VecDeque;
 use std::fs;

@@ -1,5 +1,6 @@
 //! A client, of mcp-tokio or of rmcp, which calls the tool `echo` and prints what a call costs it.
-//! The server is of the same library and in the same process, behind a pipe in memory, or a command.
+//! The server is of the same library and in the same process, behind a pipe in memory, or a
+//! command.
 
 use std::error::Error;
 use std::future::Future;

@@ -1,5 +1,5 @@
-//! fixed-http [WORKERS]: hyper alone. It reads a request and gives the answer that it gives to all of
-//! them, on one thread or on so many workers.
+//! fixed-http [WORKERS]: hyper alone. It reads a request and gives the answer that it gives to all
+//! of them, on one thread or on so many workers.
 
 use std::error::Error;
 use std::io;

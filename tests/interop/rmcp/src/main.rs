@@ -1,5 +1,5 @@
-//! `interop-rmcp MODE -- URL | COMMAND...`: the rmcp client, which speaks both eras. `soak` says what
-//! `interop-rmcp soak NAME -- URL` does.
+//! `interop-rmcp MODE -- URL | COMMAND...`: the rmcp client, which speaks both eras. `soak` says
+//! what `interop-rmcp soak NAME -- URL` does.
 #![expect(deprecated, reason = "the modern era deprecates what the legacy era has")]
 
 mod host;

@@ -1,6 +1,6 @@
-//! `interop-rmcp soak NAME -- URL`, for `tests/soak/run`, which says what the server offers. Takes the
-//! same round again and again, in both eras, whatever happens, and tells on standard output of each call
-//! and each whole round.
+//! `interop-rmcp soak NAME -- URL`, for `tests/soak/run`, which says what the server offers. Takes
+//! the same round again and again, in both eras, whatever happens, and tells on standard output of
+//! each call and each whole round.
 
 use std::{future::Future, time::Duration};
 

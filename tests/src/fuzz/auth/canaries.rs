@@ -1,6 +1,7 @@
 //! Secrets of a run. Each has the word `canary` in it, so that one look finds any of them.
 //!
-//! In: names, and the hosts that may see a secret. Out: texts, and a panic if another host sees one.
+//! In: names, and the hosts that may see a secret. Out: texts, and a panic if another host sees
+//! one.
 
 use crate::base64;
 

@@ -1,4 +1,5 @@
-//! Answers to requests of an authorizer, from bytes: those of good servers, of broken and of evil ones.
+//! Answers to requests of an authorizer, from bytes: those of good servers, of broken and of evil
+//! ones.
 
 use mcp_proto::http::Url;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! A client that signs in, with servers, a store and a person that do what a script says, under the eyes
-//! of a model.
+//! A client that signs in, with servers, a store and a person that do what a script says, under the
+//! eyes of a model.
 //!
 //! In: bytes: the settings, then steps. Out: a panic if something is not as the model has it:
 //!

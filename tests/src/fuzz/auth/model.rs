@@ -1,6 +1,7 @@
 //! Model of an authorizer: its requests, its servers, its store and a person.
 //!
-//! In: steps of a script. Out: inputs of the authorizer, and a panic if an action is none that may be.
+//! In: steps of a script. Out: inputs of the authorizer, and a panic if an action is none that may
+//! be.
 
 use std::collections::BTreeSet;
 

@@ -37,8 +37,8 @@ impl ScriptedStore {
         self.records.remove(key);
     }
 
-    /// The record of a key: what is stored, what another process has stored, or anything. True with a
-    /// record of which nobody knows what it says.
+    /// The record of a key: what is stored, what another process has stored, or anything. True with
+    /// a record of which nobody knows what it says.
     pub(super) fn read(
         &mut self,
         key: &str,

@@ -1,4 +1,5 @@
-//! Model of a bridge: the messages of its client and its server, and the requests without an answer.
+//! Model of a bridge: the messages of its client and its server, and the requests without an
+//! answer.
 
 #![expect(clippy::panic, reason = "a violated property ends the run, and says what came")]
 
@@ -284,7 +285,8 @@ impl BridgeModel {
         }
     }
 
-    /// Either peer sends anything. What comes of that is not known, but that nothing is answered twice.
+    /// Either peer sends anything. What comes of that is not known, but that nothing is answered
+    /// twice.
     pub(super) fn babble(&mut self, bytes: &mut ScriptBytes<'_>) {
         let (who, length) = (bytes.next(), usize::from(bytes.next()));
         let text = String::from_utf8_lossy(bytes.take(length)).replace('\n', " ");

@@ -1,8 +1,8 @@
 //! A client over HTTP, played through a script three times.
 //!
-//! Each time under the eyes of a [`Model`], with the same bodies whole, one byte at a time and seven at
-//! a time. The three must look the same from outside. In the end time alone brings every call to its
-//! end, and then the client closes.
+//! Each time under the eyes of a [`Model`], with the same bodies whole, one byte at a time and
+//! seven at a time. The three must look the same from outside. In the end time alone brings every
+//! call to its end, and then the client closes.
 
 mod model;
 mod script;
@@ -419,8 +419,8 @@ impl Play {
         self.log.push(format!("{next:?}"));
     }
 
-    /// Nothing comes any more but time: every call that does not want to wait for ever has its response.
-    /// Then the client closes.
+    /// Nothing comes any more but time: every call that does not want to wait for ever has its
+    /// response. Then the client closes.
     fn end(&mut self) {
         self.client.handle_opened(self.now);
         self.settle();

@@ -210,7 +210,8 @@ impl Model {
         self.open_calls.is_empty() && !self.open_subscriptions.is_empty()
     }
 
-    /// Nothing is due any more: whatever is out is waited for by somebody who wants to wait for ever.
+    /// Nothing is due any more: whatever is out is waited for by somebody who wants to wait for
+    /// ever.
     pub(super) fn idle(&self, endless: bool) {
         let open = || self.exchanges.iter().filter(|exchange| exchange.is_open);
         assert_eq!(open().filter(|it| it.is_message).count(), 0, "messages are never given up");

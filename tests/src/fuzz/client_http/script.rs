@@ -1,7 +1,7 @@
 //! Bytes as a conversation of a client over HTTP with a hostile server.
 //!
-//! A byte says what happens, those behind it how. Requests of the client are numbered in the order in
-//! which it opens them, from 0; a number beyond the last begins anew.
+//! A byte says what happens, those behind it how. Requests of the client are numbered in the order
+//! in which it opens them, from 0; a number beyond the last begins anew.
 //!
 //! | byte | then | what happens |
 //! |---|---|---|

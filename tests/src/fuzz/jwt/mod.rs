@@ -1,8 +1,9 @@
-//! A verifier of JWTs, with keys and tokens that a script makes, beside an oracle that knows which of
-//! them are good.
+//! A verifier of JWTs, with keys and tokens that a script makes, beside an oracle that knows which
+//! of them are good.
 //!
-//! In: bytes: the set of keys, then tokens. Out: a panic if the verifier panics, waits, or says something
-//! else than the oracle. Of keys and tokens that are plain bytes of the script, none is good.
+//! In: bytes: the set of keys, then tokens. Out: a panic if the verifier panics, waits, or says
+//! something else than the oracle. Of keys and tokens that are plain bytes of the script, none is
+//! good.
 
 mod oracle;
 mod parts;

@@ -3,7 +3,8 @@
 //!
 //! Whatever happens: no panic but those on purpose, every call ends, what was not broken is right,
 //! both sides close, and the second time goes as the first. No tool is executed twice for one call.
-//! Over HTTP no more connections are open than what is under way needs, and no session is left in the end.
+//! Over HTTP no more connections are open than what is under way needs, and no session is left in
+//! the end.
 
 mod offers;
 mod outside;
@@ -432,8 +433,8 @@ impl Play {
         // A session that nobody uses ends; only the call that finds that out is sent again.
         let has_expired = matches!(came, Err(CallError::SessionExpired));
         let excused = !(self.whole && self.fits) && came.is_err() || has_expired;
-        // Where a round trip takes up to a quarter of a call's time, answers and requests wait for a
-        // connection until it has passed.
+        // Where a round trip takes up to a quarter of a call's time, answers and requests wait for
+        // a connection until it has passed.
         let is_late = matches!(came, Err(CallError::TimedOut)) && self.script.is_slow;
         let excused = excused || is_late;
         // A client that believes that its server is modern need not tell it.

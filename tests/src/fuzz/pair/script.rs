@@ -1,7 +1,7 @@
 //! Bytes as what two sides do to each other.
 //!
-//! Eight bytes are settings, and each two after them a step; the table is that of [`PairOp`]. Over HTTP
-//! the last of the eight says more of the server and of the network, and there are more steps.
+//! Eight bytes are settings, and each two after them a step; the table is that of [`PairOp`]. Over
+//! HTTP the last of the eight says more of the server and of the network, and there are more steps.
 
 use mcp_proto::client::{self, Negotiation, Restart, Verdict};
 use mcp_proto::http::{self, Sessions};

@@ -1,8 +1,8 @@
 //! A task in a store that two processes and a client change at the same time, as a script says.
 //!
-//! In: bytes: steps. A change reads the record, and later writes it if nobody else has; the reply of
-//! the store may be lost, so that the change is made again. Out: a panic if something is not as the
-//! model has it:
+//! In: bytes: steps. A change reads the record, and later writes it if nobody else has; the reply
+//! of the store may be lost, so that the change is made again. Out: a panic if something is not as
+//! the model has it:
 //!
 //! - a task ends once, and its status never leaves the end;
 //! - an answer that the store has accepted reaches the handler, and the first one of a key counts;

@@ -1,4 +1,5 @@
-//! The application behind a client: what it does, and what it is told, by the names of a transcript.
+//! The application behind a client: what it does, and what it is told, by the names of a
+//! transcript.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -25,8 +25,8 @@ fn a_connection_takes_as_long_as_bytes_do_and_is_kept() {
     let (pair, ..) = pair(ERAS[0]);
     let mut pair = pair.network(Network::calm().latency(10 * MILLI, 10 * MILLI));
     assert_eq!(echo(&mut pair, "hello"), "hello");
-    // To connect, and there and back, twice: to ask for the versions, and to call. The server has not
-    // shown yet that it keeps connections.
+    // To connect, and there and back, twice: to ask for the versions, and to call. The server has
+    // not shown yet that it keeps connections.
     assert_eq!(pair.now(), Instant::ZERO + 60 * MILLI);
     pair.pass(3 * SECOND);
     let before = pair.now();

@@ -1,5 +1,5 @@
-//! The law of caches: whatever a connection or a server was asked before, a request gets the response
-//! that it would get alone.
+//! The law of caches: whatever a connection or a server was asked before, a request gets the
+//! response that it would get alone.
 
 use std::sync::Arc;
 

@@ -71,8 +71,8 @@ impl Site {
         site
     }
 
-    /// A client that knows its server to be a modern one, and keeps the connection. The number of its
-    /// next request is 2.
+    /// A client that knows its server to be a modern one, and keeps the connection. The number of
+    /// its next request is 2.
     pub(super) fn fresh() -> Self {
         let mut site = Self::unconnected(Network::Connects);
         site.turn();

@@ -36,8 +36,8 @@ fn a_connection_is_kept_for_a_while() {
     assert_eq!(site.sockets(), 2);
 }
 
-/// Nothing but calls of tools is said, which must not be sent twice: a server that leaves a connection
-/// open for a second keeps it.
+/// Nothing but calls of tools is said, which must not be sent twice: a server that leaves a
+/// connection open for a second keeps it.
 #[test]
 fn second_hour_10_a_connection_that_stays_open_for_a_second_is_used_again() {
     let mut site = Site::fresh();

@@ -18,8 +18,8 @@ use mcp_proto::http::{Scheme, Url};
 /// [`HttpClientConfig::proxies`](crate::HttpClientConfig::proxies).
 ///
 /// The default is the environment: `HTTPS_PROXY` for `https` URLs, `HTTP_PROXY` for `http` URLs,
-/// `ALL_PROXY` in place of either. A name in lower case counts if the name in upper case is not set.
-/// `NO_PROXY` is a list, with commas, of hosts, domains with their subdomains, addresses and
+/// `ALL_PROXY` in place of either. A name in lower case counts if the name in upper case is not
+/// set. `NO_PROXY` is a list, with commas, of hosts, domains with their subdomains, addresses and
 /// networks (`10.0.0.0/8`) without a proxy; `*` is all. Loopback hosts never have a proxy of the
 /// environment. A CGI program (`REQUEST_METHOD`) has none at all.
 ///

@@ -17,8 +17,8 @@ pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Socket>>> +
 
 /// Makes connections.
 pub trait Connector {
-    /// Connects to the origin of a URL: to its host and port, and for `https` within TLS, by the name
-    /// of the host. The text of an error is shown to the user. The caller limits the time.
+    /// Connects to the origin of a URL: to its host and port, and for `https` within TLS, by the
+    /// name of the host. The text of an error is shown to the user. The caller limits the time.
     fn connect(&mut self, url: &Url) -> Connecting;
 
     /// Connects to the origin of a URL from somebody else, such as an authorization server. With
@@ -26,7 +26,8 @@ pub trait Connector {
     /// [`HostKind::Public`](mcp_proto::auth::HostKind::Public), after the name is resolved. `https`
     /// uses TLS even if the URL of the server does not.
     ///
-    /// By default this connects within [`FetchReach::Any`], and fails within [`FetchReach::Public`].
+    /// By default this connects within [`FetchReach::Any`], and fails within
+    /// [`FetchReach::Public`].
     #[cfg(feature = "auth")]
     fn connect_within(&mut self, url: &Url, reach: FetchReach) -> Connecting {
         match reach {

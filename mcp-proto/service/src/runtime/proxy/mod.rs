@@ -1,7 +1,7 @@
 //! Proxies of clients: the same on all runtimes.
 //!
-//! In: the settings of a client, the URL of a server, a connection to a proxy. Out: the proxy for the
-//! URL, and a tunnel to the server. Without the feature `proxy` there is none.
+//! In: the settings of a client, the URL of a server, a connection to a proxy. Out: the proxy for
+//! the URL, and a tunnel to the server. Without the feature `proxy` there is none.
 
 #[cfg(not(feature = "proxy"))]
 mod nothing;

@@ -155,8 +155,8 @@ impl AuthServer {
         self
     }
 
-    /// Adds the token of a person, which the identity provider of a company exchanges at `/idp/token`
-    /// for an assertion.
+    /// Adds the token of a person, which the identity provider of a company exchanges at
+    /// `/idp/token` for an assertion.
     pub fn subject(self, token: &str) -> Self {
         self.0.lock().assertions.add_subject(token);
         self

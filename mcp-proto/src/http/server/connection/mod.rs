@@ -137,8 +137,9 @@ impl Connection {
         }
     }
 
-    /// Takes the next verification of a token, with its number; see [`Config::protect`]. Pass number
-    /// and verdict to [`Connection::handle_verdict`]. A later verification replaces an earlier one.
+    /// Takes the next verification of a token, with its number; see [`Config::protect`]. Pass
+    /// number and verdict to [`Connection::handle_verdict`]. A later verification replaces an
+    /// earlier one.
     pub fn poll_verification(&mut self) -> Option<(u64, Verification)> {
         self.state.take_verification()
     }

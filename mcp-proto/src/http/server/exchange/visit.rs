@@ -24,7 +24,8 @@ impl Exchange {
         match &self.state {
             State::Waiting(_) => true,
             State::Reading(_) => self.visit_due || self.gone,
-            // The machine may have ended the subscription by itself, as it does if no task is found.
+            // The machine may have ended the subscription by itself, as it does if no task is
+            // found.
             State::Listening { .. } => self.gone || self.answer.is_over(),
             State::Answered | State::Alone(_) => false,
         }
@@ -73,8 +74,8 @@ impl Exchange {
         endpoint.make_room(now);
     }
 
-    /// Visits the endpoint with the outcome of a request: does the same as [`Endpoint::respond`] and
-    /// then [`Exchange::visit`]. If the exchange waits for this answer, it costs less.
+    /// Visits the endpoint with the outcome of a request: does the same as [`Endpoint::respond`]
+    /// and then [`Exchange::visit`]. If the exchange waits for this answer, it costs less.
     pub fn visit_with<W: Clone>(
         &mut self,
         now: Instant,

@@ -1,8 +1,8 @@
 //! The open sessions: by their ids, and by the scopes of their machines.
 //!
 //! In: sessions that open and end. Out: a session by its id, or by a reply of its machine. The
-//! application supplies the ids: 128 random bits each. Requests that are cut off by the end of their
-//! session are known here until their readers have answered them.
+//! application supplies the ids: 128 random bits each. Requests that are cut off by the end of
+//! their session are known here until their readers have answered them.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

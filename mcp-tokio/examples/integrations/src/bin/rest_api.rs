@@ -5,9 +5,9 @@
 //! API_TOKEN=… cargo run --bin rest_api -- openapi.json https://api.example.com/v1
 //! ```
 //!
-//! The arguments of a tool are the parameters of its operation in paths and queries, and its JSON body
-//! as `body`. They are checked against the document before anything is sent. Operations that need
-//! more, such as headers, are left out. For `https` give `reqwest` one of its TLS features.
+//! The arguments of a tool are the parameters of its operation in paths and queries, and its JSON
+//! body as `body`. They are checked against the document before anything is sent. Operations that
+//! need more, such as headers, are left out. For `https` give `reqwest` one of its TLS features.
 
 use std::error::Error;
 use std::slice;

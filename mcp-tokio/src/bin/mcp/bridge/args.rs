@@ -11,8 +11,8 @@ use crate::args::Alone;
 
 #[derive(clap::Args)]
 pub(crate) struct BridgeArgs {
-    /// Serves HTTP at this address, in place of standard input and output: at the path /mcp, or with
-    /// --config and without --server each server of the file at /NAME/mcp
+    /// Serves HTTP at this address, in place of standard input and output: at the path /mcp, or
+    /// with --config and without --server each server of the file at /NAME/mcp
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
     /// The eras of the clients: auto, legacy or modern

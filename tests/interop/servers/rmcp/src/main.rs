@@ -183,8 +183,8 @@ impl Fixtures {
         "touched".to_owned()
     }
 
-    /// The SDK acknowledges a subscription before `listen` hears of it, and may serve other requests
-    /// in between.
+    /// The SDK acknowledges a subscription before `listen` hears of it, and may serve other
+    /// requests in between.
     fn has_late_subscriptions(&self) -> bool {
         let state = self.state();
         state.subscriptions.len() < state.accepted
