@@ -1,7 +1,9 @@
 //! The end: of the client, of its service, of its handles.
 
 use std::io;
-use std::task::Waker;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{self, Wake, Waker};
 
 use mcp_proto::client::{CallError, Config, ConnectError, Negotiation};
 use mcp_proto::types::{Implementation, LoggingLevel, Root, SubscriptionFilter};
@@ -152,6 +154,31 @@ fn a_service_that_is_dropped_leaves_nobody_waiting() {
 fn a_client_that_was_never_driven_is_closed_at_once() {
     let mut idle = pair(Negotiation::Auto, |_: Value, _| async { "done" });
     idle.run(client().close());
+    // Calls wait for a connection, which never comes.
+    let client = client();
+    let (mut pending, mut closed) = (call(&client), Box::pin(client.closed()));
+    assert!(idle.poll(&mut pending).is_pending() && idle.poll(&mut closed).is_pending());
+    drop(client.close());
+    assert_eq!(idle.run(pending), Err(CallError::Closed));
+    assert_eq!(idle.run(closed), Closed::new(CloseCause::Requested));
+    assert_eq!(ClientService::new(&client).map(drop), Err(UsageError::AlreadyConnected));
+}
+
+#[test]
+fn a_task_that_waits_no_longer_is_forgotten() {
+    struct Task;
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {}
+    }
+    let client = client();
+    let task = Arc::new(Task);
+    let waker = Waker::from(task.clone());
+    for _ in 0..3 {
+        let mut closed = pin!(client.closed());
+        assert!(closed.as_mut().poll(&mut task::Context::from_waker(&waker)).is_pending());
+    }
+    drop(waker);
+    assert_eq!(Arc::strong_count(&task), 1);
 }
 
 #[test]

@@ -4,13 +4,15 @@
 //! connection. The lock is held only to push or take, never while a future is polled.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 #[cfg(feature = "auth")]
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::future::{Future, poll_fn};
 use core::mem;
-use core::task::Waker;
+use core::task::{Poll, Waker};
 use std::sync::OnceLock;
 
 use super::super::bridge::EventSink;
@@ -19,7 +21,7 @@ use super::super::mailbox::Mailbox;
 #[cfg(feature = "auth")]
 use super::auth_slot::AuthSlot;
 use super::callback_set::Callbacks;
-use super::closed::Closed;
+use super::closed::{CloseCause, Closed};
 use super::feed::Feed;
 use super::response_slot::ResponseSlot;
 use super::unsent_call::UnsentCall;
@@ -122,8 +124,24 @@ struct ClientMailboxState {
     work: ClientWork,
     callbacks: Callbacks,
     capabilities: ClientCapabilities,
-    /// Wakers of the tasks that wait for a change of the stage, or for the end.
-    watchers: Vec<Waker>,
+    /// Wakers of the futures that wait for a change of the stage, or for the end; see [`Watcher`].
+    watchers: BTreeMap<u64, Waker>,
+    /// The number of watchers so far.
+    watcher_serials: u64,
+}
+
+/// A future's place among those that wait for a change. Dropping it gives up the place.
+struct Watcher {
+    mailbox: Arc<ClientMailbox>,
+    number: Option<u64>,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let waker = self.mailbox.state.with(|state| state.watchers.remove(&number));
+        drop(waker);
+    }
 }
 
 impl ClientMailbox {
@@ -136,7 +154,8 @@ impl ClientMailbox {
             work: ClientWork::default(),
             callbacks: Callbacks::default(),
             capabilities,
-            watchers: Vec::new(),
+            watchers: BTreeMap::new(),
+            watcher_serials: 0,
         });
         Self { state, changing: Lock::default(), trace: OnceLock::new(), sink }
     }
@@ -219,7 +238,7 @@ impl ClientMailbox {
             state.stage = stage;
             mem::take(&mut state.watchers)
         });
-        watchers.into_iter().for_each(Waker::wake);
+        watchers.into_values().for_each(Waker::wake);
     }
 
     /// Stores the decisions of the negotiation.
@@ -246,20 +265,50 @@ impl ClientMailbox {
         })
     }
 
-    /// Returns the result of `check`. If the result is `None`, `waker` is woken when the stage
-    /// changes or the connection ends.
-    pub(super) fn watch<T>(
-        &self,
-        waker: &Waker,
-        check: impl FnOnce(&Stage, Option<&Closed>) -> Option<T>,
-    ) -> Option<T> {
-        self.state.with(|state| {
-            let seen = check(&state.stage, state.closed.as_ref());
-            if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
-                state.watchers.push(waker.clone());
-            }
-            seen
+    /// Waits until `check` has a result. It is asked at once, at each change of the stage, and at
+    /// the end of the connection.
+    pub(super) fn watch<T, F>(
+        self: &Arc<Self>,
+        check: F,
+    ) -> impl Future<Output = T> + Send + use<T, F>
+    where
+        F: Fn(&Stage, Option<&Closed>) -> Option<T> + Send,
+    {
+        let mut watcher = Watcher { mailbox: self.clone(), number: None };
+        poll_fn(move |context| {
+            let Watcher { mailbox, number } = &mut watcher;
+            let mut before = None;
+            let seen = mailbox.state.with(|state| {
+                let seen = check(&state.stage, state.closed.as_ref());
+                if seen.is_none() {
+                    let number = *number.get_or_insert_with(|| {
+                        state.watcher_serials += 1;
+                        state.watcher_serials
+                    });
+                    before = state.watchers.insert(number, context.waker().clone());
+                }
+                seen
+            });
+            // The drop of a waker may run any code: drop it without the lock.
+            drop(before);
+            seen.map_or(Poll::Pending, Poll::Ready)
         })
+    }
+
+    /// Closes the connection. A client that nothing drives is over at once.
+    pub(super) fn close(&self) {
+        let is_idle = self.state.with(|state| {
+            let is_idle = matches!(state.stage, Stage::Idle(_));
+            if is_idle {
+                state.stage = Stage::Closed(None);
+            }
+            is_idle
+        });
+        if is_idle {
+            self.end(Closed::new(CloseCause::Requested));
+        } else {
+            self.command(ClientCommand::Close);
+        }
     }
 
     /// Stores the end of the connection, and refuses the queued commands.
@@ -274,7 +323,7 @@ impl ClientMailbox {
         });
         drop(callbacks);
         work.commands.into_iter().for_each(|command| refuse(command, &cause));
-        watchers.into_iter().for_each(Waker::wake);
+        watchers.into_values().for_each(Waker::wake);
     }
 
     pub(super) fn callbacks(&self) -> Callbacks {

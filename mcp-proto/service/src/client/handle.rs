@@ -6,8 +6,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use core::future::{Future, poll_fn};
-use core::task::Poll;
+use core::future::Future;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -313,14 +312,10 @@ impl Client {
     pub fn connected(
         &self,
     ) -> impl Future<Output = Result<ServerInfo, ConnectError>> + Send + use<> {
-        let mailbox = self.mailbox.clone();
-        poll_fn(move |context| {
-            let seen = mailbox.watch(context.waker(), |stage, closed| match stage {
-                Stage::Connected(known) => Some(Ok(known.0.clone())),
-                Stage::Closed(error) => Some(Err(error.clone().unwrap_or(ConnectError::Closed))),
-                Stage::Idle(_) | Stage::Connecting => closed.map(|_| Err(ConnectError::Closed)),
-            });
-            seen.map_or(Poll::Pending, Poll::Ready)
+        self.mailbox.watch(|stage, closed| match stage {
+            Stage::Connected(known) => Some(Ok(known.0.clone())),
+            Stage::Closed(error) => Some(Err(error.clone().unwrap_or(ConnectError::Closed))),
+            Stage::Idle(_) | Stage::Connecting => closed.map(|_| Err(ConnectError::Closed)),
         })
     }
 
@@ -367,25 +362,18 @@ impl Client {
     /// # }
     /// ```
     pub fn closed(&self) -> impl Future<Output = Closed> + Send + use<> {
-        let mailbox = self.mailbox.clone();
-        poll_fn(move |context| {
-            let closed = mailbox.watch(context.waker(), |_, closed| closed.cloned());
-            closed.map_or(Poll::Pending, Poll::Ready)
-        })
+        self.mailbox.watch(|_, closed| closed.cloned())
     }
 
     /// Closes the connection. Every call fails: with [`CallError::Interrupted`] if the server may
     /// have executed it, else with [`CallError::Closed`]. Completes when the driver has ended; a
-    /// server that is a child process has exited by then.
+    /// server that is a child process has exited by then. A client that nothing drives, because it
+    /// was never connected or its server could not be started, is over at once.
+    ///
+    /// The client closes also if the future is dropped.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
-        self.mailbox.command(ClientCommand::Close);
-        let mailbox = self.mailbox.clone();
-        poll_fn(move |context| {
-            let ended = mailbox.watch(context.waker(), |stage, closed| {
-                (closed.is_some() || matches!(stage, Stage::Idle(_))).then_some(())
-            });
-            ended.map_or(Poll::Pending, Poll::Ready)
-        })
+        self.mailbox.close();
+        self.mailbox.watch(|_, closed| closed.map(|_| ()))
     }
 
     pub(super) fn list<L: TypedList>(&self) -> Call<L> {

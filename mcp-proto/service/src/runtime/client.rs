@@ -44,7 +44,12 @@ pub async fn connect<R: Runtime>(
     let service = client_service(client, &clock)?;
     let mut driver = Driver::new(run_stream(service, clock, stream));
     let connected = driver.connect(client).await;
-    driver.detach(runtime);
+    if connected == Err(ConnectError::Closed) {
+        // The driver knows the error of the stream.
+        driver.join().await?;
+    } else {
+        driver.detach(runtime);
+    }
     connected.map_err(io::Error::other)
 }
 
