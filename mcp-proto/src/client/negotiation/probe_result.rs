@@ -59,8 +59,8 @@ impl ProbeResult {
             CallError::Unauthorized(_) => ProbeOutcome::Unauthorized,
             CallError::Protocol(_) if discovers => ProbeOutcome::Malformed,
             CallError::Protocol(_) => ProbeOutcome::InitializeMalformed,
-            CallError::Http { status: 200..=299 | 400..=499 } if discovers => ProbeOutcome::Error,
-            CallError::Http { status: 200..=299 | 400..=499 } => ProbeOutcome::Refused,
+            CallError::Http { status } if shows_era(*status) && discovers => ProbeOutcome::Error,
+            CallError::Http { status } if shows_era(*status) => ProbeOutcome::Refused,
             CallError::Http { .. }
             | CallError::Connection(_)
             | CallError::Error { .. }
@@ -78,6 +78,12 @@ impl ProbeResult {
         };
         (outcome, Self { lost: Some(error), ..Self::default() })
     }
+}
+
+/// Returns whether a server of one era gives this status to a request of the other. By 408, 425 and
+/// 429 a server of either era asks to come again later.
+fn shows_era(status: u16) -> bool {
+    matches!(status, 200..=299 | 400..=499) && !matches!(status, 408 | 425 | 429)
 }
 
 impl Negotiation {
