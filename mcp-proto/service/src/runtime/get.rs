@@ -32,7 +32,9 @@ pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
     let request = RequestHead::new("GET", url.target(), url.authority()).and_then(|mut head| {
-        head.push("Accept", b"application/json")?;
+        head.push("Accept", b"application/json, application/jwk-set+json")?;
+        head.push("Accept-Encoding", b"identity")?;
+        head.push("User-Agent", concat!("mcp-proto/", env!("CARGO_PKG_VERSION")).as_bytes())?;
         Ok(head)
     });
     let request = request.map_err(|refusal| io::Error::other(format!("{refusal}")))?;

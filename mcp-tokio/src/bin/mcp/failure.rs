@@ -102,6 +102,8 @@ impl Failure {
         match status {
             500.. => Self::new(Exit::Connection, message)
                 .advice(format!("try again later; or {NO_ENDPOINT}")),
+            408 | 425 | 429 => Self::new(Exit::Connection, message).advice("try again later"),
+            413 => Self::new(Exit::Protocol, message).advice("the arguments are too long for it"),
             300..400 => Self::new(Exit::Protocol, message)
                 .advice("use the URL that the server redirects to"),
             _ => Self::new(Exit::Protocol, message).advice(NO_ENDPOINT),
