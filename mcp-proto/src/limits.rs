@@ -74,8 +74,9 @@ pub struct Limits {
     /// of a `subscriptions/listen` over HTTP; default 1024. Each URI counts as one, and so does a
     /// `subscriptions/listen` without URIs. A further subscription is answered with -32603.
     ///
-    /// An HTTP endpoint as a whole allows 8 times `max_connections`. Above that, the holder with
-    /// the most subscriptions loses its newest `subscriptions/listen`, or the new one is refused.
+    /// An HTTP endpoint as a whole allows 8 times `max_connections`, and at least this number.
+    /// Above that, the holder with the most subscriptions loses its newest `subscriptions/listen`,
+    /// or the new one is refused.
     pub max_subscriptions: usize,
     /// The maximum number of subscriptions of one holder in all its `subscriptions/listen` over
     /// HTTP; default 32,768. A URI counts once for each 128 bytes. For holders see

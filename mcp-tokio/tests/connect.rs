@@ -1,7 +1,5 @@
 //! `connect` over a stream that breaks.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
-
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};

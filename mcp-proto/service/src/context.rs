@@ -148,12 +148,14 @@ impl Context {
         Cancelled { cancel: self.cancel.clone(), watcher: None }
     }
 
-    /// Returns whether the request is cancelled or its client is gone; for work on other threads.
+    /// Returns whether the request is cancelled, its client is gone, or the request has ended; for
+    /// work on other threads.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_set()
     }
 
-    /// Completes after `duration`, by the adapter's clock.
+    /// Completes after `duration`, by the adapter's clock. Completes at once when the connection of
+    /// the request is over: check [`Context::is_cancelled`] in a loop that outlives the request.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         Sleep { mailbox: self.mailbox.clone(), state: SleepState::New(duration) }
     }

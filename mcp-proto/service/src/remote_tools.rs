@@ -98,7 +98,8 @@ impl RemoteTools {
     }
 
     /// Sets the options of calls at the other server, such as timeouts; default
-    /// [`CallOptions::default`], with 60 s without progress and 1 hour in all.
+    /// [`CallOptions::default`], with 60 s and 1 hour in all. Progress restarts the 60 s of a call
+    /// whose own caller asks for progress.
     pub fn call_options(mut self, options: CallOptions) -> Self {
         self.options = options;
         self

@@ -40,11 +40,14 @@ pub use request::HttpFuture;
 /// let app = axum::Router::new().route_service("/mcp", mcp.clone());
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
 /// let stopped = stop_signal()?;
+/// let ending = mcp.clone();
 /// let stop = async move {
 ///     stopped.await;
-///     mcp.shutdown();
+///     ending.shutdown();
 /// };
-/// axum::serve(listener, app).with_graceful_shutdown(stop).await
+/// axum::serve(listener, app).with_graceful_shutdown(stop).await?;
+/// mcp.finish().await;
+/// # Ok(())
 /// # }
 /// ```
 ///

@@ -76,7 +76,8 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets whether progress restarts the timeout of the response; default true.
+    /// Sets whether progress restarts the timeout of the response; default true. Servers report
+    /// progress only to calls that ask for it; see [`Call::on_progress`].
     pub fn reset_on_progress(mut self, resets: bool) -> Self {
         if let CallState::New { options, .. } = &mut self.state {
             options.reset_on_progress = resets;

@@ -11,6 +11,7 @@ use mcp_proto::client::{CallError, Change};
 use mcp_proto::types::SubscriptionFilter;
 
 /// An open subscription. Dropping it unsubscribes.
+#[must_use = "dropping it unsubscribes"]
 pub struct Subscription {
     mailbox: Arc<ClientMailbox>,
     feed: Arc<Feed>,
@@ -45,7 +46,9 @@ impl Subscription {
     }
 
     /// Waits for the next change; `None` after the end. Equal changes that were not taken yet are
-    /// merged.
+    /// merged. Above 1,024 changes or 1 MiB that were not taken, the oldest ones are dropped.
+    ///
+    /// Dropping the future loses no change.
     pub fn changed(&mut self) -> impl Future<Output = Option<Change>> + Send + '_ {
         poll_fn(|context| self.feed.poll_next(context))
     }
