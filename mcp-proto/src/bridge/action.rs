@@ -93,7 +93,8 @@ pub struct Ticket(pub(super) u64);
 /// Settings of a bridge.
 #[non_exhaustive]
 pub struct Config {
-    /// The limits. At most `max_in_flight` requests wait until the server is known. `input_timeout`
+    /// The limits. At most `max_in_flight` requests wait until the server is known, and a modern
+    /// server's round of input fails if more requests for input would be pending. `input_timeout`
     /// is the longest time for a modern client to give input, and `max_input_rounds` the most
     /// rounds of input for a legacy client. `max_subscriptions` and `max_subscription_bytes` apply
     /// to all clients of the bridge together.

@@ -6,6 +6,7 @@ use alloc::string::String;
 
 use super::action::BridgeAction;
 use super::calls::{CallPurpose, UpstreamCall};
+use super::inputs::RoundError;
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
 use super::parked::LateResponse;
@@ -15,6 +16,7 @@ use super::translate;
 use crate::client::{CallError, CallId, Client, ClientEvent, Input};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
+use crate::limits::Limits;
 use crate::message::{ErrorData, Method};
 use crate::server::{Notification, Outcome, ReplyId, SessionRef, missing_capability};
 use crate::time::Instant;
@@ -169,15 +171,24 @@ impl Bridge {
         client: &mut Client,
     ) {
         call.rounds += 1;
-        let max_input_rounds = self.config.limits.max_input_rounds;
+        let Limits { max_input_rounds, max_in_flight, .. } = self.config.limits;
         if call.rounds > max_input_rounds {
             let why = alloc::format!("Limits::max_input_rounds = {max_input_rounds} are over");
             return self.fail(about, ErrorData::internal(why));
         }
         let session = call.caller.session;
-        let Some(requests) = self.inputs.begin(about, call, result) else {
-            let why = "the server has asked for input in a way that cannot be read";
-            return self.fail(about, ErrorData::internal(why));
+        let requests = match self.inputs.begin(about, call, result, max_in_flight) {
+            Ok(requests) => requests,
+            Err(RoundError::Unreadable) => {
+                let why = "the server has asked for input in a way that cannot be read";
+                return self.fail(about, ErrorData::internal(why));
+            }
+            Err(RoundError::TooMany) => {
+                let why = alloc::format!(
+                    "the server asks for more inputs than Limits::max_in_flight = {max_in_flight}"
+                );
+                return self.fail(about, ErrorData::internal(why));
+            }
         };
         for request in requests {
             let (ticket, method) = (request.ticket, request.method);

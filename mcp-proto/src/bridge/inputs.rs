@@ -51,6 +51,13 @@ pub(super) struct RoundRequest {
     pub(super) params: Json,
 }
 
+/// The reason why a round cannot begin.
+pub(super) enum RoundError {
+    Unreadable,
+    /// More requests to clients would be pending than `Limits::max_in_flight` allows.
+    TooMany,
+}
+
 impl ClientInputs {
     /// Registers a request of a legacy server to a client.
     pub(super) fn ask(&mut self, reply: InputReply, call: Option<CallId>) -> Ticket {
@@ -58,18 +65,26 @@ impl ClientInputs {
     }
 
     /// Begins a round of input for a request to a modern server; returns the requests for the
-    /// client. `None` if the result cannot be read.
+    /// client. Fails if the result cannot be read, or if more than `max_in_flight` requests to
+    /// clients would be pending.
     pub(super) fn begin(
         &mut self,
         about: ReplyId,
         call: UpstreamCall,
         result: &Json,
-    ) -> Option<Vec<RoundRequest>> {
+        max_in_flight: usize,
+    ) -> Result<Vec<RoundRequest>, RoundError> {
+        let room = max_in_flight.saturating_sub(self.pending.len());
         let mut requests = Vec::new();
+        let mut is_too_long = false;
         let mut state = None;
         let mut is_readable = true;
         result.raw().members(|key, value| match key.string().as_deref() {
             Some("inputRequests") => value.members(|key, request| {
+                is_too_long |= requests.len() >= room;
+                if is_too_long {
+                    return;
+                }
                 let method = request.member("method").and_then(Raw::string);
                 let params = request.member("params").filter(|params| params.is_object());
                 match (key.string(), method) {
@@ -86,8 +101,11 @@ impl ClientInputs {
             }
             _ => {}
         });
+        if is_too_long {
+            return Err(RoundError::TooMany);
+        }
         if !is_readable || requests.is_empty() && state.is_none() {
-            return None;
+            return Err(RoundError::Unreadable);
         }
         let missing = requests.len();
         let requests = requests.into_iter().map(|(key, method, params)| {
@@ -96,7 +114,7 @@ impl ClientInputs {
         });
         let requests = requests.collect();
         self.rounds.insert(about, Round { call, missing, responses: Vec::new(), state });
-        Some(requests)
+        Ok(requests)
     }
 
     /// Removes an answered request for input; returns the recipient of the answer.

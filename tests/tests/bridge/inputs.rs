@@ -366,3 +366,31 @@ fn input_for_one_of_several_callers_is_refused_if_nothing_says_for_whom() {
     let got = only(bridged.to_server());
     assert_eq!((&got["id"], &got["error"]["code"]), (&json!("q1"), &json!(-32603)));
 }
+
+#[test]
+fn round_with_too_many_inputs_ends_its_call_only() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let most = Limits::default().max_in_flight;
+    let round = |asked: &Value, count: usize| {
+        let input = |at| (format!("{at}"), json!({"method": "roots/list"}));
+        let inputs: serde_json::Map<_, _> = (0..count).map(input).collect();
+        let result = json!({"resultType": "input_required", "inputRequests": inputs});
+        json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string()
+    };
+    let [first, second, third] =
+        [1, 2, 3].map(|id| call(&mut bridged, Era::Legacy, id, json!({"name": "x"})));
+    bridged.server(&round(&first, most + 1));
+    let answer = only(bridged.to_client());
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains(&format!("Limits::max_in_flight = {most}")), "{message}");
+    // The rounds of all calls count together.
+    bridged.server(&round(&second, most));
+    assert_eq!(bridged.to_client().len(), most);
+    bridged.server(&round(&third, 1));
+    let answer = only(bridged.to_client());
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32603)));
+    let fourth = call(&mut bridged, Era::Legacy, 4, json!({"name": "x"}));
+    let answer = answered(&mut bridged, &fourth, &json!({"content": []}));
+    assert_eq!((&answer["id"], &answer["result"]["content"]), (&json!(4), &json!([])));
+}
