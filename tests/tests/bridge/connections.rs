@@ -1,5 +1,6 @@
 //! The connections of a bridge: whom each belongs to, how many there are, and when each ends.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::Negotiation;
@@ -195,6 +196,28 @@ fn bridge_closes_while_a_start_waits() {
         assert!(now(&world).duration_since(before) < Duration::from_secs(1));
     };
     world.run(asks).unwrap();
+}
+
+#[test]
+fn panic_of_the_function_that_opens_a_stream_ends_the_connection() {
+    let world = World::default();
+    let BridgeTarget::Stream(works) = pipe(&world, EraPolicy::Auto, Arc::default()) else {
+        unreachable!("it is a stream");
+    };
+    let panics = AtomicBool::new(true);
+    let target = BridgeTarget::Stream(Arc::new(move || {
+        assert!(!panics.swap(false, Ordering::Relaxed), "cannot open the stream");
+        works()
+    }));
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.max_upstreams = 1;
+    let bridge = bridge(&world, target, config);
+    let failures = failures(&bridge);
+    let outcome = world.run(another(&world, &bridge).list_tools()).unwrap();
+    assert!(format!("{outcome:?}").contains("the connection to the server has ended"));
+    let expected = "the code that drives the connection to the server has panicked";
+    assert_eq!(*failures.lock().unwrap(), [expected]);
+    assert!(world.run(another(&world, &bridge).list_tools()).unwrap().is_ok());
 }
 
 /// A bridge with so many connections at most.

@@ -13,13 +13,16 @@ use super::failures::Failures;
 use super::upstream::{Spawn, Upstream};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
-use crate::panics::catch_panic;
+use crate::panics::{catch_async_panic, catch_panic};
 use crate::{Catalog, Client, Context, Handler, Registry, Session, Spawned};
 use mcp_proto::bridge;
 use mcp_proto::message::Method;
 use mcp_proto::server::{Outcome, Peer, SessionRef};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Duration, Era, ErrorData, Json, client};
+
+/// The failure that is reported after a panic.
+const PANICKED: &str = "the code that drives the connection to the server has panicked";
 
 /// Drives a connection until its conversation has ended.
 pub(crate) type Driving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
@@ -147,7 +150,8 @@ impl Bridge {
 
     /// Calls `f` when the server could not be started, or was not connected to, with the reason:
     /// often a [`ConnectFailure`](crate::ConnectFailure) inside of an error. The clients are not
-    /// told of programs and their exit.
+    /// told of programs and their exit. A panic of a stream, or of the function that opens the
+    /// stream, is reported too.
     pub fn on_failure(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
         *self.0.on_failure.lock() = Some(Arc::new(f));
     }
@@ -261,11 +265,12 @@ impl Bridge {
             if let Some(pause) = pool.0.failures.pause() {
                 (connect.sleep)(pause).await;
             }
-            if ended.begin()
-                && let Err(error) = (connect.drive)(ended.client.clone()).await
-                && ended.has_failed()
-            {
-                pool.report(&error);
+            if ended.begin() {
+                match catch_async_panic((connect.drive)(ended.client.clone())).await {
+                    Some(Err(error)) if ended.has_failed() => pool.report(&error),
+                    Some(_) => {}
+                    None => pool.report(&io::Error::other(PANICKED)),
+                }
             }
             pool.forget(&key, &ended);
             ended.end();

@@ -214,10 +214,10 @@ impl Upstream {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Begins to drive the client. Returns false if the connection has ended already.
+    /// Begins to drive the client. Returns false if the connection has ended or is being closed.
     pub(super) fn begin(&self) -> bool {
         let mut state = self.shared.state.lock();
-        state.has_begun = !state.has_ended;
+        state.has_begun = !state.has_ended && !state.is_closing;
         state.has_begun
     }
 
