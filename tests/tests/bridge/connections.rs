@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::client::Negotiation;
+use mcp_proto::client::{Config, Negotiation};
 use mcp_proto::http::Url;
 use mcp_proto::types::{Implementation, LoggingLevel, SubscriptionFilter};
 use mcp_proto::{Duration, Era, EraPolicy, Instant, ProtocolVersion};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge};
 use mcp_service::{Bridge, BridgeConfig, Client, Clock, HttpClientConfig, Sharing};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
+use serde_json::json;
 
 use super::ERAS;
 use super::cells::{SERVER, TRANSPORTS, Transport, attach, client, pipe};
@@ -220,6 +221,42 @@ fn panic_of_the_function_that_opens_a_stream_ends_the_connection() {
     assert!(world.run(another(&world, &bridge).list_tools()).unwrap().is_ok());
 }
 
+#[test]
+fn idle_connection_that_was_used_least_recently_is_replaced_at_the_limit() {
+    let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.max_upstreams = 2;
+    let bridge = bridge(&world, pipe(&world, EraPolicy::Auto, opened.clone()), config);
+    let filter = || SubscriptionFilter::new().resource("test://watched-resource");
+    let talk = async {
+        let one = declaring("one", &world, &bridge);
+        one.call_tool("test_simple_text", &()).await.unwrap();
+        let two = declaring("two", &world, &bridge);
+        for client in [&two, &one] {
+            client.call_tool("test_simple_text", &()).await.unwrap();
+        }
+        let three = declaring("three", &world, &bridge);
+        for client in [&three, &one] {
+            client.call_tool("test_simple_text", &()).await.unwrap();
+        }
+        // The third client got the place of the second.
+        assert_eq!(*opened.lock().unwrap(), 3);
+        let listens = [one.subscribe(filter()).await.unwrap()];
+        let last = three.subscribe(filter()).await.unwrap();
+        world.sleep(Duration::from_secs(10)).await;
+        let refused = two.call_tool("test_simple_text", &()).await;
+        assert!(format!("{refused:?}").contains("BridgeConfig::max_upstreams = 2 "), "{refused:?}");
+        drop(last);
+        world.sleep(Duration::from_secs(1)).await;
+        for client in [&two, &one] {
+            client.call_tool("test_simple_text", &()).await.unwrap();
+        }
+        assert_eq!(*opened.lock().unwrap(), 4);
+        drop(listens);
+    };
+    world.run(talk).unwrap();
+}
+
 /// A bridge with so many connections at most.
 fn limited(world: &World, max_upstreams: usize) -> Bridge {
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
@@ -261,6 +298,17 @@ fn failures(bridge: &Bridge) -> Arc<Mutex<Vec<String>>> {
 /// A client of the bridge that has asked for nothing yet: one that was refused asks no more.
 fn another(world: &World, bridge: &Bridge) -> Client {
     let client = client(Era::Modern);
+    attach(world, &client, Transport::Stdio, &bridge.catalog());
+    client
+}
+
+/// A modern client of the bridge that declares a capability with this name.
+fn declaring(name: &str, world: &World, bridge: &Bridge) -> Client {
+    let mut config = Config::new(Implementation::new("client", "1.0.0"))
+        .negotiation(Negotiation::Pinned(ProtocolVersion::LATEST_MODERN));
+    let capabilities = json!({"experimental": {name: {}}});
+    config.capabilities = serde_json::from_value(capabilities).unwrap();
+    let client = Client::new(config);
     attach(world, &client, Transport::Stdio, &bridge.catalog());
     client
 }

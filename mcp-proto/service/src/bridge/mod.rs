@@ -56,9 +56,10 @@ pub struct BridgeConfig {
     pub client: client::Config,
     /// The clients that share a connection; default [`Sharing::PerClient`].
     pub sharing: Sharing,
-    /// The most connections to the server; default 64. A request that needs another one is answered
-    /// with -32603. A connection that replaces one which is still closing may exceed the limit, up
-    /// to twice as many in total.
+    /// The most connections to the server; default 64. A request that needs another one closes the
+    /// connection of clients without a session that is idle and was used least recently. If there
+    /// is none, the request is answered with -32603. A connection that replaces one which is still
+    /// closing may exceed the limit, up to twice as many in total.
     pub max_upstreams: usize,
     /// The idle time after which a connection of clients without a session is closed; default 5
     /// minutes. The close may come after up to twice this time.

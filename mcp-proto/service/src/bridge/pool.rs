@@ -66,6 +66,46 @@ struct PooledConnections {
     /// Connections that have ended before the sessions of their legacy clients. The next connection
     /// of the owner takes over the sessions.
     ended: BTreeMap<Owner, Upstream>,
+    /// Number of requests so far.
+    requests: u64,
+}
+
+impl PooledConnections {
+    /// Moves the idle connection of clients without a session that was used least recently to
+    /// `closing`, and returns it.
+    fn retire_least_used(&mut self) -> Option<Upstream> {
+        let last_use = |(owner, upstream): (&Owner, &Upstream)| match owner {
+            Owner::Sessionless { .. } => {
+                let (is_idle, last_request) = upstream.last_use();
+                is_idle.then(|| (last_request, owner.clone()))
+            }
+            // The server may have state of the session.
+            Owner::Session(_) | Owner::Everybody => None,
+        };
+        let (_, owner) = self.open.iter().filter_map(last_use).min()?;
+        let upstream = self.open.remove(&owner)?;
+        self.closing.push(upstream.clone());
+        Some(upstream)
+    }
+
+    /// Makes room for the connection of an owner. Returns the connection to close for that, if any,
+    /// or an error if all connections are in use.
+    fn make_room(&mut self, owner: &Owner, max: usize) -> Result<Option<Upstream>, ErrorData> {
+        if self.open.len() + self.closing.len() < max {
+            return Ok(None);
+        }
+        if self.closing.len() < max {
+            if self.open.contains_key(owner) {
+                return Ok(None);
+            }
+            if let Some(least_used) = self.retire_least_used() {
+                return Ok(Some(least_used));
+            }
+        }
+        Err(ErrorData::internal(alloc::format!(
+            "BridgeConfig::max_upstreams = {max} connections to the server are open"
+        )))
+    }
 }
 
 /// Owner of a connection.
@@ -158,7 +198,7 @@ impl Bridge {
 
     /// Closes all connections to the server, and waits until they have ended.
     pub async fn close(&self) {
-        let PooledConnections { open, closing, ended: _ended } =
+        let PooledConnections { open, closing, ended: _ended, requests: _ } =
             core::mem::take(&mut *self.0.connections.lock());
         for upstream in open.into_values().chain(closing) {
             upstream.close().await;
@@ -200,31 +240,30 @@ impl Bridge {
             },
         };
         // What has ended is dropped after the lock.
-        let (upstream, _ended) = {
-            let PooledConnections { open, closing, ended } = &mut *self.0.connections.lock();
-            if let Some(upstream) = open.get(&owner).filter(|upstream| !upstream.has_ended()) {
-                upstream.count_request();
+        let (upstream, replaced, _ended) = {
+            let connections = &mut *self.0.connections.lock();
+            connections.requests += 1;
+            let number = connections.requests;
+            let found = connections.open.get(&owner).filter(|upstream| !upstream.has_ended());
+            if let Some(upstream) = found {
+                upstream.set_last_request(number);
                 return Ok(upstream.clone());
             }
-            let max_upstreams = self.0.config.max_upstreams;
-            let replaces = open.contains_key(&owner) && closing.len() < max_upstreams;
-            if open.len() + closing.len() >= max_upstreams && !replaces {
-                let why = alloc::format!(
-                    "BridgeConfig::max_upstreams = {max_upstreams} connections to the server are open"
-                );
-                return Err(ErrorData::internal(why));
-            }
+            let replaced = connections.make_room(&owner, self.0.config.max_upstreams)?;
             let upstream = self.open(peer);
-            upstream.count_request();
-            let earlier = open.insert(owner.clone(), upstream.clone());
-            let ended = ended.remove(&owner);
+            upstream.set_last_request(number);
+            let earlier = connections.open.insert(owner.clone(), upstream.clone());
+            let ended = connections.ended.remove(&owner);
             if let Some(earlier) = earlier.as_ref().or(ended.as_ref()) {
                 upstream.take_over(earlier);
             }
             // The driver of the earlier connection may not have ended yet.
-            closing.extend(earlier);
-            (upstream, ended)
+            connections.closing.extend(earlier);
+            (upstream, replaced, ended)
         };
+        if let Some(replaced) = replaced {
+            (self.0.connect.spawn)(Box::pin(async move { replaced.close().await }));
+        }
         self.drive(owner, &upstream);
         Ok(upstream)
     }
@@ -295,7 +334,7 @@ impl Bridge {
 
     /// Removes a connection that has ended: the next request opens another one.
     fn forget(&self, owner: &Owner, upstream: &Upstream) {
-        let PooledConnections { open, closing, ended } = &mut *self.0.connections.lock();
+        let PooledConnections { open, closing, ended, .. } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
             open.remove(owner);
             if upstream.has_sessions() {
@@ -309,9 +348,9 @@ impl Bridge {
     /// that is so; the caller then closes the connection.
     fn retire_if_idle(&self, owner: &Owner, upstream: &Upstream, before: &mut Option<u64>) -> bool {
         let PooledConnections { open, closing, .. } = &mut *self.0.connections.lock();
-        // No race: requests are counted while the pool is locked.
-        let (is_idle, requests) = upstream.use_count();
-        let is_unused = is_idle && before.replace(requests) == Some(requests);
+        // No race: requests are numbered while the pool is locked.
+        let (is_idle, last_request) = upstream.last_use();
+        let is_unused = is_idle && before.replace(last_request) == Some(last_request);
         if is_unused && open.get(owner).is_some_and(|it| it.is(upstream)) {
             open.remove(owner);
             closing.push(upstream.clone());

@@ -76,8 +76,8 @@ struct UpstreamState {
     was_connected: bool,
     /// The bridge closes the connection.
     is_closing: bool,
-    /// Number of requests so far.
-    requests: u64,
+    /// The number of the last request.
+    last_request: u64,
 }
 
 impl UpstreamState {
@@ -111,7 +111,7 @@ impl Upstream {
             has_ended: false,
             was_connected: false,
             is_closing: false,
-            requests: 0,
+            last_request: 0,
         };
         let shared = Arc::new(UpstreamShared {
             state: Lock::new(state),
@@ -191,17 +191,17 @@ impl Upstream {
         self.apply(move |bridge, now, client| bridge.handle_session_ended(now, session, client));
     }
 
-    /// Counts a request that is about to be forwarded.
-    pub(super) fn count_request(&self) {
-        self.shared.state.lock().requests += 1;
+    /// Records the number of a request that is about to be forwarded.
+    pub(super) fn set_last_request(&self, number: u64) {
+        self.shared.state.lock().last_request = number;
     }
 
     /// Returns whether the connection is idle (no request is pending, and no client is expected to
-    /// return with input), and the number of requests so far.
-    pub(super) fn use_count(&self) -> (bool, u64) {
+    /// return with input), and the number of its last request.
+    pub(super) fn last_use(&self) -> (bool, u64) {
         let state = self.shared.state.lock();
         let is_idle = state.waiting.is_empty() && state.bridge.poll_timeout().is_none();
-        (is_idle, state.requests)
+        (is_idle, state.last_request)
     }
 
     /// Returns a weak reference.
