@@ -134,7 +134,7 @@ impl Answering {
         if self.exchange.poll_timeout().is_some_and(|at| at <= now) {
             self.exchange.handle_timeout(now);
         }
-        let part = self.part(now);
+        let part = self.part(now, waker);
         self.next_sleep = self.runner.mailbox.end_turn();
         part
     }
@@ -149,35 +149,15 @@ impl Answering {
         self.exchange.shutdown(now);
     }
 
-    fn part(&mut self, now: Instant) -> Option<Part> {
+    fn part(&mut self, now: Instant, waker: &Waker) -> Option<Part> {
         if self.ended {
             return Some(Part::End);
         }
         // A visit that makes no room is not repeated.
         let mut may_need_room = true;
-        // If work is left after these rounds, the waker is woken.
         for _ in 0..TURN_ROUNDS {
-            while let Some(action) = self.exchange.poll_part() {
-                match action {
-                    ExchangeAction::Head(head) => return Some(Part::Head(head)),
-                    ExchangeAction::Data(data) => {
-                        return Some(Part::Data(self.hub.count_bytes(data)));
-                    }
-                    ExchangeAction::End => {
-                        self.ended = true;
-                        self.handle_remaining_events(now);
-                        return Some(Part::End);
-                    }
-                    ExchangeAction::Event(event) => self.event(now, event),
-                    _ => {}
-                }
-            }
-            if let Some((head, body)) = self.exchange.take_whole() {
-                self.ended = true;
-                // A notification is answered before its handler gets it.
-                self.handle_remaining_events(now);
-                let body = self.hub.count_bytes(body.unwrap_or_default());
-                return Some(Part::Whole(head, body));
+            if let Some(part) = self.take_part(now) {
+                return Some(part);
             }
             let needs_room = may_need_room && self.hub.needs_room();
             if self.exchange.needs_endpoint() || needs_room {
@@ -197,7 +177,35 @@ impl Answering {
                 self.runner.poll(now, &mut self.exchange, slot, false);
             }
         }
-        None
+        // If work is left after these rounds, `end_turn` wakes the waker.
+        let part = self.take_part(now);
+        if part.is_none() && self.exchange.needs_endpoint() {
+            waker.wake_by_ref();
+        }
+        part
+    }
+
+    /// Handles the actions of the exchange up to the next part.
+    fn take_part(&mut self, now: Instant) -> Option<Part> {
+        while let Some(action) = self.exchange.poll_part() {
+            match action {
+                ExchangeAction::Head(head) => return Some(Part::Head(head)),
+                ExchangeAction::Data(data) => return Some(Part::Data(self.hub.count_bytes(data))),
+                ExchangeAction::End => {
+                    self.ended = true;
+                    self.handle_remaining_events(now);
+                    return Some(Part::End);
+                }
+                ExchangeAction::Event(event) => self.event(now, event),
+                _ => {}
+            }
+        }
+        let (head, body) = self.exchange.take_whole()?;
+        self.ended = true;
+        // A notification is answered before its handler gets it.
+        self.handle_remaining_events(now);
+        let body = self.hub.count_bytes(body.unwrap_or_default());
+        Some(Part::Whole(head, body))
     }
 
     fn visit(&mut self, now: Instant) {

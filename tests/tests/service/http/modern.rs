@@ -88,6 +88,27 @@ fn a_handler_that_always_goes_on_leaves_others_their_turn() {
 }
 
 #[test]
+fn an_answer_is_taken_in_the_turn_that_makes_it() {
+    for yields in 0..40 {
+        let mut site = Site::new(registry(move |_: Value, context: Context| async move {
+            context.sleep(Duration::from_secs(1)).await;
+            for _ in 0..yields {
+                yield_now().await;
+            }
+            "done"
+        }));
+        let mut asked = site.answer("tools/call", Some("t"), json!({"name": "t"}));
+        assert_eq!(asked.out(), (None, String::new(), false));
+        site.pass(Duration::from_secs(1));
+        let mut out = asked.out();
+        while !out.2 && asked.wakes.take() > 0 {
+            out = asked.out();
+        }
+        assert!(out.1.contains("done") && out.2, "{yields} yields: {out:?}");
+    }
+}
+
+#[test]
 fn a_modern_handler_ends_with_its_connection() {
     for asked_by_another_stack in [false, true] {
         let log = Log::default();
