@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -293,36 +293,105 @@ fn dropped_fetch_counts_as_a_failed_one_for_a_known_key() {
 
 #[test]
 fn tokens_that_come_together_share_a_fetch() {
-    let key = Key::new("a");
-    let set = serde_json::to_vec(&json!({"keys": [key.jwk()]})).unwrap();
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = count.clone();
-    let rules = ClaimRules::new(ISSUER, SERVER);
-    let verifier = JwtVerifier::new(rules, move || {
-        counted.fetch_add(1, Ordering::Relaxed);
-        let set = set.clone();
-        let mut polls = 0;
-        std::future::poll_fn(move |_| {
-            polls += 1;
-            if polls > 1 { Poll::Ready(Ok(set.clone())) } else { Poll::Pending }
-        })
-    });
-    let verifier = verifier.clock(|| Duration::from_secs(NOW));
-    let token = key.token(&json!({"alg": "ES256", "kid": "a"}), &claims());
-    let head = Head::new("POST", "/mcp");
-    let mut verifications = [(); 10].map(|()| verifier.verify(&token, &head));
+    let world = World::new();
+    world.set.hold();
+    let token = world.key.token(&json!({"alg": "ES256", "kid": "a"}), &claims());
+    let mut verifications = [(); 10].map(|()| world.start(&token));
     let mut context = Context::from_waker(Waker::noop());
     for verification in &mut verifications {
         assert!(verification.as_mut().poll(&mut context).is_pending());
     }
-    // The one that fetches may be given up: its client is gone.
+    // The one that fetches may be given up: its client is gone. The fetch continues.
     let [first, mut second, mut third, ..] = verifications;
     drop(first);
     assert!(second.as_mut().poll(&mut context).is_pending());
     assert!(third.as_mut().poll(&mut context).is_pending());
+    world.set.release();
     assert!(matches!(second.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
     assert!(matches!(third.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
-    assert_eq!(count.load(Ordering::Relaxed), 2);
+    assert_eq!(world.fetches(), 1);
+}
+
+#[test]
+fn dropped_tokens_with_unknown_keys_share_a_fetch() {
+    let world = World::new();
+    world.set.hang();
+    let unknown = |number: usize| {
+        let header = json!({"alg": "ES256", "kid": format!("made up {number}")});
+        world.key.token(&header, &claims())
+    };
+    let mut context = Context::from_waker(Waker::noop());
+    for second in 0..20 {
+        for number in 0..50 {
+            let mut dropped = world.start(&unknown(number));
+            assert!(dropped.as_mut().poll(&mut context).is_pending());
+        }
+        // The fetch of a token that is gone fails after 5 s.
+        assert_eq!(world.fetches(), 1 + second / 5);
+        world.pass(1);
+    }
+}
+
+#[test]
+fn fetch_of_a_dropped_token_ends_for_another_token() {
+    let world = World::new();
+    world.set.hold();
+    let token = world.key.token(&json!({"alg": "ES256", "kid": "a"}), &claims());
+    let wakes = Arc::new(Wakes::default());
+    let waker = Waker::from(wakes.clone());
+    let mut first = world.start(&token);
+    assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let mut context = Context::from_waker(&waker);
+    let mut second = world.start(&token);
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    drop(first);
+    world.set.release();
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    assert!(matches!(second.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
+    assert!(world.verify(&token).is_ok());
+    assert_eq!(world.fetches(), 1);
+}
+
+/// Nobody waits when the keys arrive.
+#[test]
+fn fetch_of_a_dropped_token_ends_for_a_later_token() {
+    let world = World::new();
+    world.set.hold();
+    let header = |id: &str| json!({"alg": "ES256", "kid": id});
+    let mut context = Context::from_waker(Waker::noop());
+    for number in 0..50 {
+        let unknown = world.key.token(&header(&format!("made up {number}")), &claims());
+        assert!(world.start(&unknown).as_mut().poll(&mut context).is_pending());
+    }
+    world.set.release();
+    assert!(world.verify(&world.key.token(&header("a"), &claims())).is_ok());
+    assert_eq!(world.fetches(), 1);
+}
+
+/// Old keys are replaced although the token that started the fetch is gone.
+#[test]
+fn fetch_of_a_dropped_token_revokes_keys() {
+    let (world, token) = World::with_old_keys();
+    world.set.lock(vec![Key::new("b").jwk()]);
+    world.set.hold();
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(world.start(&token).as_mut().poll(&mut context).is_pending());
+    assert!(world.verify(&token).is_ok());
+    world.set.release();
+    let refusal = world.verify(&token).unwrap_err();
+    assert_eq!(refusal.to_string(), "401: the token is signed with an unknown key");
+    assert_eq!(world.fetches(), 2);
+}
+
+/// A counting waker.
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// A key pair of the issuer.
@@ -352,7 +421,10 @@ impl Key {
 
 /// An issuer's set of keys.
 #[derive(Clone, Default)]
-struct KeySet(Arc<std::sync::Mutex<Option<Vec<Value>>>>, Arc<AtomicBool>);
+struct KeySet(Arc<std::sync::Mutex<Option<Vec<Value>>>>, Arc<AtomicBool>, Arc<HeldFetches>);
+
+/// The wakers of fetches that are held; `None` if fetches are not held.
+type HeldFetches = std::sync::Mutex<Option<Vec<Waker>>>;
 
 impl KeySet {
     fn lock(&self, keys: Vec<Value>) {
@@ -366,6 +438,16 @@ impl KeySet {
     /// Fetches do not end from now on.
     fn hang(&self) {
         self.1.store(true, Ordering::Relaxed);
+    }
+
+    /// Fetches do not end before [`KeySet::release`].
+    fn hold(&self) {
+        *self.2.lock().unwrap() = Some(Vec::new());
+    }
+
+    fn release(&self) {
+        let held = self.2.lock().unwrap().take();
+        held.into_iter().flatten().for_each(Waker::wake);
     }
 }
 
@@ -394,7 +476,16 @@ impl World {
             counted.fetch_add(1, Ordering::Relaxed);
             let keys = source.0.lock().unwrap().clone();
             let hangs = source.1.load(Ordering::Relaxed);
+            let held = source.2.clone();
             async move {
+                std::future::poll_fn(|context| match &mut *held.lock().unwrap() {
+                    Some(wakers) => {
+                        wakers.push(context.waker().clone());
+                        Poll::Pending
+                    }
+                    None => Poll::Ready(()),
+                })
+                .await;
                 if hangs {
                     std::future::pending::<()>().await;
                 }

@@ -4,20 +4,27 @@
 //! |---|---|---|---|
 //! | none | any | none | fetch |
 //! | newer than 1 h | known key | any | use it |
-//! | older than 1 h | known key | 1 min ago or more, 5 s if it failed or was dropped | fetch; if that fails, use the old keys |
+//! | older than 1 h | known key | 1 min ago or more, 5 s if it failed | fetch; if that fails, use the old keys |
 //! | older than 1 h | known key | later, or running | use it |
-//! | any | unknown key | 1 min ago or more, 5 s if it failed, or dropped | fetch, and look again |
+//! | any | unknown key | 1 min ago or more, 5 s if it failed | fetch, and look again |
 //! | any | unknown key | later | refuse the token; 503 if the last try failed |
 //! | any | unknown key | running | wait for it |
 //!
-//! A fetch that has taken 5 s has failed. A fetch is dropped with the token that needs it, for
-//! example because a client has closed its connection.
+//! A fetch that has taken 5 s has failed. A token waits for one fetch at most.
+//!
+//! The cache owns the fetch, so anybody may send tokens and close the connection: at most one fetch
+//! runs, and it continues without the token that started it. Each token that is verified polls the
+//! fetch if the fetch was woken. A fetch that nobody waits for rests until then. After 5 s a resting
+//! fetch is dropped, and counts as failed when it began.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::task::Wake;
 use alloc::vec::Vec;
-use core::future::poll_fn;
-use core::pin::pin;
-use core::task::{Poll, Waker};
+use core::future::{Future, poll_fn};
+use core::pin::{Pin, pin};
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Context, Poll, Waker};
 use std::io;
 use std::thread;
 
@@ -36,7 +43,7 @@ const FETCH_TIME: Duration = Duration::from_secs(5);
 /// The shortest time between two fetches.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// The shortest time between a failed or dropped fetch and the next one.
+/// The shortest time between a failed fetch and the next one.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// The age at which keys are fetched again.
@@ -46,6 +53,7 @@ const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 pub(super) struct KeyCache {
     source: Box<dyn KeySource>,
     state: Lock<CacheState>,
+    waker: Arc<FetchWaker>,
 }
 
 /// The result of the search for the key of a token.
@@ -55,22 +63,32 @@ pub(super) enum KeyLookup {
     Unavailable,
 }
 
+type Clock<'a> = &'a (dyn Fn() -> Duration + Sync);
+
+/// A fetch with its timeout.
+type FetchFuture = Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
+
 #[derive(Default)]
 struct CacheState {
     keys: Vec<VerifyingKey>,
     fetched: Option<Duration>,
     /// The time and the result of the last fetch.
     tried: Option<(Duration, FetchResult)>,
-    is_fetching: bool,
-    waiting: Vec<Waker>,
+    running: Option<RunningFetch>,
+    /// Number of tokens that wait for the fetch.
+    waiting: usize,
+}
+
+struct RunningFetch {
+    begun: Duration,
+    /// `None` while a token polls it.
+    future: Option<FetchFuture>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FetchResult {
     Keys,
     Failure,
-    /// The token that needed the keys is no longer verified.
-    Dropped,
 }
 
 /// The next step for a token.
@@ -82,49 +100,90 @@ enum CacheStep {
 
 impl KeyCache {
     pub(super) fn new(source: Box<dyn KeySource>) -> Self {
-        Self { source, state: Lock::default() }
+        Self { source, state: Lock::default(), waker: Arc::default() }
     }
 
     /// Finds the key of a token. `now` counts from the Unix epoch.
-    pub(super) async fn find(&self, now: &(dyn Fn() -> Duration + Sync), token: &Jwt) -> KeyLookup {
-        loop {
-            let step = poll_fn(|context| {
-                let mut state = self.state.lock();
-                let step = state.next(now(), token);
+    pub(super) async fn find(&self, now: Clock<'_>, token: &Jwt) -> KeyLookup {
+        let mut waiter = Waiter { cache: self, is_waiting: false, started: None };
+        poll_fn(|context| {
+            let mut is_registered = false;
+            loop {
+                self.drive(now);
+                let step = self.next(now(), token, &mut waiter);
                 match step {
+                    CacheStep::Use(found) => return Poll::Ready(found),
+                    CacheStep::Fetch => self.poll(now, || with_timeout(self.source.fetch())),
+                    CacheStep::Wait if is_registered => return Poll::Pending,
+                    // The fetch may have been woken before the registration: look again.
                     CacheStep::Wait => {
-                        if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                            state.waiting.push(context.waker().clone());
-                        }
-                        return Poll::Pending;
+                        self.waker.register(context.waker());
+                        is_registered = true;
                     }
-                    CacheStep::Fetch => state.is_fetching = true,
-                    CacheStep::Use(_) => {}
                 }
-                Poll::Ready(step)
-            })
-            .await;
-            if let CacheStep::Use(found) = step {
-                return found;
             }
-            let mut fetch = Fetch { cache: self, now, ended: None };
-            fetch.ended = Some(self.fetch().await);
+        })
+        .await
+    }
+
+    /// Decides the next step. For a fetch, the caller polls its future.
+    fn next(&self, now: Duration, token: &Jwt, waiter: &mut Waiter<'_>) -> CacheStep {
+        let mut state = self.state.lock();
+        let step = state.next(now, token, waiter);
+        if let CacheStep::Use(_) = step {
+            return step;
+        }
+        if let CacheStep::Fetch = step {
+            state.running = Some(RunningFetch { begun: now, future: None });
+            waiter.started = Some(now);
+        }
+        if !waiter.is_waiting {
+            waiter.is_waiting = true;
+            state.waiting += 1;
+        }
+        step
+    }
+
+    /// Polls the fetch if it was woken, or drops it if it has rested too long.
+    fn drive(&self, now: Clock<'_>) {
+        let time = now();
+        let mut state = self.state.lock();
+        let abandoned = state.take_abandoned(time);
+        let woken = state.running.as_mut().filter(|_| self.waker.is_woken.load(Ordering::Acquire));
+        let future = woken.and_then(|running| running.future.take());
+        drop(state);
+        drop(abandoned);
+        if let Some(future) = future {
+            self.poll(now, || future);
         }
     }
 
-    /// Fetches the keys in at most [`FETCH_TIME`].
-    async fn fetch(&self) -> io::Result<Vec<u8>> {
-        let mut fetched = self.source.fetch();
+    /// Polls the future of the running fetch, which no other token has.
+    fn poll(&self, now: Clock<'_>, future: impl FnOnce() -> FetchFuture) {
+        let mut turn = FetchTurn { cache: self, now, pending: None, ended: None };
+        let mut future = future();
+        self.waker.is_woken.swap(false, Ordering::AcqRel);
+        let waker = Waker::from(self.waker.clone());
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Pending => turn.pending = Some(future),
+            Poll::Ready(ended) => turn.ended = Some(ended),
+        }
+    }
+}
+
+/// Limits a fetch to [`FETCH_TIME`].
+fn with_timeout(mut fetch: FetchFuture) -> FetchFuture {
+    Box::pin(async move {
         let mut timeout = pin!(unblock(|| {
             pause();
             Ok(())
         }));
-        let first = poll_fn(|context| match fetched.as_mut().poll(context) {
+        let first = poll_fn(|context| match fetch.as_mut().poll(context) {
             Poll::Pending => timeout.as_mut().poll(context).map(|_| None),
             Poll::Ready(keys) => Poll::Ready(Some(keys)),
         });
         first.await.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
-    }
+    })
 }
 
 /// Waits on a thread of its own: a source of keys has no timer.
@@ -133,35 +192,105 @@ fn pause() {
     thread::sleep(FETCH_TIME);
 }
 
-/// A running fetch. Dropping it ends the wait of other tokens.
-struct Fetch<'a> {
-    cache: &'a KeyCache,
-    now: &'a (dyn Fn() -> Duration + Sync),
-    ended: Option<io::Result<Vec<u8>>>,
+/// The waker of the fetch. It wakes all tokens that wait, since any of them may be dropped.
+#[derive(Default)]
+struct FetchWaker {
+    is_woken: AtomicBool,
+    waiting: Lock<Vec<Waker>>,
 }
 
-impl Drop for Fetch<'_> {
-    fn drop(&mut self) {
-        let now = (self.now)();
-        let mut state = self.cache.state.lock();
-        state.is_fetching = false;
-        let ended = self.ended.take();
-        let mut result = if ended.is_some() { FetchResult::Failure } else { FetchResult::Dropped };
-        let text = ended.and_then(Result::ok);
-        if let Some(keys) = text.and_then(|text| VerifyingKey::read_set(&text)) {
-            state.keys = keys;
-            state.fetched = Some(now);
-            result = FetchResult::Keys;
+impl FetchWaker {
+    fn register(&self, waker: &Waker) {
+        let mut waiting = self.waiting.lock();
+        if !waiting.iter().any(|other| other.will_wake(waker)) {
+            waiting.push(waker.clone());
         }
-        state.tried = Some((now, result));
-        let waiting = core::mem::take(&mut state.waiting);
-        drop(state);
+    }
+
+    fn wake_tokens(&self) {
+        let waiting = core::mem::take(&mut *self.waiting.lock());
         waiting.into_iter().for_each(Waker::wake);
     }
 }
 
+impl Wake for FetchWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_woken.store(true, Ordering::Release);
+        self.wake_tokens();
+    }
+}
+
+/// A token, as seen by the cache.
+struct Waiter<'a> {
+    cache: &'a KeyCache,
+    /// Whether the token waits, or has waited, for a fetch.
+    is_waiting: bool,
+    /// The time at which the token started a fetch.
+    started: Option<Duration>,
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        if self.is_waiting {
+            self.cache.state.lock().waiting -= 1;
+        }
+    }
+}
+
+/// One poll of the fetch. Dropping it records the result; without one, the future has panicked.
+struct FetchTurn<'a> {
+    cache: &'a KeyCache,
+    now: Clock<'a>,
+    pending: Option<FetchFuture>,
+    ended: Option<io::Result<Vec<u8>>>,
+}
+
+impl Drop for FetchTurn<'_> {
+    fn drop(&mut self) {
+        if let Some(future) = self.pending.take() {
+            if let Some(running) = &mut self.cache.state.lock().running {
+                running.future = Some(future);
+            }
+            // Tokens that were woken during the poll have not found the future.
+            if self.cache.waker.is_woken.load(Ordering::Acquire) {
+                self.cache.waker.wake_tokens();
+            }
+            return;
+        }
+        let now = (self.now)();
+        let text = self.ended.take().and_then(Result::ok);
+        let keys = text.and_then(|text| VerifyingKey::read_set(&text));
+        let result = if keys.is_some() { FetchResult::Keys } else { FetchResult::Failure };
+        let mut state = self.cache.state.lock();
+        if let Some(keys) = keys {
+            state.keys = keys;
+            state.fetched = Some(now);
+        }
+        state.tried = Some((now, result));
+        state.running = None;
+        drop(state);
+        self.cache.waker.wake_tokens();
+    }
+}
+
 impl CacheState {
-    fn next(&self, now: Duration, token: &Jwt) -> CacheStep {
+    /// Takes a fetch that nobody waits for, if its time is over.
+    fn take_abandoned(&mut self, now: Duration) -> Option<FetchFuture> {
+        let running = self.running.as_mut().filter(|_| self.waiting == 0)?;
+        if now.checked_sub(running.begun).is_some_and(|since| since < FETCH_TIME) {
+            return None;
+        }
+        let future = running.future.take()?;
+        self.tried = Some((running.begun, FetchResult::Failure));
+        self.running = None;
+        Some(future)
+    }
+
+    fn next(&self, now: Duration, token: &Jwt, waiter: &Waiter<'_>) -> CacheStep {
         let key = VerifyingKey::of(&self.keys, token);
         // If the clock was set back, keys count as old.
         let age = self.fetched.map(|at| now.checked_sub(at).unwrap_or(MAX_AGE));
@@ -171,21 +300,20 @@ impl CacheState {
         }
         let pause = |result| match result {
             FetchResult::Keys => PAUSE,
-            // Without a key the next token must not fail because a client has gone.
-            FetchResult::Dropped if key.is_none() => Duration::ZERO,
-            FetchResult::Failure | FetchResult::Dropped => PAUSE_AFTER_FAILURE,
+            FetchResult::Failure => PAUSE_AFTER_FAILURE,
         };
         let is_due = self.tried.is_none_or(|(at, result)| {
             now.checked_sub(at).is_none_or(|since| since >= pause(result))
         });
-        match key {
-            _ if is_due && !self.is_fetching => CacheStep::Fetch,
-            Some(key) => CacheStep::Use(KeyLookup::Key(Box::new(key.clone()))),
-            None if self.is_fetching => CacheStep::Wait,
-            None if self.tried.is_some_and(|(_, result)| result == FetchResult::Failure) => {
+        match (key, &self.running) {
+            (Some(_), Some(running)) if waiter.started == Some(running.begun) => CacheStep::Wait,
+            (None, Some(_)) => CacheStep::Wait,
+            (_, None) if is_due && !waiter.is_waiting => CacheStep::Fetch,
+            (Some(key), _) => CacheStep::Use(KeyLookup::Key(Box::new(key.clone()))),
+            (None, None) if self.tried.is_some_and(|(_, last)| last == FetchResult::Failure) => {
                 CacheStep::Use(KeyLookup::Unavailable)
             }
-            None => CacheStep::Use(KeyLookup::Nothing),
+            (None, None) => CacheStep::Use(KeyLookup::Nothing),
         }
     }
 }

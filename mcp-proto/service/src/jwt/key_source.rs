@@ -12,6 +12,8 @@ use std::io;
 /// URL.
 pub trait KeySource: Send + Sync {
     /// Fetches the set. The future is dropped after 5 s; dropping it cancels the fetch.
+    ///
+    /// Several tasks may poll the future in turn. It is not polled while no token is verified.
     fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
 }
 
