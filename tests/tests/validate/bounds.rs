@@ -156,6 +156,28 @@ fn second_hour_17_a_pattern_takes_linear_time() {
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
+/// The states of a pattern are visited for each byte.
+#[test]
+fn large_pattern_on_a_long_string_exceeds_the_steps() {
+    let large = "^[ab]*a[ab]{1800}$";
+    let long = "ab".repeat(50_000);
+    let name = json!({(long.clone()): 0});
+    let start = Instant::now();
+    for (schema, value) in [
+        (json!({"pattern": large}), json!(long)),
+        (json!({"patternProperties": {large: true}}), name.clone()),
+        (json!({"propertyNames": {"pattern": large}}), name),
+    ] {
+        let text = misfits(&schema, &value);
+        assert!(text.contains("1,000,000 steps"), "{text}");
+    }
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    // Small patterns are cheap.
+    let checked = schemas(&json!({"pattern": "^[A-Za-z0-9+/]*={0,2}$"}))
+        .check_arguments(&crate::json(&json!("a".repeat(2_000_000))));
+    assert_eq!(checked, Ok(()));
+}
+
 /// Each error holds a copy of its path.
 #[test]
 fn second_hour_17_long_names_are_not_copied_for_each_place() {

@@ -28,7 +28,7 @@ const MAX_DEPTH: usize = 32;
 const MAX_COUNT: usize = 10_000;
 
 /// The most subschemas that apply to the name of a member. Their visits are not counted.
-const MAX_NAME_COUNT: usize = 16;
+pub(super) const MAX_NAME_COUNT: usize = 16;
 
 /// Fails if the text of a schema is too long.
 pub(super) fn check_size(schema: &Json) -> Result<(), SchemaError> {

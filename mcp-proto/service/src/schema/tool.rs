@@ -30,8 +30,8 @@ use mcp_proto::types::{CallToolResult, Tool};
 ///
 /// A `$ref` to another document is never fetched, and fails at compilation. `format` is an
 /// annotation and not checked. Patterns run in linear time, without look-around and
-/// back-references. A check visits at most 1,000,000 values; a checked value may have at most
-/// 100,000 values.
+/// back-references. A check visits at most 1,000,000 values, and long strings with large patterns
+/// count as many visits. A checked value may have at most 100,000 values.
 #[derive(Debug)]
 pub struct ToolSchemas {
     input: Validator,

@@ -10,7 +10,8 @@
 //!
 //! The validator memoizes its decisions about values, but not while it collects places. So it
 //! decides first, and has fewer visits for the places. Each error has a copy of its path, so long
-//! names are limited.
+//! names are limited. A string counts as more visits the larger the patterns of the schema are: with
+//! the largest patterns, 64 visits for each byte. So the visits to decide take about 1 s at most.
 
 use alloc::string::ToString;
 use core::fmt;
@@ -18,8 +19,8 @@ use core::fmt;
 use jsonschema::{PatternOptions, options_for};
 use serde_json::Value;
 
-use super::budget::{Counted, Counting, Steps};
-use super::cost;
+use super::budget::{Counted, Counting, Patterns, Steps};
+use super::cost::{self, MAX_NAME_COUNT};
 use super::hints::Hints;
 use super::misfits::{Misfits, cut};
 use super::reason;
@@ -39,6 +40,10 @@ const MAX_EXPLAIN_STEPS: usize = 10_000;
 /// The most bytes of names on a path, if places are reported.
 const MAX_NAMES: usize = 2 * 1024;
 
+/// Smaller bounds of the bytes of a compiled pattern, in ascending order. The first one that all
+/// patterns of a schema satisfy determines their cost.
+const PATTERN_BYTES: [usize; 4] = [1024, 4 * 1024, 16 * 1024, 64 * 1024];
+
 /// The most bytes of a compiled pattern, and of the cache of its engine.
 const MAX_PATTERN_BYTES: usize = 256 * 1024;
 
@@ -54,6 +59,7 @@ pub(super) enum Trust {
 /// A compiled schema.
 pub(super) struct Validator {
     compiled: jsonschema::Validator<Counting>,
+    patterns: Patterns,
     /// The schema, to look up names.
     schema: Json,
 }
@@ -75,15 +81,18 @@ impl Validator {
         if trust == Trust::Peer {
             cost::check(&schema)?;
         }
-        let patterns =
-            PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
-        let options = options_for::<Counting>()
-            .with_draft(draft)
-            .offline()
-            .should_validate_formats(false)
-            .with_pattern_options(patterns);
-        match options.build(&schema) {
-            Ok(compiled) => Ok(Self { compiled, schema: text }),
+        let mut patterns = Patterns { size: 0, per_name: patterns_per_name(&schema) };
+        let mut result = build(&schema, draft, MAX_PATTERN_BYTES);
+        if result.is_ok() && has_patterns(&schema) {
+            patterns.size = MAX_PATTERN_BYTES;
+            let fits = |size| build(&schema, draft, size).ok().map(|compiled| (size, compiled));
+            if let Some((size, compiled)) = PATTERN_BYTES.into_iter().find_map(fits) {
+                patterns.size = size;
+                result = Ok(compiled);
+            }
+        }
+        match result {
+            Ok(compiled) => Ok(Self { compiled, patterns, schema: text }),
             Err(error) => match error.instance_path().as_str() {
                 "" => Err(invalid(&error.to_string())),
                 path => Err(invalid(&alloc::format!("{path}: {error}"))),
@@ -101,7 +110,7 @@ impl Validator {
                 "cannot be read: a number is too large, or a string is not Unicode",
             ));
         };
-        let steps = Steps::new(MAX_STEPS);
+        let steps = Steps::new(MAX_STEPS, self.patterns);
         let fits = self.compiled.is_valid(Counted::new(&value, &steps));
         match (steps.are_spent(), fits) {
             (true, _) => Err(Misfits::whole("takes more than 1,000,000 steps to check")),
@@ -116,7 +125,7 @@ impl Validator {
         if longest_names(value) > MAX_NAMES {
             return unknown();
         }
-        let steps = Steps::new(MAX_EXPLAIN_STEPS);
+        let steps = Steps::new(MAX_EXPLAIN_STEPS, self.patterns);
         let errors = self.compiled.iter_errors(Counted::new(value, &steps));
         let schema = self.schema.decode().unwrap_or_default();
         reason::misfits(errors, &Hints { schema: &schema, value }).unwrap_or_else(unknown)
@@ -126,6 +135,52 @@ impl Validator {
 impl fmt::Debug for Validator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Validator")
+    }
+}
+
+/// Compiles a schema with a limit for each compiled pattern.
+fn build(
+    schema: &Value,
+    draft: jsonschema::Draft,
+    pattern_bytes: usize,
+) -> Result<jsonschema::Validator<Counting>, jsonschema::ValidationError<'static>> {
+    let patterns =
+        PatternOptions::regex().size_limit(pattern_bytes).dfa_size_limit(MAX_PATTERN_BYTES);
+    options_for::<Counting>()
+        .with_draft(draft)
+        .offline()
+        .should_validate_formats(false)
+        .with_pattern_options(patterns)
+        .build(schema)
+}
+
+/// Whether a schema may have patterns. Recursive: the depth is at most 128.
+fn has_patterns(schema: &Value) -> bool {
+    match schema {
+        Value::Array(elements) => elements.iter().any(has_patterns),
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            matches!(&**name, "pattern" | "patternProperties") || has_patterns(value)
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// The most patterns of a schema that apply to a name. Recursive: the depth is at most 128.
+fn patterns_per_name(schema: &Value) -> usize {
+    match schema {
+        Value::Array(elements) => elements.iter().map(patterns_per_name).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| match (&**name, value) {
+                ("patternProperties", Value::Object(patterns)) => {
+                    patterns.len() + patterns_per_name(value)
+                }
+                // Their visits are not counted, but there are few: see `cost`.
+                ("propertyNames", Value::Object(_)) if has_patterns(value) => MAX_NAME_COUNT,
+                _ => patterns_per_name(value),
+            })
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 
