@@ -12,10 +12,10 @@
 //!
 //! A fetch that has taken 5 s has failed. A token waits for one fetch at most.
 //!
-//! The cache owns the fetch, so anybody may send tokens and close the connection: at most one fetch
-//! runs, and it continues without the token that started it. Each token that is verified polls the
-//! fetch if the fetch was woken. A fetch that nobody waits for rests until then. After 5 s a resting
-//! fetch is dropped, and counts as failed when it began.
+//! The cache owns the fetch, because anybody may send a token and close the connection. At most one
+//! fetch runs, and it continues without the token that started it. Each verified token polls the
+//! fetch if the fetch was woken. A fetch that nobody waits for rests until then. After 5 s the
+//! next token drops a resting fetch, which counts as failed at the time it began.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -227,7 +227,7 @@ impl Wake for FetchWaker {
 /// A token, as seen by the cache.
 struct Waiter<'a> {
     cache: &'a KeyCache,
-    /// Whether the token waits, or has waited, for a fetch.
+    /// True once the token has waited for a fetch.
     is_waiting: bool,
     /// The time at which the token started a fetch.
     started: Option<Duration>,

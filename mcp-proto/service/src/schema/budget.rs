@@ -5,11 +5,10 @@
 //! the validator soon ends. Its result is void then, and so is each error that it created after
 //! that. An error has a copy of its value, which is used as the mark.
 //!
-//! A string also costs one step for [`BYTES_PER_STEP`] bytes. If the schema has patterns, it costs
-//! the number of its bytes times the bytes of the largest compiled pattern, divided by
-//! [`PRODUCT_PER_STEP`]: the slowest engine visits each state of a pattern for each byte. The
-//! slowest patterns that were measured took 0.2 ns for a byte and a byte, so a step takes at most
-//! about 1 µs. A name costs as much for each entry of `patternProperties`.
+//! A string costs one step for [`BYTES_PER_STEP`] bytes. With patterns, it costs its bytes times
+//! the bytes of the largest compiled pattern, divided by [`PRODUCT_PER_STEP`]. The slowest engine
+//! visits each state of a pattern for each byte. This took at most 0.2 ns for each unit of the
+//! product, so a step takes about 1 µs at most. A name costs as much for each pattern of names.
 
 use alloc::borrow::Cow;
 use alloc::borrow::ToOwned;

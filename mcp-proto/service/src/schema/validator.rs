@@ -10,8 +10,8 @@
 //!
 //! The validator memoizes its decisions about values, but not while it collects places. So it
 //! decides first, and has fewer visits for the places. Each error has a copy of its path, so long
-//! names are limited. A string counts as more visits the larger the patterns of the schema are: with
-//! the largest patterns, 64 visits for each byte. So the visits to decide take about 1 s at most.
+//! names are limited. With patterns, each byte of a string counts as visits: 64 for the largest
+//! pattern. So the visits to decide take about 1 s at most.
 
 use alloc::string::ToString;
 use core::fmt;
@@ -154,7 +154,7 @@ fn build(
         .build(schema)
 }
 
-/// Whether a schema may have patterns. Recursive: the depth is at most 128.
+/// Returns whether a schema may have patterns. Recursive: the depth is at most 128.
 fn has_patterns(schema: &Value) -> bool {
     match schema {
         Value::Array(elements) => elements.iter().any(has_patterns),
