@@ -337,8 +337,8 @@ fn fetch_of_a_dropped_token_ends_for_another_token() {
     let world = World::new();
     world.set.hold();
     let token = world.key.token(&json!({"alg": "ES256", "kid": "a"}), &claims());
-    let wakes = Arc::new(Wakes::default());
-    let waker = Waker::from(wakes.clone());
+    let count = Arc::new(Wakes::default());
+    let waker = Waker::from(count.clone());
     let mut first = world.start(&token);
     assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let mut context = Context::from_waker(&waker);
@@ -347,7 +347,7 @@ fn fetch_of_a_dropped_token_ends_for_another_token() {
     assert!(second.as_mut().poll(&mut context).is_pending());
     drop(first);
     world.set.release();
-    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    assert_eq!(count.0.load(Ordering::Relaxed), 1);
     assert!(matches!(second.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
     assert!(world.verify(&token).is_ok());
     assert_eq!(world.fetches(), 1);
