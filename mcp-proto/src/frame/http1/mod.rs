@@ -74,10 +74,11 @@
 //! let mut reader = ResponseReader::new(&Limits::default());
 //! reader.expect("POST")?;
 //! reader.push(Bytes::from("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"));
-//! let Some(IncomingResponse::Head { head, keep_alive: true, .. }) = reader.poll() else { panic!()
-//! }; assert_eq!((head.status(), head.field("content-length")), (200, Some(&b"2"[..])));
+//! let Some(IncomingResponse::Head { head, keep_alive: true, .. }) = reader.poll() else { panic!() };
+//! assert_eq!((head.status(), head.field("content-length")), (200, Some(&b"2"[..])));
 //! assert_eq!(reader.poll(), Some(IncomingResponse::Body(Bytes::from("hi"))));
-//! assert_eq!(reader.poll(), Some(IncomingResponse::End)); assert!(reader.is_idle());
+//! assert_eq!(reader.poll(), Some(IncomingResponse::End));
+//! assert!(reader.is_idle());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -37,10 +37,11 @@
 //! use mcp_proto::frame::sse::{EventReader, Incoming};
 //!
 //! let mut reader = EventReader::new(1024);
-//! reader.push(Bytes::from("id: 7\r\ndata:\r\n\r\n: alive\r\n\r\ndata: {\"a\":\r\ndata:
-//! 1}\r\n\r")); let Some(Incoming::Event(event)) = reader.poll() else { panic!() };
-//! assert!(event.data.is_empty()); let Some(Incoming::Event(event)) = reader.poll() else { panic!()
-//! }; assert_eq!((&event.name[..], &event.data[..]), (&b"message"[..], &b"{\"a\":\n1}"[..]));
+//! reader.push(Bytes::from("id: 7\r\ndata:\r\n\r\n: alive\r\n\r\ndata: {\"a\":\r\ndata: 1}\r\n\r"));
+//! let Some(Incoming::Event(event)) = reader.poll() else { panic!() };
+//! assert!(event.data.is_empty());
+//! let Some(Incoming::Event(event)) = reader.poll() else { panic!() };
+//! assert_eq!((&event.name[..], &event.data[..]), (&b"message"[..], &b"{\"a\":\n1}"[..]));
 //! assert_eq!(event.id.as_deref(), Some(&b"7"[..]));
 //!
 //! reader.push(Bytes::from("\nretry: 500\nid: 8\ndata: cut o"));
