@@ -105,10 +105,12 @@ impl Catalog {
         &self,
         change: impl FnOnce(&mut Registry) -> Result<T, UsageError>,
     ) -> Result<T, UsageError> {
-        let (result, snapshot, _before, mailboxes) = {
+        // Dropped without the lock, also after an error or a panic of `change`.
+        let (before, mut registry);
+        let (result, snapshot, mailboxes) = {
             let _alone = self.shared.updating.lock();
-            let before = self.with(|state| state.snapshot.clone());
-            let mut registry = before.registry.clone();
+            before = self.with(|state| state.snapshot.clone());
+            registry = before.registry.clone();
             let result = change(&mut registry)?;
             let snapshot = CatalogSnapshot::new(registry, before.generation + 1);
             let mailboxes = self.with(|state| {
@@ -116,7 +118,7 @@ impl Catalog {
                 self.shared.generation.store(snapshot.generation, Ordering::Release);
                 state.mailboxes()
             });
-            (result, snapshot, before, mailboxes)
+            (result, snapshot, mailboxes)
         };
         // Waking a driver or dropping a handler may run anything, an update too.
         for mailbox in mailboxes {

@@ -19,6 +19,7 @@ use tracing::field::Empty;
 
 use super::super::Catalog;
 use super::super::handler_call::{BoxFuture, HandlerCall};
+use super::super::panics::catch_panic;
 use mcp_proto::ErrorData;
 use mcp_proto::ProtocolError;
 use mcp_proto::ProtocolVersion;
@@ -63,7 +64,7 @@ impl Catalog {
     /// | `traceparent`, `tracestate` | the trace context of the client |
     ///
     /// There is no `mcp.session.id`: the id of a session is a secret, which grants access. The
-    /// names are those of OpenTelemetry's [conventions for MCP].
+    /// names are those of OpenTelemetry's [conventions for MCP]. A panic of `f` is ignored.
     ///
     /// [conventions for MCP]: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
     pub fn on_span(&self, f: impl Fn(&tracing::Span, &TraceContext) + Send + Sync + 'static) {
@@ -126,7 +127,7 @@ impl Span {
         }
         span.record("mcp.protocol.version", request.peer.version.as_str());
         if let (Some(on_span), Some(trace)) = (hook.0.get(), trace) {
-            on_span(&span, trace);
+            catch_panic(|| on_span(&span, trace));
         }
         Self { span, ends: None }
     }
