@@ -327,9 +327,10 @@ impl Drive for ClientService {
             && (unread <= MAX_ANSWER_BYTES || self.output.waiting() == 0)
     }
 
-    /// Always false: the machine delays calls, and `wants_read` bounds the answers of the client.
+    /// True while the machine holds calls back because of the output: once that is written, a turn
+    /// sends them. Nothing else is delayed, since `wants_read` bounds the answers of the client.
     fn is_write_blocked(&self) -> bool {
-        false
+        self.connection.machine().is_blocked() && self.output.waiting() > 0
     }
 
     fn is_closed(&self) -> bool {
