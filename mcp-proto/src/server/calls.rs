@@ -241,9 +241,8 @@ impl Calls {
     fn end_subscription(&mut self, context: &mut Context, call: Call) {
         self.settle(&call);
         let result = forward::end_of_subscription(&call.id);
-        let id = call.id.clone();
         let answer = Outgoing::Result { id: call.id, stamp: Bytes::new(), result: result.into() };
-        context.end_subscription(call.path, &id, answer);
+        context.end_subscription(call.path, answer);
     }
 
     /// Fails a request that was set aside.

@@ -21,7 +21,7 @@ use crate::error::{ProtocolError, ValidationStep};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::batches::Batches;
-use crate::message::{ErrorData, Outgoing, Params, RequestId};
+use crate::message::{ErrorData, Outgoing, Params};
 use crate::meta::{LastMeta, RequestMeta};
 use crate::version::ProtocolVersion;
 
@@ -226,10 +226,19 @@ impl Context {
 
     /// Ends a subscription that [entered a handler](Self::begin_call) with its answer. A byte
     /// stream goes on, so its client is sent `notifications/cancelled` as well.
-    pub(super) fn end_subscription(&mut self, path: ReplyPath, id: &RequestId, answer: Outgoing) {
-        self.end_with_answer(path, None, answer);
-        if self.channel == ServerChannel::Stream {
-            self.send(None, Outgoing::cancelled(id));
+    pub(super) fn end_subscription(&mut self, path: ReplyPath, result: Outgoing) {
+        let is_stream = self.channel == ServerChannel::Stream;
+        let cancelled = match &result {
+            Outgoing::Result { id, .. } if is_stream => Some(Outgoing::cancelled(id)),
+            Outgoing::Result { .. }
+            | Outgoing::Error { .. }
+            | Outgoing::Request { .. }
+            | Outgoing::Notification { .. }
+            | Outgoing::Batch(_) => None,
+        };
+        self.end_with_answer(path, None, result);
+        if let Some(cancelled) = cancelled {
+            self.send(None, cancelled);
         }
     }
 

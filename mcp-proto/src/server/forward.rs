@@ -95,11 +95,9 @@ pub(super) fn outgoing(
 
 /// Ends a request with the answer of its handler.
 pub(super) fn end(context: &mut Context, kind: CallKind, path: ReplyPath, answer: Outgoing) {
-    if kind == CallKind::Forwarded(Forward::Listen)
-        && let Outgoing::Result { id, .. } = &answer
-    {
-        let id = id.clone();
-        return context.end_subscription(path, &id, answer);
+    let is_subscription = kind == CallKind::Forwarded(Forward::Listen);
+    if is_subscription && matches!(answer, Outgoing::Result { .. }) {
+        return context.end_subscription(path, answer);
     }
     context.end_with_answer(path, step(kind, &answer), answer);
 }

@@ -21,9 +21,9 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::call::Call;
+use super::call::{Call, ReplyPath};
 use super::calls::Calls;
-use super::context::{Context, ServerChannel};
+use super::context::Context;
 use super::event::Peer;
 use super::filter::Filter;
 use super::listener::{Listener, bounded, subscription_meta};
@@ -256,13 +256,8 @@ impl Subscriptions {
         while let Some(serial) = self.oldest() {
             let Some(id) = self.close(serial) else { continue };
             calls.release_id(&id);
-            let is_stream = context.channel() == ServerChannel::Stream;
-            let cancelled = is_stream.then(|| Outgoing::cancelled(&id));
             let end = end_of_subscription(context, id);
-            context.send(None, end);
-            if let Some(cancelled) = cancelled {
-                context.send(None, cancelled);
-            }
+            context.end_subscription(ReplyPath::default(), end);
         }
     }
 
