@@ -125,6 +125,11 @@ fn is_unread(status: u16) -> bool {
     matches!(status, 413 | 414 | 415 | 431)
 }
 
+/// Returns whether a later repetition may succeed after this HTTP status.
+pub(super) fn is_temporary(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429 | 500..=599)
+}
+
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

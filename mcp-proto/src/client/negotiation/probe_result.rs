@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::call_error::CallError;
+use super::super::call_error::{CallError, is_temporary};
 use super::super::connect_error::ConnectError;
 use super::super::result::ResultType;
 use super::probe::{Failure, ProbeOutcome};
@@ -83,7 +83,7 @@ impl ProbeResult {
 /// Returns whether a server of one era gives this status to a request of the other. By 408, 425 and
 /// 429 a server of either era asks to come again later.
 fn shows_era(status: u16) -> bool {
-    matches!(status, 200..=299 | 400..=499) && !matches!(status, 408 | 425 | 429)
+    matches!(status, 200..=299 | 400..=499) && !is_temporary(status)
 }
 
 impl Negotiation {

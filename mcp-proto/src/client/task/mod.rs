@@ -26,7 +26,7 @@
 mod following;
 mod polled;
 
-use super::call_error::CallError;
+use super::call_error::{CallError, is_temporary};
 use super::connect_error::ConnectError;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 use crate::error::ErrorCode;
@@ -186,9 +186,4 @@ impl FollowEvent {
             | CallError::Usage(_) => Self::Refused,
         }
     }
-}
-
-/// Returns whether a later repetition may succeed after this HTTP status.
-fn is_temporary(status: u16) -> bool {
-    matches!(status, 408 | 425 | 429 | 500..=599)
 }
