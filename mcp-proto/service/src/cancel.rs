@@ -26,10 +26,32 @@ pub(super) struct Cancel {
     watchers: Lock<Watchers>,
 }
 
+/// Wakers of tasks that wait. A task has a number, so that it can be forgotten.
 #[derive(Debug, Default)]
-struct Watchers {
+pub(super) struct Watchers {
     wakers: BTreeMap<u64, Waker>,
     serials: u64,
+}
+
+impl Watchers {
+    /// Registers `waker` in place of the earlier one of this watcher, which is returned: its drop
+    /// may run any code. `watcher` is the number of the watcher, set by its first call.
+    pub(super) fn watch(&mut self, watcher: &mut Option<u64>, waker: &Waker) -> Option<Waker> {
+        let key = *watcher.get_or_insert_with(|| {
+            self.serials += 1;
+            self.serials
+        });
+        self.wakers.insert(key, waker.clone())
+    }
+
+    pub(super) fn unwatch(&mut self, watcher: u64) -> Option<Waker> {
+        self.wakers.remove(&watcher)
+    }
+
+    /// Takes the wakers, to be woken without a lock.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
+        mem::take(&mut self.wakers).into_values()
+    }
 }
 
 impl Cancel {
@@ -59,14 +81,14 @@ impl Cancel {
     pub(super) fn set(&self) {
         self.set.store(true, Ordering::Release);
         let wakers = {
-            let wakers = &mut self.watchers.lock().wakers;
+            let mut watchers = self.watchers.lock();
             // The usual case.
-            if wakers.is_empty() {
+            if watchers.wakers.is_empty() {
                 return;
             }
-            mem::take(wakers)
+            watchers.take()
         };
-        wakers.into_values().for_each(Waker::wake);
+        wakers.for_each(Waker::wake);
     }
 
     /// Registers `waker` to be woken when the token is set; `false` if it is set already. `watcher`
@@ -76,18 +98,14 @@ impl Cancel {
         if self.is_set() {
             return false;
         }
-        let key = *watcher.get_or_insert_with(|| {
-            watchers.serials += 1;
-            watchers.serials
-        });
-        let before = watchers.wakers.insert(key, waker.clone());
+        let before = watchers.watch(watcher, waker);
         drop(watchers);
         drop(before);
         true
     }
 
     pub(super) fn unwatch(&self, watcher: u64) {
-        let waker = self.watchers.lock().wakers.remove(&watcher);
+        let waker = self.watchers.lock().unwatch(watcher);
         drop(waker);
     }
 }

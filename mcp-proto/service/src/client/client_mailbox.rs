@@ -4,7 +4,6 @@
 //! connection. The lock is held only to push or take, never while a future is polled.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 #[cfg(feature = "auth")]
 use alloc::string::ToString;
@@ -16,6 +15,7 @@ use core::task::{Poll, Waker};
 use std::sync::OnceLock;
 
 use super::super::bridge::EventSink;
+use super::super::cancel::Watchers;
 use super::super::lock::Lock;
 use super::super::mailbox::Mailbox;
 #[cfg(feature = "auth")]
@@ -125,9 +125,7 @@ struct ClientMailboxState {
     callbacks: Callbacks,
     capabilities: ClientCapabilities,
     /// Wakers of the futures that wait for a change of the stage, or for the end; see [`Watcher`].
-    watchers: BTreeMap<u64, Waker>,
-    /// The number of watchers so far.
-    watcher_serials: u64,
+    watchers: Watchers,
 }
 
 /// A future's place among those that wait for a change. Dropping it gives up the place.
@@ -139,7 +137,7 @@ struct Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
-        let waker = self.mailbox.state.with(|state| state.watchers.remove(&number));
+        let waker = self.mailbox.state.with(|state| state.watchers.unwatch(number));
         drop(waker);
     }
 }
@@ -154,8 +152,7 @@ impl ClientMailbox {
             work: ClientWork::default(),
             callbacks: Callbacks::default(),
             capabilities,
-            watchers: BTreeMap::new(),
-            watcher_serials: 0,
+            watchers: Watchers::default(),
         });
         Self { state, changing: Lock::default(), trace: OnceLock::new(), sink }
     }
@@ -236,9 +233,9 @@ impl ClientMailbox {
     pub(super) fn set_stage(&self, stage: Stage) {
         let watchers = self.state.with(|state| {
             state.stage = stage;
-            mem::take(&mut state.watchers)
+            state.watchers.take()
         });
-        watchers.into_values().for_each(Waker::wake);
+        watchers.for_each(Waker::wake);
     }
 
     /// Stores the decisions of the negotiation.
@@ -281,11 +278,7 @@ impl ClientMailbox {
             let seen = mailbox.state.with(|state| {
                 let seen = check(&state.stage, state.closed.as_ref());
                 if seen.is_none() {
-                    let number = *number.get_or_insert_with(|| {
-                        state.watcher_serials += 1;
-                        state.watcher_serials
-                    });
-                    before = state.watchers.insert(number, context.waker().clone());
+                    before = state.watchers.watch(number, context.waker());
                 }
                 seen
             });
@@ -316,14 +309,14 @@ impl ClientMailbox {
         let (work, watchers, callbacks, cause) = self.state.with(|state| {
             state.closed = Some(closed);
             let work = mem::take(&mut state.work);
-            let watchers = mem::take(&mut state.watchers);
+            let watchers = state.watchers.take();
             // A callback may own a clone of this client: drop it to break the cycle.
             let callbacks = mem::take(&mut state.callbacks);
             (work, watchers, callbacks, state.stage.cause())
         });
         drop(callbacks);
         work.commands.into_iter().for_each(|command| refuse(command, &cause));
-        watchers.into_values().for_each(Waker::wake);
+        watchers.for_each(Waker::wake);
     }
 
     pub(super) fn callbacks(&self) -> Callbacks {
