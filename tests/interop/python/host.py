@@ -67,7 +67,10 @@ class _Logged(logging.Handler):
         self.faults = faults
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.faults.append(record.getMessage())
+        message = record.getMessage()
+        if record.exc_info and (kind := record.exc_info[0]):
+            message += f": {kind.__name__}"
+        self.faults.append(message)
 
 
 def wire(model: BaseModel) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from steps import WATCHED, Sdk, call_with_progress, echo, error_code, text_of
 
 CONNECTION_CLOSED = -32000
 """What the SDK makes of a stream that ends without an answer."""
+LATE_ANSWER = "Error parsing JSON response: ClosedResourceError"
+"""What `mcp` 1 logs of an answer that comes after its own end, however well formed."""
 
 Connect = Callable[[Host], AbstractAsyncContextManager[Sdk]]
 
@@ -32,7 +34,7 @@ async def take_http_steps(
     else:
         await lose_call(connect)
     await meet_all(crowd * 2)
-    await close_busy(connect)
+    await close_busy(connect, faults)
     async with connect(Host()) as sdk:
         await echo(sdk, "still here")
     ok("connect after all")
@@ -107,8 +109,9 @@ async def be_asked(sdk: Sdk, host: Host) -> None:
     expect(host.asked, ["elicitation/create"])
 
 
-async def close_busy(connect: Connect) -> None:
+async def close_busy(connect: Connect, faults: list[str]) -> None:
     answers = []
+    before = len(faults)
 
     async def wait(sdk: Sdk) -> None:
         try:
@@ -127,4 +130,7 @@ async def close_busy(connect: Connect) -> None:
             pass
         calls.cancel_scope.cancel()
     expect(answers, [])
+    # The call of the ended session is answered with an error, which may reach the SDK too late.
+    expect([fault for fault in faults[before:] if fault != LATE_ANSWER], [])
+    del faults[before:]
     ok("close while busy")
