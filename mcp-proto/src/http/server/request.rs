@@ -256,7 +256,7 @@ impl Answering {
                 message.write(out);
                 *left = 0;
             }
-            (Some(message), _) => self.data(&message.text(), out),
+            (Some(message), _) => self.data(&message.into_text(), out),
             (None, _) => {}
         }
         self.end(out);

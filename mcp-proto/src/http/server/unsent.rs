@@ -39,16 +39,16 @@ impl Unsent {
     /// Encodes the message, so that it shares no memory. Call this for a message that waits for a
     /// client: its parts may be slices of larger buffers.
     pub(super) fn encode(&mut self) {
-        if let Self::Message { .. } = self {
-            *self = Self::Text(self.text());
+        if let Self::Message { message, length } = self {
+            *self = Self::Text(text(message, *length));
         }
     }
 
     /// The text.
-    pub(super) fn text(&self) -> Bytes {
+    pub(super) fn into_text(self) -> Bytes {
         match self {
-            Self::Message { message, length } => text(message, *length),
-            Self::Text(text) => text.clone(),
+            Self::Message { message, length } => text(&message, length),
+            Self::Text(text) => text,
         }
     }
 

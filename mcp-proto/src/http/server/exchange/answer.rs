@@ -232,7 +232,7 @@ impl Answer {
         Some(match self.queue.pop_front()? {
             AnswerPart::Action(action) => action,
             AnswerPart::Event { before: mut data, id, message } => {
-                sse::message(id.as_deref(), &message.text(), &mut data);
+                sse::message(id.as_deref(), &message.into_text(), &mut data);
                 ExchangeAction::Data(data.into())
             }
         })
@@ -295,7 +295,7 @@ impl Answer {
     pub(super) fn pop_whole(&mut self) -> Option<ExchangeAction> {
         let (head, message) = self.take_whole()?;
         if let Some(message) = message {
-            self.push(ExchangeAction::Data(message.text()));
+            self.push(ExchangeAction::Data(message.into_text()));
         }
         self.push(ExchangeAction::End);
         Some(ExchangeAction::Head(head))

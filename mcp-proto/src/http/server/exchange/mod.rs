@@ -262,7 +262,7 @@ impl Exchange {
     #[inline]
     pub fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
         let (head, message) = self.take_unsent()?;
-        Some((head, message.map(|message| message.text())))
+        Some((head, message.map(Unsent::into_text)))
     }
 
     /// Takes the body of an answer whose head is
