@@ -52,8 +52,14 @@ pub(super) struct Calls {
 impl Calls {
     /// Creates an empty table with room for `capacity` requests in handlers.
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        let by_id = Ids::with_capacity(capacity);
-        Self { queue: VecDeque::with_capacity(capacity), by_id, ..Self::default() }
+        Self {
+            queue: VecDeque::with_capacity(capacity),
+            by_id: Ids::with_capacity(capacity),
+            reserved: 0,
+            bytes: 0,
+            input: 0,
+            serials: 0,
+        }
     }
 
     /// Passes a request to its handler.

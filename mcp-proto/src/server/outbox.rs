@@ -34,7 +34,7 @@ const NO_ROOM: &str = "the request was executed, but its result does not fit int
 
 impl Outbox {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { actions: VecDeque::with_capacity(capacity), ..Self::default() }
+        Self { actions: VecDeque::with_capacity(capacity), counted: None }
     }
 
     /// Adds a message. `step` is the step at which the answered request failed, if any.
