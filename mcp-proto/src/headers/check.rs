@@ -17,6 +17,7 @@ use super::name::{METHOD, NAME, PREFIX, PROTOCOL_VERSION, name_member};
 use super::plan::{Entry, HeaderPlan, Kind};
 use super::value::{decode, is_plain, plain};
 use crate::error::{HeaderError, Place, ValueError, excerpt};
+use crate::frame::http1::is_named;
 use crate::json::{Json, Raw};
 use crate::version::{Era, ProtocolVersion};
 
@@ -80,11 +81,11 @@ impl<'a> MirroredHeaders<'a> {
             if !matches!(name, [b'm' | b'M', b'c' | b'C', b'p' | b'P', b'-', ..]) {
                 continue;
             }
-            if name.eq_ignore_ascii_case(PROTOCOL_VERSION.as_bytes()) {
+            if is_named(name, b"mcp-protocol-version") {
                 head.protocol_version.add(value);
-            } else if name.eq_ignore_ascii_case(METHOD.as_bytes()) {
+            } else if is_named(name, b"mcp-method") {
                 head.method.add(value);
-            } else if name.eq_ignore_ascii_case(NAME.as_bytes()) {
+            } else if is_named(name, b"mcp-name") {
                 head.name.add(value);
             } else if let Some((prefix, name)) = name.split_at_checked(PREFIX.len())
                 && prefix.eq_ignore_ascii_case(PREFIX.as_bytes())

@@ -203,6 +203,11 @@ impl<'a> Raw<'a> {
         self.0.first() == Some(&b'"') && (!has_escape(self.0) || self.string().is_some())
     }
 
+    /// Returns whether the value is this text as a string without escapes.
+    pub(crate) fn is_spelled(self, text: &str) -> bool {
+        matches!(self.0, [b'"', inner @ .., b'"'] if inner == text.as_bytes())
+    }
+
     /// The decoded string; `None` for other values, and for a string that escapes half a surrogate
     /// pair.
     pub fn string(self) -> Option<Cow<'a, str>> {

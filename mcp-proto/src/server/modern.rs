@@ -6,6 +6,7 @@
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
 use super::cacheable::Cacheable;
@@ -39,8 +40,11 @@ pub(super) fn serve(
     let Request { method, params, .. } = request;
     let meta = context.read_meta(params, source.last_meta)?;
     let (context, declaration) = (&*context, context.declaration());
-    let claim = params.raw(Member::MetaProtocolVersion);
-    let claim = claim.and_then(Raw::string).unwrap_or_default();
+    let latest = ProtocolVersion::LATEST_MODERN.as_str();
+    let claim = match params.raw(Member::MetaProtocolVersion) {
+        Some(claim) if claim.is_spelled(latest) => Cow::Borrowed(latest),
+        claim => claim.and_then(Raw::string).unwrap_or_default(),
+    };
     if let Some(head) = source.head {
         head.check_version(&claim).map_err(ProtocolError::header(ValidationStep::Version))?;
     }
