@@ -1,14 +1,16 @@
 //! The connections of a bridge: whom each belongs to, how many there are, and when each ends.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
 use mcp_proto::client::{Config, Negotiation};
 use mcp_proto::http::Url;
 use mcp_proto::types::{Implementation, LoggingLevel, SubscriptionFilter};
-use mcp_proto::{Duration, Era, EraPolicy, Instant, ProtocolVersion};
+use mcp_proto::{Bytes, Duration, Era, EraPolicy, Instant, Limits, ProtocolVersion};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge};
-use mcp_service::{Bridge, BridgeConfig, Client, Clock, HttpClientConfig, Sharing};
+use mcp_service::{Bridge, BridgeConfig, Client, Clock, HttpClientConfig, Reader, Sharing, Writer};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use serde_json::json;
 
@@ -75,6 +77,27 @@ fn connection_of_modern_clients_closes_when_nobody_needs_it() {
         assert_eq!(*opened.lock().unwrap(), 2);
     };
     world.run(twice).unwrap();
+}
+
+#[test]
+fn connection_that_may_not_idle_stays_while_it_is_needed() {
+    let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.idle_timeout = Duration::ZERO;
+    let bridge = bridge(&world, pipe(&world, EraPolicy::Auto, opened.clone()), config);
+    let client = another(&world, &bridge);
+    let talk = async {
+        let filter = SubscriptionFilter::new().resource("test://watched-resource");
+        let subscription = client.subscribe(filter).await.unwrap();
+        world.sleep(Duration::from_secs(10)).await;
+        client.list_tools().await.unwrap();
+        assert_eq!(*opened.lock().unwrap(), 1);
+        drop(subscription);
+        world.sleep(Duration::from_secs(3)).await;
+        client.list_tools().await.unwrap();
+        assert_eq!(*opened.lock().unwrap(), 2);
+    };
+    world.run(talk).unwrap();
 }
 
 #[test]
@@ -200,6 +223,35 @@ fn bridge_closes_while_a_start_waits() {
 }
 
 #[test]
+fn bridge_closes_all_connections_at_once() {
+    let world = World::default();
+    let BridgeTarget::Stream(works) = pipe(&world, EraPolicy::Auto, Arc::default()) else {
+        unreachable!("it is a stream");
+    };
+    let is_stuck = Arc::new(AtomicBool::new(false));
+    let stuck = is_stuck.clone();
+    let target =
+        BridgeTarget::stream(move || Ok(Stoppable { stream: works()?, is_stuck: stuck.clone() }));
+    let bridge = bridge(&world, target, BridgeConfig::new(Implementation::new("bridge", "1.0.0")));
+    let clients = ["one", "two", "three"].map(|name| declaring(name, &world, &bridge));
+    let close = async {
+        for client in &clients {
+            client.list_tools().await.unwrap();
+        }
+        is_stuck.store(true, Ordering::Relaxed);
+        for client in clients {
+            world.spawn(async move { drop(client.list_prompts().await) });
+        }
+        world.sleep(Duration::from_secs(1)).await;
+        let before = now(&world);
+        bridge.close().await;
+        now(&world).duration_since(before)
+    };
+    // No server reads its request, for which it has so long.
+    assert_eq!(world.run(close), Some(Limits::default().drain));
+}
+
+#[test]
 fn panic_of_the_function_that_opens_a_stream_ends_the_connection() {
     let world = World::default();
     let BridgeTarget::Stream(works) = pipe(&world, EraPolicy::Auto, Arc::default()) else {
@@ -285,6 +337,31 @@ fn failing(world: &World, times: &Arc<Mutex<Vec<Instant>>>, ends: usize) -> Brid
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
     config.client.negotiation = Negotiation::Pinned(ProtocolVersion::LATEST_MODERN);
     bridge(world, target, config)
+}
+
+/// A stream to a server that stops reading.
+struct Stoppable {
+    stream: Box<dyn ByteStream>,
+    is_stuck: Arc<AtomicBool>,
+}
+
+impl Reader for Stoppable {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        self.stream.poll_read(context)
+    }
+}
+
+impl Writer for Stoppable {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        if self.is_stuck.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        self.stream.poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.poll_flush(context)
+    }
 }
 
 /// The failures that a bridge reports from now on.

@@ -62,7 +62,7 @@ pub struct BridgeConfig {
     /// closing may exceed the limit, up to twice as many in total.
     pub max_upstreams: usize,
     /// The idle time after which a connection of clients without a session is closed; default 5
-    /// minutes. The close may come after up to twice this time.
+    /// minutes, at least 1 s. The close may come after up to twice this time.
     pub idle_timeout: Duration,
 }
 

@@ -24,6 +24,9 @@ use mcp_proto::{Duration, Era, ErrorData, Json, client};
 /// The failure that is reported after a panic.
 const PANICKED: &str = "the code that drives the connection to the server has panicked";
 
+/// The minimum time between two looks at whether a connection is idle.
+const MIN_IDLE: Duration = Duration::from_secs(1);
+
 /// Drives a connection until its conversation has ended.
 pub(crate) type Driving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
@@ -196,12 +199,18 @@ impl Bridge {
         *self.0.on_failure.lock() = Some(Arc::new(f));
     }
 
-    /// Closes all connections to the server, and waits until they have ended.
-    pub async fn close(&self) {
+    /// Closes all connections to the server at once. Completes when they have ended.
+    ///
+    /// The connections close also if the future is dropped.
+    pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         let PooledConnections { open, closing, ended: _ended, requests: _ } =
             core::mem::take(&mut *self.0.connections.lock());
-        for upstream in open.into_values().chain(closing) {
-            upstream.close().await;
+        let upstreams = open.into_values().chain(closing);
+        let closing: Vec<_> = upstreams.map(|upstream| upstream.close()).collect();
+        async move {
+            for closed in closing {
+                closed.await;
+            }
         }
     }
 
@@ -315,7 +324,7 @@ impl Bridge {
             ended.end();
         }));
         let idle = match owner {
-            Owner::Sessionless { .. } => config.idle_timeout,
+            Owner::Sessionless { .. } => config.idle_timeout.max(MIN_IDLE),
             // The end of a session is reported.
             Owner::Session(_) | Owner::Everybody => return,
         };

@@ -221,18 +221,17 @@ impl Upstream {
         state.has_begun
     }
 
-    /// Closes the connection, and waits until it has ended.
-    pub(super) async fn close(&self) {
+    /// Closes the connection. The future is ready once it has ended.
+    pub(super) fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         let has_begun = {
             let mut state = self.shared.state.lock();
             state.is_closing = true;
             state.has_begun
         };
-        if has_begun {
-            self.client.close().await;
-        } else {
+        if !has_begun {
             self.end();
         }
+        self.client.close()
     }
 
     /// Ends the connection after its driver, or without one.

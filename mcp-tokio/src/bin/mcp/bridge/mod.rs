@@ -49,8 +49,9 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
         // Never happens: without an address there is one server.
         (None, _) => Ok(()),
     };
-    for NamedBridge { bridge, .. } in bridges {
-        bridge.close().await;
+    let closing: Vec<_> = bridges.iter().map(|named| named.bridge.close()).collect();
+    for closed in closing {
+        closed.await;
     }
     served.map(|()| Exit::Fine)
 }
