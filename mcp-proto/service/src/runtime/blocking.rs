@@ -44,7 +44,7 @@ impl BlockingReader {
 impl Reader for BlockingReader {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         if let Some(thread) = self.thread.take() {
-            thread::spawn(thread);
+            spawn(thread)?;
         }
         // Without a thread the end has been read.
         self.chunks.poll(context).map(|chunk| chunk.unwrap_or(Ok(Bytes::new())))
@@ -84,6 +84,8 @@ pub struct BlockingWriter {
     chunks: SyncSender<Bytes>,
     written: Inbox<io::Result<()>>,
     is_writing: bool,
+    /// The reason why there is no thread, until a write fails with it.
+    failure: Option<io::Error>,
 }
 
 impl BlockingWriter {
@@ -100,7 +102,7 @@ impl BlockingWriter {
     ) -> Self {
         let (chunks, given) = sync_channel::<Bytes>(1);
         let (post, written) = channel();
-        thread::spawn(move || {
+        let spawned = spawn(move || {
             while let Ok(chunk) = given.recv() {
                 if !post.send(writer.write_all(&chunk).and_then(|()| writer.flush())) {
                     break;
@@ -108,12 +110,15 @@ impl BlockingWriter {
             }
             end(writer);
         });
-        Self { chunks, written, is_writing: false }
+        Self { chunks, written, is_writing: false, failure: spawned.err() }
     }
 }
 
 impl Writer for BlockingWriter {
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        if let Some(error) = self.failure.take() {
+            return Poll::Ready(Err(error));
+        }
         ready!(self.poll_flush(context))?;
         if self.chunks.send(Bytes::copy_from_slice(data)).is_err() {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
@@ -134,14 +139,21 @@ impl Writer for BlockingWriter {
 
 /// Runs a blocking function on its own thread. Dropping the future does not stop the function.
 ///
-/// Fails if the function panics.
+/// Fails if the function panics, or if the system has no room for another thread.
 pub async fn unblock<T: Send + 'static>(
     f: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     let (post, mut done) = channel();
-    thread::spawn(move || post.send(f()));
+    spawn(move || {
+        post.send(f());
+    })?;
     let done = poll_fn(|context| done.poll(context)).await;
     done.unwrap_or_else(|| Err(io::Error::other("a blocking function has panicked")))
+}
+
+/// Starts a thread. Fails if the system has no room for another one.
+fn spawn(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().spawn(f).map(drop)
 }
 
 fn channel<T>() -> (Post<T>, Inbox<T>) {
