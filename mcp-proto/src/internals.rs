@@ -13,7 +13,7 @@
 //! | `LastRequest` | the heads of a client's requests |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 //! | `RequestCache`, `admit_cached`, `answer_cached` | requests of another HTTP stack |
-//! | `task_outcome` | outcomes of handlers whose requests have become tasks |
+//! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
 use alloc::boxed::Box;
@@ -31,6 +31,7 @@ pub use crate::http::server::shares::{Holder, Shares};
 use crate::http::{Admission, Config, Exchange};
 use crate::json::Json;
 pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, write};
+use crate::message::ErrorData;
 pub use crate::seq_map::SeqMap;
 use crate::server::{self, Declaration, Outcome, Peer};
 use crate::time::Instant;
@@ -56,6 +57,11 @@ pub fn explain<T: serde::de::DeserializeOwned>(json: &Json) -> Option<DecodeErro
 /// The outcome of a handler whose request has become a task, as its client may get it.
 pub fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
     server::task_outcome(peer, outcome)
+}
+
+/// The error of a job whose request has become a task, as its client may get it.
+pub fn task_error(error: ErrorData) -> ErrorData {
+    server::task_error(error)
 }
 
 /// Checks the head of a request that needs no verdict. `cache` has parts of the last requests.

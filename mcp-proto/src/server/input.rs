@@ -166,9 +166,14 @@ pub(crate) fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
                 Err(error) => Outcome::Error(error),
             }
         }
-        Outcome::Error(error) => Outcome::Error(with_allowed_code(Era::Modern, error)),
+        Outcome::Error(error) => Outcome::Error(task_error(error)),
         Outcome::Complete(_) | Outcome::Text(_) | Outcome::Task(_) => outcome,
     }
+}
+
+/// The error of a task, with a code that its modern client may get.
+pub(crate) fn task_error(error: ErrorData) -> ErrorData {
+    with_allowed_code(Era::Modern, error)
 }
 
 /// Removes ids that handlers may set, and only revision 2025-11-25 defines.

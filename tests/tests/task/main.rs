@@ -8,6 +8,7 @@
     reason = "a test ends here, and says why"
 )]
 
+mod elsewhere;
 mod ends;
 mod input;
 mod late;

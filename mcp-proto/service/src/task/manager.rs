@@ -16,6 +16,7 @@ use super::store::{StoreError, TaskStore};
 use super::watched::{TaskWatcher, WatchedTasks};
 use crate::io::unix_time;
 use crate::lock::Lock;
+use mcp_proto::internals::task_error;
 use mcp_proto::server::task::step::TaskStep;
 use mcp_proto::server::task::{Record, TaskId};
 use mcp_proto::server::{Input, InputRequired};
@@ -160,8 +161,10 @@ impl TaskManager {
         }
     }
 
-    /// Fails a task with a JSON-RPC error.
+    /// Fails a task with a JSON-RPC error. A code that the specification reserves and does not
+    /// define is replaced, as in the errors of handlers.
     pub async fn fail(&self, id: &TaskId, error: &ErrorData) -> Result<bool, TaskError> {
+        let error = task_error(error.clone());
         self.apply(id, |record, now| record.fail(now, error.clone())).await
     }
 
