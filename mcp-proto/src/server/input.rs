@@ -156,19 +156,25 @@ fn check_requests(era: Era, inputs: Inputs, required: &InputRequired) -> Result<
 /// that the client does not declare becomes an error, and a code that is not allowed another one.
 pub(crate) fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
     match outcome {
-        Outcome::InputRequired(mut required) => {
-            let inputs = Inputs::of(&peer.capabilities);
-            match check_requests(Era::Modern, inputs, &required) {
-                Ok(()) => {
-                    remove_elicitation_ids(&mut required);
-                    Outcome::InputRequired(required)
-                }
+        Outcome::InputRequired(required) => {
+            match task_input(Inputs::of(&peer.capabilities), required) {
+                Ok(required) => Outcome::InputRequired(required),
                 Err(error) => Outcome::Error(error),
             }
         }
         Outcome::Error(error) => Outcome::Error(task_error(error)),
         Outcome::Complete(_) | Outcome::Text(_) | Outcome::Task(_) => outcome,
     }
+}
+
+/// The input of a task, as a modern client that supports `inputs` may be asked for it.
+pub(super) fn task_input(
+    inputs: Inputs,
+    mut required: InputRequired,
+) -> Result<InputRequired, ErrorData> {
+    check_requests(Era::Modern, inputs, &required)?;
+    remove_elicitation_ids(&mut required);
+    Ok(required)
 }
 
 /// The error of a task, with a code that its modern client may get.

@@ -40,8 +40,13 @@ pub(super) struct Inputs {
 impl Inputs {
     /// Reads the kinds of input from `ClientCapabilities`.
     pub(super) fn of(capabilities: &Json) -> Self {
+        Self::of_raw(capabilities.raw())
+    }
+
+    /// Reads the kinds of input from a view of `ClientCapabilities`.
+    pub(super) fn of_raw(capabilities: Raw<'_>) -> Self {
         let mut inputs = Self::default();
-        capabilities.raw().members(|key, value| match key.string().as_deref() {
+        capabilities.members(|key, value| match key.string().as_deref() {
             Some("roots") => inputs.roots = value.is_object(),
             Some("sampling") => {
                 inputs.sampling = value.is_object();

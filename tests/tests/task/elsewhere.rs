@@ -1,11 +1,17 @@
 //! Jobs that run elsewhere: what they may do to their tasks.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use mcp_proto::server::InputRequired;
 use mcp_proto::server::task::TaskId;
+use mcp_proto::types::{
+    CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestURLParams, InputRequest,
+    RequestedSchema,
+};
 use mcp_proto::{ErrorCode, ErrorData};
-use mcp_service::{Context, Interrupt, NewTask, Registry, Tasks};
-use serde_json::json;
+use mcp_service::{Context, Interrupt, NewTask, Registry, TaskError, Tasks};
+use serde_json::{Value, json};
 
 use super::registry;
 use super::stores::at_once;
@@ -33,6 +39,52 @@ fn error_of_a_job_has_an_allowed_code() {
             (&json!("failed"), &json!("it failed"))
         );
     }
+}
+
+#[test]
+fn job_asks_only_for_input_that_its_client_declares() {
+    let url = || ElicitRequestURLParams::new("Sign in.", "https://example.com/");
+    let sampling = || CreateMessageRequestParams::new(vec![], 10);
+    let form = || ElicitRequestFormParams::new("Go on?", RequestedSchema::default());
+    let (mut process, jobs) = process();
+    let (id, job) = task(&mut process, &jobs);
+    let manager = process.catalog.tasks();
+    let refused = [
+        (InputRequired::new("a", url()), json!({"elicitation": {"url": {}}})),
+        (InputRequired::new("a", sampling()), json!({"sampling": {}})),
+        // None of it is sent if some of it may not be.
+        (InputRequired::new("a", form()).and("b", sampling()), json!({"sampling": {}})),
+    ];
+    for (required, lacking) in refused {
+        let Err(TaskError::InputNotAllowed(error)) = at_once(manager.ask(&job, &required)) else {
+            panic!("{required:?} is sent")
+        };
+        assert_eq!(error.code, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY);
+        let data: Value = error.data.unwrap().decode().unwrap();
+        assert_eq!(data["requiredCapabilities"], lacking);
+        assert_eq!(process.get(&id)["status"], "working");
+    }
+    assert!(at_once(manager.ask(&job, &InputRequired::new("a", form()))).unwrap());
+    assert_eq!(process.get(&id)["inputRequests"]["a"]["method"], "elicitation/create");
+    // A task that has ended needs no input.
+    process.cancel(&id);
+    assert!(!at_once(manager.ask(&job, &InputRequired::new("a", url()))).unwrap());
+}
+
+#[test]
+fn task_of_a_handler_is_asked_only_for_input_that_its_client_declares() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(Duration::from_secs(1)).await;
+        "done"
+    }));
+    let id = process.task();
+    let (manager, job) = (process.catalog.tasks(), TaskId::from(id.clone()));
+    let sampling = CreateMessageRequestParams::new(vec![], 10);
+    let refused = at_once(manager.ask(&job, &InputRequired::new("a", sampling)));
+    assert!(matches!(refused, Err(TaskError::InputNotAllowed(_))), "{refused:?}");
+    let roots = InputRequired::new("a", InputRequest::list_roots());
+    assert!(at_once(manager.ask(&job, &roots)).unwrap());
+    assert_eq!(process.get(&id)["inputRequests"]["a"]["method"], "roots/list");
 }
 
 /// Ids of the jobs whose handler has created a task.

@@ -134,6 +134,8 @@ pub enum TaskError {
     Ended,
     /// No adapter serves this server, so tasks cannot run.
     NoHost,
+    /// The task may not ask its client for this input. [`TaskManager::fail`] may send the error.
+    InputNotAllowed(ErrorData),
 }
 
 impl TaskManager {
@@ -174,7 +176,15 @@ impl TaskManager {
     }
 
     /// Requests input from the client of a task, in place of earlier requests.
+    ///
+    /// Fails with [`TaskError::InputNotAllowed`], and changes nothing, if the request that became
+    /// the task does not declare the capabilities for this input.
     pub async fn ask(&self, id: &TaskId, required: &InputRequired) -> Result<bool, TaskError> {
+        let (_, record) = self.read(id).await?;
+        if record.task().status.is_terminal() {
+            return Ok(false);
+        }
+        let required = record.check_input(required.clone()).map_err(TaskError::InputNotAllowed)?;
         self.apply(id, |record, now| record.ask(now, required.clone())).await
     }
 
@@ -392,6 +402,7 @@ impl fmt::Display for TaskError {
             Self::Store(error) => error.fmt(f),
             Self::Unreadable => f.write_str("the task cannot be read or written"),
             Self::Ended => f.write_str("the task has ended"),
+            Self::InputNotAllowed(error) => f.write_str(&error.message),
             Self::NoHost => f.write_str("tasks cannot run without an adapter that serves"),
         }
     }
@@ -401,7 +412,11 @@ impl Error for TaskError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Store(error) => error.source(),
-            Self::Unknown | Self::Unreadable | Self::Ended | Self::NoHost => None,
+            Self::Unknown
+            | Self::Unreadable
+            | Self::Ended
+            | Self::NoHost
+            | Self::InputNotAllowed(_) => None,
         }
     }
 }

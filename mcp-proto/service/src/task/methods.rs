@@ -125,9 +125,11 @@ impl Context {
     ///
     /// Fails with a [`TaskError`].
     pub async fn create_task(&self, new: NewTask) -> Result<(TaskId, Box<Task>), TaskError> {
-        let owner = self.peer().principal.as_deref();
-        let manager = self.catalog().tasks();
-        let (id, record) = manager.create(new, |record, _| record.owned_by(owner)).await?;
+        let peer = self.peer();
+        let finish = |record: Record, _| {
+            record.owned_by(peer.principal.as_deref()).for_client(&peer.capabilities)
+        };
+        let (id, record) = self.catalog().tasks().create(new, finish).await?;
         Ok((id, Box::new(record.task().clone())))
     }
 }

@@ -16,7 +16,9 @@ use super::TaskId;
 use super::step::{TaskEvent, TaskStep, step};
 use crate::change::TaskUpdate;
 use crate::json::Json;
-use crate::message::ErrorData;
+use crate::message::{ErrorData, Member};
+use crate::server::input::task_input;
+use crate::server::inputs::Inputs;
 use crate::server::outcome::{Input, InputRequired};
 use crate::time::{Duration, iso8601};
 use crate::types::{InputResponses, Task, TaskStatus, shown_id};
@@ -44,6 +46,10 @@ pub struct Record {
     /// The principal that the task belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// The capabilities of the client that decide which input the task may ask for, if there is no
+    /// call that declares them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capabilities: Option<Json>,
     /// The call, if a handler of this server runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<TaskCall>,
@@ -104,6 +110,7 @@ impl Record {
             task,
             created: millis(now),
             owner: None,
+            capabilities: None,
             call: None,
             run: 0,
             state: None,
@@ -120,6 +127,16 @@ impl Record {
     /// Sets the principal that the task belongs to.
     pub fn owned_by(mut self, principal: Option<&str>) -> Self {
         self.owner = principal.map(String::from);
+        self
+    }
+
+    /// Sets the `ClientCapabilities` of the request that became the task, for a task without
+    /// [`Record::called`]. Only those that concern input are kept.
+    pub fn for_client(mut self, capabilities: &Json) -> Self {
+        let inputs = Inputs::of(capabilities);
+        if inputs != Inputs::default() {
+            self.capabilities = Json::encode(&inputs.capabilities()).ok();
+        }
         self
     }
 
@@ -199,6 +216,24 @@ impl Record {
     /// Ends the call with an error.
     pub fn fail(&mut self, now: Duration, error: ErrorData) -> TaskStep {
         self.end_with(now, TaskEvent::Error, error)
+    }
+
+    /// Checks that the client of the task has declared the capabilities for all this input; a
+    /// "server MUST NOT send an `inputRequests` that the client has not declared support for".
+    /// Returns the input for [`Record::ask`].
+    ///
+    /// Fails with -32021 if a capability is missing, and with -32603 if the messages of a sampling
+    /// request have tool uses without results.
+    pub fn check_input(&self, required: InputRequired) -> Result<InputRequired, ErrorData> {
+        let declared = |call: &TaskCall| {
+            let meta = call.params.raw().member("_meta")?;
+            meta.member(Member::MetaClientCapabilities.name()).map(Inputs::of_raw)
+        };
+        let inputs = match &self.call {
+            Some(call) => declared(call),
+            None => self.capabilities.as_ref().map(Inputs::of),
+        };
+        task_input(inputs.unwrap_or_default(), required)
     }
 
     /// Handles an outcome that requires input. The new input requests replace the open ones. A key
