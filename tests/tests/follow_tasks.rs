@@ -98,7 +98,8 @@ fn errors_that_pass_are_told_from_those_that_stay() {
     }
     for status in [None, Some(200), Some(400), Some(404)] {
         assert_eq!(FollowEvent::of_error(&error(-32602, status)), FollowEvent::Unknown);
-        assert_eq!(FollowEvent::of_error(&error(-32603, status)), FollowEvent::Refused);
+        assert_eq!(FollowEvent::of_error(&error(-32603, status)), FollowEvent::Unavailable);
+        assert_eq!(FollowEvent::of_error(&error(-32601, status)), FollowEvent::Refused);
         assert_eq!(FollowEvent::of_error(&error(-32021, status)), FollowEvent::Refused);
     }
 }
@@ -116,7 +117,8 @@ fn task_t13_t14_no_server_keeps_a_call_for_ever() {
         }
     }
     // The runs reach all ends that there are.
-    for end in ["result", "-32603", "gone", "left", "cancelled", "refused", "late", "protocol"] {
+    let ended = ["result", "-32603", "-32021", "gone", "left", "cancelled", "refused", "late"];
+    for end in ended.into_iter().chain(["protocol"]) {
         assert!(ends.contains_key(end), "no run ends with `{end}`: {ends:?}");
     }
 }
@@ -246,6 +248,9 @@ impl Run {
         let (id, method) = self.open.remove(0);
         let body = match (&*method, self.pick(40)) {
             (_, 0) => json!({ "error": { "code": -32603, "message": "no" } }),
+            ("tasks/get" | "tasks/update", 39) => {
+                json!({ "error": { "code": -32021, "message": "undeclared" } })
+            }
             ("tasks/get" | "tasks/update", 1) => {
                 json!({ "error": { "code": -32602, "message": "who" } })
             }
@@ -377,10 +382,11 @@ impl Run {
                 self.follows = false;
                 let end = match result {
                     Ok(_) => "result",
-                    Err(CallError::Error { error, .. }) => {
-                        assert_eq!(error.code, ErrorCode(-32603));
-                        "-32603"
-                    }
+                    Err(CallError::Error { error, .. }) => match error.code.0 {
+                        -32603 => "-32603",
+                        -32021 => "-32021",
+                        code => panic!("{code}"),
+                    },
                     Err(CallError::TaskGone { .. }) => "gone",
                     Err(CallError::TaskLeft { .. }) => "left",
                     Err(CallError::Cancelled) => "cancelled",

@@ -53,8 +53,8 @@ pub enum FollowEvent {
     Given,
     /// It is time for the next poll.
     Due,
-    /// There was no answer, or an answer without information about the task: status 408, 425, 429
-    /// or 5xx.
+    /// There was no answer, or an answer without information about the task: -32603, or status 408,
+    /// 425, 429 or 5xx. "Clients SHOULD continue polling until the task reaches a terminal status".
     Unavailable,
     /// -32602: the server does not know the task.
     Unknown,
@@ -153,6 +153,9 @@ impl FollowEvent {
         match error {
             CallError::Error { error, .. } if error.code == ErrorCode::INVALID_PARAMS => {
                 Self::Unknown
+            }
+            CallError::Error { error, .. } if error.code == ErrorCode::INTERNAL_ERROR => {
+                Self::Unavailable
             }
             CallError::Error { status: Some(status), .. } | CallError::Http { status }
                 if is_temporary(*status) =>
