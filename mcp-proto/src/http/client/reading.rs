@@ -55,9 +55,11 @@ impl Answer {
     pub(super) fn new(head: &StatusHead, wanted: WantedBody, max_sse_event_bytes: usize) -> Self {
         let status = head.status();
         let content_type = head.field("Content-Type").unwrap_or_default();
-        let is_success = Class::of(status) == Class::Success;
+        // 204 has no body.
+        let may_have_events = Class::of(status) == Class::Success && status != 204;
         let encoding = encoding(head);
-        let has_events = is_success && encoding.is_none() && media::is(content_type, media::EVENTS);
+        let has_events =
+            may_have_events && encoding.is_none() && media::is(content_type, media::EVENTS);
         let reading = match (wanted, encoding) {
             (WantedBody::Message | WantedBody::Events, _) if has_events => {
                 BodyReading::Events(Box::new(EventReader::new(max_sse_event_bytes)))

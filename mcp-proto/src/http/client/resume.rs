@@ -70,7 +70,7 @@ pub enum Break {
     NotFound,
     /// 400 to a GET with `Last-Event-ID`.
     UnknownEvent,
-    /// 405 or 501.
+    /// 405 or 501; 204 to the GET of a session.
     Unsupported,
     /// Any other status that is not 2xx.
     Refused,

@@ -13,7 +13,8 @@
 //! | `GivenUp`: the server has no such stream | | the end of the session |
 //!
 //! [Specification: Listening for Messages from the
-//! Server](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server)
+//! Server](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server),
+//! [HTML Standard: Server-Sent Events](https://html.spec.whatwg.org/multipage/server-sent-events.html)
 
 use super::call::Streaming;
 use super::resume::{self, Break, Kind, Resumption};
@@ -91,6 +92,8 @@ impl SessionStream {
         let is_resumed = self.stream.last_id().is_some();
         let broke = match (broke, error) {
             (_, CallError::Http { status: 400 }) if is_resumed => Break::UnknownEvent,
+            // "HTTP 204 No Content" tells a client to stop reconnecting.
+            (Break::NoEvents, CallError::Http { status: 204 }) => Break::Unsupported,
             // Without a session, no session can be lost.
             (Break::NotFound, _) if !has_session => Break::Refused,
             (broke, _) => broke,
