@@ -1,6 +1,7 @@
 //! Delay between two attempts of one exchange.
 //!
-//! In: attempts that succeed and fail, with their times, and the server's `retry`. Out: the delay.
+//! In: attempts that succeed and fail, with their times, and the server's `retry` and
+//! `Retry-After`. Out: the delay.
 //! [`resume`] has the rules.
 
 use super::resume;
@@ -13,6 +14,8 @@ pub(super) struct Backoff {
     tries: u32,
     /// Delay that the server has requested (`retry`).
     retry: Option<Duration>,
+    /// Least delay before the next attempt (`Retry-After` of the current one).
+    retry_after: Duration,
     /// Delay before the current attempt.
     waited: Duration,
     /// Time at which the current stream began.
@@ -22,6 +25,12 @@ pub(super) struct Backoff {
 impl Backoff {
     pub(super) fn set_retry(&mut self, retry: Duration) {
         self.retry = Some(retry);
+    }
+
+    /// Records that the server has refused the attempt, and requests this delay before the next
+    /// one.
+    pub(super) fn refuse(&mut self, retry_after: Duration) {
+        self.retry_after = retry_after;
     }
 
     /// Records that the attempt has received an event.
@@ -41,7 +50,9 @@ impl Backoff {
         if self.open_since.take().is_some_and(|since| now >= since + proof && now > since) {
             self.tries = 0;
         }
-        self.waited = resume::delay(self.tries, self.retry, random);
+        let retry_after = core::mem::take(&mut self.retry_after);
+        let least = resume::delay_after(retry_after, random);
+        self.waited = resume::delay(self.tries, self.retry, random).max(least);
         self.tries = self.tries.saturating_add(1);
         self.waited
     }

@@ -9,9 +9,11 @@ use bytes::Bytes;
 use super::Fields;
 use super::action::is_value;
 use super::backoff::Backoff;
+use super::reading::retry_after;
 use super::resume::Break;
 use super::session::SessionId;
 use crate::error::ProtocolError;
+use crate::frame::http1::StatusHead;
 use crate::frame::sse;
 use crate::message::{Outgoing, RequestId};
 use crate::time::{Duration, Instant};
@@ -96,6 +98,15 @@ impl Streaming {
     pub(super) fn last_id(&self) -> Option<&str> {
         let id = self.last.as_ref().filter(|id| !id.is_empty() && id.len() <= MAX_EVENT_ID)?;
         core::str::from_utf8(id).ok().filter(|id| is_value(id) && id.trim() == *id)
+    }
+
+    /// Handles the head of an answer: the server accepts the stream, or refuses it for some time.
+    pub(super) fn handle_head(&mut self, now: Instant, head: &StatusHead, has_events: bool) {
+        if has_events {
+            self.open(now);
+        } else if let Some(delay) = retry_after(head) {
+            self.backoff.refuse(delay);
+        }
     }
 
     /// Records that the server has accepted the stream.

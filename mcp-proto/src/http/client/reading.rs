@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::mem;
+use core::{mem, str};
 
 use bytes::{Buf, Bytes};
 
@@ -20,6 +20,7 @@ use crate::frame::http1::StatusHead;
 use crate::frame::sse::{self, EventReader};
 use crate::http::media;
 use crate::json::BYTE_ORDER_MARK;
+use crate::time::Duration;
 
 /// The head of an answer, and the part of its body that the client reads.
 #[derive(Debug)]
@@ -178,6 +179,19 @@ impl Answer {
             Some(_) | None => (broke, Refusal::of_status(status, text), self.into_error()),
         }
     }
+}
+
+/// The time for which a server that is too busy wants no other request, if it names the time in
+/// seconds. The client has no clock for a date.
+///
+/// [RFC 9110, section 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)
+pub(super) fn retry_after(head: &StatusHead) -> Option<Duration> {
+    if !matches!(head.status(), 429 | 503) {
+        return None;
+    }
+    let seconds = str::from_utf8(head.field("Retry-After")?).ok()?;
+    let is_number = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| Duration::from_secs(seconds.parse().unwrap_or(u64::MAX)))
 }
 
 /// The content coding of an answer, if it is not `identity`, the only coding that the client

@@ -74,9 +74,7 @@ impl Client {
                 if let Some(fault) = answer.fault() {
                     call.fault = Some(fault);
                 }
-                if has_events {
-                    call.stream.open(now);
-                }
+                call.stream.handle_head(now, head, has_events);
                 if call.method == "initialize"
                     && let Some(id) = head.field("Mcp-Session-Id").and_then(SessionId::read)
                 {
@@ -91,6 +89,7 @@ impl Client {
                 }
             }
             Purpose::Listen => {
+                self.session_stream.stream().handle_head(now, head, false);
                 self.exchanges.abort(&mut self.queue, id);
                 self.session_stream_broke(now, Break::of(status), answer.into_error());
             }

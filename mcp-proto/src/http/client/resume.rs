@@ -6,8 +6,10 @@
 //! The first attempt follows after 1 s, or after the server's `retry` (at least 100 ms, at most an
 //! hour). The delay doubles with each failed attempt up to a minute, and up to a quarter of it is
 //! added at random. The delay starts over after an event, and after a stream that lived longer than
-//! its delay or 10 s. Streams are attempted for as long as the application needs them. An answer to
-//! a request of the server, and `notifications/initialized`, are sent again 10 times.
+//! its delay or 10 s. A stream that was refused with 429 or 503 is not attempted before the time in
+//! `Retry-After`, if that is in seconds; an hour is the most. Streams are attempted for as long as
+//! the application needs them. An answer to a request of the server, and
+//! `notifications/initialized`, are sent again 10 times.
 //!
 //! [Specification: Resumability and
 //! Redelivery](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
@@ -25,7 +27,8 @@ pub const STABLE: Duration = Duration::from_secs(10);
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Bounds for `retry`, against a busy loop and against endless silence.
+/// Bounds for `retry`, against a busy loop and against endless silence. `Retry-After` has the upper
+/// bound too.
 const LEAST: Duration = Duration::from_millis(100);
 const MOST: Duration = Duration::from_secs(60 * 60);
 
@@ -188,5 +191,15 @@ pub fn delay(tries: u32, retry: Option<Duration>, random: u8) -> Duration {
     let first = retry.unwrap_or(FIRST).clamp(LEAST, MOST);
     let most = first.max(LONGEST);
     let delay = first.saturating_mul(1_u32.checked_shl(tries).unwrap_or(u32::MAX)).min(most);
+    spread(delay, random)
+}
+
+/// Delay before the next attempt, after a refusal with this `Retry-After`. `random` is any byte.
+pub(super) fn delay_after(retry_after: Duration, random: u8) -> Duration {
+    spread(retry_after.min(MOST), random)
+}
+
+/// The delay, and up to a quarter of it, so that many clients do not come back at once.
+fn spread(delay: Duration, random: u8) -> Duration {
     delay.saturating_add(delay / 4 * u32::from(random) / 255)
 }
