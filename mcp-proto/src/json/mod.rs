@@ -14,6 +14,7 @@ mod integers;
 mod plain;
 pub(crate) mod scan;
 pub(crate) mod spare;
+mod surrogates;
 pub(crate) mod walk;
 pub mod write;
 
@@ -68,9 +69,13 @@ impl Json {
     }
 
     /// Reads a typed value as [`serde_json::from_slice`] does, but rejects an array in place of a
-    /// struct. (This does not apply inside of enums with data that serde derives.)
+    /// struct. (This does not apply inside of enums with data that serde derives.) In strings, half
+    /// a surrogate pair becomes U+FFFD.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        decode::decode(self.as_str())
+        decode::decode(self.as_str()).or_else(|error| {
+            let text = surrogates::rewrite(self.as_str());
+            text.map_or(Err(error), |text| decode::decode(&text))
+        })
     }
 
     /// Reads the arguments of a tool, or other values that a JSON Schema describes, as
@@ -87,8 +92,7 @@ impl Json {
         }
         self.decode().or_else(|error| {
             let text = integers::rewrite(self.as_bytes());
-            let text = text.and_then(|text| alloc::string::String::from_utf8(text).ok());
-            text.map_or(Err(error), |text| decode::decode(&text))
+            text.map_or(Err(error), |text| Self(text.into()).decode())
         })
     }
 

@@ -366,6 +366,20 @@ fn whole_numbers_are_integers_in_each_notation() {
 }
 
 #[test]
+fn half_a_surrogate_pair_is_a_replacement_character() {
+    let text = r#"{"content":[{"type":"text","text":"cut \ud83d"}],"isError":false}"#;
+    assert_eq!(read::<CallToolResult>(text).content[0].as_text(), Some("cut \u{fffd}"));
+    let content = r#"{"type":"text","text":"\ude00 \ud83d\ude00","_meta":{"\ud83d":1}}"#;
+    let block: ContentBlock = read(content);
+    assert!(Json::encode(&block).unwrap().as_str().contains("\"\u{fffd} \u{1f600}\""));
+    // The number is rewritten too.
+    let arguments = Json::parse(r#"["\ud83d",2.0]"#).unwrap();
+    let arguments: (String, u8) = arguments.decode_arguments().unwrap();
+    assert_eq!(arguments, ("\u{fffd}".to_owned(), 2));
+    assert!(decode::<CallToolResult>(r#"{"content":"\ud83d"}"#).is_err());
+}
+
+#[test]
 fn ids_are_written_as_they_came() {
     for id in ["1", "1.0", "18446744073709551616", r#""\u0061""#] {
         let text = format!(r#"{{"requestId":{id}}}"#);
