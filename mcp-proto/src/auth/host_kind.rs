@@ -76,11 +76,14 @@ impl HostKind {
         };
         match address.segments() {
             [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
-            // IPv4 addresses inside IPv6 addresses: mapped, compatible, NAT64, 6to4.
-            [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-                v4(high, low)
-            }
-            [0x2002, high, low, ..] => v4(high, low),
+            // IPv4 addresses inside IPv6 addresses: mapped, compatible, translated, NAT64, 6to4.
+            [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+            | [0, 0, 0, 0, 0xffff, 0, high, low]
+            | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+            | [0x2002, high, low, ..] => v4(high, low),
+            // NAT64 with a prefix of the own network (RFC 8215), and the former site-local addresses.
+            [0x64, 0xff9b, 1, ..] => Self::Private,
+            [first, ..] if first & 0xffc0 == 0xfec0 => Self::Private,
             [first, ..] if first & 0xfe00 == 0xfc00 => Self::Private,
             [first, ..] if first & 0xffc0 == 0xfe80 => Self::LinkLocal,
             [first, ..] if first & 0xff00 == 0xff00 => Self::Unusable,
@@ -103,11 +106,12 @@ mod tests {
             ),
             (
                 "localhost localhost. a.localhost 127.0.0.1 127.255.0.9 ::1 ::ffff:127.0.0.1 \
-              64:ff9b::7f00:1 2002:7f00:1::",
+              ::ffff:0:127.0.0.1 64:ff9b::7f00:1 2002:7f00:1::",
                 HostKind::Loopback,
             ),
             (
-                "10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 100.64.0.1 fd00::1 fc00::1 a.local \
+                "10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 100.64.0.1 fd00::1 fc00::1 fec0::1 \
+              64:ff9b:1::808:808 a.local \
               a.b.internal ::ffff:10.0.0.1 ::10.0.0.1 2002:a00:1::",
                 HostKind::Private,
             ),

@@ -76,6 +76,34 @@ fn forgotten_tokens_are_removed_after_a_slow_write() {
     assert_eq!(count(&server, "POST /token"), 3);
 }
 
+#[test]
+fn client_that_closes_waits_for_a_slow_write() {
+    for opens in [true, false] {
+        let vault = SlowWrites::default();
+        let server = AuthServer::new(ISSUER, SERVER);
+        let mut pair = pair(&server, SignIn::new(vault.clone()).consent(server.browser()));
+        let client = pair.client();
+        vault.writes.open(2);
+        pair.run(call(&client)).unwrap();
+        let mut refreshed = pin!(client.authorize(""));
+        assert!(pair.poll(&mut refreshed).is_pending());
+        let key = format!("server:{SERVER}");
+        let before = pair.run(vault.records.read(&key)).unwrap();
+        let mut closed = pin!(client.close());
+        assert!(pair.poll(&mut closed).is_pending());
+        if opens {
+            vault.writes.open(3);
+        } else {
+            pair.pass(Duration::from_secs(10));
+        }
+        assert!(pair.poll(&mut closed).is_ready());
+        pair.run(refreshed).unwrap();
+        let after = pair.run(vault.records.read(&key)).unwrap();
+        let [before, after] = [before, after].map(|record| record.map(|it| it.expose().to_owned()));
+        assert_eq!(before != after, opens);
+    }
+}
+
 fn pair(server: &AuthServer, sign_in: SignIn) -> Pair {
     let pair = Pair::over_http(registry());
     let server = server.clone().clock(pair.clock());

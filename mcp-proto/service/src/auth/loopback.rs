@@ -123,15 +123,17 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
         connections: AtomicUsize::new(0),
         is_over: AtomicBool::new(false),
     });
-    let mut addresses = Vec::new();
-    for listener in [Some(first), second].into_iter().flatten() {
-        addresses.push(listener.local_addr()?);
-        let shared = shared.clone();
-        thread::spawn(move || accept(&listener, &shared));
-    }
     let host = if url.authority().starts_with('[') { "[::1]" } else { url.host() };
     let redirect_uri = format!("http://{host}:{}{}", address.port(), url.target());
-    Ok(PendingLoopback { redirect_uri, addresses, shared, open: open.clone() })
+    let (addresses, open) = (Vec::new(), open.clone());
+    let mut pending = PendingLoopback { redirect_uri, addresses, shared, open };
+    for listener in [Some(first), second].into_iter().flatten() {
+        let address = listener.local_addr()?;
+        let shared = pending.shared.clone();
+        thread::Builder::new().spawn(move || accept(&listener, &shared))?;
+        pending.addresses.push(address);
+    }
+    Ok(pending)
 }
 
 fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
@@ -149,12 +151,15 @@ fn accept(listener: &TcpListener, shared: &Arc<LoopbackShared>) {
             shared.connections.fetch_sub(1, Ordering::AcqRel);
             continue;
         }
-        let shared = shared.clone();
-        thread::spawn(move || {
+        let served = shared.clone();
+        let spawned = thread::Builder::new().spawn(move || {
             // Errors of a connection are ignored: there was no redirect.
-            let _ = redirect_page::serve(socket, &shared.path, |target| shared.take(target));
-            shared.connections.fetch_sub(1, Ordering::AcqRel);
+            let _ = redirect_page::serve(socket, &served.path, |target| served.take(target));
+            served.connections.fetch_sub(1, Ordering::AcqRel);
         });
+        if spawned.is_err() {
+            shared.connections.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 }
 

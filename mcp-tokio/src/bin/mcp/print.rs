@@ -186,12 +186,12 @@ pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Text without characters that control a terminal, or override the direction of text, by which a
-/// URL can look like another one.
+/// Text without characters that control a terminal, or begin text in a direction, by which a URL
+/// can look like another one.
 pub(crate) fn clean(text: &str) -> String {
     let is_safe = |c: char| match c {
         '\n' | '\t' => true,
-        '\u{202d}' | '\u{202e}' => false,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
         c => !c.is_control(),
     };
     let text = text.replace("\r\n", "\n");

@@ -9,6 +9,7 @@
 //! | release | still wait for the lock or the record |
 //! | stop listening | prepare for a redirect, or ask the user |
 //! | write, remove | change the record of the key; they end first, without a reply |
+//! | the client is closed | do not change a record; these have 10 s to end |
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -22,6 +23,7 @@ use mcp_proto::auth::{
 };
 use mcp_proto::{Duration, Instant};
 
+use crate::Clock;
 use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
 
 /// The futures and locks of a client's sign-in.
@@ -31,7 +33,12 @@ pub(super) struct Authorizing {
     /// The locks that are held, by the number of their load request.
     locks: BTreeMap<RecordId, VaultLock>,
     pending: Option<Box<dyn PendingConsent>>,
+    /// The latest end of the futures of a closed client.
+    end: Option<Instant>,
 }
+
+/// The time that changes of records have after the client is closed.
+const CHANGE_TIME: Duration = Duration::from_secs(10);
 
 /// A future of the sign-in.
 struct SignInTask {
@@ -74,7 +81,7 @@ enum SignInStep {
 
 impl Authorizing {
     pub(super) fn new(sign_in: SignIn) -> Self {
-        Self { sign_in, tasks: Vec::new(), locks: BTreeMap::new(), pending: None }
+        Self { sign_in, tasks: Vec::new(), locks: BTreeMap::new(), pending: None, end: None }
     }
 
     /// Starts the future of an action.
@@ -228,6 +235,24 @@ impl Authorizing {
             }
         }
         has_some
+    }
+
+    /// Waits until the records are changed, once the client is closed: else a refresh token that
+    /// replaces another one would be lost.
+    pub(super) fn poll_end(
+        &mut self,
+        clock: &mut impl Clock,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        self.tasks.retain_mut(|task| {
+            let is_change = matches!(task.purpose, TaskPurpose::Change(_));
+            is_change && task.future.as_mut().poll(context).is_pending()
+        });
+        if self.tasks.is_empty() {
+            return Poll::Ready(());
+        }
+        let end = *self.end.get_or_insert_with(|| clock.now() + CHANGE_TIME);
+        clock.poll_timer(context, end)
     }
 
     fn answer(

@@ -159,6 +159,10 @@ impl HttpClientService {
             #[cfg(feature = "auth")]
             self.authorize(clock, context, connector);
             if self.state == BindingState::Closed {
+                #[cfg(feature = "auth")]
+                if let Some(authorizing) = &mut self.authorizing {
+                    return authorizing.poll_end(clock, context);
+                }
                 return Poll::Ready(());
             }
             let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
