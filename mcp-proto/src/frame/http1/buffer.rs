@@ -65,23 +65,6 @@ impl Buffer {
         found
     }
 
-    /// Overwrites the line end before `line`, and the blanks that this line begins with, with
-    /// spaces.
-    #[cold]
-    pub(super) fn unfold(&mut self, line: usize) {
-        const LINE_END: usize = b"\r\n".len();
-        if let BufferState::Slice(slice) = &mut self.bytes {
-            self.bytes = BufferState::Joined(core::mem::take(slice).into());
-        }
-        let BufferState::Joined(joined) = &mut self.bytes else { return };
-        for (at, byte) in joined.iter_mut().skip(line.saturating_sub(LINE_END)).enumerate() {
-            if at >= LINE_END && !matches!(byte, b' ' | b'\t') {
-                return;
-            }
-            *byte = b' ';
-        }
-    }
-
     /// Takes the first `length` bytes, or all if there are fewer.
     pub(super) fn take(&mut self, length: usize) -> Bytes {
         if let BufferState::Joined(joined) = &mut self.bytes {

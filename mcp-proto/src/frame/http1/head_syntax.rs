@@ -39,9 +39,6 @@ pub(super) trait HeadSyntax: Copy {
     /// The refusal of an invalid start line.
     const NO_START_LINE: Refusal;
 
-    /// True if a line that continues a field is accepted.
-    const UNFOLDS: bool;
-
     /// Checks that a start line may begin with `bytes`.
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal>;
 

@@ -18,8 +18,8 @@
 //!
 //! The readers refuse all ambiguous messages, because request smuggling past a proxy exploits
 //! ambiguity. Examples are both framings at once, lengths that are not plain numbers, bare line
-//! feeds, and folded fields in requests. [`Refusal`] lists all reasons. The split into chunks
-//! affects neither what is accepted nor what is refused.
+//! feeds, and folded fields. [`Refusal`] lists all reasons. The split into chunks affects neither
+//! what is accepted nor what is refused.
 //!
 //! ```
 //! use mcp_proto::frame::http1::{Incoming, RequestKind, RequestReader, ResponseHead};

@@ -39,7 +39,6 @@ impl ParsedHead<RequestParts> {
 
 impl HeadSyntax for RequestParts {
     const NO_START_LINE: Refusal = Refusal::RequestLine;
-    const UNFOLDS: bool = false;
 
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal> {
         let is_token = bytes.first().is_none_or(|byte| is_token_byte(*byte));

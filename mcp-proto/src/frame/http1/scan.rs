@@ -61,11 +61,6 @@ impl Scan {
             };
             match buffer.bytes().get(self.line..line_feed).unwrap_or_default() {
                 [b'\r'] if self.lines > 0 => return Ok(Some(line_feed + 1)),
-                [b' ' | b'\t', .., b'\r'] if S::UNFOLDS && self.lines > 1 => {
-                    buffer.unfold(self.line);
-                    self.line = line_feed + 1;
-                    continue;
-                }
                 [b' ' | b'\t', .., b'\r'] => return Err(Refusal::FoldedField),
                 [.., b'\r'] => {}
                 _ => return Err(Refusal::BareLineFeed),

@@ -107,11 +107,6 @@ impl ParsedHead<ResponseParts> {
 
 impl HeadSyntax for ResponseParts {
     const NO_START_LINE: Refusal = Refusal::StatusLine;
-    /// "A user agent that receives an obs-fold in a response message […] MUST replace each received
-    /// obs-fold with one or more SP octets".
-    ///
-    /// [RFC 9112, section 5.2](https://www.rfc-editor.org/rfc/rfc9112#section-5.2)
-    const UNFOLDS: bool = true;
 
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal> {
         let begins = bytes.iter().zip(b"HTTP/").all(|(byte, expected)| byte == expected);

@@ -74,16 +74,6 @@ fn compare(method: &str, stream: &[u8]) {
     }
 }
 
-/// The value of a field that may be folded. Where hyper has one space, our reader has several.
-fn unfolded(stream: &[u8], value: &[u8]) -> Vec<u8> {
-    let mut value = value.to_vec();
-    if stream.windows(3).any(|bytes| matches!(bytes, b"\r\n " | b"\r\n\t")) {
-        value.iter_mut().filter(|byte| **byte == b'\t').for_each(|byte| *byte = b' ');
-        value.dedup_by(|a, b| (*a, *b) == (b' ', b' '));
-    }
-    value
-}
-
 /// Response that our reader reads, and whether it refuses something.
 fn ours(method: &str, stream: &[u8]) -> (Option<Seen>, bool) {
     let mut seen: Option<Seen> = None;
@@ -93,8 +83,8 @@ fn ours(method: &str, stream: &[u8]) -> (Option<Seen>, bool) {
         match incoming {
             IncomingResponse::Head { head, .. } => {
                 let fields = head.fields();
-                let fields = fields
-                    .map(|(name, value)| (name.to_ascii_lowercase(), unfolded(stream, value)));
+                let fields =
+                    fields.map(|(name, value)| (name.to_ascii_lowercase(), value.to_vec()));
                 seen = Some(Seen {
                     status: head.status(),
                     is_http10: head.version() == HttpVersion::Http10,
@@ -114,19 +104,16 @@ fn ours(method: &str, stream: &[u8]) -> (Option<Seen>, bool) {
 /// Response that hyper reads.
 fn hyper(method: &str, stream: &[u8]) -> Option<Seen> {
     let wire = Wire { input: Bytes::copy_from_slice(stream), is_open: false, waiting: None };
-    let mut builder = http1::Builder::new();
-    builder.allow_obsolete_multiline_headers_in_responses(true);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let (mut sender, connection) = builder.handshake(wire).await.ok()?;
+        let (mut sender, connection) = http1::handshake(wire).await.ok()?;
         // How it ends is seen by what it has found.
         tokio::spawn(async { drop(connection.await) });
         let request = Request::builder().method(method).uri("/").header("host", "a");
         let response = sender.send_request(request.body(Empty::<Bytes>::new()).unwrap()).await;
         let (head, body) = response.ok()?.into_parts();
         let fields = head.headers.iter();
-        let fields =
-            fields.map(|(name, value)| (name.to_string(), unfolded(stream, value.as_bytes())));
+        let fields = fields.map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
         Some(Seen {
             status: head.status.as_u16(),
             is_http10: head.version == hyper::Version::HTTP_10,

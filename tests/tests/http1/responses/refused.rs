@@ -44,15 +44,7 @@ const TABLE: &[(&str, Refusal)] = &[
     ("HTTP/1.1 100 \r\n\r\nHTTP/1.1 101 \r\n\r\n", Refusal::SwitchingProtocols),
     ("HTTP/1.1 100 \r\n\r\n\r\n", Refusal::StatusLine),
     ("HTTP/1.1 200 OK\r\n folded: a\r\n\r\n", Refusal::FoldedField),
-    ("HTTP/1.1 200 OK\r\n\tfolded: a\r\n b\r\n\r\n", Refusal::FoldedField),
-    ("HTTP/1.1 200 OK\r\na: b\r\n c\rd\r\n\r\n", Refusal::BareCarriageReturn),
-    ("HTTP/1.1 200 OK\r\na: b\r\n \0\r\n\r\n", Refusal::FieldValue),
-    ("HTTP/1.1 200 OK\r\na: b\r\n c\n\r\n", Refusal::BareLineFeed),
-    ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 0\r\n\r\n", Refusal::InvalidLength),
-    (
-        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding:\r\n chunked\r\n\r\n",
-        Refusal::LengthAndCoding,
-    ),
+    ("HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n", Refusal::FoldedField),
     ("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", Refusal::CodingInHttp10),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", Refusal::UnknownCoding),
     ("HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n", Refusal::InvalidLength),
@@ -75,9 +67,7 @@ fn what_is_no_response_is_refused() {
 #[test]
 fn what_is_refused_of_requests_is_refused_of_responses() {
     let mut seen = 0;
-    // The field of a response may be folded, but not a trailer.
-    let heads = HEADS.iter().filter(|(_, _, refusal)| *refusal != Refusal::FoldedField);
-    for (name, text, refusal) in heads.chain(BODIES) {
+    for (name, text, refusal) in HEADS.iter().chain(BODIES) {
         let concerns_requests = matches!(
             refusal,
             Refusal::MissingHost
