@@ -159,7 +159,7 @@ impl Context {
         let mut requests = InputRequests::new();
         requests.insert(key.into(), request());
         let mut answers = self.ask(requests)?;
-        let answer = answers.remove(key).and_then(|answer| answer.json().decode().ok());
+        let answer = answers.remove(key).and_then(|answer| answer.json().decode_lossy().ok());
         answer.ok_or_else(|| {
             let message = alloc::format!("the input `{key}` is no answer to what was asked");
             // A modern client has sent the input in its parameters.

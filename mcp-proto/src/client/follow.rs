@@ -84,7 +84,7 @@ impl Client {
             return self.core.fail(now, &mut self.conn, number, error);
         }
         if let Some(call) = self.core.calls.remove(number) {
-            let event = FollowEvent::of_error(&error);
+            let event = call.following().map_or(FollowEvent::Refused, |it| it.event_of(&error));
             self.advance(now, number, call, event, PolledContent::Error(error));
         }
     }

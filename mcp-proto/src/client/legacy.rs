@@ -157,9 +157,9 @@ pub(super) fn answer(id: RequestId, answer: Result<Json, ErrorData>) -> Outgoing
 /// The input that a request asks for, if the client has declared such input.
 fn read(method: &Method, params: &Json, config: &Config) -> Result<InputRequest, ProtocolError> {
     let request = if matches!(method, Method::Elicit) {
-        params.decode().map(|params: ElicitRequestParams| params.into())
+        params.decode_lossy().map(|params: ElicitRequestParams| params.into())
     } else {
-        params.decode().map(|params: CreateMessageRequestParams| params.into())
+        params.decode_lossy().map(|params: CreateMessageRequestParams| params.into())
     };
     let invalid =
         |_| ProtocolError::InvalidParam { member: "message", expected: "as the schema says" };

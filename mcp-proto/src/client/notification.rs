@@ -44,7 +44,7 @@ impl Notice {
         let change = match method {
             Method::Progress => return params.json().decode().ok().map(Self::Progress),
             Method::LogMessage => {
-                let message = params.json().decode().ok();
+                let message = params.json().decode_lossy().ok();
                 return message.map(|message| Self::Event(ClientEvent::Log(message)));
             }
             Method::ToolsListChanged => Change::ListChanged(List::Tools),

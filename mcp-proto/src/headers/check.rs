@@ -67,7 +67,8 @@ pub struct Claim<'a> {
 }
 
 impl<'a> MirroredHeaders<'a> {
-    /// Finds the relevant fields of a head, in one pass. The case of names does not matter.
+    /// Finds the relevant fields of a head, in one pass. Names must be tokens; their case does not
+    /// matter.
     pub fn of(fields: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         Self::of_raw(fields.into_iter().map(|(name, value)| (name.as_bytes(), value)))
     }

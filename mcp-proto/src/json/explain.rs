@@ -30,11 +30,13 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value, map};
 
 use super::decode_error::DecodeError;
-use super::integers;
+use super::{integers, surrogates};
 
 /// Finds the reasons why `text` is not a `T`; `None` if this reader accepts it, or if it cannot be
 /// parsed.
 pub(crate) fn explain<T: DeserializeOwned>(text: &str) -> Option<DecodeError> {
+    let unicode = surrogates::rewrite(text);
+    let text = unicode.as_deref().unwrap_or(text);
     let rewritten = integers::rewrite(text.as_bytes());
     let text = rewritten.as_deref().unwrap_or(text.as_bytes());
     let tree: Value = serde_json::from_slice(text).ok()?;

@@ -22,7 +22,7 @@ pub(super) fn rewrite(text: &[u8]) -> Option<Vec<u8>> {
     while let Some(byte) = text.get(at) {
         let rest = text.get(at..).unwrap_or_default();
         let end = match byte {
-            b'"' => at + string(rest),
+            b'"' => at + string_length(rest),
             b'-' | b'0'..=b'9' => at + number(rest),
             _ => at + 1,
         };
@@ -57,7 +57,7 @@ fn is_other_spelling(token: &[u8]) -> bool {
 }
 
 /// The length of the string that begins here, including its quotes.
-fn string(text: &[u8]) -> usize {
+pub(super) fn string_length(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(stop) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
         at += stop;

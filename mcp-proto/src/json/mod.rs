@@ -69,20 +69,25 @@ impl Json {
     }
 
     /// Reads a typed value as [`serde_json::from_slice`] does, but rejects an array in place of a
-    /// struct. (This does not apply inside of enums with data that serde derives.) In strings, half
-    /// a surrogate pair becomes U+FFFD.
+    /// struct. (This does not apply inside of enums with data that serde derives.)
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        decode::decode(self.as_str()).or_else(|error| {
+        decode::decode(self.as_str())
+    }
+
+    /// Reads a value that a person or a model reads, as [`Json::decode`] does. In addition, half a
+    /// surrogate pair in a string becomes U+FFFD. In a key it remains an error.
+    pub fn decode_lossy<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        self.decode().or_else(|error| {
             let text = surrogates::rewrite(self.as_str());
             text.map_or(Err(error), |text| decode::decode(&text))
         })
     }
 
     /// Reads the arguments of a tool, or other values that a JSON Schema describes, as
-    /// [`Json::decode`] does. In addition, a whole number in any notation (`42.0`, `4.2e1`, `-0`)
+    /// [`Json::decode_lossy`] does. In addition, a whole number in any notation (`42.0`, `4.2e1`, `-0`)
     /// is an integer, as JSON Schema requires.
     ///
-    /// Fails as [`Json::decode`] does. If decoding fails, it is repeated with whole numbers of up
+    /// Fails as [`Json::decode_lossy`] does. If decoding fails, it is repeated with whole numbers of up
     /// to 39 digits rewritten as integers, also inside of [`Json`] values.
     pub fn decode_arguments<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         if self.0.len() > spare::LARGE
@@ -90,9 +95,9 @@ impl Json {
         {
             return Ok(value);
         }
-        self.decode().or_else(|error| {
+        self.decode_lossy().or_else(|error| {
             let text = integers::rewrite(self.as_bytes());
-            text.map_or(Err(error), |text| Self(text.into()).decode())
+            text.map_or(Err(error), |text| Self(text.into()).decode_lossy())
         })
     }
 

@@ -323,9 +323,7 @@ fn error_data(text: &[u8]) -> Result<ErrorData, ProtocolError> {
     fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
         Json::deserialize(deserializer).map(Some)
     }
-    // `serde` would also accept an array for a struct.
-    let object = Some(text).filter(|text| Raw(text).is_object());
-    let fields = object.and_then(|text| serde_json::from_slice(text).ok());
-    let Fields { code, message, data } = fields.ok_or(ProtocolError::InvalidError)?;
+    let fields = Json::trusted(text.to_vec()).decode_lossy::<Fields>();
+    let Fields { code, message, data } = fields.map_err(|_| ProtocolError::InvalidError)?;
     Ok(ErrorData { code: ErrorCode(code), message: message.into(), data })
 }

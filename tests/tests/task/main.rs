@@ -8,9 +8,9 @@
     reason = "a test ends here, and says why"
 )]
 
-mod elsewhere;
 mod ends;
 mod input;
+mod jobs;
 mod late;
 mod limits;
 mod listen;

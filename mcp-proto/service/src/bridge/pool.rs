@@ -24,7 +24,7 @@ use mcp_proto::{Duration, Era, ErrorData, Json, client};
 /// The failure that is reported after a panic.
 const PANICKED: &str = "the code that drives the connection to the server has panicked";
 
-/// The minimum time between two looks at whether a connection is idle.
+/// The least idle time after which a connection is closed.
 const MIN_IDLE: Duration = Duration::from_secs(1);
 
 /// Drives a connection until its conversation has ended.

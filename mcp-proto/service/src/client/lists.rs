@@ -61,7 +61,7 @@ pub(super) fn decode<R: DeserializeOwned>(
     _mailbox: &Arc<ClientMailbox>,
     result: &Json,
 ) -> Result<R, CallError> {
-    result.decode().map_err(|error| malformed::<R>(result, &error))
+    result.decode_lossy().map_err(|error| malformed::<R>(result, &error))
 }
 
 /// Decodes the result of a tool.
@@ -104,7 +104,7 @@ fn without_unreadable<L: TypedList>(mailbox: &ClientMailbox, result: &Json) -> O
         }
         value.elements(|entry| {
             let json = trusted(entry.0.to_vec());
-            match json.decode::<L::Entry>() {
+            match json.decode_lossy::<L::Entry>() {
                 Ok(_) => {
                     if !entries.is_empty() {
                         entries.push(b',');

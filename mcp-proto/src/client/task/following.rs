@@ -7,8 +7,9 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::FollowInput;
-use crate::error::ProtocolError;
+use super::super::call_error::CallError;
+use super::{FollowEvent, FollowInput};
+use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
 use crate::json::write::List;
 use crate::time::{Duration, Instant};
@@ -24,6 +25,9 @@ const LONGEST_DEFAULT: Duration = Duration::from_secs(10);
 
 /// Time after the TTL of a task in which its server may still report its outcome.
 const GRACE: Duration = Duration::from_secs(60);
+
+/// The number of failed polls in a row after which -32603 ends the call.
+const MAX_FAILURES: u32 = 5;
 
 /// The maximum number of recorded input keys; a task with more keys is not followed.
 const MAX_KEYS: usize = 256;
@@ -151,6 +155,19 @@ impl FollowedTask {
     /// Returns whether the interval is so long that the first poll does not wait for it.
     pub(in super::super) fn is_slow(&self) -> bool {
         self.interval() > FIRST
+    }
+
+    /// The event for a request about the task that failed with this error, or had no answer. A
+    /// server that has never reported the task, or that repeats -32603, ends the call.
+    pub(in super::super) fn event_of(&self, error: &CallError) -> FollowEvent {
+        let is_internal = matches!(
+            error,
+            CallError::Error { error, .. } if error.code == ErrorCode::INTERNAL_ERROR
+        );
+        if is_internal && (self.task.is_none() || self.failures >= MAX_FAILURES) {
+            return FollowEvent::Refused;
+        }
+        FollowEvent::of_error(error)
     }
 
     /// Records a failed poll; returns the time until the next poll.

@@ -58,7 +58,8 @@ impl PolledTask {
             }
             TaskStatus::Failed => {
                 let error = member("error").filter(|error| error.is_object());
-                let error = error.and_then(|error| serde_json::from_slice(error.0).ok());
+                let error =
+                    error.and_then(|error| Json::trusted(error.0.to_vec()).decode_lossy().ok());
                 let error = error.ok_or_else(|| invalid("a failed task with an `error`"))?;
                 let error = CallError::Error { error, status: None };
                 (FollowEvent::Failed, PolledContent::Error(error))

@@ -1,8 +1,7 @@
 //! Delay between two attempts of one exchange.
 //!
 //! In: attempts that succeed and fail, with their times, and the server's `retry` and
-//! `Retry-After`. Out: the delay.
-//! [`resume`] has the rules.
+//! `Retry-After`. Out: the delay. [`resume`] has the rules.
 
 use super::resume;
 use crate::time::{Duration, Instant};

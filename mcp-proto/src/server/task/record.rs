@@ -412,6 +412,7 @@ impl Record {
         self.given.clear();
         self.used.clear();
         (self.state, self.call, self.lease) = (None, None, None);
+        self.capabilities = None;
     }
 
     /// Returns the key, or the first of `key-2`, `key-3` and so on that clients have not seen.

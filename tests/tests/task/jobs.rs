@@ -1,4 +1,4 @@
-//! Jobs that run elsewhere: what they may do to their tasks.
+//! Jobs that are not handlers: what they may do to their tasks.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
