@@ -253,6 +253,13 @@ impl Listening {
         }
         bridge
     }
+
+    /// Interrupts the bridge, and waits for its end.
+    #[cfg(unix)]
+    pub(crate) fn interrupt(&mut self) {
+        super::run::interrupt(&self.child);
+        assert!(self.child.wait().unwrap().success());
+    }
 }
 
 impl Drop for Listening {

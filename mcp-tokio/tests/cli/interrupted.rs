@@ -1,7 +1,13 @@
 //! ^C.
 
-use super::run::{Ran, Running, and_this};
-use super::server::over_http;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::bridge::Listening;
+use super::run::{Ran, Running, and_this, run};
+use super::scratch::Scratch;
+use super::server::{SERVER, over_http};
 
 crate::all!(
     a_call_is_cancelled,
@@ -11,6 +17,7 @@ crate::all!(
     a_second_one_waits_for_nothing,
     for_programs,
     output_that_cannot_be_written_keeps_the_exit_code,
+    interrupted_bridge_ends_all_servers_at_once,
 );
 
 fn has(ran: &Ran, what: &str) -> bool {
@@ -74,12 +81,12 @@ fn a_second_one_waits_for_nothing() {
     let mut running = Running::shown("", &words);
     running.err_until("server/discover");
     running.interrupt();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(300));
     assert!(running.is_running(), "the server has two seconds to end");
     running.interrupt();
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     assert_eq!(running.end().exit, 130);
-    assert!(start.elapsed() < std::time::Duration::from_millis(1500), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
 }
 
 fn for_programs() {
@@ -98,4 +105,24 @@ fn output_that_cannot_be_written_keeps_the_exit_code() {
         let ran = interrupted("silent", words, "server/discover");
         assert_eq!((ran.exit, has(&ran, "mcp: interrupted\n")), (130, true), "{words:?}: {ran:?}");
     }
+}
+
+fn interrupted_bridge_ends_all_servers_at_once() {
+    let folder = Scratch::new("bridge-end");
+    let program = and_this(&[]).pop().unwrap();
+    // It goes on after the end of its input, and gets SIGTERM 2 s later.
+    let args = ["-c", "\"$0\"; exec sleep 60", program];
+    let server = json!({ "command": "sh", "args": args, "env": { SERVER: "both" } });
+    let servers = ["one", "two", "three", "four"].map(|name| (name.to_owned(), server.clone()));
+    let servers: serde_json::Map<_, _> = servers.into_iter().collect();
+    let file = folder.write("mcp.json", &json!({ "mcpServers": servers }).to_string());
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--config", &file];
+    let mut bridge = Listening::start(&[], &words);
+    for url in &bridge.urls {
+        assert_eq!(run(&["tools", url]).exit, 0, "{url}");
+    }
+    let start = Instant::now();
+    bridge.interrupt();
+    let elapsed = start.elapsed().as_secs();
+    assert!((2..6).contains(&elapsed), "{elapsed} s");
 }

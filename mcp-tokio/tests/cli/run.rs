@@ -117,10 +117,7 @@ impl Running {
     /// Presses ^C.
     #[cfg(unix)]
     pub(crate) fn interrupt(&self) {
-        use rustix::process::{Pid, Signal, kill_process};
-
-        let id = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
-        kill_process(id, Signal::INT).unwrap();
+        interrupt(&self.child);
     }
 
     /// Result of the run, from here on.
@@ -173,4 +170,13 @@ fn masked(text: &str) -> String {
         }) + "\n"
     };
     text.lines().map(line).collect()
+}
+
+/// Interrupts a process, as ^C does.
+#[cfg(unix)]
+pub(crate) fn interrupt(child: &Child) {
+    use rustix::process::{Pid, Signal, kill_process};
+
+    let id = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    kill_process(id, Signal::INT).unwrap();
 }

@@ -1,4 +1,5 @@
-//! Sign-ins that the application forgets while a vault or a person is slow.
+//! Sign-ins that the application forgets, or clients that it closes, while a vault or a person is
+//! slow.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -7,13 +8,15 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use mcp_proto::Limits;
 use mcp_proto::auth::{AuthError, ConsentPage};
 use mcp_proto::http::Url;
+use mcp_proto::types::CallToolResult;
 use mcp_service::auth::{
     AuthFuture, Consent, MemoryVault, PendingConsent, Secret, SignIn, Vault, VaultLock,
 };
 use mcp_service::testing::{AuthServer, Pair};
-use mcp_service::{Client, HttpClientConfig};
+use mcp_service::{Call, Client, HttpClientConfig};
 
 use super::sign_in::{ISSUER, SERVER, call, count, protected, registry};
 
@@ -77,31 +80,57 @@ fn forgotten_tokens_are_removed_after_a_slow_write() {
 }
 
 #[test]
-fn client_that_closes_waits_for_a_slow_write() {
-    for opens in [true, false] {
-        let vault = SlowWrites::default();
-        let server = AuthServer::new(ISSUER, SERVER);
-        let mut pair = pair(&server, SignIn::new(vault.clone()).consent(server.browser()));
-        let client = pair.client();
-        vault.writes.open(2);
-        pair.run(call(&client)).unwrap();
-        let mut refreshed = pin!(client.authorize(""));
-        assert!(pair.poll(&mut refreshed).is_pending());
-        let key = format!("server:{SERVER}");
-        let before = pair.run(vault.records.read(&key)).unwrap();
-        let mut closed = pin!(client.close());
-        assert!(pair.poll(&mut closed).is_pending());
-        if opens {
-            vault.writes.open(3);
-        } else {
-            pair.pass(Duration::from_secs(10));
-        }
-        assert!(pair.poll(&mut closed).is_ready());
-        pair.run(refreshed).unwrap();
-        let after = pair.run(vault.records.read(&key)).unwrap();
-        let [before, after] = [before, after].map(|record| record.map(|it| it.expose().to_owned()));
-        assert_eq!(before != after, opens);
-    }
+fn client_closes_after_a_slow_write_of_tokens() {
+    let vault = SlowWrites::default();
+    let server = AuthServer::new(ISSUER, SERVER);
+    let mut pair = pair(&server, SignIn::new(vault.clone()).consent(server.browser()));
+    let client = pair.client();
+    let mut called = writing_tokens(&mut pair, &vault, &client);
+    let mut closed = pin!(client.close());
+    assert!(pair.poll(&mut closed).is_pending());
+    assert!(pair.poll(&mut called).is_ready(), "the call fails at once");
+    vault.writes.open(2);
+    let before = pair.now();
+    pair.run(closed);
+    assert_eq!(pair.now(), before);
+    let record = pair.run(vault.records.read(&format!("server:{SERVER}"))).unwrap();
+    assert!(record.is_some());
+}
+
+#[test]
+fn client_closes_without_a_write_that_does_not_end() {
+    let vault = SlowWrites::default();
+    let server = AuthServer::new(ISSUER, SERVER);
+    let mut pair = pair(&server, SignIn::new(vault.clone()).consent(server.browser()));
+    let client = pair.client();
+    let called = writing_tokens(&mut pair, &vault, &client);
+    let before = pair.now();
+    pair.run(client.close());
+    assert_eq!(pair.now(), before + Limits::default().drain);
+    assert!(pair.run(called).is_err());
+}
+
+#[test]
+fn client_closes_while_a_person_is_asked() {
+    let (mut pair, client, person) = signed_in();
+    person.listens.open(2);
+    let mut authorized = pin!(client.authorize(""));
+    assert!(pair.poll(&mut authorized).is_pending());
+    assert_eq!(person.state.lock().unwrap().pages, 2);
+    let before = pair.now();
+    pair.run(client.close());
+    assert_eq!(pair.now(), before);
+    assert!(pair.run(authorized).is_err());
+}
+
+/// A call whose tokens are being written to the vault.
+fn writing_tokens(pair: &mut Pair, vault: &SlowWrites, client: &Client) -> Call<CallToolResult> {
+    // The first write is that of the registration.
+    vault.writes.open(1);
+    let mut called = call(client);
+    assert!(pair.poll(&mut called).is_pending());
+    assert_eq!(*vault.count.lock().unwrap(), 2);
+    called
 }
 
 fn pair(server: &AuthServer, sign_in: SignIn) -> Pair {

@@ -21,5 +21,6 @@ mod sign_in;
 mod sleep;
 mod spawn;
 mod structured;
+mod threads;
 mod trace;
 mod wire;

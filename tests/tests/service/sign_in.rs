@@ -18,7 +18,7 @@ use mcp_proto::{Duration, Instant};
 use mcp_service::auth::{Consent, FileVault, Loopback, MemoryVault, Paste, Secret, Vault};
 
 /// Runs a future on this thread.
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(super) fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {

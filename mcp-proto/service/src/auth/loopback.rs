@@ -125,13 +125,13 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     });
     let host = if url.authority().starts_with('[') { "[::1]" } else { url.host() };
     let redirect_uri = format!("http://{host}:{}{}", address.port(), url.target());
-    let (addresses, open) = (Vec::new(), open.clone());
-    let mut pending = PendingLoopback { redirect_uri, addresses, shared, open };
+    let open = open.clone();
+    // If the second thread cannot be started, the drop of this value ends the first one.
+    let mut pending = PendingLoopback { redirect_uri, addresses: Vec::new(), shared, open };
     for listener in [Some(first), second].into_iter().flatten() {
-        let address = listener.local_addr()?;
+        pending.addresses.push(listener.local_addr()?);
         let shared = pending.shared.clone();
         thread::Builder::new().spawn(move || accept(&listener, &shared))?;
-        pending.addresses.push(address);
     }
     Ok(pending)
 }

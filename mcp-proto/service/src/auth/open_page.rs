@@ -2,6 +2,7 @@
 
 use std::io;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use mcp_proto::http::Url;
 
@@ -24,7 +25,8 @@ pub fn open_page(url: &Url) -> io::Result<()> {
     command.arg(url.as_str());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    // The thread reaps the process, which may run as long as the browser.
-    std::thread::spawn(move || child.wait());
+    // The thread reaps the process, which may run as long as the browser. Without a thread the page
+    // is open all the same.
+    let _ = thread::Builder::new().spawn(move || child.wait());
     Ok(())
 }

@@ -25,7 +25,8 @@ pub type VaultLock = Box<dyn Send>;
 
 /// A store of credentials, for any number of clients.
 ///
-/// A client waits 10 s for a result, and continues without it.
+/// A client waits 10 s for a result, and continues without it. A client that closes waits for the
+/// end of pending writes and removals, but not longer than `Limits::drain`.
 pub trait Vault: Send + Sync {
     /// Reads the record of a key; `None` if there is none.
     fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>>;

@@ -29,7 +29,8 @@ use mcp_proto::http::{Scheme, Url};
 /// no connection. Requests of the client are queued until this function is called.
 ///
 /// Each request in flight has its own connection; one more is kept for the next request.
-/// [`Client::close`] takes 2 s at most. Dropping the future closes all connections.
+/// [`Client::close`] takes 2 s at most, and up to `Limits::drain` more while the `Vault` stores or
+/// removes credentials. Dropping the future closes all connections.
 ///
 /// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error. Fails with
 /// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of one if the

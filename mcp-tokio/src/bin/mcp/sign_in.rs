@@ -126,7 +126,7 @@ fn show(url: &Url) -> io::Result<()> {
     let mut command = Command::new(browser);
     command.arg(url.as_str()).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = command.spawn()?;
-    std::thread::spawn(move || child.wait());
+    let _ = std::thread::Builder::new().spawn(move || child.wait());
     Ok(())
 }
 

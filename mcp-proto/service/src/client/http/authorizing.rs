@@ -9,12 +9,14 @@
 //! | release | still wait for the lock or the record |
 //! | stop listening | prepare for a redirect, or ask the user |
 //! | write, remove | change the record of the key; they end first, without a reply |
-//! | the client is closed | do not change a record; these have 10 s to end |
+//!
+//! When the client closes, only changes of records continue, for `Limits::drain` at most.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::io;
 
@@ -33,12 +35,8 @@ pub(super) struct Authorizing {
     /// The locks that are held, by the number of their load request.
     locks: BTreeMap<RecordId, VaultLock>,
     pending: Option<Box<dyn PendingConsent>>,
-    /// The latest end of the futures of a closed client.
-    end: Option<Instant>,
+    drain: Duration,
 }
-
-/// The time that changes of records have after the client is closed.
-const CHANGE_TIME: Duration = Duration::from_secs(10);
 
 /// A future of the sign-in.
 struct SignInTask {
@@ -80,8 +78,9 @@ enum SignInStep {
 }
 
 impl Authorizing {
-    pub(super) fn new(sign_in: SignIn) -> Self {
-        Self { sign_in, tasks: Vec::new(), locks: BTreeMap::new(), pending: None, end: None }
+    /// `drain` is the longest time for the end of changes after the client has closed.
+    pub(super) fn new(sign_in: SignIn, drain: Duration) -> Self {
+        Self { sign_in, tasks: Vec::new(), locks: BTreeMap::new(), pending: None, drain }
     }
 
     /// Starts the future of an action.
@@ -237,22 +236,18 @@ impl Authorizing {
         has_some
     }
 
-    /// Waits until the records are changed, once the client is closed: else a refresh token that
-    /// replaces another one would be lost.
-    pub(super) fn poll_end(
-        &mut self,
-        clock: &mut impl Clock,
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
-        self.tasks.retain_mut(|task| {
-            let is_change = matches!(task.purpose, TaskPurpose::Change(_));
-            is_change && task.future.as_mut().poll(context).is_pending()
-        });
-        if self.tasks.is_empty() {
-            return Poll::Ready(());
-        }
-        let end = *self.end.get_or_insert_with(|| clock.now() + CHANGE_TIME);
-        clock.poll_timer(context, end)
+    /// Waits for the end of pending changes of records, but not longer than `drain`. Drops all
+    /// other futures, and the locks that no change holds.
+    pub(super) async fn finish(self, clock: &mut impl Clock) {
+        let Self { sign_in, mut tasks, locks, pending, drain } = self;
+        drop((sign_in, locks, pending));
+        tasks.retain(|task| matches!(task.purpose, TaskPurpose::Change(_)));
+        let until = clock.now() + drain;
+        poll_fn(|context| {
+            tasks.retain_mut(|task| task.future.as_mut().poll(context).is_pending());
+            if tasks.is_empty() { Poll::Ready(()) } else { clock.poll_timer(context, until) }
+        })
+        .await;
     }
 
     fn answer(

@@ -30,6 +30,8 @@ use crate::Clock;
 use crate::drive::TURN_ROUNDS;
 #[cfg(feature = "auth")]
 use crate::lock::Lock;
+#[cfg(feature = "auth")]
+use mcp_proto::Duration;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]
@@ -96,7 +98,7 @@ impl HttpClientService {
         let (runner, client) = ClientRunner::new(&client.mailbox)?;
         let exchanges = Exchanges::new(client.limits.clone(), config.connect_timeout);
         #[cfg(feature = "auth")]
-        let (random, authorization) = begin_sign_in(&config, random);
+        let (random, authorization) = begin_sign_in(&config, client.limits.drain, random);
         let machine = http::Client::new(config.of_machine(client)?, Box::new(random));
         #[cfg(feature = "auth")]
         let (machine, authorizing) = with_sign_in(machine, authorization)?;
@@ -136,7 +138,8 @@ impl HttpClientService {
     }
 
     /// Drives the client until it is closed, by [`Client::close`] or by a failure to connect.
-    /// Dropping the service closes all connections.
+    /// Then pending writes and removals of the `Vault` have `Limits::drain` to end. Dropping the
+    /// service closes all connections.
     ///
     /// Fails with the error of the first connection or of a later one.
     pub async fn drive(
@@ -145,6 +148,11 @@ impl HttpClientService {
         connector: &mut impl Connector,
     ) -> Result<(), ConnectError> {
         poll_fn(|context| self.poll(context, clock, connector)).await;
+        // The server may have revoked the refresh token that the pending record replaces.
+        #[cfg(feature = "auth")]
+        if let Some(authorizing) = self.authorizing.take() {
+            authorizing.finish(clock).await;
+        }
         self.closed.clone().map_or(Ok(()), Err)
     }
 
@@ -159,10 +167,6 @@ impl HttpClientService {
             #[cfg(feature = "auth")]
             self.authorize(clock, context, connector);
             if self.state == BindingState::Closed {
-                #[cfg(feature = "auth")]
-                if let Some(authorizing) = &mut self.authorizing {
-                    return authorizing.poll_end(clock, context);
-                }
                 return Poll::Ready(());
             }
             let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
@@ -332,13 +336,14 @@ impl HttpClientService {
 #[cfg(feature = "auth")]
 fn begin_sign_in(
     config: &HttpClientConfig,
+    drain: Duration,
     random: impl FnMut() -> [u8; 16] + Send + 'static,
 ) -> (impl FnMut() -> [u8; 16] + Send + 'static, Option<(Authorizing, Authorizer)>) {
     let random = Arc::new(Lock::new(random));
     let own = random.clone();
     let begun = config.sign_in.clone().map(|sign_in| {
         let authorizer = sign_in.authorizer(&config.url, move || (*random.lock())());
-        (Authorizing::new(sign_in), authorizer)
+        (Authorizing::new(sign_in, drain), authorizer)
     });
     (move || (*own.lock())(), begun)
 }
