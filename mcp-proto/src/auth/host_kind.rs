@@ -81,7 +81,7 @@ impl HostKind {
             | [0, 0, 0, 0, 0xffff, 0, high, low]
             | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
             | [0x2002, high, low, ..] => v4(high, low),
-            // NAT64 with a prefix of the own network (RFC 8215), and the former site-local addresses.
+            // NAT64 of the own network (RFC 8215), and addresses that were once site-local.
             [0x64, 0xff9b, 1, ..] => Self::Private,
             [first, ..] if first & 0xffc0 == 0xfec0 => Self::Private,
             [first, ..] if first & 0xfe00 == 0xfc00 => Self::Private,

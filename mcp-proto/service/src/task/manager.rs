@@ -178,8 +178,8 @@ impl TaskManager {
     /// Requests input from the client of a task, in place of earlier requests.
     ///
     /// Fails with [`TaskError::InputNotAllowed`], and changes nothing, if the request that became
-    /// the task does not declare the capabilities for this input, or if a sampling request has tool
-    /// uses without results.
+    /// the task does not declare the capabilities for this input. Fails so also if a sampling
+    /// request has tool uses without results.
     pub async fn ask(&self, id: &TaskId, required: &InputRequired) -> Result<bool, TaskError> {
         let (record, _) = self.change(id, |_, _| TaskStep::Ignore).await?;
         if record.task().status.is_terminal() {

@@ -238,11 +238,12 @@ impl Authorizing {
 
     /// Waits for the end of pending changes of records, but not longer than `drain`. Drops all
     /// other futures, and the locks that no change holds.
-    pub(super) async fn finish(self, clock: &mut impl Clock) {
-        let Self { sign_in, mut tasks, locks, pending, drain } = self;
-        drop((sign_in, locks, pending));
+    pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
+        let Self { tasks, locks, pending, drain, .. } = self;
+        locks.clear();
+        *pending = None;
         tasks.retain(|task| matches!(task.purpose, TaskPurpose::Change(_)));
-        let until = clock.now() + drain;
+        let until = clock.now() + *drain;
         poll_fn(|context| {
             tasks.retain_mut(|task| task.future.as_mut().poll(context).is_pending());
             if tasks.is_empty() { Poll::Ready(()) } else { clock.poll_timer(context, until) }

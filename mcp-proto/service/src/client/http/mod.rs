@@ -150,7 +150,7 @@ impl HttpClientService {
         poll_fn(|context| self.poll(context, clock, connector)).await;
         // The server may have revoked the refresh token that the pending record replaces.
         #[cfg(feature = "auth")]
-        if let Some(authorizing) = self.authorizing.take() {
+        if let Some(authorizing) = &mut self.authorizing {
             authorizing.finish(clock).await;
         }
         self.closed.clone().map_or(Ok(()), Err)
