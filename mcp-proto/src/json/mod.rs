@@ -87,8 +87,8 @@ impl Json {
     /// [`Json::decode_lossy`] does. In addition, a whole number in any notation (`42.0`, `4.2e1`,
     /// `-0`) is an integer, as JSON Schema requires.
     ///
-    /// Fails as [`Json::decode_lossy`] does. If decoding fails, it is repeated with whole numbers of
-    /// up to 39 digits rewritten as integers, also inside of [`Json`] values.
+    /// Fails as [`Json::decode_lossy`] does. If decoding fails, it is repeated with whole numbers
+    /// of up to 39 digits rewritten as integers, also inside of [`Json`] values.
     pub fn decode_arguments<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         if self.0.len() > spare::LARGE
             && let Some(value) = decode_long::decode(&self.0)
