@@ -140,7 +140,7 @@ impl Handler {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoResult<GetPromptResult>,
     {
-        Self::request(move |given, context| match given.arguments.decode() {
+        Self::request(move |given, context| match given.arguments.decode_lossy() {
             Ok(arguments) => HandlerCall::to(f(arguments, context)),
             Err(error) => HandlerCall::invalid::<A>(&given.arguments, &error),
         })

@@ -41,7 +41,7 @@ const MEMBERS: [&str; 31] = [
 fn reads_alike(text: String) {
     let json = Json::parse(text).unwrap();
     let read = CallToolResult::from_json(&json).map_err(|error| error.to_string());
-    let decoded = json.decode::<CallToolResult>().map_err(|error| error.to_string());
+    let decoded = json.decode_lossy::<CallToolResult>().map_err(|error| error.to_string());
     assert_eq!(read, decoded, "{json:?}");
 }
 
