@@ -39,6 +39,10 @@ impl TokenArgs {
         }
     }
 
+    #[cfg_attr(
+        not(feature = "jwt"),
+        expect(clippy::unused_self, reason = "with `jwt` it has arguments for an issuer")
+    )]
     pub(super) fn has_issuer(&self) -> bool {
         #[cfg(feature = "jwt")]
         return self.jwt.require_issuer.is_some();
