@@ -5,6 +5,7 @@
 
 use httparse::Header;
 
+use super::super::number;
 use super::body::BodyKind;
 use super::fields::{FieldSpan, FieldSpans, position};
 use super::head::HttpVersion;
@@ -106,13 +107,7 @@ fn once<T>(place: &mut Option<T>, value: T, twice: Refusal) -> Result<(), Refusa
 
 /// The value of `Content-Length`: only decimal digits. A number that overflows exceeds every limit.
 pub(super) fn length(value: &[u8]) -> Result<u64, Refusal> {
-    if value.is_empty() {
-        return Err(Refusal::InvalidLength);
-    }
-    value.iter().try_fold(0_u64, |length, byte| match byte {
-        b'0'..=b'9' => Ok(length.saturating_mul(10).saturating_add(u64::from(byte - b'0'))),
-        _ => Err(Refusal::InvalidLength),
-    })
+    number(value).ok_or(Refusal::InvalidLength)
 }
 
 /// Returns whether a list has this element, in any case.

@@ -2,6 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::super::number;
 use super::lines::{LineBuffer, LineResult};
 
 /// Item read by an [`EventReader`].
@@ -152,7 +153,7 @@ impl Pending {
             b"id" if !value.contains(&0) => *id = Some(Bytes::copy_from_slice(value)),
             b"event" if value == b"message" => *name = Bytes::new(),
             b"event" => *name = Bytes::copy_from_slice(value),
-            b"retry" => return milliseconds(value),
+            b"retry" => return number(value),
             _ => {}
         }
         None
@@ -195,17 +196,6 @@ impl Data {
             Self::Lines(lines) => lines.freeze(),
         }
     }
-}
-
-/// The value of a `retry`: only decimal digits.
-fn milliseconds(value: &[u8]) -> Option<u64> {
-    if value.is_empty() {
-        return None;
-    }
-    value.iter().try_fold(0_u64, |time, byte| match byte {
-        b'0'..=b'9' => Some(time.saturating_mul(10).saturating_add(u64::from(byte - b'0'))),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::{mem, str};
+use core::mem;
 
 use bytes::{Buf, Bytes};
 
@@ -17,6 +17,7 @@ use crate::client::CallError;
 use crate::client::recovery::Refusal;
 use crate::error::ProtocolError;
 use crate::frame::http1::StatusHead;
+use crate::frame::number;
 use crate::frame::sse::{self, EventReader};
 use crate::http::media;
 use crate::json::BYTE_ORDER_MARK;
@@ -189,9 +190,7 @@ pub(super) fn retry_after(head: &StatusHead) -> Option<Duration> {
     if !matches!(head.status(), 429 | 503) {
         return None;
     }
-    let seconds = str::from_utf8(head.field("Retry-After")?).ok()?;
-    let is_number = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| Duration::from_secs(seconds.parse().unwrap_or(u64::MAX)))
+    number(head.field("Retry-After")?).map(Duration::from_secs)
 }
 
 /// The content coding of an answer, if it is not `identity`, the only coding that the client
