@@ -129,9 +129,8 @@ pub enum ClientEvent {
         /// The challenges of the server.
         unauthorized: Unauthorized,
     },
-    /// Over HTTP: a legacy server has no stream for messages outside of calls, status 405 or 501,
-    /// or 204.
-    /// Every subscription, also each later subscription, ends with the same error.
+    /// Over HTTP: a legacy server has no stream for messages outside of calls, status 405, 501 or
+    /// 204. Every subscription, also each later subscription, ends with the same error.
     NoStream {
         /// The refusal.
         error: CallError,

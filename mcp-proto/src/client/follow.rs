@@ -80,11 +80,11 @@ impl Client {
 
     /// Fails a call. A call that follows a task polls again later instead.
     pub(super) fn fail_call(&mut self, now: Instant, number: u64, error: CallError) {
-        if self.task_id(number).is_none() {
+        let following = self.core.calls.get(number).and_then(Call::following);
+        let Some(event) = following.map(|following| following.event_of(&error)) else {
             return self.core.fail(now, &mut self.conn, number, error);
-        }
+        };
         if let Some(call) = self.core.calls.remove(number) {
-            let event = call.following().map_or(FollowEvent::Refused, |it| it.event_of(&error));
             self.advance(now, number, call, event, PolledContent::Error(error));
         }
     }
