@@ -15,7 +15,6 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::Poll;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::thread;
 
 use mcp_proto::auth::{ConsentPage, HostKind, Secret};
 use mcp_proto::http::{Scheme, Url};
@@ -25,7 +24,7 @@ use super::open_page::open_page;
 use super::redirect_page;
 use super::vault::AuthFuture;
 use crate::mailbox::Mailbox;
-use crate::runtime::unblock;
+use crate::runtime::{spawn, unblock};
 
 /// The most connections at a time; others are closed.
 const MAX_CONNECTIONS: usize = 8;
@@ -131,7 +130,7 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     for listener in [Some(first), second].into_iter().flatten() {
         pending.addresses.push(listener.local_addr()?);
         let shared = pending.shared.clone();
-        thread::Builder::new().spawn(move || accept(&listener, &shared))?;
+        spawn(move || accept(&listener, &shared))?;
     }
     Ok(pending)
 }
@@ -147,19 +146,30 @@ fn accept(listener: &TcpListener, shared: &Arc<LoopbackShared>) {
             return;
         }
         let Ok(socket) = socket else { continue };
-        if shared.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
-            shared.connections.fetch_sub(1, Ordering::AcqRel);
-            continue;
-        }
-        let served = shared.clone();
-        let spawned = thread::Builder::new().spawn(move || {
-            // Errors of a connection are ignored: there was no redirect.
-            let _ = redirect_page::serve(socket, &served.path, |target| served.take(target));
-            served.connections.fetch_sub(1, Ordering::AcqRel);
+        let Some(connection) = CountedConnection::new(shared) else { continue };
+        // Errors of a connection are ignored: there was no redirect.
+        let _ = spawn(move || {
+            let CountedConnection(shared) = &connection;
+            let _ = redirect_page::serve(socket, &shared.path, |target| shared.take(target));
         });
-        if spawned.is_err() {
-            shared.connections.fetch_sub(1, Ordering::AcqRel);
-        }
+    }
+}
+
+/// The place of a connection among [`MAX_CONNECTIONS`].
+struct CountedConnection(Arc<LoopbackShared>);
+
+impl CountedConnection {
+    /// `None` if all places are taken.
+    fn new(shared: &Arc<LoopbackShared>) -> Option<Self> {
+        let connection = Self(shared.clone());
+        let before = shared.connections.fetch_add(1, Ordering::AcqRel);
+        (before < MAX_CONNECTIONS).then_some(connection)
+    }
+}
+
+impl Drop for CountedConnection {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::process::{Command, Stdio};
-use std::thread;
 
 use mcp_proto::http::Url;
+
+use crate::runtime::spawn;
 
 /// Opens a page in the user's browser, with `xdg-open`, `open` or `rundll32`. The URL is passed as
 /// one argument, without a shell. Success does not mean that a browser has opened.
@@ -27,6 +28,6 @@ pub fn open_page(url: &Url) -> io::Result<()> {
     let mut child = command.spawn()?;
     // The thread reaps the process, which may run as long as the browser. Without a thread the page
     // is open all the same.
-    let _ = thread::Builder::new().spawn(move || child.wait());
+    let _ = spawn(move || drop(child.wait()));
     Ok(())
 }

@@ -152,7 +152,7 @@ pub async fn unblock<T: Send + 'static>(
 }
 
 /// Starts a thread. Fails if the system has no room for another one.
-fn spawn(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(crate) fn spawn(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().spawn(f).map(drop)
 }
 

@@ -58,6 +58,8 @@ use crate::{BoxReader, BoxWriter, Clock, Command, Duplex, Socket};
 
 #[doc(hidden)]
 pub use crate::io::{SHORT_CHUNK, expects_long_chunk, read_long_chunk, short_chunk};
+#[cfg(feature = "auth")]
+pub(crate) use blocking::spawn;
 pub use blocking::{BlockingReader, BlockingWriter, unblock};
 pub use bridge::{BridgeTarget, ByteStream, OpenStream, bridge};
 pub use client::{connect, run};
