@@ -35,7 +35,6 @@ pub(super) struct Authorizing {
     /// The locks that are held, by the number of their load request.
     locks: BTreeMap<RecordId, VaultLock>,
     pending: Option<Box<dyn PendingConsent>>,
-    drain: Duration,
 }
 
 /// A future of the sign-in.
@@ -78,9 +77,8 @@ enum SignInStep {
 }
 
 impl Authorizing {
-    /// `drain` is the longest time for the end of changes after the client has closed.
-    pub(super) fn new(sign_in: SignIn, drain: Duration) -> Self {
-        Self { sign_in, tasks: Vec::new(), locks: BTreeMap::new(), pending: None, drain }
+    pub(super) fn new(sign_in: SignIn) -> Self {
+        Self { sign_in, tasks: Vec::new(), locks: BTreeMap::new(), pending: None }
     }
 
     /// Starts the future of an action.
@@ -238,12 +236,12 @@ impl Authorizing {
 
     /// Waits for the end of pending changes of records, but not longer than `drain`. Drops all
     /// other futures, and the locks that no change holds.
-    pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
-        let Self { tasks, locks, pending, drain, .. } = self;
+    pub(super) async fn finish(&mut self, clock: &mut impl Clock, drain: Duration) {
+        let Self { tasks, locks, pending, sign_in: _ } = self;
         locks.clear();
         *pending = None;
         tasks.retain(|task| matches!(task.purpose, TaskPurpose::Change(_)));
-        let until = clock.now() + *drain;
+        let until = clock.now() + drain;
         poll_fn(|context| {
             tasks.retain_mut(|task| task.future.as_mut().poll(context).is_pending());
             if tasks.is_empty() { Poll::Ready(()) } else { clock.poll_timer(context, until) }

@@ -95,6 +95,11 @@ impl Exchanges {
         self.make_wire = Some(make_wire);
     }
 
+    #[cfg(feature = "auth")]
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     pub(super) fn woken(&self) -> &ReadyQueue {
         &self.woken
     }

@@ -30,8 +30,6 @@ use crate::Clock;
 use crate::drive::TURN_ROUNDS;
 #[cfg(feature = "auth")]
 use crate::lock::Lock;
-#[cfg(feature = "auth")]
-use mcp_proto::Duration;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]
@@ -98,7 +96,7 @@ impl HttpClientService {
         let (runner, client) = ClientRunner::new(&client.mailbox)?;
         let exchanges = Exchanges::new(client.limits.clone(), config.connect_timeout);
         #[cfg(feature = "auth")]
-        let (random, authorization) = begin_sign_in(&config, client.limits.drain, random);
+        let (random, authorization) = begin_sign_in(&config, random);
         let machine = http::Client::new(config.of_machine(client)?, Box::new(random));
         #[cfg(feature = "auth")]
         let (machine, authorizing) = with_sign_in(machine, authorization)?;
@@ -151,7 +149,7 @@ impl HttpClientService {
         // The server may have revoked the refresh token that the pending record replaces.
         #[cfg(feature = "auth")]
         if let Some(authorizing) = &mut self.authorizing {
-            authorizing.finish(clock).await;
+            authorizing.finish(clock, self.exchanges.limits().drain).await;
         }
         self.closed.clone().map_or(Ok(()), Err)
     }
@@ -336,14 +334,13 @@ impl HttpClientService {
 #[cfg(feature = "auth")]
 fn begin_sign_in(
     config: &HttpClientConfig,
-    drain: Duration,
     random: impl FnMut() -> [u8; 16] + Send + 'static,
 ) -> (impl FnMut() -> [u8; 16] + Send + 'static, Option<(Authorizing, Authorizer)>) {
     let random = Arc::new(Lock::new(random));
     let own = random.clone();
     let begun = config.sign_in.clone().map(|sign_in| {
         let authorizer = sign_in.authorizer(&config.url, move || (*random.lock())());
-        (Authorizing::new(sign_in, drain), authorizer)
+        (Authorizing::new(sign_in), authorizer)
     });
     (move || (*own.lock())(), begun)
 }
