@@ -9,6 +9,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::error::Error;
 use core::fmt;
+use std::sync::OnceLock;
 
 use super::host::TaskHost;
 use super::memory::MemoryStore;
@@ -178,15 +179,24 @@ impl TaskManager {
     /// Requests input from the client of a task, in place of earlier requests.
     ///
     /// Fails with [`TaskError::InputNotAllowed`], and changes nothing, if the request that became
-    /// the task does not declare the capabilities for this input. Fails so also if a sampling
-    /// request has tool uses without results.
+    /// the task does not declare the capabilities for this input. The same applies to a sampling
+    /// request that has tool uses without results.
     pub async fn ask(&self, id: &TaskId, required: &InputRequired) -> Result<bool, TaskError> {
-        let (record, _) = self.change(id, |_, _| TaskStep::Ignore).await?;
-        if record.task().status.is_terminal() {
-            return Ok(false);
-        }
-        let required = record.check_input(required.clone()).map_err(TaskError::InputNotAllowed)?;
-        self.apply(id, |record, now| record.ask(now, required.clone())).await
+        let refusal = OnceLock::new();
+        let asks = self.apply(id, |record, now| {
+            if record.task().status.is_terminal() {
+                return TaskStep::Ignore;
+            }
+            match record.check_input(required.clone()) {
+                Ok(required) => record.ask(now, required),
+                Err(error) => {
+                    let _ = refusal.set(error);
+                    TaskStep::Ignore
+                }
+            }
+        });
+        let has_asked = asks.await?;
+        refusal.into_inner().map_or(Ok(has_asked), |error| Err(TaskError::InputNotAllowed(error)))
     }
 
     /// The last input of the client; `None` while answers are missing. Fails with
