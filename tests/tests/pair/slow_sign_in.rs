@@ -56,10 +56,7 @@ fn page_of_a_forgotten_sign_in_does_not_end_the_next_one() {
 
 #[test]
 fn forgotten_tokens_are_removed_after_a_slow_write() {
-    let vault = SlowWrites::default();
-    let server = AuthServer::new(ISSUER, SERVER);
-    let mut pair = pair(&server, SignIn::new(vault.clone()).consent(server.browser()));
-    let client = pair.client();
+    let (mut pair, client, server, vault) = slow_writes();
     vault.writes.open(2);
     pair.run(call(&client)).unwrap();
     let mut forgotten = pin!(client.authorize(""));
@@ -81,10 +78,7 @@ fn forgotten_tokens_are_removed_after_a_slow_write() {
 
 #[test]
 fn client_closes_after_a_slow_write_of_tokens() {
-    let vault = SlowWrites::default();
-    let server = AuthServer::new(ISSUER, SERVER);
-    let mut pair = pair(&server, SignIn::new(vault.clone()).consent(server.browser()));
-    let client = pair.client();
+    let (mut pair, client, _, vault) = slow_writes();
     let mut called = writing_tokens(&mut pair, &vault, &client);
     let mut closed = pin!(client.close());
     assert!(pair.poll(&mut closed).is_pending());
@@ -99,10 +93,7 @@ fn client_closes_after_a_slow_write_of_tokens() {
 
 #[test]
 fn client_closes_without_a_write_that_does_not_end() {
-    let vault = SlowWrites::default();
-    let server = AuthServer::new(ISSUER, SERVER);
-    let mut pair = pair(&server, SignIn::new(vault.clone()).consent(server.browser()));
-    let client = pair.client();
+    let (mut pair, client, _, vault) = slow_writes();
     let called = writing_tokens(&mut pair, &vault, &client);
     let before = pair.now();
     pair.run(client.close());
@@ -139,6 +130,15 @@ fn pair(server: &AuthServer, sign_in: SignIn) -> Pair {
     pair.http_config(protected(&server))
         .http_client_config(HttpClientConfig::new(Url::parse(SERVER).unwrap()).sign_in(sign_in))
         .auth_server(&server)
+}
+
+/// A client whose vault is slow.
+fn slow_writes() -> (Pair, Client, AuthServer, SlowWrites) {
+    let vault = SlowWrites::default();
+    let server = AuthServer::new(ISSUER, SERVER);
+    let pair = pair(&server, SignIn::new(vault.clone()).consent(server.browser()));
+    let client = pair.client();
+    (pair, client, server, vault)
 }
 
 /// A client that has signed in once.

@@ -1,16 +1,15 @@
 //! How a task ends.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_proto::ErrorData;
 use mcp_proto::types::CallToolResult;
-use mcp_service::{
-    Context, Interrupt, MemoryStore, NewTask, TaskConfig, TaskError, TaskStore, Tasks,
-};
+use mcp_service::{Context, MemoryStore, TaskConfig, TaskError, TaskStore, Tasks};
 use serde_json::{Value, json};
 
+use super::jobs::{Jobs, jobs_registry};
 use super::registry;
 use super::stores::{HardStore, at_once};
 use super::world::{Process, Time, pass};
@@ -207,20 +206,9 @@ fn what_is_written_of_a_task_is_bounded() {
 /// A job that runs elsewhere hears of the end of its task when it asks for input.
 #[test]
 fn there_is_no_input_for_a_task_that_has_ended() {
-    let jobs = Arc::new(Mutex::new(Vec::new()));
-    let queue = jobs.clone();
+    let jobs = Jobs::default();
     let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default().max_bytes(2000));
-    let create = move |context: Context| {
-        let queue = queue.clone();
-        async move {
-            let created = context.create_task(NewTask::default()).await;
-            let (id, task) = created.map_err(|error| ErrorData::internal(error.to_string()))?;
-            queue.lock().unwrap().push(id);
-            Err::<String, _>(Interrupt::Task(task))
-        }
-    };
-    let registry = registry(Tasks::Manual, create);
-    let mut process = Process::sharing(&Time::default(), &store, registry);
+    let mut process = Process::sharing(&Time::default(), &store, jobs_registry(&jobs));
     let manager = process.catalog.tasks();
     let ids = [process.task(), process.task(), process.task()];
     let jobs = jobs.lock().unwrap().clone();

@@ -88,7 +88,7 @@ fn task_of_a_handler_is_asked_only_for_input_that_its_client_declares() {
 }
 
 /// Ids of the jobs whose handler has created a task.
-type Jobs = Arc<Mutex<Vec<TaskId>>>;
+pub(super) type Jobs = Arc<Mutex<Vec<TaskId>>>;
 
 fn process() -> (Process, Jobs) {
     let jobs = Jobs::default();
@@ -96,11 +96,12 @@ fn process() -> (Process, Jobs) {
 }
 
 /// A server whose tool creates a task for a job.
-fn jobs_registry(jobs: &Jobs) -> Registry {
+pub(super) fn jobs_registry(jobs: &Jobs) -> Registry {
     let jobs = jobs.clone();
     registry(Tasks::Manual, move |context: Context| {
         let jobs = jobs.clone();
         async move {
+            assert!(context.may_be_task());
             let created = context.create_task(NewTask::default()).await;
             let (id, task) = created.map_err(|error| ErrorData::internal(error.to_string()))?;
             jobs.lock().unwrap().push(id);

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::types::{CallToolResult, Implementation, Tool};
 use mcp_proto::{ErrorData, Json, UsageError};
-use mcp_service::{Context, Interrupt, NewTask, Registry, TaskStore, Tasks};
+use mcp_service::{Context, Interrupt, Registry, TaskStore, Tasks};
 use serde_json::{Value, json};
 
+use super::jobs::{Jobs, jobs_registry};
 use super::registry;
-use super::stores::HardStore;
+use super::stores::{HardStore, at_once};
 use super::world::{Process, Time, request};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -280,45 +281,18 @@ fn progress_is_sent_first_and_a_status_message_afterwards() {
 
 #[test]
 fn a_job_that_runs_elsewhere_is_a_task() {
-    let jobs = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let queue = jobs.clone();
-    let mut process = Process::new(registry(Tasks::Manual, move |context: Context| {
-        let queue = queue.clone();
-        async move {
-            assert!(context.may_be_task());
-            let created = context.create_task(NewTask::default()).await;
-            let (id, task) = created.map_err(|error| ErrorData::internal(error.to_string()))?;
-            queue.lock().unwrap().push(id);
-            Err::<String, _>(Interrupt::Task(task))
-        }
-    }));
+    let jobs = Jobs::default();
+    let mut process = Process::new(jobs_registry(&jobs));
     let ids: Vec<String> = (0..2).map(|_| process.task()).collect();
     let tasks = process.catalog.tasks();
     let jobs = jobs.lock().unwrap().clone();
-    let run = |future: std::pin::Pin<Box<dyn Future<Output = bool>>>| {
-        let mut future = future;
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        match future.as_mut().poll(&mut context) {
-            std::task::Poll::Ready(done) => done,
-            std::task::Poll::Pending => panic!("the store takes no time"),
-        }
-    };
-    let (first, second) = (jobs[0].clone(), jobs[1].clone());
-    let manager = tasks.clone();
-    assert!(run(Box::pin(async move { manager.status(&first, "half").await.unwrap() })));
+    assert!(at_once(tasks.status(&jobs[0], "half")).unwrap());
     assert_eq!(process.get(&ids[0])["statusMessage"], "half");
-    let (manager, first) = (tasks.clone(), jobs[0].clone());
-    assert!(run(Box::pin(async move {
-        let result = mcp_proto::types::CallToolResult::text("done");
-        manager.complete(&first, &result).await.unwrap()
-    })));
+    let result = CallToolResult::text("done");
+    assert!(at_once(tasks.complete(&jobs[0], &result)).unwrap());
     assert_eq!(process.get(&ids[0])["result"]["content"][0]["text"], "done");
     process.cancel(&ids[1]);
-    let manager = tasks.clone();
-    assert!(run(Box::pin(async move { manager.has_ended(&second).await.unwrap() })));
-    let second = jobs[1].clone();
-    assert!(!run(Box::pin(async move {
-        tasks.fail(&second, &ErrorData::internal("late")).await.unwrap()
-    })));
+    assert!(at_once(tasks.has_ended(&jobs[1])).unwrap());
+    assert!(!at_once(tasks.fail(&jobs[1], &ErrorData::internal("late"))).unwrap());
     assert_eq!(process.get(&ids[1])["status"], "cancelled");
 }
