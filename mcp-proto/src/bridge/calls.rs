@@ -191,8 +191,8 @@ impl UpstreamCalls {
     }
 }
 
-/// Options of a call without a timeout of its own: the downstream server ends a request that takes
-/// too long.
+/// Options of a call for a request of a client, without a timeout of its own: the downstream server
+/// ends a request that takes too long. Calls of the bridge itself have the default timeout.
 pub(super) fn no_timeout() -> CallOptions {
     CallOptions::default().timeout(Duration::MAX).max_total(Duration::MAX)
 }

@@ -73,10 +73,14 @@ impl Bridge {
     }
 
     /// Handles the answer to a request that subscribes on another connection. A server that refuses
-    /// the subscription, or whose answer cannot be read, may have changed the resource as well.
-    /// Without an answer, the next connection subscribes again.
+    /// the subscription, does not answer in time, or whose answer cannot be read, may have changed
+    /// the resource as well. If the connection ends first, the next one subscribes again.
     pub(super) fn handle_renewed(&mut self, uri: &str, result: &Result<Json, CallError>) {
-        if let Ok(_) | Err(CallError::Error { .. } | CallError::Protocol(_)) = result {
+        let may_have_changed = matches!(
+            result,
+            Ok(_) | Err(CallError::Error { .. } | CallError::Protocol(_) | CallError::TimedOut)
+        );
+        if may_have_changed {
             self.report_shared_resource(uri);
         }
     }

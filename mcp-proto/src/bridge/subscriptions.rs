@@ -102,7 +102,7 @@ impl Bridge {
                 for uri in uris {
                     let purpose = CallPurpose::Listener { listener: about, uri: uri.clone() };
                     let ask = (Method::Subscribe, about_resource(&uri));
-                    self.call(now, caller.clone(), ask, no_timeout(), purpose, client);
+                    self.call(now, caller.clone(), ask, CallOptions::default(), purpose, client);
                 }
                 self.acknowledge(about);
             }
@@ -302,7 +302,8 @@ impl Bridge {
             if !self.sessions.wants(uri) && !self.listeners.wants(uri) {
                 let params = about_resource(uri);
                 // If the call fails, later changes of the resource are dropped.
-                let _ = client.call(now, "resources/unsubscribe", params, no_timeout());
+                let options = CallOptions::default();
+                let _ = client.call(now, "resources/unsubscribe", params, options);
             }
         }
     }
@@ -318,7 +319,8 @@ impl Bridge {
         self.report_lists();
         let pending: BTreeSet<String> = self.calls.renewals().cloned().collect();
         for uri in &self.resources() - &pending {
-            match client.call(now, "resources/subscribe", about_resource(&uri), no_timeout()) {
+            let options = CallOptions::default();
+            match client.call(now, "resources/subscribe", about_resource(&uri), options) {
                 Ok(call) => self.calls.add_renewal(call, uri),
                 // Later changes of the resource are dropped.
                 Err(_) => self.report_shared_resource(&uri),

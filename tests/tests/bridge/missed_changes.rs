@@ -1,7 +1,7 @@
 //! Changes that a server cannot report: during a restart, without a stream, without a session.
 
 use mcp_proto::Duration;
-use mcp_proto::client::Restart;
+use mcp_proto::client::{CallOptions, Restart};
 use mcp_proto::http::Url;
 use mcp_proto::http::client::ExchangeId;
 use mcp_tests::bridge::HttpRequest;
@@ -51,6 +51,17 @@ fn resource_that_a_restarted_legacy_server_refuses_may_have_changed() {
     let id = &asked.last().unwrap()["id"];
     let error = json!({"code": -32002, "message": "no"});
     bridged.server(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
+    assert_eq!(changes(&mut bridged), [UPDATED]);
+}
+
+#[test]
+fn renewal_that_is_not_answered_is_given_up() {
+    let mut bridged = renewing();
+    bridged.to_client();
+    let renewal = bridged.to_server().pop().unwrap();
+    assert_eq!(renewal["method"], "resources/subscribe");
+    bridged.pass(CallOptions::default().timeout);
+    assert_eq!(only(bridged.to_server())["params"]["requestId"], renewal["id"]);
     assert_eq!(changes(&mut bridged), [UPDATED]);
 }
 

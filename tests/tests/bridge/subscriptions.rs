@@ -200,3 +200,19 @@ fn subscriptions_within_the_legacy_era_pass() {
         assert_eq!(answer["result"], json!({"new": 1}));
     }
 }
+
+/// Nothing else ends these calls, and each has a place among `Limits::max_in_flight`.
+#[test]
+fn requests_of_the_bridge_itself_are_given_up() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let params = json!({"notifications": {"resourceSubscriptions": ["a:1"]}});
+    bridged.client(&request(1, "subscriptions/listen", &modern(params)));
+    let subscribe = only(bridged.to_server());
+    bridged.client(&notification("notifications/cancelled", json!({"requestId": 1})));
+    let unsubscribe = only(bridged.to_server());
+    assert_eq!(unsubscribe["method"], "resources/unsubscribe");
+    bridged.pass(mcp_proto::client::CallOptions::default().timeout);
+    let given_up: Vec<_> =
+        bridged.to_server().iter().map(|it| it["params"]["requestId"].clone()).collect();
+    assert_eq!(given_up, [subscribe["id"].clone(), unsubscribe["id"].clone()]);
+}
