@@ -387,8 +387,10 @@ impl AuthFlow {
                 }
                 Err(AuthError::Unavailable { url: shown(&tokens.record.token_endpoint) })
             }
-            RefreshOutcome::Reauthorize | RefreshOutcome::Reregister => {
-                tokens.drop_refresh_token();
+            RefreshOutcome::Reauthorize { .. } | RefreshOutcome::Reregister => {
+                let may_retry =
+                    matches!(refreshed, RefreshOutcome::Reauthorize { may_retry: true });
+                tokens.refuse_refresh(now, may_retry);
                 let goal = AuthGoal { must_register, accepts_refresh: false, ..goal };
                 match server {
                     Some(server) => self.get_tokens(now, server, goal),

@@ -90,10 +90,15 @@ impl CurrentTokens {
         self.is_refused = true;
     }
 
-    /// Drops the refresh token, and counts the access token as refused.
-    pub(super) fn drop_refresh_token(&mut self) {
-        self.is_refused = true;
-        self.record.refresh_token = None;
+    /// Counts the access token as refused. Schedules another refresh if the refresh token may be
+    /// tried again, and drops it otherwise.
+    pub(super) fn refuse_refresh(&mut self, now: Instant, may_retry: bool) {
+        self.refuse();
+        if may_retry {
+            self.schedule_retry(now);
+        } else {
+            self.record.refresh_token = None;
+        }
     }
 
     /// Prevents refreshes until the access token has expired.

@@ -93,6 +93,9 @@ pub enum GrantStep {
     Keep,
     /// Drop the tokens, keep the client, and ask a person.
     Reauthorize,
+    /// Ask a person; keep the refresh token until there are new tokens, and try it again after 1, 2,
+    /// 4 … 60 s.
+    ReauthorizeOrRetry,
     /// Register another client, unless this flow has registered one, and ask a person.
     Reregister,
     /// Keep everything; try again after 1, 2, 4 … 60 s.
@@ -184,7 +187,7 @@ pub const TABLE: Table<GrantCase, GrantStep> = Table::new(
         row(
             "refresh-refused",
             (REFRESH, &[Other, Unusable], ANYONE, SAME, OVER),
-            GrantStep::Reauthorize,
+            GrantStep::ReauthorizeOrRetry,
         ),
         row("later", (REFRESH, &[Unavailable], ANYONE, STORED, ACCESS), GrantStep::Later),
         row(
@@ -235,6 +238,9 @@ impl TokenAnswer {
         }
         let Some(document) = Document::read(body) else { return Self::Unusable };
         if let Some(error) = document.filled_text("error") {
+            if matches!(error.as_str(), "temporarily_unavailable" | "server_error" | "slow_down") {
+                return Self::Unavailable;
+            }
             let description = document.filled_text("error_description");
             let description = description.map(|text| visible(&text));
             return Self::Error(visible(&error), description);

@@ -54,8 +54,9 @@ pub(super) enum RefreshOutcome {
     Adopt(ServerRecord),
     /// Do not refresh before the access token has expired.
     Keep,
-    /// The refresh token is no longer valid.
-    Reauthorize,
+    /// The refresh token was refused. `may_retry` is true if the refusal does not call it invalid:
+    /// it may come from an intermediary.
+    Reauthorize { may_retry: bool },
     /// The refresh token and the client are no longer valid.
     Reregister,
     /// There was no answer.
@@ -125,7 +126,7 @@ fn send(tokens: &CurrentTokens, context: &mut StepContext<'_>) -> RefreshStep {
     let endpoint = config.policy.check(&record.token_endpoint);
     let (Ok(endpoint), Some(token)) = (endpoint, &record.refresh_token) else {
         context.outbox.unlock();
-        return Ok(StepProgress::Done(RefreshOutcome::Reauthorize));
+        return Ok(StepProgress::Done(RefreshOutcome::Reauthorize { may_retry: false }));
     };
     let resource = (!config.omits_resource).then_some(record.resource.as_str());
     let stored_secret = || record.client.secret.clone().filter(|_| record.is_dynamic);
@@ -185,7 +186,10 @@ impl RefusedRefresh {
         let done = match (row.map(|row| row.then), newer) {
             (Some(GrantStep::Adopt), Some(record)) => RefreshOutcome::Adopt(record),
             (Some(GrantStep::Keep), _) => RefreshOutcome::Keep,
-            (Some(GrantStep::Reauthorize), _) => RefreshOutcome::Reauthorize,
+            (Some(GrantStep::Reauthorize), _) => RefreshOutcome::Reauthorize { may_retry: false },
+            (Some(GrantStep::ReauthorizeOrRetry), _) => {
+                RefreshOutcome::Reauthorize { may_retry: true }
+            }
             (Some(GrantStep::Reregister), _) => RefreshOutcome::Reregister,
             _ => {
                 let Self { error, description, .. } = self;

@@ -139,6 +139,35 @@ fn auth_a26_a_spent_refresh_token_is_dropped() {
     assert!(world.rows("granted").contains(&"spent"));
 }
 
+/// A gateway has answered in place of the server, or the server means something else by the code.
+#[test]
+fn refresh_token_that_is_not_called_invalid_is_tried_again() {
+    for (status, body) in [(403, "<html>"), (200, ""), (400, r#"{"error":"invalid_request"}"#)] {
+        let mut world = signed_in();
+        world.pass(3600);
+        world.token_answers.push_back((status, body.into()));
+        world.person = Person::Leaves;
+        world.request("x").unwrap_err();
+        world.pass(1);
+        world.request("x").unwrap();
+        assert_eq!(world.grants(), ["authorization_code", "refresh_token", "refresh_token"]);
+        assert_eq!(world.rows("granted").last(), Some(&"token"));
+    }
+}
+
+#[test]
+fn server_that_is_unavailable_for_a_refresh_needs_no_person() {
+    for code in ["temporarily_unavailable", "server_error", "slow_down"] {
+        let mut world = signed_in();
+        world.pass(3600);
+        world.token_answers.push_back((400, format!(r#"{{"error":"{code}"}}"#)));
+        assert!(matches!(world.request("x"), Err(AuthError::Unavailable { .. })));
+        world.pass(1);
+        world.request("x").unwrap();
+        assert_eq!((world.forms.len(), world.pages.len()), (3, 1));
+    }
+}
+
 #[test]
 fn auth_a27_an_early_refresh_that_is_refused_costs_nothing() {
     let mut world = signed_in();
