@@ -15,8 +15,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The longest pause before a server is started again. Requests wait meanwhile.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Number of connections in a row that have failed during negotiation. Clones share the count.
-#[derive(Clone, Default)]
+/// Number of failures in a row, where connections that were made at the same time count as one.
+#[derive(Default)]
 pub(super) struct Failures(Arc<AtomicU32>);
 
 impl Failures {
@@ -26,12 +26,50 @@ impl Failures {
         Some(FIRST_PAUSE.saturating_mul(1 << doubled).min(MAX_PAUSE))
     }
 
-    pub(super) fn add(&self) {
-        let add = |count: u32| Some(count.saturating_add(1));
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    /// A connection that is about to be made, after the pause.
+    pub(super) fn attempt(&self) -> Attempt {
+        Attempt { failures: self.0.clone(), before: self.0.load(Ordering::Relaxed) }
+    }
+}
+
+/// A connection that fails or succeeds.
+pub(super) struct Attempt {
+    failures: Arc<AtomicU32>,
+    /// The number of failures before the pause.
+    before: u32,
+}
+
+impl Attempt {
+    /// Counts a failure, unless another connection has counted one since the pause began.
+    pub(super) fn fail(&self) {
+        let after = self.before.saturating_add(1);
+        let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.failures.compare_exchange(self.before, after, success, failure);
     }
 
-    pub(super) fn reset(&self) {
-        self.0.store(0, Ordering::Relaxed);
+    /// Ends the row of failures.
+    pub(super) fn succeed(&self) {
+        self.failures.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_that_fail_at_the_same_time_are_one_failure() {
+        let failures = Failures::default();
+        assert_eq!(failures.pause(), None);
+        for pause in [250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000] {
+            let attempts: [_; 10] = core::array::from_fn(|_| failures.attempt());
+            attempts.iter().for_each(Attempt::fail);
+            assert_eq!(failures.pause(), Some(Duration::from_millis(pause)));
+        }
+        let late = failures.attempt();
+        failures.attempt().succeed();
+        assert_eq!(failures.pause(), None);
+        late.fail();
+        assert_eq!(failures.pause(), None);
     }
 }

@@ -290,7 +290,7 @@ impl Bridge {
         }
         let mut machine = bridge::Config::new(Box::new(connect.random));
         machine.limits = settings.limits.clone();
-        let upstream = Upstream::new(settings, machine, connect.spawn.clone(), failures.clone());
+        let upstream = Upstream::new(settings, machine, connect.spawn.clone(), failures.attempt());
         if let Some(wire) = wire.lock().clone() {
             upstream.client.on_wire(move |line| wire(line));
         }

@@ -19,7 +19,7 @@ use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{self, Poll};
 
-use super::failures::Failures;
+use super::failures::Attempt;
 use super::sink::EventSink;
 use crate::lock::Lock;
 use crate::mailbox::Mailbox;
@@ -49,7 +49,7 @@ struct UpstreamShared {
     spawn: Spawn,
     /// The client, until the end. A cycle, since the client owns this as its sink.
     client: Lock<Option<Client>>,
-    failures: Failures,
+    attempt: Attempt,
 }
 
 /// Weak reference to a connection.
@@ -100,7 +100,7 @@ impl Upstream {
         config: client::Config,
         machine: Config,
         spawn: Spawn,
-        failures: Failures,
+        attempt: Attempt,
     ) -> Self {
         let state = UpstreamState {
             bridge: Bridge::new(machine),
@@ -117,7 +117,7 @@ impl Upstream {
             state: Lock::new(state),
             spawn,
             client: Lock::new(None),
-            failures,
+            attempt,
         });
         let client = Client::with_sink(config.forwarding(), shared.clone());
         *shared.client.lock() = Some(client.clone());
@@ -259,7 +259,7 @@ impl UpstreamShared {
     /// Marks the connection as ended, and counts a failure.
     fn end(&self, state: &mut UpstreamState) {
         if !state.has_ended && state.has_failed() {
-            self.failures.add();
+            self.attempt.fail();
         }
         state.has_ended = true;
     }
@@ -361,7 +361,7 @@ impl EventSink for UpstreamShared {
         let mut state = self.state.lock();
         if let ClientEvent::Connected(_) = event {
             state.was_connected = true;
-            self.failures.reset();
+            self.attempt.succeed();
         } else if let ClientEvent::Closed(_) = event {
             self.end(&mut state);
         }
