@@ -108,6 +108,24 @@ pub fn a_server_that_has_exited_already<H: Host>() -> Check {
     Ok(())
 }
 
+pub fn output_of_a_failed_server_ends_although_a_grandchild_keeps_the_pipe<H: Host>() -> Check {
+    for (end, status) in [("exit 3", 3 << 8), ("kill -KILL $$", SIGKILL)] {
+        let say = format!("sleep 100 & echo ready; {end}");
+        let mut server = ready::<H>(&script(&say).grace(SHORT))?;
+        assert_eq!(line(&mut server)?, "");
+        assert_eq!(server.end()?.into_raw(), status);
+    }
+    Ok(())
+}
+
+pub fn output_of_a_grandchild_is_read_after_its_launcher_has_exited<H: Host>() -> Check {
+    // Longer than it takes to find out that the launcher has exited.
+    let say = "{ sleep 1; echo late; } & echo ready; exit 0";
+    let mut server = ready::<H>(&script(say).grace(SHORT))?;
+    assert_eq!(line(&mut server)?, "late\n");
+    Ok(())
+}
+
 pub fn sigterm_ends_a_server_that_ignores_the_end<H: Host>() -> Check {
     let server = ready::<H>(&script("echo ready; exec sleep 100").grace(SHORT))?;
     assert_eq!(server.end()?.signal(), Some(SIGTERM));

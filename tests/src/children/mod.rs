@@ -101,6 +101,8 @@ macro_rules! child_tests {
             much_on_stderr_holds_nothing_up
             a_server_exits_at_the_end_of_its_input
             a_server_that_has_exited_already
+            output_of_a_failed_server_ends_although_a_grandchild_keeps_the_pipe
+            output_of_a_grandchild_is_read_after_its_launcher_has_exited
             sigterm_ends_a_server_that_ignores_the_end
             a_server_has_its_time_after_sigterm
             a_server_that_ignores_everything_is_killed

@@ -45,6 +45,8 @@ use mcp_proto::{Duration, Instant};
 #[cfg(not(any(unix, windows)))]
 use other::Signals;
 #[cfg(unix)]
+pub(crate) use unix::Leader;
+#[cfg(unix)]
 use unix::Signals;
 #[cfg(windows)]
 pub(crate) use windows::CREATE_NO_WINDOW;
@@ -82,6 +84,12 @@ impl ProcessGroup {
     #[cfg(windows)]
     pub fn with_handle(leader: u32, handle: std::os::windows::io::RawHandle) -> Self {
         Self { signals: Signals::with_handle(leader, handle) }
+    }
+
+    /// The leader; `None` once no process is left.
+    #[cfg(unix)]
+    pub(crate) fn leader(&self) -> Option<Leader> {
+        self.signals.leader()
     }
 
     /// Ends the group, once the standard input of the server is closed. `exit` waits for the server

@@ -8,7 +8,8 @@ use std::io;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, test_kill_process_group,
+    waitid, waitpgid,
 };
 
 /// Signals to one group.
@@ -21,6 +22,10 @@ pub(super) struct Signals {
 impl Signals {
     pub(super) fn to(leader: u32) -> Self {
         Self { group: i32::try_from(leader).ok().and_then(Pid::from_raw) }
+    }
+
+    pub(super) fn leader(&self) -> Option<Leader> {
+        self.group.map(Leader)
     }
 
     /// Sends SIGTERM to all processes of the group.
@@ -52,5 +57,19 @@ impl Signals {
             }
         }
         self.group.is_none()
+    }
+}
+
+/// The leader of a group, to be looked at until it is reaped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leader(Pid);
+
+impl Leader {
+    /// Returns whether the leader has exited with status 0; `None` if it runs, or cannot be looked
+    /// at. Does not reap it.
+    pub(crate) fn has_succeeded(self) -> Option<bool> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(self.0), options).ok()??;
+        Some(status.exit_status() == Some(0))
     }
 }

@@ -34,6 +34,8 @@ mod listener;
 mod process;
 mod proxy;
 mod race;
+#[cfg(unix)]
+mod server_output;
 mod standard;
 mod stream;
 mod tls;

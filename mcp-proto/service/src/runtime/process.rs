@@ -17,6 +17,8 @@ use bytes::Bytes;
 
 use super::client::{Driver, client_service};
 use super::event_count::{AdvanceOnDrop, EventCount, Reached};
+#[cfg(unix)]
+use super::server_output::ServerOutput;
 use super::stream::{drive_until, sleep_until, unless};
 use super::{Child, Runtime};
 use crate::{
@@ -52,7 +54,8 @@ pub async fn run_command<R: Runtime>(
 ///
 /// Dropping the future before it has returned, as a timeout does, kills the server. Later,
 /// dropping all handles of the client does not end the server; [`Client::close`] does. If the
-/// server ends by itself later, its process group is ended too. It is started again if
+/// server ends by itself later, its process group is ended too. On Unix a server that has crashed
+/// counts as ended, after [`Command::grace`] at least, even if another process keeps its pipes open. It is started again if
 /// [`Config::restart`](mcp_proto::client::Config::restart) says so: with the next call or at once,
 /// at intervals that grow if it does not last. [`Client::closed`] reports its end otherwise.
 ///
@@ -147,7 +150,12 @@ impl<R: Runtime> Process<R> {
     pub fn start(runtime: &R, command: &Command) -> io::Result<Self> {
         let mut child = runtime.start(command).map_err(|error| command.not_started(&error))?;
         let group = group_of(&child)?;
-        let stream = child.take_stream().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut stream = child.take_stream().ok_or(io::ErrorKind::BrokenPipe)?;
+        #[cfg(unix)]
+        if let Some(leader) = group.leader() {
+            let (timer, grace) = (runtime.timer(), command.grace);
+            stream.reader = Box::new(ServerOutput::new(stream.reader, leader, timer, grace));
+        }
         let stderr = match child.take_stderr().zip(command.stderr.sink()) {
             None => None,
             Some((pipe, sink)) => {
