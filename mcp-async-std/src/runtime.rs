@@ -73,7 +73,8 @@ impl Runtime for AsyncIo {
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
-        Ok(Stream::of_socket(Async::<TcpStream>::connect(address).await?))
+        let socket = Async::<TcpStream>::connect(address).await?;
+        Ok(Stream::of_socket(runtime::keep_alive(socket)))
     }
 
     async fn accept(&self, listener: &Self::Listener) -> io::Result<(Self::Socket, SocketAddr)> {

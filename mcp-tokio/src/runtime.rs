@@ -74,7 +74,7 @@ impl Runtime for Tokio {
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
-        Ok(Stream::of_socket(TcpStream::connect(address).await?))
+        Ok(Stream::of_socket(runtime::keep_alive(TcpStream::connect(address).await?)))
     }
 
     async fn accept(&self, listener: &TcpListener) -> io::Result<(Self::Socket, SocketAddr)> {

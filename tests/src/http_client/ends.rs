@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_proto::client::CallError;
 use mcp_proto::types::CallToolResult;
@@ -15,6 +15,11 @@ use super::calls::text;
 use super::{ALL, ASKING, ERAS, LEGACY, MODERN, Named, Proxy, Site};
 use crate::http::{Check, Stop};
 
+/// As long as a check has.
+const LONG: Duration = Duration::from_secs(30);
+/// The state of a socket in `/proc/net/tcp`.
+const ESTABLISHED: &str = "01";
+
 pub(super) const CHECKS: &[Named] = &[
     ("a_call_that_is_dropped_is_cancelled", ASKING, a_call_that_is_dropped_is_cancelled),
     ("a_call_has_its_time_and_no_more", ASKING, a_call_has_its_time_and_no_more),
@@ -22,6 +27,7 @@ pub(super) const CHECKS: &[Named] = &[
     ("a_cut_connection_is_resumed_in_a_session", LEGACY, a_cut_connection_is_resumed_in_a_session),
     ("a_server_may_be_started_again", ALL, a_server_may_be_started_again),
     ("the_end_of_a_client_ends_its_calls", ERAS, the_end_of_a_client_ends_its_calls),
+    ("peers_of_connections_are_probed", ERAS, peers_of_connections_are_probed),
 ];
 
 fn a_call_that_is_dropped_is_cancelled(site: Site) -> Check {
@@ -122,6 +128,36 @@ fn the_end_of_a_client_ends_its_calls(site: Site) -> Check {
         assert_eq!(after.err(), Some(CallError::Closed));
         cancelled.await;
         Ok(())
+    })?;
+    server.end()
+}
+
+/// The system lists the timer of each socket: 2 is that of the probes.
+fn peers_of_connections_are_probed(site: Site) -> Check {
+    if !cfg!(target_os = "linux") {
+        return Ok(());
+    }
+    let server = site.server()?;
+    let remote = format!(":{:04X}", server.address.port());
+    site.meet(&site.client(), server.address, |client| async move {
+        client.call_tool("echo", &json!({ "message": "a" })).await?;
+        // Before that, the timer is that of bytes which are not acknowledged.
+        let deadline = Instant::now() + LONG;
+        loop {
+            let sockets = std::fs::read_to_string("/proc/net/tcp")?;
+            let fields = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let is_probed = |fields: Vec<&str>| match fields[..] {
+                [_, _, to, ESTABLISHED, _, timer, ..] if to.ends_with(&remote) => {
+                    Some(timer.starts_with("02:"))
+                }
+                _ => None,
+            };
+            let mut probed = fields.filter_map(is_probed).peekable();
+            if probed.peek().is_some() && probed.all(|is_probed| is_probed) {
+                return Ok(());
+            }
+            assert!(Instant::now() < deadline, "a peer is not probed: {sockets}");
+        }
     })?;
     server.end()
 }

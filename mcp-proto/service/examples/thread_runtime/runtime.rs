@@ -13,7 +13,7 @@ use std::thread::{self, Thread};
 use std::time::Instant as Time;
 
 use mcp_proto::{Bytes, Duration, Instant};
-use mcp_service::runtime::{self, BlockingReader, BlockingWriter, Runtime, unblock};
+use mcp_service::runtime::{self, BlockingReader, BlockingWriter, Runtime, keep_alive, unblock};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
 
 /// Interval at which a listener looks for a connection: a thread in `accept` could not be stopped.
@@ -64,7 +64,7 @@ impl Runtime for Threads {
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
-        Connection::new(unblock(move || TcpStream::connect(address)).await?)
+        Connection::new(keep_alive(unblock(move || TcpStream::connect(address)).await?))
     }
 
     async fn accept(&self, listener: &TcpListener) -> io::Result<(Self::Socket, SocketAddr)> {

@@ -30,6 +30,7 @@ mod eyeballs;
 mod get;
 mod grouped_writes;
 mod input;
+mod keep_alive;
 mod listener;
 mod process;
 mod proxy;
@@ -72,6 +73,7 @@ pub use get::{get, jwks};
 #[doc(hidden)]
 pub use grouped_writes::GroupedWrites;
 pub use input::copy_input;
+pub use keep_alive::keep_alive;
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::standard_stream;
