@@ -230,7 +230,7 @@ impl Client {
         own.chain(self.rpc.poll_timeout()).min()
     }
 
-    /// URL to which requests go; a permanent redirection changes it.
+    /// URL to which requests go; a permanent redirection changes it, until nothing is there.
     pub fn url(&self) -> &Url {
         self.requests.url()
     }

@@ -44,6 +44,7 @@ impl Client {
             return;
         }
         if !(matches!(status, 307 | 308) && self.redirect(now, exchange, head)) {
+            self.requests.handle_status(status);
             self.read_head(now, exchange, head);
         }
         self.pump(now);

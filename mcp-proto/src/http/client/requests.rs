@@ -30,6 +30,8 @@ use crate::version::ProtocolVersion;
 #[derive(Debug)]
 pub(super) struct Requests {
     url: Url,
+    /// Where a permanent redirection has led.
+    moved: Option<Url>,
     /// The target of POSTs by HTTP+SSE.
     endpoint: Option<Url>,
     fields: Fields,
@@ -48,11 +50,19 @@ impl Requests {
         if !is_named && let Some(product) = product(implementation) {
             fields.push((USER_AGENT.into(), product.into()));
         }
-        Self { url, endpoint: None, fields }
+        Self { url, moved: None, endpoint: None, fields }
     }
 
     pub(super) fn url(&self) -> &Url {
-        &self.url
+        self.moved.as_ref().unwrap_or(&self.url)
+    }
+
+    /// Handles the status of an answer. If nothing is where the server has moved to, the next
+    /// request goes to the configured URL.
+    pub(super) fn handle_status(&mut self, status: u16) {
+        if matches!(status, 404 | 405 | 410) {
+            self.moved = None;
+        }
     }
 
     /// Sets the target of POSTs; `None` means the URL.
@@ -64,7 +74,7 @@ impl Requests {
     pub(super) fn set_url(&mut self, method: &str, url: Url) {
         match &mut self.endpoint {
             Some(endpoint) if method == "POST" => *endpoint = url,
-            _ => self.url = url,
+            _ => self.moved = Some(url),
         }
     }
 
@@ -84,7 +94,7 @@ impl Requests {
     /// The URL of a request.
     #[cfg(feature = "auth")]
     pub(super) fn url_of(&self, request: &Request) -> Url {
-        self.url.with_target(&request.target)
+        self.url().with_target(&request.target)
     }
 
     /// The `User-Agent` of all requests.
@@ -146,7 +156,7 @@ impl Requests {
 
     /// The URL of requests of this method.
     fn endpoint_of(&self, method: &str) -> &Url {
-        self.endpoint.as_ref().filter(|_| method == "POST").unwrap_or(&self.url)
+        self.endpoint.as_ref().filter(|_| method == "POST").unwrap_or_else(|| self.url())
     }
 
     fn bare(&self, session: &Session, method: &'static str, body: Bytes) -> Request {
