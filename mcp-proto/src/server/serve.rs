@@ -99,7 +99,7 @@ impl Declaration {
         let is_served = method.row().is_none_or(|row| row.is_in(era));
         let entry = self.method(method.name()).filter(|_| is_served);
         let (handler, required) = entry.ok_or_else(|| not_found(method))?;
-        check_extensions(required, capabilities)?;
+        check_extensions(era, required, capabilities)?;
         let arguments = params.json().clone();
         Ok(Served::Handler(Target { handler, kind: CallKind::Other, arguments }))
     }
@@ -119,7 +119,7 @@ impl Declaration {
         let Some(task_ids) = task_ids.filter(|_| self.declares(Capability::Tasks)) else {
             return Ok(None);
         };
-        check_extensions(&[ext::TASKS.into()], capabilities)?;
+        check_extensions(Era::Modern, &[ext::TASKS.into()], capabilities)?;
         let mut names_any = false;
         task_ids.elements(|_| names_any = true);
         Ok(self.task_subscriptions.filter(|_| names_any))
@@ -186,7 +186,7 @@ impl Declaration {
             head.check_params(plan, &arguments)
                 .map_err(ProtocolError::header(ValidationStep::ParamHeaders))?;
         }
-        check_extensions(required, caller.capabilities)?;
+        check_extensions(era, required, caller.capabilities)?;
         let handler = *handler;
         let declares = || ext::settings(caller.capabilities, ext::TASKS).is_some();
         let task = *tasks && era == Era::Modern && declares();
@@ -263,8 +263,16 @@ pub(super) fn not_found(method: &Method) -> ProtocolError {
 
 /// Fails with [`ProtocolError::ExtensionsRequired`] if a client with these capabilities lacks an
 /// extension.
-fn check_extensions(required: &[String], capabilities: &Json) -> Result<(), ProtocolError> {
-    let lacks = |identifier: &&String| ext::settings(capabilities, identifier).is_none();
+fn check_extensions(
+    era: Era,
+    required: &[String],
+    capabilities: &Json,
+) -> Result<(), ProtocolError> {
+    // "Servers MUST NOT treat this capability as enabling tasks under that protocol version."
+    let is_defined = |identifier: &str| era == Era::Modern || identifier != ext::TASKS;
+    let lacks = |identifier: &&String| {
+        !is_defined(identifier) || ext::settings(capabilities, identifier).is_none()
+    };
     let identifiers: alloc::vec::Vec<String> = required.iter().filter(lacks).cloned().collect();
     if identifiers.is_empty() {
         Ok(())
