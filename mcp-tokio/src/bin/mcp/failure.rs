@@ -128,7 +128,8 @@ impl From<ConnectError> for Failure {
             }
             ConnectError::Refused(_) => with_text(Exit::Protocol)
                 .advice("--era has the client ask in another way: try legacy or modern"),
-            ConnectError::Malformed => with_text(Exit::Protocol).advice(NO_ENDPOINT),
+            ConnectError::Malformed => with_text(Exit::Protocol)
+                .advice("it may be no MCP server; the URL of one often has a path such as /mcp"),
             ConnectError::TimedOut => with_text(Exit::Timeout)
                 .advice("it may be no MCP server, or need longer: --timeout gives it more time"),
             ConnectError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
@@ -153,6 +154,12 @@ impl From<CallError> for Failure {
                 .advice(format!("`mcp task` follows it again, by its id: {task_id}")),
             CallError::Connect(error) => error.clone().into(),
             CallError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
+            // The server has answered other requests.
+            CallError::Http { status: status @ 200..300 } => Self::new(
+                Exit::Connection,
+                format!("the server's answer with HTTP status {status} has no response"),
+            )
+            .advice("it may have ended in the middle of the call; a tool may have been executed"),
             CallError::Http { status } => Self::status(*status),
             CallError::Header(_) | CallError::Usage(_) => with_text(Exit::Usage),
             _ => with_text(Exit::Connection),
