@@ -24,7 +24,7 @@ use mcp_tokio::{
     Context, Handler, HttpConfig, Implementation, Progress, Registry, TaskConfig, Tasks,
     UsageError, serve_http,
 };
-use redis::aio::MultiplexedConnection;
+use redis::RedisError;
 use store::RedisStore;
 use tokio::net::TcpListener;
 
@@ -40,8 +40,7 @@ async fn main() -> Result<(), Failure> {
         _ => return Err("usage: redis_tasks --listen ADDRESS --redis URL [--lease SECONDS]".into()),
     };
     let store = RedisStore::open(url, "press")?.max_tasks_per_principal(10_000);
-    let printer = redis::Client::open(url)?.get_multiplexed_async_connection().await?;
-    let mut registry = registry(printer)?;
+    let mut registry = registry(redis::Client::open(url)?)?;
     let mut config = TaskConfig::default();
     config.ttl = Duration::from_secs(600);
     config.poll_interval = Duration::from_millis(200);
@@ -63,10 +62,10 @@ struct Book {
     pages: u32,
 }
 
-fn registry(printer: MultiplexedConnection) -> Result<Registry<Handler>, UsageError> {
+fn registry(redis: redis::Client) -> Result<Registry<Handler>, UsageError> {
     let mut registry = Registry::new(Implementation::new("press", env!("CARGO_PKG_VERSION")));
     registry.tool("print", "Prints a book", move |book: Book, context| {
-        print(book, context, printer.clone())
+        print(book, context, redis.clone())
     })?;
     registry.tasks("print", Tasks::Always)?;
     Ok(registry)
@@ -74,11 +73,7 @@ fn registry(printer: MultiplexedConnection) -> Result<Registry<Handler>, UsageEr
 
 /// Prints a book after the user has agreed. Two lists in Redis say what was done: `agreed` and
 /// `printed`.
-async fn print(
-    book: Book,
-    context: Context,
-    mut printer: MultiplexedConnection,
-) -> Result<String, Failure> {
+async fn print(book: Book, context: Context, redis: redis::Client) -> Result<String, Failure> {
     // Here the call becomes a task, which clients poll: what follows is asked within it.
     context.sleep(Duration::from_millis(20)).await;
     let question = format!("Print {} pages of {}?", book.pages, book.title);
@@ -86,11 +81,17 @@ async fn print(
     if context.elicit("agreed", form)?.action != ElicitAction::Accept {
         return Ok("nothing was printed".to_owned());
     }
-    redis::cmd("RPUSH").arg("agreed").arg(&book.title).exec_async(&mut printer).await?;
+    append(&redis, "agreed", &book.title).await?;
     for page in 1..=book.pages {
         context.sleep(Duration::from_millis(50)).await;
         context.progress(Progress::new(page).total(book.pages).message("printing"));
     }
-    redis::cmd("RPUSH").arg("printed").arg(&book.title).exec_async(&mut printer).await?;
+    append(&redis, "printed", &book.title).await?;
     Ok(format!("{} is printed", book.title))
+}
+
+/// Appends to a list, by a connection of its own: an earlier one may not have outlived Redis.
+async fn append(redis: &redis::Client, list: &str, title: &str) -> Result<(), RedisError> {
+    let mut connection = redis.get_multiplexed_async_connection().await?;
+    redis::cmd("RPUSH").arg(list).arg(title).exec_async(&mut connection).await
 }

@@ -194,8 +194,10 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_micros().div_ceil(1_000)).map_or(MOST, |millis| millis.clamp(1, MOST))
 }
 
+/// Returns whether another connection may do better. A server that was the primary once answers
+/// `READONLY`.
 fn is_of_connection(error: &RedisError) -> bool {
-    error.is_io_error() || error.is_unrecoverable_error()
+    error.is_io_error() || error.is_unrecoverable_error() || error.code() == Some("READONLY")
 }
 
 /// Redis answers `OOM` to writes for which `maxmemory` leaves no room.
