@@ -219,7 +219,7 @@ impl<H> Registry<H> {
         let handlers = entries.handlers().collect();
         self.entries.mount(prefix, entries)?;
         self.validation.mount(validation);
-        self.layers.mount(&layers, handlers);
+        self.layers.mount(&layers, handlers, |id| self.entries.handler(id).is_some());
         self.task_tools.extend(task_tools);
         self.has_task_methods |= has_task_methods;
         #[cfg(feature = "skills")]

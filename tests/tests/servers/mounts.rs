@@ -93,6 +93,23 @@ fn functions_around_mounted_handlers_stay_with_them_and_are_inside() {
     }
 }
 
+/// As a server does that loads a plugin again and again.
+#[test]
+fn functions_around_removed_handlers_are_dropped_by_the_next_mount() {
+    let log = Log::default();
+    let mut host = registry("host", &log);
+    for _ in 0..3 {
+        host.remove_tool("plugin_echo");
+        let mut plugin = registry("plugin", &log);
+        plugin.around_all(noting(&log, "plugin"));
+        host.mount("plugin_", plugin).unwrap();
+    }
+    assert_eq!(Arc::strong_count(&log), 2, "the log and the last function");
+    let mut pair = Pair::new(host);
+    assert_eq!(called(&mut pair, "plugin_echo"), "plugin");
+    assert_eq!(*log.lock().unwrap(), ["plugin"]);
+}
+
 #[test]
 fn tasks_of_host_and_mounted_registry_share_their_methods() {
     for host_first in [true, false] {

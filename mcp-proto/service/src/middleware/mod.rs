@@ -185,8 +185,13 @@ impl Layers {
     }
 
     /// Adds the layers of a mounted registry, only around its `handlers`. They are inside of all
-    /// others.
-    pub(super) fn mount(&mut self, other: &Self, handlers: BTreeSet<HandlerId>) {
+    /// others. Drops the layers of earlier mounts that have no handler left.
+    pub(super) fn mount(
+        &mut self,
+        other: &Self,
+        handlers: BTreeSet<HandlerId>,
+        is_served: impl Fn(HandlerId) -> bool,
+    ) {
         if other.0.is_empty() {
             return;
         }
@@ -195,7 +200,11 @@ impl Layers {
             let handlers = layer.mounted.unwrap_or_else(|| handlers.clone());
             Layer { mounted: Some(handlers), ..layer }
         });
-        Arc::make_mut(&mut self.0).extend(mounted);
+        let layers = Arc::make_mut(&mut self.0);
+        let has_any =
+            |handlers: &Arc<BTreeSet<HandlerId>>| handlers.iter().any(|id| is_served(*id));
+        layers.retain(|layer| layer.mounted.as_ref().is_none_or(has_any));
+        layers.extend(mounted);
     }
 
     /// Adds a layer, inside of the existing ones except the mounted ones.
