@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::replay::with_replay;
-use super::run::{Ran, run, run_in};
+use super::run::{Ran, run, run_in, with_server};
 use super::scratch::Scratch;
 use super::server::over_http;
 
@@ -18,6 +18,8 @@ crate::all!(
     empty_token_is_no_token,
     secrets_of_an_invalid_url_are_masked,
     bridge_without_standard_error_serves,
+    entries_that_are_left_out_are_named,
+    server_that_has_declared_nothing_is_asked,
 );
 
 /// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this
@@ -51,6 +53,22 @@ fn json_does_not_control_the_terminal() {
     let ran = answered(&["call", "--json", "t"], "tools/call", CALL, &text(r"\u009b31m\u007f"));
     assert_eq!((ran.exit, ran.out.contains(r#""text":"\u009b31m\u007f""#)), (0, true), "{ran:?}");
     assert!(!ran.out.trim_end().chars().any(char::is_control), "{ran:?}");
+}
+
+fn entries_that_are_left_out_are_named() {
+    let resources = r#"{"resources":[{"uri":"a:1","name":"a"},{"name":"b"}]}"#;
+    let ran = answered(&["resources", "--quiet"], "resources/list", "{}", resources);
+    assert!(ran.out.contains("a:1"), "{ran:?}");
+    assert!(ran.err.contains("entry 1 of resources/list is left out: "), "{ran:?}");
+}
+
+/// A recognized error shows that it is modern, and no more.
+fn server_that_has_declared_nothing_is_asked() {
+    for words in [["tools"], ["resources"], ["prompts"]] {
+        let ran = with_server("mismatch", &words);
+        assert_eq!((ran.exit, &*ran.out), (5, ""), "{ran:?}");
+        assert!(ran.err.contains("no Mcp-Method (-32020)"), "{ran:?}");
+    }
 }
 
 fn line_ends_of_windows_are_line_ends() {

@@ -128,8 +128,7 @@ impl From<ConnectError> for Failure {
             }
             ConnectError::Refused(_) => with_text(Exit::Protocol)
                 .advice("--era has the client ask in another way: try legacy or modern"),
-            ConnectError::Malformed => with_text(Exit::Protocol)
-                .advice("it may be no MCP server; the URL of one often has a path such as /mcp"),
+            ConnectError::Malformed => with_text(Exit::Protocol).advice(NO_ENDPOINT),
             ConnectError::TimedOut => with_text(Exit::Timeout)
                 .advice("it may be no MCP server, or need longer: --timeout gives it more time"),
             ConnectError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),

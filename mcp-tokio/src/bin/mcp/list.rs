@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_tokio::mcp_proto::ErrorCode;
-use mcp_tokio::types::{Prompt, Resource, ResourceTemplate, Tool};
+use mcp_tokio::types::{Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool};
 use mcp_tokio::{Call, CallError, Client, ServerInfo};
 use serde::Serialize;
 
@@ -35,11 +35,10 @@ pub(crate) async fn tools(args: ToolsArgs, output: Output) -> Result<Exit, Failu
 pub(crate) async fn resources(args: Alone, output: Output) -> Result<Exit, Failure> {
     let common = &args.common;
     let lists = connected(&args, async |client, server| {
-        if server.capabilities.resources.is_none() {
-            return Ok((Vec::new(), Vec::new()));
-        }
-        let resources = get(client.list_resources(), common).await?.resources;
-        Ok((resources, templates(client, common).await?))
+        let is_declared = server.capabilities.resources.is_some();
+        let list = offered(server, is_declared, || client.list_resources(), common).await?;
+        let Some(list) = list else { return Ok((Vec::new(), Vec::new())) };
+        Ok((list.resources, templates(client, common).await?))
     });
     let (resources, templates) = lists.await?;
     if output.is_json() {
@@ -61,10 +60,9 @@ struct Resources {
 pub(crate) async fn prompts(args: Alone, output: Output) -> Result<Exit, Failure> {
     let common = &args.common;
     let prompts = connected(&args, async |client, server| {
-        if server.capabilities.prompts.is_none() {
-            return Ok(Vec::new());
-        }
-        Ok(get(client.list_prompts(), common).await?.prompts)
+        let is_declared = server.capabilities.prompts.is_some();
+        let list = offered(server, is_declared, || client.list_prompts(), common).await?;
+        Ok(list.map(|list| list.prompts).unwrap_or_default())
     });
     let prompts = prompts.await?;
     if output.is_json() {
@@ -81,10 +79,9 @@ pub(crate) async fn all_tools(
     server: &ServerInfo,
     common: &Common,
 ) -> Result<Vec<Tool>, Failure> {
-    if server.capabilities.tools.is_none() {
-        return Ok(Vec::new());
-    }
-    Ok(get(client.list_tools(), common).await?.tools)
+    let is_declared = server.capabilities.tools.is_some();
+    let list = offered(server, is_declared, || client.list_tools(), common).await?;
+    Ok(list.map(|list| list.tools).unwrap_or_default())
 }
 
 /// All templates; none if the server does not know the method.
@@ -92,12 +89,34 @@ pub(crate) async fn templates(
     client: &Client,
     common: &Common,
 ) -> Result<Vec<ResourceTemplate>, Failure> {
-    match client.list_resource_templates().timeout(common.timeout).await {
-        Ok(list) => Ok(list.resource_templates),
+    let list = if_known(client.list_resource_templates(), common).await?;
+    Ok(list.map(|list| list.resource_templates).unwrap_or_default())
+}
+
+/// A list; `None` if the server offers none. A server that declares nothing at all is asked: it may
+/// have refused `server/discover`.
+async fn offered<R>(
+    server: &ServerInfo,
+    is_declared: bool,
+    list: impl FnOnce() -> Call<R>,
+    common: &Common,
+) -> Result<Option<R>, Failure> {
+    if is_declared {
+        get(list(), common).await.map(Some)
+    } else if server.capabilities == ServerCapabilities::default() {
+        if_known(list(), common).await
+    } else {
+        Ok(None)
+    }
+}
+
+/// A list; `None` if the server does not know the method.
+async fn if_known<R>(list: Call<R>, common: &Common) -> Result<Option<R>, Failure> {
+    match list.timeout(common.timeout).await {
         Err(CallError::Error { error, .. }) if error.code == ErrorCode::METHOD_NOT_FOUND => {
-            Ok(Vec::new())
+            Ok(None)
         }
-        Err(error) => Err(error.into()),
+        list => Ok(Some(list?)),
     }
 }
 

@@ -20,6 +20,7 @@ use tokio::time::{sleep, timeout};
 use crate::args::Common;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::unless_interrupted;
+use crate::print;
 use crate::target::Target;
 
 /// The time limit for closing a connection. It exceeds the time to kill a server, and the time to
@@ -51,6 +52,12 @@ fn config(common: &Common) -> ClientConfig {
 
 fn with_config(config: ClientConfig, common: &Common) -> Result<Client, Failure> {
     let client = Client::new(config);
+    client.on_tool_rejected(|tool, error| {
+        print::note(&format!("the tool {tool:?} is left out: {error}"));
+    });
+    client.on_entry_rejected(|list, index, reason| {
+        print::note(&format!("entry {index} of {} is left out: {reason}", list.method()));
+    });
     if !common.root.is_empty() {
         let roots = common.root.iter().map(|root| self::root(root));
         let roots = roots.collect::<Result<_, _>>()?;
