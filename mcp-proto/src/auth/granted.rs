@@ -93,8 +93,8 @@ pub enum GrantStep {
     Keep,
     /// Drop the tokens, keep the client, and ask a person.
     Reauthorize,
-    /// Ask a person; keep the refresh token until there are new tokens, and try it again after 1, 2,
-    /// 4 … 60 s.
+    /// Ask a person; keep the refresh token until there are new tokens, and try it again after 1,
+    /// 2, 4 … 60 s.
     ReauthorizeOrRetry,
     /// Register another client, unless this flow has registered one, and ask a person.
     Reregister,

@@ -13,8 +13,8 @@ const IDLE: Duration = Duration::from_secs(30);
 /// The time between probes. Systems send 8 to 10 of them before they give up.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Has the system probe the peer of a client's socket. A read fails about two minutes after the peer
-/// has disappeared.
+/// Has the system probe the peer of a client's socket. A read fails about two minutes after the
+/// peer has disappeared.
 pub fn keep_alive<S>(socket: S) -> S
 where
     for<'s> SockRef<'s>: From<&'s S>,

@@ -54,10 +54,11 @@ pub async fn run_command<R: Runtime>(
 ///
 /// Dropping the future before it has returned, as a timeout does, kills the server. Later,
 /// dropping all handles of the client does not end the server; [`Client::close`] does. If the
-/// server ends by itself later, its process group is ended too. On Unix a server that has crashed
-/// counts as ended, after [`Command::grace`] at least, even if another process keeps its pipes open. It is started again if
+/// server ends by itself later, its process group is ended too. It is started again if
 /// [`Config::restart`](mcp_proto::client::Config::restart) says so: with the next call or at once,
-/// at intervals that grow if it does not last. [`Client::closed`] reports its end otherwise.
+/// at intervals that grow if it does not last. [`Client::closed`] reports its end otherwise. On
+/// Unix a server that has crashed counts as ended, after [`Command::grace`] at least, even if
+/// another process keeps its pipes open.
 ///
 /// Fails with a [`ConnectFailure`] inside of an error, which has the reason, the program and its
 /// exit status if it has one. Fails also as [`run_command`] does when it starts the server.

@@ -13,8 +13,8 @@
 //! | `Failed` | the grace is over | `Failed` | the end |
 //! | `Running`, `Left` | output, or its end | the same | the output, or its end |
 //!
-//! `Left`: a launcher may leave the conversation to a process that it has started. The first look is
-//! after the grace; each pause is twice the one before it, at most [`LONGEST_PAUSE`].
+//! `Left`: a launcher may leave the conversation to a process that it has started. The first look
+//! is after the grace; each pause is twice the one before it, at most [`LONGEST_PAUSE`].
 
 use core::task::{Context, Poll, ready};
 use std::io;

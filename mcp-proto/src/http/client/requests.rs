@@ -30,7 +30,7 @@ use crate::version::ProtocolVersion;
 #[derive(Debug)]
 pub(super) struct Requests {
     url: Url,
-    /// Where a permanent redirection has led.
+    /// The URL to which a permanent redirection has led.
     moved: Option<Url>,
     /// The target of POSTs by HTTP+SSE.
     endpoint: Option<Url>,
