@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_proto::ErrorData;
-use mcp_proto::types::{ElicitRequestParams, ElicitRequestURLParams, InputRequest, InputRequests};
+use mcp_proto::types::{
+    ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams, InputRequest,
+    InputRequests, RequestedSchema,
+};
 use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskStore, Tasks};
 use serde_json::json;
 
@@ -139,6 +142,28 @@ fn unreadable_input_is_refused() {
     for params in [json!({}), json!({"taskId": 7})] {
         assert_eq!(process.ask("tasks/get", params)["error"]["code"], -32602);
     }
+}
+
+#[test]
+fn input_of_another_type_is_refused_and_stays_open() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(MOMENT).await;
+        let form = ElicitRequestFormParams::new("Delete?", RequestedSchema::new());
+        let action = context.elicit("sure", form)?.action;
+        Ok::<_, Interrupt>(format!("{action:?}"))
+    }));
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    for answer in [json!("x"), json!(5), json!(null), json!({}), json!({"action": "zz"})] {
+        let params = json!({"taskId": id, "inputResponses": {"sure": answer, "else": "x"}});
+        let error = process.ask("tasks/update", params)["error"].take();
+        assert_eq!(error["code"], -32602, "{answer}");
+        assert_eq!(process.get(&id)["status"], "input_required", "{answer}");
+    }
+    // Answers to nothing are ignored, whatever they are.
+    process.update(&id, json!({"sure": {"action": "accept"}, "else": "x"}));
+    process.pass(2 * MOMENT);
+    assert_eq!(process.get(&id)["result"]["content"][0]["text"], "Accept");
 }
 
 #[test]

@@ -159,13 +159,24 @@ async fn answer(method: TaskMethod, params: &Json, context: &Context) -> Result<
     };
     match (method::answer(method, responses.is_some(), lookup), found) {
         (TaskAnswer::Show, Ok(record)) => Ok(record.detailed()),
-        (TaskAnswer::Give, _) => give(id, responses.unwrap_or_default(), context).await,
+        (TaskAnswer::Give, Ok(record)) => {
+            let responses = responses.unwrap_or_default();
+            match record.misfit(&responses) {
+                // The request for input stays open.
+                Some(key) => {
+                    let text =
+                        alloc::format!("params: the input `{key}` is no answer to what was asked");
+                    Err(ErrorData::invalid_params(text))
+                }
+                None => give(id, responses, context).await,
+            }
+        }
         (TaskAnswer::Cancel, _) => cancel(&id, context).await,
         (TaskAnswer::UnknownTask, _) => Err(unknown()),
         (TaskAnswer::InvalidResponses, _) => {
             Err(ErrorData::invalid_params("params: `inputResponses` must be an object"))
         }
-        (TaskAnswer::StoreFailed | TaskAnswer::Show, _) => Err(failed()),
+        (TaskAnswer::StoreFailed | TaskAnswer::Show | TaskAnswer::Give, _) => Err(failed()),
     }
 }
 

@@ -278,10 +278,17 @@ impl Record {
         step
     }
 
+    /// The key of an answer without the type that its open request expects.
+    pub fn misfit<'a>(&self, responses: &'a InputResponses) -> Option<&'a String> {
+        responses.iter().find_map(|(key, answer)| {
+            let open = self.open.get(key)?;
+            (!answer.is_for(&open.request)).then_some(key)
+        })
+    }
+
     /// Handles the input of `tasks/update`. Answers to requests that are not open are ignored.
     pub fn give(&mut self, now: Duration, responses: InputResponses) -> TaskStep {
-        let answers = |key| responses.contains_key(key);
-        let event = match self.open.keys().filter(|key| answers(*key)).count() {
+        let event = match self.open.keys().filter(|key| responses.contains_key(*key)).count() {
             0 => return TaskStep::Ignore,
             count if count == self.open.len() => TaskEvent::Given,
             _ => TaskEvent::GivenPart,
