@@ -171,6 +171,11 @@ impl Exchanges {
         self.all.get(id.0).map(|open| &**open)
     }
 
+    /// The method of a request whose answer has not begun.
+    pub(super) fn waiting_method(&self, id: ExchangeId) -> Option<&'static str> {
+        self.get(id)?.request.as_ref().map(|request| request.method)
+    }
+
     pub(super) fn get_mut(&mut self, id: ExchangeId) -> Option<&mut Exchange> {
         self.all.get_mut(id.0).map(|open| &mut **open)
     }

@@ -39,12 +39,12 @@ impl Client {
             return;
         }
         let status = head.status();
-        let waits = self.exchanges.get(exchange).is_some_and(|open| open.request.is_some());
-        if matches!(status, 100..=199) || !waits {
+        let Some(method) = self.exchanges.waiting_method(exchange) else { return };
+        if matches!(status, 100..=199) {
             return;
         }
         if !(matches!(status, 307 | 308) && self.redirect(now, exchange, head)) {
-            self.requests.handle_status(status);
+            self.requests.handle_head(method, head);
             self.read_head(now, exchange, head);
         }
         self.pump(now);

@@ -19,7 +19,9 @@ use super::action::{is_value, set_field};
 use super::session::{Session, SessionId};
 use super::{Fields, Request};
 use crate::error::{EmitError, UsageError};
+use crate::frame::http1::StatusHead;
 use crate::headers::{self, is_name};
+use crate::http::media;
 use crate::json::Json;
 use crate::message::{self, MethodRow, Outgoing};
 use crate::types::Implementation;
@@ -57,10 +59,11 @@ impl Requests {
         self.moved.as_ref().unwrap_or(&self.url)
     }
 
-    /// Handles the status of an answer. If nothing is where the server has moved to, the next
-    /// request goes to the configured URL.
-    pub(super) fn handle_status(&mut self, status: u16) {
-        if matches!(status, 404 | 405 | 410) {
+    /// Handles the head of an answer. If nothing is where the server has moved to, the next request
+    /// goes to the configured URL. A server that is there has an answer in JSON for every POST.
+    pub(super) fn handle_head(&mut self, method: &str, head: &StatusHead) {
+        let is_there = head.field("Content-Type").is_some_and(|it| media::is(it, media::JSON));
+        if method == "POST" && matches!(head.status(), 404 | 405 | 410) && !is_there {
             self.moved = None;
         }
     }
