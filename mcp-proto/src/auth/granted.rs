@@ -238,9 +238,6 @@ impl TokenAnswer {
         }
         let Some(document) = Document::read(body) else { return Self::Unusable };
         if let Some(error) = document.filled_text("error") {
-            if matches!(error.as_str(), "temporarily_unavailable" | "server_error" | "slow_down") {
-                return Self::Unavailable;
-            }
             let description = document.filled_text("error_description");
             let description = description.map(|text| visible(&text));
             return Self::Error(visible(&error), description);

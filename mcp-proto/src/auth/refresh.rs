@@ -59,7 +59,7 @@ pub(super) enum RefreshOutcome {
     Reauthorize { may_retry: bool },
     /// The refresh token and the client are no longer valid.
     Reregister,
-    /// There was no answer.
+    /// There was no answer, or one that says that the server is unavailable.
     Later,
 }
 
@@ -148,16 +148,15 @@ fn handle_answer(
     context: &mut StepContext<'_>,
 ) -> StepProgress<TokenRefresh, RefreshOutcome> {
     let kind = answer.kind();
+    let is_temporary =
+        |code: &str| matches!(code, "temporarily_unavailable" | "server_error" | "slow_down");
     let (error, description) = match answer {
         TokenAnswer::Token(token) => {
             context.outbox.decisions.record("granted", "token");
             return StepProgress::Done(RefreshOutcome::Token(token));
         }
-        TokenAnswer::Unavailable => {
-            context.outbox.decisions.record("granted", "later");
-            context.outbox.unlock();
-            return StepProgress::Done(RefreshOutcome::Later);
-        }
+        TokenAnswer::Unavailable => return later(context),
+        TokenAnswer::Error(code, _) if is_temporary(&code) => return later(context),
         TokenAnswer::Error(error, description) => (error, description),
         TokenAnswer::Unusable => ("no token".into(), None),
     };
@@ -167,6 +166,12 @@ fn handle_answer(
         reading,
         refusal: RefusedRefresh { kind, error, description },
     })
+}
+
+fn later(context: &mut StepContext<'_>) -> StepProgress<TokenRefresh, RefreshOutcome> {
+    context.outbox.decisions.record("granted", "later");
+    context.outbox.unlock();
+    StepProgress::Done(RefreshOutcome::Later)
 }
 
 impl RefusedRefresh {
