@@ -192,9 +192,6 @@ impl Layers {
         handlers: BTreeSet<HandlerId>,
         is_served: impl Fn(HandlerId) -> bool,
     ) {
-        if other.0.is_empty() {
-            return;
-        }
         let handlers = Arc::new(handlers);
         let mounted = other.0.iter().cloned().map(|layer| {
             let handlers = layer.mounted.unwrap_or_else(|| handlers.clone());

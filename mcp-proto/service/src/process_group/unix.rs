@@ -8,8 +8,7 @@ use std::io;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, test_kill_process_group,
-    waitid, waitpgid,
+    Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid,
 };
 
 /// Signals to one group.
@@ -66,10 +65,26 @@ pub(crate) struct Leader(Pid);
 
 impl Leader {
     /// Returns whether the leader has exited with status 0; `None` if it runs, or cannot be looked
-    /// at. Does not reap it.
+    /// at, as on systems without this way to look. Does not reap it.
     pub(crate) fn has_succeeded(self) -> Option<bool> {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(self.0), options).ok()??;
-        Some(status.exit_status() == Some(0))
+        has_succeeded(self.0)
     }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "macos", target_os = "freebsd"))]
+fn has_succeeded(leader: Pid) -> Option<bool> {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(leader), options).ok()??;
+    Some(status.exit_status() == Some(0))
+}
+
+#[cfg(not(any(
+    target_os = "linux",
+    target_os = "android",
+    target_os = "macos",
+    target_os = "freebsd"
+)))]
+fn has_succeeded(_: Pid) -> Option<bool> {
+    None
 }

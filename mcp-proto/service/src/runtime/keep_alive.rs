@@ -10,16 +10,22 @@ use socket2::{SockRef, TcpKeepalive};
 /// The time without traffic before the first probe.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The time between probes. Systems send 8 to 10 of them before they give up.
-const INTERVAL: Duration = Duration::from_secs(10);
-
 /// Has the system probe the peer of a client's socket. A read fails about two minutes after the
 /// peer has disappeared.
 pub fn keep_alive<S>(socket: S) -> S
 where
     for<'s> SockRef<'s>: From<&'s S>,
 {
-    let probes = TcpKeepalive::new().with_time(IDLE).with_interval(INTERVAL);
+    let probes = TcpKeepalive::new().with_time(IDLE);
+    // Systems send 8 to 10 probes before they give up. Some have one interval for all sockets.
+    #[cfg(any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "macos",
+        target_os = "freebsd",
+        windows
+    ))]
+    let probes = probes.with_interval(Duration::from_secs(10));
     // Without probes the connection works as well.
     let _ = SockRef::from(&socket).set_tcp_keepalive(&probes);
     socket

@@ -30,6 +30,7 @@ mod eyeballs;
 mod get;
 mod grouped_writes;
 mod input;
+#[cfg(any(unix, windows))]
 mod keep_alive;
 mod listener;
 mod process;
@@ -73,6 +74,7 @@ pub use get::{get, jwks};
 #[doc(hidden)]
 pub use grouped_writes::GroupedWrites;
 pub use input::copy_input;
+#[cfg(any(unix, windows))]
 pub use keep_alive::keep_alive;
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};

@@ -151,12 +151,17 @@ impl<R: Runtime> Process<R> {
     pub fn start(runtime: &R, command: &Command) -> io::Result<Self> {
         let mut child = runtime.start(command).map_err(|error| command.not_started(&error))?;
         let group = group_of(&child)?;
-        let mut stream = child.take_stream().ok_or(io::ErrorKind::BrokenPipe)?;
+        let stream = child.take_stream().ok_or(io::ErrorKind::BrokenPipe)?;
         #[cfg(unix)]
-        if let Some(leader) = group.leader() {
-            let (timer, grace) = (runtime.timer(), command.grace);
-            stream.reader = Box::new(ServerOutput::new(stream.reader, leader, timer, grace));
-        }
+        let stream = match group.leader() {
+            Some(leader) => {
+                let (timer, grace) = (runtime.timer(), command.grace);
+                let reader = ServerOutput::new(stream.reader, leader, timer, grace);
+                let reader: BoxReader = Box::new(reader);
+                Duplex { reader, writer: stream.writer }
+            }
+            None => stream,
+        };
         let stderr = match child.take_stderr().zip(command.stderr.sink()) {
             None => None,
             Some((pipe, sink)) => {

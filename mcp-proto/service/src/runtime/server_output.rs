@@ -67,13 +67,14 @@ impl<C: Clock> ServerOutput<C> {
 
 impl<C: Clock> Reader for ServerOutput<C> {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        if let Poll::Ready(output) = self.pipe.poll_read(context) {
-            if let ServerState::Failed { until } = &mut self.state {
-                *until = self.clock.now() + self.grace;
-            }
-            return Poll::Ready(output);
-        }
         loop {
+            // Also after a look: what a server has written before its exit is read.
+            if let Poll::Ready(output) = self.pipe.poll_read(context) {
+                if let ServerState::Failed { until } = &mut self.state {
+                    *until = self.clock.now() + self.grace;
+                }
+                return Poll::Ready(output);
+            }
             match self.state {
                 ServerState::Running { look_at, pause } => {
                     ready!(self.clock.poll_timer(context, look_at));
