@@ -19,6 +19,7 @@ crate::all!(
     secrets_of_an_invalid_url_are_masked,
     bridge_without_standard_error_serves,
     entries_that_are_left_out_are_named,
+    result_that_cannot_be_json_is_a_failure,
     server_that_has_declared_nothing_is_asked,
 );
 
@@ -60,6 +61,14 @@ fn entries_that_are_left_out_are_named() {
     let ran = answered(&["resources", "--quiet"], "resources/list", "{}", resources);
     assert!(ran.out.contains("a:1"), "{ran:?}");
     assert!(ran.err.contains("entry 1 of resources/list is left out: "), "{ran:?}");
+}
+
+fn result_that_cannot_be_json_is_a_failure() {
+    let image = r#"{"content":[{"type":"image","data":"!!!","mimeType":"image/png"}]}"#;
+    let ran = answered(&["call", "--json", "t"], "tools/call", CALL, image);
+    assert_eq!(ran.exit, 4, "{ran:?}");
+    assert!(ran.out.contains(r#""kind":"protocol""#), "{ran:?}");
+    assert!(ran.err.contains("cannot be written as JSON"), "{ran:?}");
 }
 
 /// A recognized error shows that it is modern, and no more.

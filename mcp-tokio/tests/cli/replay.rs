@@ -11,6 +11,7 @@ crate::all!(
     a_recording_is_compared,
     differences_are_told,
     answer_that_cannot_be_decoded_is_a_difference,
+    errors_are_compared_by_what_they_have,
     over_http_it_is_the_same,
     what_is_no_recording,
     recording_without_answers_is_not_compared,
@@ -86,6 +87,19 @@ fn answer_that_cannot_be_decoded_is_a_difference() {
     let recording = folder.write("odd.mcp", text);
     let ran = with_server("odd", &["replay", "-q", &recording]);
     assert!(ran.exit == 9 && ran.out.contains("12345678901234567890123"), "{ran:?}");
+}
+
+fn errors_are_compared_by_what_they_have() {
+    let folder = Scratch::new("errors");
+    let text = concat!(
+        r#"C> {"id":1,"method":"tools/call","params":{"name":"nobody"}}"#,
+        "\n",
+        r#"S> {"id":1,"error":{"code":-32602,"message":"no"}}"#,
+    );
+    let recording = folder.write("errors.mcp", text);
+    let ran = with_server("both", &["replay", "-q", &recording]);
+    assert!(ran.out.contains("tools/call nobody /error/message: "), "{ran:?}");
+    assert!(ran.out.ends_with("1 answers compared, 1 differences\n"), "{ran:?}");
 }
 
 fn over_http_it_is_the_same() {

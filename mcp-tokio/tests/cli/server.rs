@@ -56,6 +56,7 @@ fn serve(kind: &str) -> io::Result<()> {
         "tasks" => return tasks::serve(),
         "spaced" => return answer(&format!("\"result\":{}", spaced())),
         "mismatch" => return answer(r#""error":{"code":-32020,"message":"no Mcp-Method"}"#),
+        "hollow" => return answer(r#""result":{}"#),
         "refuses" => return answer(r#""error":{"code":-32000,"message":"not today"}"#),
         // It reads, and says nothing.
         _ => return io::copy(&mut io::stdin(), &mut io::sink()).map(drop),

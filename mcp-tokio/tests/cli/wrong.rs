@@ -13,6 +13,7 @@ crate::all!(
     what_says_nothing,
     what_says_what_it_hears,
     what_speaks_otherwise,
+    command_has_no_url,
     web_pages,
     who_asks,
     failures_for_programs,
@@ -154,6 +155,11 @@ mcp: the server has refused: not today (-32000)
      --era has the client ask in another way: try legacy or modern
 ";
     fails(&with_server("refuses", &["tools"]), 4, err);
+}
+
+fn command_has_no_url() {
+    let err = "mcp: the server's answer cannot be read\n";
+    fails(&with_server("hollow", &["tools", "--era", "legacy"]), 4, err);
 }
 
 fn web_pages() {

@@ -69,6 +69,12 @@ impl Failure {
         self
     }
 
+    /// Drops advice about a URL, for a server that was started by a command.
+    pub(crate) fn without_url(self) -> Self {
+        let advice = self.advice.filter(|advice| advice != NO_ENDPOINT);
+        Self { advice, ..self }
+    }
+
     /// Returns whether the URL may not be that of an MCP endpoint.
     pub(crate) fn suspects_url(&self) -> bool {
         match self.exit {
@@ -158,7 +164,7 @@ impl From<CallError> for Failure {
                 Exit::Connection,
                 format!("the server's answer with HTTP status {status} has no response"),
             )
-            .advice("it may have ended in the middle of the call; a tool may have been executed"),
+            .advice("it may have ended in the middle of its work; a tool may have been executed"),
             CallError::Http { status } => Self::status(*status),
             CallError::Header(_) | CallError::Usage(_) => with_text(Exit::Usage),
             _ => with_text(Exit::Connection),

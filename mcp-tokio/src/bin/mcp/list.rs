@@ -59,11 +59,8 @@ struct Resources {
 
 pub(crate) async fn prompts(args: Alone, output: Output) -> Result<Exit, Failure> {
     let common = &args.common;
-    let prompts = connected(&args, async |client, server| {
-        let is_declared = server.capabilities.prompts.is_some();
-        let list = offered(server, is_declared, || client.list_prompts(), common).await?;
-        Ok(list.map(|list| list.prompts).unwrap_or_default())
-    });
+    let prompts =
+        connected(&args, async |client, server| all_prompts(client, server, common).await);
     let prompts = prompts.await?;
     if output.is_json() {
         print::document(&BTreeMap::from([("prompts", prompts)]));
@@ -71,6 +68,17 @@ pub(crate) async fn prompts(args: Alone, output: Output) -> Result<Exit, Failure
         show("prompts", prompts.iter().map(of_prompt));
     }
     Ok(Exit::Fine)
+}
+
+/// All prompts; none if the server does not declare prompts.
+pub(crate) async fn all_prompts(
+    client: &Client,
+    server: &ServerInfo,
+    common: &Common,
+) -> Result<Vec<Prompt>, Failure> {
+    let is_declared = server.capabilities.prompts.is_some();
+    let list = offered(server, is_declared, || client.list_prompts(), common).await?;
+    Ok(list.map(|list| list.prompts).unwrap_or_default())
 }
 
 /// All tools; none if the server does not declare tools.

@@ -78,6 +78,9 @@ pub(crate) fn is_raw() -> bool {
 /// The first error of a write; nothing is written after it.
 static FAILED: OnceLock<io::Error> = OnceLock::new();
 
+/// The reason why a document could not be written: a blob of a server that is no Base64.
+static UNWRITABLE: OnceLock<String> = OnceLock::new();
+
 /// Writes bytes unchanged. [`written`] reports an error.
 pub(crate) fn bytes(bytes: &[u8]) {
     if has_failed() {
@@ -104,6 +107,10 @@ pub(crate) fn has_failed() -> bool {
 /// the output of an interrupted command is incomplete anyway.
 pub(crate) fn written(exit: Exit) -> Result<Exit, Failure> {
     empty_file();
+    if let Some(error) = UNWRITABLE.get() {
+        let message = format!("the server's answer cannot be written as JSON: {error}");
+        return Err(Failure::new(Exit::Protocol, message));
+    }
     match FAILED.get() {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe && exit != Exit::Interrupted => {
             Err(Failure::usage(format!("the output cannot be written: {error}")))
@@ -121,8 +128,13 @@ pub(crate) fn text(text: &str) {
 
 /// Writes a document for programs.
 pub(crate) fn document(document: &impl Serialize) {
-    let Ok(text) = serde_json::to_string(document) else { return };
-    bytes(format!("{}\n", one_line(&text)).as_bytes());
+    match serde_json::to_string(document) {
+        Ok(text) => bytes(format!("{}\n", one_line(&text)).as_bytes()),
+        Err(error) => {
+            // The first one is reported.
+            let _ = UNWRITABLE.set(error.to_string());
+        }
+    }
 }
 
 /// Writes a document with one member, whose JSON is not decoded: numbers keep their digits.

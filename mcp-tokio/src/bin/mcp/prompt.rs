@@ -93,11 +93,7 @@ async fn check(
     name: &str,
     arguments: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
-    let prompts = if server.capabilities.prompts.is_some() {
-        list::get(client.list_prompts(), common).await?.prompts
-    } else {
-        Vec::new()
-    };
+    let prompts = list::all_prompts(client, server, common).await?;
     let Some(prompt) = prompts.iter().find(|prompt| prompt.name == name) else {
         let names = prompts.iter().map(|prompt| prompt.name.as_str());
         let advice = match nearest(name, names) {

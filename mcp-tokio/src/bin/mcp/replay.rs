@@ -112,9 +112,13 @@ async fn compare(
         let found = match call.timeout(common.timeout).await {
             Ok(result) => json!({ "result": decoded(&result) }),
             Err(CallError::Error { error, .. }) => {
-                let data = error.data.as_ref().map(decoded);
                 let (code, message) = (error.code.0, error.message);
-                json!({ "error": { "code": code, "message": message, "data": data } })
+                match error.data.as_ref().map(decoded) {
+                    Some(data) => {
+                        json!({ "error": { "code": code, "message": message, "data": data } })
+                    }
+                    None => json!({ "error": { "code": code, "message": message } }),
+                }
             }
             Err(error) => return Err(error.into()),
         };

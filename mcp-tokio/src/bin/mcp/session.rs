@@ -94,6 +94,7 @@ pub(crate) struct Session {
     driver: Driver,
     /// The advice if the URL looks like one of HTTP+SSE.
     url_advice: Option<String>,
+    has_url: bool,
 }
 
 enum Driver {
@@ -104,6 +105,7 @@ enum Driver {
 impl Session {
     pub(crate) fn open(client: &Client, target: Target) -> Self {
         let url_advice = target.url_advice();
+        let has_url = matches!(target, Target::Http(_));
         let handle = client.clone();
         let driver = tokio::spawn(async move {
             match target {
@@ -116,7 +118,7 @@ impl Session {
                 }
             }
         });
-        Self { client: client.clone(), driver: Driver::Running(driver), url_advice }
+        Self { client: client.clone(), driver: Driver::Running(driver), url_advice, has_url }
     }
 
     /// Waits until the server is detected.
@@ -124,7 +126,8 @@ impl Session {
         let found = self.found().await;
         found.map_err(|failure| match self.url_advice.take() {
             Some(advice) if failure.suspects_url() => failure.advice(advice),
-            _ => failure,
+            _ if self.has_url => failure,
+            _ => failure.without_url(),
         })
     }
 
