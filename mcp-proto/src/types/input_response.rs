@@ -28,7 +28,7 @@ impl InputResponse {
     }
 
     /// Returns whether the answer has the type that a request for input expects: that of the result
-    /// of its method, and any object if this library does not know the method.
+    /// of its method. Any object answers a method that this library does not know.
     pub fn is_for(&self, request: &Json) -> bool {
         let method = request.raw().member("method").and_then(Raw::string);
         let has_type = match method.as_deref() {
