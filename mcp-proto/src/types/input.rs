@@ -13,7 +13,7 @@ use super::{
     ElicitRequestURLParams, ElicitResult, InputResponse, ListRootsResult, RequestParams,
     ResultType,
 };
-use crate::json::Json;
+use crate::json::{Json, Raw};
 
 /// The result of a request that needs input: the client gathers the input, and sends the request
 /// again.
@@ -176,5 +176,20 @@ impl InputResponse {
     /// Decodes the answer to [`InputRequest::ListRoots`]; fails for any other JSON.
     pub fn list_roots(&self) -> Result<ListRootsResult, serde_json::Error> {
         self.json().decode()
+    }
+
+    /// Returns whether the answer has the type that a request for input expects: that of the result
+    /// of its method. Any object answers a method that this library does not know.
+    pub fn is_for(&self, request: &Json) -> bool {
+        let method = request.raw().member("method").and_then(Raw::string);
+        let has_type = match method.as_deref() {
+            Some("elicitation/create") => self.json().decode_lossy::<ElicitResult>().is_ok(),
+            Some("sampling/createMessage") => {
+                self.json().decode_lossy::<CreateMessageResult>().is_ok()
+            }
+            Some("roots/list") => self.json().decode_lossy::<ListRootsResult>().is_ok(),
+            Some(_) | None => true,
+        };
+        has_type && self.json().raw().is_object()
     }
 }

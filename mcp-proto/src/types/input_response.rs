@@ -5,8 +5,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::{Json, Raw};
-use crate::types::{CreateMessageResult, ElicitResult, ListRootsResult};
+use crate::json::Json;
 
 /// The answers of a client, by the keys of the [`InputRequests`](crate::types::InputRequests).
 ///
@@ -25,19 +24,6 @@ impl InputResponse {
     /// The answer as received.
     pub fn json(&self) -> &Json {
         &self.0
-    }
-
-    /// Returns whether the answer has the type that a request for input expects: that of the result
-    /// of its method. Any object answers a method that this library does not know.
-    pub fn is_for(&self, request: &Json) -> bool {
-        let method = request.raw().member("method").and_then(Raw::string);
-        let has_type = match method.as_deref() {
-            Some("elicitation/create") => self.0.decode_lossy::<ElicitResult>().is_ok(),
-            Some("sampling/createMessage") => self.0.decode_lossy::<CreateMessageResult>().is_ok(),
-            Some("roots/list") => self.0.decode_lossy::<ListRootsResult>().is_ok(),
-            Some(_) | None => true,
-        };
-        has_type && self.0.raw().is_object()
     }
 }
 
