@@ -57,8 +57,8 @@ pub async fn run_command<R: Runtime>(
 /// server ends by itself later, its process group is ended too. It is started again if
 /// [`Config::restart`](mcp_proto::client::Config::restart) says so: with the next call or at once,
 /// at intervals that grow if it does not last. [`Client::closed`] reports its end otherwise. On
-/// Unix a server that has crashed counts as ended, after [`Command::grace`] at least, even if
-/// another process keeps its pipes open.
+/// Linux, macOS and FreeBSD a server that has crashed counts as ended, after [`Command::grace`] at
+/// least, even if another process keeps its pipes open.
 ///
 /// Fails with a [`ConnectFailure`] inside of an error, which has the reason, the program and its
 /// exit status if it has one. Fails also as [`run_command`] does when it starts the server.

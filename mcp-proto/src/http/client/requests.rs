@@ -62,8 +62,8 @@ impl Requests {
     /// Handles the head of an answer. If nothing is where the server has moved to, the next request
     /// goes to the configured URL. A server that is there has an answer in JSON for every POST.
     pub(super) fn handle_head(&mut self, method: &str, head: &StatusHead) {
-        let is_there = head.field("Content-Type").is_some_and(|it| media::is(it, media::JSON));
-        if method == "POST" && matches!(head.status(), 404 | 405 | 410) && !is_there {
+        let is_json = || head.field("Content-Type").is_some_and(|it| media::is(it, media::JSON));
+        if method == "POST" && matches!(head.status(), 404 | 405 | 410) && !is_json() {
             self.moved = None;
         }
     }
