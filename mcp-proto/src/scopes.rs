@@ -1,7 +1,7 @@
 //! Scopes: the permissions of a token.
 //!
 //! In: text of a challenge, names of a metadata document, settings. Out: an ordered set, its unions
-//! and differences, and the value of the parameter `scope`.
+//! and differences, the value of the parameter `scope`, and whether a token has what is required.
 //!
 //! [RFC 6749, section 3.3](https://www.rfc-editor.org/rfc/rfc6749#section-3.3)
 
@@ -98,9 +98,57 @@ impl<'a> FromIterator<&'a str> for Scopes {
     }
 }
 
+/// The scopes that a server requires.
+///
+/// A dropped requirement would grant access to everybody. So a text with an invalid scope, or with
+/// more scopes than a set holds, is a requirement that no token fulfils.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct RequiredScopes {
+    scopes: Scopes,
+    /// The first scope that the set cannot hold.
+    invalid: Option<String>,
+}
+
+impl RequiredScopes {
+    /// Reads scopes separated by spaces.
+    pub(crate) fn words(text: &str) -> Self {
+        let scopes = Scopes::words(text);
+        let invalid = text.split_ascii_whitespace().find(|word| !scopes.contains(word));
+        Self { invalid: invalid.map(Into::into), scopes }
+    }
+
+    /// Returns whether a token with the scopes `granted` has all required scopes.
+    pub(crate) fn are_in(&self, granted: &Scopes) -> bool {
+        self.invalid.is_none() && granted.contains_all(&self.scopes)
+    }
+
+    /// The valid scopes.
+    pub(crate) fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+
+    /// The scopes, or the first one that is invalid.
+    pub(crate) fn into_valid(self) -> Result<Scopes, String> {
+        self.invalid.map_or(Ok(self.scopes), Err)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_token_has_an_invalid_scope() {
+        let everything = Scopes::words("a b");
+        for (required, is_granted) in
+            [("", true), ("a", true), ("b a", true), ("c", false), ("ä", false), ("a b\"", false)]
+        {
+            let required = RequiredScopes::words(required);
+            assert_eq!(required.are_in(&everything), is_granted, "{required:?}");
+        }
+        assert_eq!(RequiredScopes::words("a ö ü").into_valid(), Err("ö".into()));
+        assert_eq!(RequiredScopes::words("a b").into_valid(), Ok(everything));
+    }
 
     #[test]
     fn invalid_scopes_are_dropped() {

@@ -15,7 +15,7 @@ use core::fmt;
 use bytes::Bytes;
 
 use crate::json::{Json, Raw};
-use crate::scopes::Scopes;
+use crate::scopes::{RequiredScopes, Scopes};
 use crate::time::Duration;
 
 /// The maximum number of decoded audiences; the rest are ignored.
@@ -58,7 +58,7 @@ pub struct Claims {
 pub struct ClaimRules {
     issuer: String,
     audiences: Vec<String>,
-    scopes: Scopes,
+    scopes: RequiredScopes,
     leeway: Duration,
 }
 
@@ -161,8 +161,8 @@ impl Claims {
         if self.principal().is_none() {
             return Err(ClaimError::NoSubject);
         }
-        if !self.scopes.contains_all(&rules.scopes) {
-            return Err(ClaimError::Scopes { required: rules.scopes.clone() });
+        if !rules.scopes.are_in(&self.scopes) {
+            return Err(ClaimError::Scopes { required: rules.scopes.scopes().clone() });
         }
         Ok(())
     }
@@ -201,7 +201,7 @@ impl ClaimRules {
         Self {
             issuer: issuer.into(),
             audiences: Vec::from([audience.into()]),
-            scopes: Scopes::none(),
+            scopes: RequiredScopes::default(),
             leeway: Duration::from_secs(60),
         }
     }
@@ -214,10 +214,11 @@ impl ClaimRules {
         self
     }
 
-    /// Sets the scopes that every token needs, separated by spaces; default none.
+    /// Sets the scopes that every token needs, separated by spaces; default none. If one of them is
+    /// no valid scope of RFC 6749, every token is refused.
     #[must_use]
     pub fn scopes(mut self, scopes: &str) -> Self {
-        self.scopes = Scopes::words(scopes);
+        self.scopes = RequiredScopes::words(scopes);
         self
     }
 
@@ -349,8 +350,12 @@ mod tests {
         let claims = Claims::read(
             br#"{"iss":"https://a.example","aud":"api://s","sub":"u","exp":1800000001,"scope":"a"}"#,
         );
-        let refused = claims.unwrap().check(NOW, &rules().scopes("a b"));
+        let claims = claims.unwrap();
+        let refused = claims.check(NOW, &rules().scopes("a b"));
         assert_eq!(refused, Err(ClaimError::Scopes { required: Scopes::words("a b") }));
+        // An invalid scope is not dropped, which would grant access to everybody.
+        let refused = claims.check(NOW, &rules().scopes("ä"));
+        assert_eq!(refused, Err(ClaimError::Scopes { required: Scopes::none() }));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use crate::error::UrlError;
 use crate::json::write::List;
-use crate::scopes::Scopes;
+use crate::scopes::{RequiredScopes, Scopes};
 use crate::url::Url;
 
 /// The prefix of all well-known places.
@@ -54,7 +54,7 @@ pub struct ProtectedResource {
     path: String,
     issuers: Vec<String>,
     scopes: Scopes,
-    required: Scopes,
+    required: RequiredScopes,
     name: Option<String>,
     documentation: Option<String>,
     is_at_root: bool,
@@ -76,7 +76,7 @@ impl ProtectedResource {
             path: format!("{ROOT}{path}"),
             issuers: Vec::from([issuer.into()]),
             scopes: Scopes::none(),
-            required: Scopes::none(),
+            required: RequiredScopes::default(),
             name: None,
             documentation: None,
             is_at_root: false,
@@ -99,10 +99,11 @@ impl ProtectedResource {
     }
 
     /// Sets the scopes that every request needs, separated by spaces; default none. Challenges name
-    /// them, and verified tokens without them are refused with 403.
+    /// them, and verified tokens without them are refused with 403. If one of them is no valid scope
+    /// of RFC 6749, every token is refused.
     #[must_use]
     pub fn require_scopes(mut self, scopes: &str) -> Self {
-        self.required = Scopes::words(scopes);
+        self.required = RequiredScopes::words(scopes);
         self
     }
 
@@ -143,9 +144,14 @@ impl ProtectedResource {
         format!("{}{}", self.origin, self.path)
     }
 
-    /// The scopes that every request needs.
+    /// The valid scopes that every request needs.
     pub fn required_scopes(&self) -> &Scopes {
-        &self.required
+        self.required.scopes()
+    }
+
+    /// Returns whether a token with the scopes `granted` has those that every request needs.
+    pub(crate) fn is_open_to(&self, granted: &Scopes) -> bool {
+        self.required.are_in(granted)
     }
 
     /// Returns whether the document is at this path.

@@ -17,7 +17,7 @@ use crate::error::UsageError;
 use crate::ext::{self, Feature};
 use crate::headers::HeaderPlan;
 use crate::json::Json;
-use crate::scopes::Scopes;
+use crate::scopes::{RequiredScopes, Scopes};
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
@@ -163,12 +163,8 @@ impl Registered {
         if !self.tools.has(tool) {
             return Err(UsageError::UnknownTool { name: tool.into() });
         }
-        let required = Scopes::words(scopes);
-        // Dropping an invalid requirement would grant access to everybody.
-        let mut words = scopes.split_ascii_whitespace();
-        if let Some(scope) = words.find(|word| !required.contains(word)) {
-            return Err(UsageError::InvalidScope { scope: scope.into() });
-        }
+        let required = RequiredScopes::words(scopes).into_valid();
+        let required = required.map_err(|scope| UsageError::InvalidScope { scope })?;
         self.tool_scopes.insert(tool.into(), required);
         Ok(())
     }

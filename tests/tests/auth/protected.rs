@@ -245,6 +245,15 @@ fn a_server_may_require_scopes_of_every_request() {
 }
 
 #[test]
+fn an_invalid_scope_is_a_requirement_that_no_token_fulfils() {
+    let mut config = Config::default();
+    let resource = ProtectedResource::new(PUBLIC, ISSUER).unwrap().require_scopes("öffnen");
+    config.protect(resource, |token: String| std::future::ready(known(token)));
+    let mut socket = Socket::new(config);
+    assert_eq!(socket.call("alice-writes", "who", &json!({})).status, 403);
+}
+
+#[test]
 fn a_body_is_not_read_before_the_verdict() {
     let mut socket = Socket::new(config(known));
     // With a token that is refused, nobody asks for the body.

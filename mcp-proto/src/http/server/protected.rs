@@ -65,9 +65,10 @@ pub(super) fn check_token(
     let Some(principal) = claims.principal() else {
         return Err(refuse(config, &TokenRefusal::invalid("the token names nobody")));
     };
-    let required = config.resource.as_ref().map(|resource| resource.required_scopes());
-    if let Some(required) = required.filter(|required| !claims.scopes.contains_all(required)) {
-        return Err(refuse(config, &TokenRefusal::insufficient_scope(required.clone())));
+    let resource = config.resource.as_ref();
+    if let Some(resource) = resource.filter(|resource| !resource.is_open_to(&claims.scopes)) {
+        let required = resource.required_scopes().clone();
+        return Err(refuse(config, &TokenRefusal::insufficient_scope(required)));
     }
     Ok((Some(principal), Extensions::default().with(claims)))
 }
