@@ -96,6 +96,11 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (cycle * 400 + year + next, month, day)
 }
 
+/// The delay, and up to a quarter of it, so that many clients do not come back at once.
+pub(crate) fn spread(delay: Duration, random: u8) -> Duration {
+    delay.saturating_add(delay / 4 * u32::from(random) / 255)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

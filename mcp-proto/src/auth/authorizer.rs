@@ -49,6 +49,13 @@ impl Authorizer {
         }
     }
 
+    /// Sets the time since the Unix epoch, for proofs, assertions and records. Optional: without it,
+    /// the time counts on from the last [`handle_loaded`](Self::handle_loaded). A monotonic clock
+    /// may stand still while the machine sleeps, so set the time before each turn.
+    pub fn set_unix_time(&mut self, now: Instant, unix: Duration) {
+        self.flow.set_clock(now, unix);
+    }
+
     /// Handles an answer to [`AuthAction::Fetch`].
     pub fn handle_fetched(&mut self, now: Instant, id: FetchId, answer: FetchAnswer<'_>) {
         self.flow.handle(now, AuthEvent::Fetched(id, Some(answer)));

@@ -413,13 +413,9 @@ impl Client {
         for number in self.core.calls.numbers_of(is_late) {
             self.fail_call(now, number, CallError::Connect(error.clone()));
         }
-        // The same credentials would be refused again.
-        let is_refused = matches!(error, ConnectError::Unauthorized(_));
-        let wants =
-            |call: &Call| call.waits() && !(is_refused && matches!(call.goal, Goal::Listen { .. }));
         let is_stream = self.core.binding == BindingKind::Stream;
         let restarts = is_stream && self.core.config.restart == Restart::Always;
-        if restarts || self.core.calls.any(wants) {
+        if restarts || self.core.calls.any(Call::waits) {
             self.deadlines.set(ClientTimer::Recovery, not_before);
         } else {
             self.deadlines.clear(ClientTimer::Recovery);

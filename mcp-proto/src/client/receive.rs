@@ -393,6 +393,15 @@ impl Client {
         self.core.cache.credentials_changed();
     }
 
+    /// Returns whether the client connects again for its subscriptions alone: no call waits.
+    #[cfg(feature = "auth")]
+    pub(crate) fn connects_for_subscriptions(&self) -> bool {
+        let is_call = |call: &Call| call.waits() && call.listens().is_none();
+        self.reconnect_rate.has_connected()
+            && self.conn.server().is_none()
+            && !self.core.calls.any(is_call)
+    }
+
     /// Lists of tools that were found in the cache, so that the binding has not received them.
     pub(crate) fn take_found_tools(&mut self) -> Vec<Json> {
         self.core.cache.take_tools()

@@ -33,7 +33,7 @@ use super::negotiation;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 use crate::error::ErrorCode;
 use crate::message::ErrorData;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, spread};
 use crate::version::ProtocolVersion;
 
 /// Knowledge about the server that refused a request.
@@ -243,13 +243,16 @@ const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// The rate of attempts to recover. The first attempt begins at once, the next attempts after 1 s,
-/// 2 s, and so on up to 30 s. A connection that lasts longer than the last delay resets the delays.
+/// 2 s, and so on up to 30 s, each up to a quarter longer. A connection that lasts longer than the
+/// last delay resets the delays.
 #[derive(Debug, Default)]
 pub(super) struct ReconnectRate {
     delay: Duration,
     /// Earliest time of the next attempt.
     next: Instant,
     last: LastConnection,
+    /// The share of a quarter that is added to each delay, in 255ths.
+    random: u8,
 }
 
 /// State of the last connection.
@@ -262,6 +265,11 @@ enum LastConnection {
 }
 
 impl ReconnectRate {
+    /// Spreads the attempts of many clients over time. `random` is any byte.
+    pub(super) fn spread(&mut self, random: u8) {
+        self.random = random;
+    }
+
     /// Records a new connection.
     pub(super) fn connected(&mut self, now: Instant) {
         self.last = LastConnection::Since(now);
@@ -294,13 +302,13 @@ impl ReconnectRate {
     /// Records the start of an attempt.
     pub(super) fn begin(&mut self, now: Instant) {
         self.delay = self.delay.saturating_mul(2).clamp(FIRST, LONGEST);
-        self.next = now + self.delay;
+        self.next = now + spread(self.delay, self.random);
     }
 
     /// Records a failed attempt; returns the earliest time of the next attempt.
     pub(super) fn failed(&mut self, now: Instant) -> Instant {
         self.lost(now);
-        self.next = now + self.delay.max(FIRST);
+        self.next = now + spread(self.delay.max(FIRST), self.random);
         self.next
     }
 

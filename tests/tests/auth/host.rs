@@ -83,6 +83,14 @@ impl Host {
         })
     }
 
+    /// Passes the time until the next timer of the client, if it has one.
+    pub(crate) fn pass_timeout(&mut self) {
+        let Some(due) = self.client.poll_timeout() else { return };
+        self.world.now = due;
+        self.client.handle_timeout(due);
+        self.run();
+    }
+
     /// Does all actions. Time stands still.
     pub(crate) fn run(&mut self) {
         while let Some(action) = self.client.poll_action() {
@@ -215,7 +223,7 @@ fn answer(method: &str, body: &Value) -> (u16, String) {
             "ttlMs": 0, "cacheScope": "private",
         }),
         "initialize" => json!({
-            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
             "serverInfo": {"name": "s", "version": "1"},
         }),
         "GET" => return (405, String::new()),

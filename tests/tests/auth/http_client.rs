@@ -7,7 +7,7 @@ use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::client::Action;
 use mcp_proto::http::{self, Url};
 
-use mcp_proto::types::Implementation;
+use mcp_proto::types::{Implementation, SubscriptionFilter};
 use mcp_proto::{Binding, Duration, UsageError};
 
 use super::host::{Host, authorizer};
@@ -188,13 +188,32 @@ fn stream_does_not_send_a_person_to_the_page_again() {
     host.world.person = Person::Redirects("error=access_denied");
     host.connect();
     for _ in 0..20 {
-        let Some(due) = host.client.poll_timeout() else { break };
-        host.world.now = due;
-        host.client.handle_timeout(due);
-        host.run();
+        host.pass_timeout();
     }
     assert!(host.log.iter().filter(|line| **line == "GET 401").count() > 3, "{:?}", host.log);
     assert_eq!(host.pages(), 1);
+}
+
+#[test]
+fn connection_for_subscriptions_alone_is_tried_again_without_a_page() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.open = vec!["initialize", "notifications/initialized", "ping"];
+    host.redirects.insert("GET /mcp".into(), (404, ""));
+    host.world.person = Person::Redirects("error=access_denied");
+    let now = host.world.now;
+    let filter = SubscriptionFilter::default().tools_list_changed();
+    host.client.with(now, |it| it.subscribe(now, filter)).unwrap();
+    host.connect();
+    // The session ends, and from then on all requests need a token.
+    host.redirects.insert("POST /mcp".into(), (404, ""));
+    host.pass_timeout();
+    host.redirects.clear();
+    host.open.clear();
+    host.log.clear();
+    for _ in 0..5 {
+        host.pass_timeout();
+    }
+    assert_eq!((host.pages(), host.log), (1, vec!["initialize 401".to_owned(); 5]));
 }
 
 #[test]

@@ -23,6 +23,18 @@ fn end_of_a_session_has_a_proof() {
 }
 
 #[test]
+fn proof_has_the_time_of_the_driver_after_the_machine_has_slept() {
+    let mut host = host(Negotiation::Auto);
+    host.connect();
+    // The monotonic clock has not moved.
+    host.client.set_unix_time(host.world.now, Duration::from_secs(1_900_000_000));
+    host.call("x");
+    host.run();
+    let (_, claims) = host.proofs.last().unwrap();
+    assert_eq!(claims.as_ref().unwrap()["iat"], 1_900_000_000);
+}
+
+#[test]
 fn end_of_a_session_waits_two_seconds_for_a_signature() {
     let mut host = host(Negotiation::Legacy);
     host.connect();

@@ -35,7 +35,7 @@ use crate::client::recovery::Refusal;
 use crate::error::UsageError;
 use crate::frame::http1::StatusHead;
 use crate::headers;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 const AUTHORIZATION: &str = "Authorization";
 const PROOF: &str = "DPoP";
@@ -74,6 +74,13 @@ impl Client {
         self.rpc.credentials_changed();
         self.pump(now);
         Some(result)
+    }
+
+    /// Sets the time since the Unix epoch for the authorizer; see [`Authorizer::set_unix_time`].
+    pub fn set_unix_time(&mut self, now: Instant, unix: Duration) {
+        if let Some(authorization) = &mut self.authorization {
+            authorization.authorizer.set_unix_time(now, unix);
+        }
     }
 
     /// Begins an exchange with the available credentials, or holds its request.
@@ -151,7 +158,8 @@ impl Client {
         if matches!(status, 200..=299) {
             authorization.authorizer.handle_accepted(&operation);
         }
-        let may_ask = open.purpose.may_prompt_user() || !authorization.has_failed;
+        let is_for_call = open.purpose.may_prompt_user() && !self.rpc.connects_for_subscriptions();
+        let may_ask = is_for_call || !authorization.has_failed;
         if !matches!(status, 401 | 403) || open.purpose.is_over() || !may_ask {
             return RefusalResult::Unhandled(None);
         }

@@ -150,7 +150,7 @@ pub struct Client {
 impl Client {
     /// Creates a client that has sent nothing yet. `random` returns bytes, preferably unpredictable
     /// ones. The bytes serve only to spread the retries of many clients over time.
-    pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+    pub fn new(config: Config, mut random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
         let Config { url, mut client, listens, trusts_endpoint_origin, fields } = config;
         if let Some(cache) = &mut client.cache {
             cache.server.get_or_insert_with(|| url.to_string().into());
@@ -159,7 +159,7 @@ impl Client {
         let exchanges = Exchanges::new(client.limits.max_client_connections);
         let requests = Requests::new(url, fields, &client.client_info);
         Self {
-            rpc: client::Client::over_http(client),
+            rpc: client::Client::over_http(client, random_byte(&mut random)),
             requests,
             listens,
             exchanges,
@@ -366,8 +366,12 @@ impl Client {
 
     /// A random byte, which need not be secret.
     fn jitter(&mut self) -> u8 {
-        (self.random)().first().copied().unwrap_or_default()
+        random_byte(&mut self.random)
     }
+}
+
+fn random_byte(random: &mut impl FnMut() -> [u8; 16]) -> u8 {
+    random().first().copied().unwrap_or_default()
 }
 
 /// [`client::Client::notify`] fails with [`UsageError::TooManyCalls`] while `Limits::max_in_flight`

@@ -15,7 +15,7 @@
 //! Redelivery](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
 
 use crate::decision_table::{Cells, Column, Set, Table, row};
-use crate::time::Duration;
+use crate::time::{Duration, spread};
 
 /// The most repetitions of an answer to a request of the server, and of
 /// `notifications/initialized`.
@@ -197,9 +197,4 @@ pub fn delay(tries: u32, retry: Option<Duration>, random: u8) -> Duration {
 /// Delay before the next attempt, after a refusal with this `Retry-After`. `random` is any byte.
 pub(super) fn delay_after(retry_after: Duration, random: u8) -> Duration {
     spread(retry_after.min(MOST), random)
-}
-
-/// The delay, and up to a quarter of it, so that many clients do not come back at once.
-fn spread(delay: Duration, random: u8) -> Duration {
-    delay.saturating_add(delay / 4 * u32::from(random) / 255)
 }

@@ -160,6 +160,10 @@ impl HttpClientService {
         clock: &mut impl Clock,
         connector: &mut impl Connector,
     ) -> Poll<()> {
+        #[cfg(feature = "auth")]
+        if self.authorizing.is_some() {
+            self.machine.set_unix_time(clock.now(), clock.unix_time());
+        }
         for _ in 0..TURN_ROUNDS {
             self.turn(clock.now(), context.waker(), connector);
             #[cfg(feature = "auth")]
