@@ -8,6 +8,7 @@
 //! |---|---|
 //! | waiting, its request in flight | the `input_required` result, which makes it parked |
 //! | parked, the request is answered | a retry with the reference, which makes it waiting again or lets it go on; `Limits::input_timeout`, which cancels it |
+//! | parked, the request is answered | a retry with an answer of another type: refused, and the reference stays valid |
 //! | parked, and its response has come | a retry, which is answered at once; `Limits::input_timeout` |
 //!
 //! A reference is 128 random bits and valid once. It is bound to the principal, the method and the
@@ -28,7 +29,7 @@ use crate::json::{Json, Raw};
 use crate::limits::Limits;
 use crate::message::ErrorData;
 use crate::time::Instant;
-use crate::types::InputRequest;
+use crate::types::{InputRequest, InputResponse};
 use crate::version::Era;
 
 #[derive(Debug, Default)]
@@ -64,6 +65,9 @@ pub(super) enum RetryMatch {
     Call(CallId, Vec<(InputReply, Json)>),
     /// The call was answered.
     LateResponse(Box<LateResponse>),
+    /// The answer with this key has another type than its request expects. The reference stays
+    /// valid.
+    Misfit(String),
 }
 
 impl Parked {
@@ -134,23 +138,19 @@ impl Parked {
         if !same {
             return None;
         }
+        let responses = params.raw().member("inputResponses");
+        if let Some(key) = responses.and_then(|responses| waiting.misfit(responses)) {
+            return Some(RetryMatch::Misfit(key));
+        }
         self.references.remove(reference);
         let mut waiting = self.calls.remove(&call)?;
         if let Some(response) = waiting.response {
             return Some(RetryMatch::LateResponse(response));
         }
         waiting.until = None;
-        let mut answers = Vec::new();
-        if let Some(responses) = params.raw().member("inputResponses") {
-            responses.members(|key, answer| {
-                let input = key.string().and_then(|key| waiting.inputs.remove(&*key));
-                if let Some(PendingInput { reply, .. }) = input {
-                    answers.push((reply, super::inputs::copy(answer)));
-                }
-            });
-        }
+        let answers = responses.map(|responses| waiting.take_answers(responses));
         self.calls.insert(call, waiting);
-        Some(RetryMatch::Call(call, answers))
+        Some(RetryMatch::Call(call, answers.unwrap_or_default()))
     }
 
     /// Ends a call that the server has answered. Keeps the response if the call is parked,
@@ -228,6 +228,33 @@ impl Parked {
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.calls.values().filter_map(|waiting| waiting.until.as_ref()).map(|(_, at)| *at).min()
+    }
+}
+
+impl WaitingCall {
+    /// The key of the first answer with another type than its request expects.
+    fn misfit(&self, responses: Raw<'_>) -> Option<String> {
+        let mut misfit = None;
+        responses.members(|key, answer| {
+            let key = key.string().unwrap_or_default();
+            let Some(input) = self.inputs.get(&*key).filter(|_| misfit.is_none()) else { return };
+            let answer = InputResponse::from(super::inputs::copy(answer));
+            let is_misfit = !answer.is_result_of(input.request.method());
+            misfit = is_misfit.then(|| key.into_owned());
+        });
+        misfit
+    }
+
+    /// Removes the inputs that a retry answers; returns them with their answers.
+    fn take_answers(&mut self, responses: Raw<'_>) -> Vec<(InputReply, Json)> {
+        let mut answers = Vec::new();
+        responses.members(|key, answer| {
+            let input = key.string().and_then(|key| self.inputs.remove(&*key));
+            if let Some(PendingInput { reply, .. }) = input {
+                answers.push((reply, super::inputs::copy(answer)));
+            }
+        });
+        answers
     }
 }
 

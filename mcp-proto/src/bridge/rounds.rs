@@ -44,6 +44,11 @@ impl Bridge {
                 let (call, response) = *response;
                 self.deliver(about, &call, Era::Legacy, response);
             }
+            Some(RetryMatch::Misfit(key)) => {
+                let why =
+                    alloc::format!("params: the input `{key}` is no answer to what was asked");
+                self.fail(about, ErrorData::invalid_params(why));
+            }
             None => {
                 let why = "`requestState` has expired, was used before, or is of another request";
                 self.fail(about, ErrorData::invalid_params(why));

@@ -182,13 +182,16 @@ impl InputResponse {
     /// of its method. Any object answers a method that this library does not know.
     pub fn is_for(&self, request: &Json) -> bool {
         let method = request.raw().member("method").and_then(Raw::string);
-        let has_type = match method.as_deref() {
-            Some("elicitation/create") => self.json().decode_lossy::<ElicitResult>().is_ok(),
-            Some("sampling/createMessage") => {
-                self.json().decode_lossy::<CreateMessageResult>().is_ok()
-            }
-            Some("roots/list") => self.json().decode_lossy::<ListRootsResult>().is_ok(),
-            Some(_) | None => true,
+        self.is_result_of(method.as_deref().unwrap_or_default())
+    }
+
+    /// The same for a request of this method.
+    pub(crate) fn is_result_of(&self, method: &str) -> bool {
+        let has_type = match method {
+            "elicitation/create" => self.json().decode_lossy::<ElicitResult>().is_ok(),
+            "sampling/createMessage" => self.json().decode_lossy::<CreateMessageResult>().is_ok(),
+            "roots/list" => self.json().decode_lossy::<ListRootsResult>().is_ok(),
+            _ => true,
         };
         has_type && self.json().raw().is_object()
     }

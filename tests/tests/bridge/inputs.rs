@@ -122,6 +122,36 @@ fn parked(bridged: &mut Bridged) -> (Value, Value) {
 }
 
 #[test]
+fn answer_of_another_type_is_refused_and_the_reference_stays_valid() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let (result, asked) = parked(&mut bridged);
+    let retry = |responses: &Value| {
+        modern(json!({
+            "name": "x", "arguments": {"a": 1}, "requestState": result["requestState"],
+            "inputResponses": responses,
+        }))
+    };
+    let valid = json!({"input-1": {"action": "decline"}, "input-2": {"roots": []}});
+    for (key, misfit) in [
+        ("input-1", json!({"action": "perhaps"})),
+        ("input-1", json!("accept")),
+        ("input-2", json!({"roots": 1})),
+    ] {
+        let mut responses = valid.clone();
+        responses[key] = misfit;
+        bridged.client(&super::request(2, "tools/call", &retry(&responses)));
+        let error = only(bridged.to_client())["error"].clone();
+        assert_eq!(error["code"], -32602);
+        assert!(error["message"].as_str().unwrap().contains(key), "{error}");
+        assert!(bridged.to_server().is_empty());
+    }
+    bridged.client(&super::request(3, "tools/call", &retry(&valid)));
+    assert_eq!(bridged.to_server().len(), 2);
+    let answer = answered(&mut bridged, &asked, &json!({"content": [1]}));
+    assert_eq!((&answer["id"], &answer["result"]["content"]), (&json!(3), &json!([1])));
+}
+
+#[test]
 fn modern_client_brings_the_input_of_a_legacy_server_with_its_retry() {
     for answer in ["accept", "decline", "cancel"] {
         let mut bridged = quiet(Era::Modern, Era::Legacy);
