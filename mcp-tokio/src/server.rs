@@ -93,7 +93,7 @@ pub async fn serve_http_until(
 }
 
 /// A bridge to a server, for clients of any era: serve its [`catalog`](crate::Bridge::catalog). Its
-/// connections to the server are tasks of the current runtime. See [`runtime::bridge`].
+/// connections are tasks of the current runtime; panics without one. See [`runtime::bridge`].
 pub fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
     runtime::bridge(&Tokio::current(), target, config)
 }

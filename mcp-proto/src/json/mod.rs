@@ -19,7 +19,9 @@ pub(crate) mod walk;
 pub mod write;
 
 use alloc::borrow::Cow;
+use alloc::string::ToString;
 use core::fmt;
+use core::str::FromStr;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -156,6 +158,21 @@ impl fmt::Debug for Json {
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// Checks the text as [`Json::parse`] does.
+impl FromStr for Json {
+    type Err = InvalidJson;
+
+    fn from_str(text: &str) -> Result<Self, InvalidJson> {
+        Self::parse(Bytes::copy_from_slice(text.as_bytes()))
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string().into())
     }
 }
 
@@ -308,6 +325,14 @@ mod tests {
                 assert!(!contains(text.as_bytes(), word.as_bytes()), "{word} in {text}");
             }
         }
+    }
+
+    #[test]
+    fn values_and_texts_become_json() {
+        let value = serde_json::json!({"a": [1, null]});
+        assert_eq!(Json::from(value.clone()).decode::<serde_json::Value>().unwrap(), value);
+        assert_eq!("[1]".parse::<Json>().unwrap().as_str(), "[1]");
+        assert_eq!("[1".parse::<Json>(), Err(InvalidJson));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 
 use crate::json::Raw;
 
@@ -180,6 +181,25 @@ impl PartialEq for RequestId {
 
 impl Eq for RequestId {}
 
+/// Equal ids have equal hashes, so the canonical form is hashed.
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.canonical().hash(state);
+    }
+}
+
+impl From<i64> for RequestId {
+    fn from(number: i64) -> Self {
+        Self::number(number)
+    }
+}
+
+impl From<&str> for RequestId {
+    fn from(text: &str) -> Self {
+        Self::string(text)
+    }
+}
+
 impl PartialOrd for RequestId {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -219,6 +239,21 @@ mod tests {
 
     fn id(token: &str) -> Option<RequestId> {
         RequestId::from_raw(Raw(token.as_bytes()))
+    }
+
+    #[test]
+    fn equal_ids_have_equal_hashes() {
+        let hash = |token: &str| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            id(token).unwrap().hash(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!((hash("1"), hash("\"a\"")), (hash("1.0"), hash("\"\\u0061\"")));
+        assert_ne!(hash("1"), hash("\"1\""));
+        assert_eq!(
+            (RequestId::from(-7), RequestId::from("a")),
+            (id("-7").unwrap(), id("\"a\"").unwrap())
+        );
     }
 
     #[test]

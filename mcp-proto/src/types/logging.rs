@@ -1,4 +1,5 @@
 use alloc::string::String;
+use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,12 @@ impl LoggingLevel {
             "emergency" => Self::Emergency,
             _ => return None,
         })
+    }
+}
+
+impl fmt::Display for LoggingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
