@@ -139,13 +139,13 @@ fn answer_of_another_type_is_refused_and_the_reference_stays_valid() {
     ] {
         let mut responses = valid.clone();
         responses[key] = misfit;
-        bridged.client(&super::request(2, "tools/call", &retry(&responses)));
+        bridged.client(&request(2, "tools/call", &retry(&responses)));
         let error = only(bridged.to_client())["error"].clone();
         assert_eq!(error["code"], -32602);
         assert!(error["message"].as_str().unwrap().contains(key), "{error}");
         assert!(bridged.to_server().is_empty());
     }
-    bridged.client(&super::request(3, "tools/call", &retry(&valid)));
+    bridged.client(&request(3, "tools/call", &retry(&valid)));
     assert_eq!(bridged.to_server().len(), 2);
     let answer = answered(&mut bridged, &asked, &json!({"content": [1]}));
     assert_eq!((&answer["id"], &answer["result"]["content"]), (&json!(3), &json!([1])));
