@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body::Body;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::HeadSource;
@@ -38,6 +38,8 @@ pin_project! {
         #[pin]
         body: B,
         state: CallState,
+        // Empty, with the memory of the request's fields, for those of the response.
+        fields: HeaderMap,
     }
 }
 
@@ -94,18 +96,20 @@ impl<B: Body> HttpFuture<B> {
             extensions: found,
         };
         let source = head::request(&parts);
-        if shared.server.config().verifier.is_none() {
-            return Self { body, state: admitting.admit(shared, source, None) };
-        }
-        let head = source.into_head();
-        let state = match shared.server.verification(&head) {
-            None => admitting.admit(shared, head, None),
-            Some(verification) => {
-                let verifying = Verifying { shared, verification, head, admitting, timer: None };
-                CallState::Verifying(Box::new(verifying))
+        let state = if shared.server.config().verifier.is_none() {
+            admitting.admit(shared, source, None)
+        } else {
+            let head = source.into_head();
+            match shared.server.verification(&head) {
+                None => admitting.admit(shared, head, None),
+                Some(verification) => {
+                    let verifying =
+                        Verifying { shared, verification, head, admitting, timer: None };
+                    CallState::Verifying(Box::new(verifying))
+                }
             }
         };
-        Self { body, state }
+        Self { body, state, fields: head::emptied(parts.headers) }
     }
 }
 
@@ -145,7 +149,7 @@ impl<B: Body> Future for HttpFuture<B> {
                         return Poll::Pending;
                     };
                     let delay = answer.poll_delay(now, context);
-                    let response = response(part, answer);
+                    let response = response(part, answer, this.fields);
                     if delay.is_ready() {
                         return Poll::Ready(Ok(response));
                     }
@@ -156,7 +160,7 @@ impl<B: Body> Future for HttpFuture<B> {
                     let part = ready!(answer.poll(context));
                     let state = std::mem::replace(this.state, CallState::Done);
                     let CallState::Answering(answer) = state else { return Poll::Pending };
-                    return Poll::Ready(Ok(response(part, answer)));
+                    return Poll::Ready(Ok(response(part, answer, this.fields)));
                 }
                 CallState::Complete(_) | CallState::Done => {
                     let state = std::mem::replace(this.state, CallState::Done);
@@ -246,20 +250,24 @@ impl Reading {
 }
 
 /// The response that begins with the first part of an answer.
-fn response(first: Part, answer: impl Into<Box<Answer>>) -> Response<HttpBody> {
-    match first {
-        Part::Whole(head, data) => head::response(head, HttpBody::whole(data)),
-        Part::Head(head) => head::response(head, HttpBody::stream(answer.into())),
+fn response(
+    first: Part,
+    answer: impl Into<Box<Answer>>,
+    fields: &mut HeaderMap,
+) -> Response<HttpBody> {
+    let (head, body) = match first {
+        Part::Whole(head, data) => (head, HttpBody::whole(data)),
+        Part::Head(head) => (head, HttpBody::stream(answer.into())),
         // The head comes first.
-        Part::Data(_) | Part::End => {
-            head::response(ResponseHead::new(500), HttpBody::whole(Bytes::new()))
-        }
-    }
+        Part::Data(_) | Part::End => (ResponseHead::new(500), HttpBody::whole(Bytes::new())),
+    };
+    head::response(head, body, fields)
 }
 
 fn refused(admission: &Admission, status: u16) -> CallState {
     let (head, body) = admission.refuse(status);
-    CallState::Complete(Box::new(head::response(head, HttpBody::whole(body))))
+    let response = head::response(head, HttpBody::whole(body), &mut HeaderMap::new());
+    CallState::Complete(Box::new(response))
 }
 
 fn is_longer(length: u64, max: usize) -> bool {
