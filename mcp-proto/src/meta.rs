@@ -5,8 +5,6 @@
 //!
 //! [Specification: `_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
 
-use alloc::boxed::Box;
-
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
@@ -38,8 +36,12 @@ impl RequestMeta {
         Self::read_after(params, None)
     }
 
-    /// The same, but data of the client that equals that of `last` is shared with it.
-    fn read_after(params: &Params, last: Option<&Self>) -> Result<Self, ProtocolError> {
+    /// The same, but capabilities and a description of the client that equal those of `last` are
+    /// shared with it.
+    pub(crate) fn read_after(
+        params: &Params,
+        last: Option<(&Json, Option<&Json>)>,
+    ) -> Result<Self, ProtocolError> {
         let invalid =
             |member: Member, expected| ProtocolError::InvalidMeta { key: member.name(), expected };
         let claim = params.raw(Member::MetaProtocolVersion);
@@ -53,16 +55,16 @@ impl RequestMeta {
         if !capabilities.is_object() {
             return Err(invalid(Member::MetaClientCapabilities, "an object"));
         }
-        let known = |member, json: fn(&Self) -> Option<&Json>| {
+        let known = |member, json: Option<&Json>| {
             let same =
                 |known: &&Json| params.raw(member).is_some_and(|raw| raw.0 == known.as_bytes());
-            last.and_then(json).filter(same).cloned()
+            json.filter(same).cloned()
         };
-        let client_capabilities =
-            known(Member::MetaClientCapabilities, |last| Some(&last.client_capabilities))
-                .or_else(|| params.get(Member::MetaClientCapabilities))
-                .unwrap_or(Json::EMPTY_OBJECT);
-        let mut client_info = known(Member::MetaClientInfo, |last| last.client_info.as_ref());
+        let (last_capabilities, last_info) = last.unzip();
+        let client_capabilities = known(Member::MetaClientCapabilities, last_capabilities)
+            .or_else(|| params.get(Member::MetaClientCapabilities))
+            .unwrap_or(Json::EMPTY_OBJECT);
+        let mut client_info = known(Member::MetaClientInfo, last_info.flatten());
         if client_info.is_none() {
             client_info = params.get(Member::MetaClientInfo);
             if client_info.as_ref().is_some_and(|info| !is_implementation(info)) {
@@ -82,52 +84,6 @@ impl RequestMeta {
             ));
         }
         Ok(Self { client_capabilities, client_info, log_level })
-    }
-
-    fn has_client_of(&self, other: &Self) -> bool {
-        self.client_info == other.client_info
-            && self.client_capabilities == other.client_capabilities
-    }
-}
-
-/// The client of the last requests of a stream or a connection.
-///
-/// A client describes itself in each request, mostly in the same bytes. The description is checked
-/// and copied once, which saves 1,000 instructions and two allocations per call.
-#[derive(Debug, Default)]
-pub(crate) struct LastMeta {
-    last: Option<Box<RequestMeta>>,
-    /// True if the last request had another client than `last`.
-    differed: bool,
-}
-
-impl LastMeta {
-    /// Does what [`RequestMeta::read`] does. The result shares no memory with the message. The
-    /// second description in a row that differs from the last one is kept for the next request, if
-    /// it is not longer than `Limits::max_client_bytes`.
-    pub(crate) fn read(
-        &mut self,
-        params: &Params,
-        limits: &Limits,
-    ) -> Result<RequestMeta, ProtocolError> {
-        let meta = RequestMeta::read_after(params, self.last.as_deref())?;
-        if self.last.as_deref().is_some_and(|last| last.has_client_of(&meta)) {
-            self.differed = false;
-            return Ok(meta);
-        }
-        let meta = RequestMeta {
-            client_capabilities: meta.client_capabilities.detach(),
-            client_info: meta.client_info.map(|info| info.detach()),
-            log_level: meta.log_level,
-        };
-        if core::mem::replace(&mut self.differed, true) {
-            let info = meta.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
-            let size = info + meta.client_capabilities.as_bytes().len();
-            let is_kept = size <= limits.max_client_bytes;
-            self.last = is_kept.then(|| Box::new(meta.clone()));
-            self.differed = false;
-        }
-        Ok(meta)
     }
 }
 
@@ -201,73 +157,7 @@ pub(crate) fn is_implementation(value: &Json) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use alloc::format;
-
-    use bytes::Bytes;
-
     use super::*;
-    use crate::message::{self, Incoming, Message};
-
-    fn params(meta: &str) -> Params {
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{{meta}}}}}}}"#
-        );
-        match message::parse(&Bytes::from(text), &Limits::default()) {
-            Ok(Incoming::Message(Message::Request(request))) => request.params,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn last_meta_reads_each_request_as_if_it_were_the_first() {
-        let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
-        let capabilities =
-            |json| format!(r#","io.modelcontextprotocol/clientCapabilities":{json}"#);
-        let info = |json| format!(r#","io.modelcontextprotocol/clientInfo":{json}"#);
-        let level = |json| format!(r#","io.modelcontextprotocol/logLevel":{json}"#);
-        let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(Limits::default().max_client_bytes));
-        let metas = [
-            format!("{version}{}", capabilities("{}")),
-            format!("{version}{}{}", capabilities("{}"), info(r#"{"name":"a","version":"1"}"#)),
-            format!("{version}{}{}", capabilities("{}"), info(r#"{"name":"b","version":"1"}"#)),
-            format!("{version}{}{}", capabilities("{}"), info(r#"{"name":"b"}"#)),
-            format!("{version}{}", info(r#"{"name":"a","version":"1"}"#)),
-            format!("{version}{}", capabilities("[]")),
-            format!("{version}{}{}", capabilities("{}"), level(r#""debug""#)),
-            format!("{version}{}{}", capabilities("{}"), level(r#""loud""#)),
-            format!("{version}{}", capabilities(&long)),
-        ];
-        let mut last = LastMeta::default();
-        for first in &metas {
-            for second in &metas {
-                for meta in [first, second, second, first] {
-                    let params = params(meta);
-                    let expected = format!("{:?}", RequestMeta::read(&params));
-                    let read = format!("{:?}", last.read(&params, &Limits::default()));
-                    assert_eq!(read, expected, "{meta}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn last_meta_copies_each_description_once() {
-        let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
-        let mut last = LastMeta::default();
-        let read: alloc::vec::Vec<_> = core::iter::repeat_with(|| {
-            let params = params(meta);
-            let meta = last.read(&params, &Limits::default()).unwrap();
-            let text = params.json().as_bytes().as_ptr_range();
-            assert!(!text.contains(&meta.client_capabilities.as_bytes().as_ptr()));
-            meta.client_capabilities
-        })
-        .take(4)
-        .collect();
-        let places: alloc::vec::Vec<_> = read.iter().map(|json| json.as_bytes().as_ptr()).collect();
-        let [first, second, rest @ ..] = &places[..] else { panic!("{places:?}") };
-        assert_ne!(first, second, "one request is not kept");
-        assert!(rest.iter().all(|place| place == second), "{places:?}");
-    }
 
     #[test]
     fn second_hour_18_keys_with_a_prefix() {

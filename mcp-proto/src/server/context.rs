@@ -16,13 +16,13 @@ use super::declaration::Declaration;
 use super::event::{Peer, ReplyId, ServerAction, ServerEvent, SessionRef, StreamId};
 use super::extensions::Extensions;
 use super::outbox::Outbox;
+use super::sender::{LastSender, Origin, Sender};
 use crate::budget::Charge;
 use crate::error::{ProtocolError, ValidationStep};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::batches::Batches;
 use crate::message::{ErrorData, Outgoing, Params};
-use crate::meta::{LastMeta, RequestMeta};
 use crate::version::ProtocolVersion;
 
 /// Channel of a server's messages.
@@ -53,8 +53,8 @@ pub(super) struct Context {
     /// The batches with missing answers. Usually none, so an idle session has no allocation for
     /// them.
     batches: Option<Box<Batches>>,
-    /// The client of the last modern requests of a byte stream.
-    last_meta: Option<Box<LastMeta>>,
+    /// The sender of the last modern requests of a byte stream.
+    last_sender: Option<Box<LastSender>>,
 }
 
 /// The error in place of a result that would make a batch too long.
@@ -86,7 +86,7 @@ impl Context {
             extensions,
             outbox,
             batches: None,
-            last_meta: None,
+            last_sender: None,
         }
     }
 
@@ -143,16 +143,18 @@ impl Context {
         self.extensions = extensions;
     }
 
-    /// Reads the `_meta` of a modern request. `last` is of the requests before it, if they did not
+    /// Reads the sender of a modern request. `last` is of the requests before it, if they did not
     /// come to this machine.
-    pub(super) fn read_meta(
+    pub(super) fn read_sender(
         &mut self,
         params: &Params,
-        last: Option<&mut LastMeta>,
-    ) -> Result<RequestMeta, ProtocolError> {
-        let Self { last_meta, config, .. } = self;
-        let last = last.unwrap_or_else(|| last_meta.get_or_insert_default());
-        last.read(params, &config.limits)
+        last: Option<&mut LastSender>,
+    ) -> Result<Sender, ProtocolError> {
+        let is_http = self.is_http();
+        let Self { last_sender, principal, extensions, config, .. } = self;
+        let last = last.unwrap_or_else(|| last_sender.get_or_insert_default());
+        let origin = Origin { principal: principal.as_ref(), extensions, is_http };
+        last.read(params, origin, &config.limits)
     }
 
     /// Common part of the reply ids of this machine.

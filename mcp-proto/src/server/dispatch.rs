@@ -5,11 +5,12 @@
 
 use super::call::ReplyPath;
 use super::event::StreamId;
+use super::sender::LastSender;
 use crate::error::ProtocolError;
 use crate::headers::MirroredHeaders;
 use crate::json::Raw;
 use crate::message::{Incoming, Member, Message, Method, Params, RequestId};
-use crate::meta::{self, LastMeta};
+use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Refusal, Route};
 use crate::version::EraPolicy;
 
@@ -24,8 +25,8 @@ pub(crate) struct MessageSource<'a, 'h> {
     /// The route that the HTTP exchange has found. The machine classifies all other messages, and
     /// batches, which only some sessions have.
     pub(super) route: Option<Route>,
-    /// The client of the last requests of its HTTP connection.
-    pub(super) last_meta: Option<&'a mut LastMeta>,
+    /// The sender of the last requests of its HTTP connection.
+    pub(super) last_sender: Option<&'a mut LastSender>,
 }
 
 impl<'a, 'h> MessageSource<'a, 'h> {
@@ -36,14 +37,14 @@ impl<'a, 'h> MessageSource<'a, 'h> {
     }
 
     /// The HTTP request of a modern client, with its head, at an endpoint with this policy.
-    /// `last_meta` is of the requests before it.
+    /// `last_sender` is of the requests before it.
     pub(crate) fn modern(
         head: &'a MirroredHeaders<'h>,
         policy: EraPolicy,
-        last_meta: Option<&'a mut LastMeta>,
+        last_sender: Option<&'a mut LastSender>,
     ) -> Self {
         let (head, policy, route) = (Some(head), Some(policy), Some(Route::Modern));
-        Self { path: ReplyPath::default(), head, policy, route, last_meta }
+        Self { path: ReplyPath::default(), head, policy, route, last_sender }
     }
 }
 

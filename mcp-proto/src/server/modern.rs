@@ -12,17 +12,18 @@ use alloc::boxed::Box;
 use super::cacheable::Cacheable;
 use super::call::{CallKind, Requester};
 use super::context::Context;
+use super::declaration::Declaration;
 use super::dispatch::MessageSource;
 use super::forward;
 use super::input;
 use super::inputs::Inputs;
 use super::outcome::Input;
+use super::sender::Sender;
 use super::serve::{Answer, Caller, Served, Target};
 use crate::error::{ProtocolError, ValidationStep};
 use crate::headers::MirroredHeaders;
 use crate::json::Raw;
 use crate::message::{Member, Method, Params, Request, Subject};
-use crate::meta::RequestMeta;
 use crate::negotiate;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
@@ -38,8 +39,8 @@ pub(super) fn serve(
         return Err(ProtocolError::ModernNotServed);
     }
     let Request { method, params, .. } = request;
-    let meta = context.read_meta(params, source.last_meta)?;
-    let (context, declaration) = (&*context, context.declaration());
+    let mut sender = context.read_sender(params, source.last_sender)?;
+    let declaration = context.declaration();
     let latest = ProtocolVersion::LATEST_MODERN.as_str();
     let claim = match params.raw(Member::MetaProtocolVersion) {
         Some(claim) if claim.is_spelled(latest) => Cow::Borrowed(latest),
@@ -49,26 +50,23 @@ pub(super) fn serve(
         head.check_version(&claim).map_err(ProtocolError::header(ValidationStep::Version))?;
     }
     let policy = source.policy.unwrap_or(served);
-    let version = negotiate::modern_version(&claim, policy)?;
+    sender.set_version(negotiate::modern_version(&claim, policy)?);
     if let Some(head) = source.head {
         check_standard(head, request)?;
     }
     if let Some(target) = forward::target(declaration, Era::Modern, policy, method, params)? {
-        return Ok(Answer::Handler(
-            target,
-            requester(context, version, meta, Inputs::default(), None),
-        ));
+        return Ok(Answer::Handler(target, requester(sender, Inputs::default(), None)));
     }
     if matches!(method, Method::Discover) {
         let stamp = declaration.cache_stamp(Cacheable::Discover).clone();
         return Ok(Answer::Result { stamp, result: declaration.discover(policy).clone() });
     }
     if matches!(method, Method::Listen) {
-        return listen(context, version, params, meta);
+        return listen(declaration, params, sender);
     }
     declaration.check_capability(method)?;
-    let peer = || context.peer(version, meta.client_info.clone(), meta.client_capabilities.clone());
-    let caller = Caller { capabilities: &meta.client_capabilities, peer: &peer };
+    let capabilities = &sender.peer.capabilities;
+    let caller = Caller { capabilities, peer: &|| sender.peer.clone() };
     match declaration.serve(Era::Modern, method, params, &caller, source.head)? {
         Served::Page(list, result) => {
             Ok(Answer::Result { stamp: declaration.cache_stamp(list).clone(), result })
@@ -76,44 +74,32 @@ pub(super) fn serve(
         Served::Result(result) => Ok(Answer::Result { stamp: declaration.stamp.clone(), result }),
         Served::Handler(target) => {
             let asks = target.handler.asks;
-            let inputs =
-                if asks { Inputs::of(&meta.client_capabilities) } else { Inputs::default() };
+            let inputs = if asks { Inputs::of(capabilities) } else { Inputs::default() };
             // Other methods may define these members themselves.
             let takes_input = target.kind.takes_input();
             let input = if takes_input { input::read(params)? } else { None };
-            Ok(Answer::Handler(target, requester(context, version, meta, inputs, input)))
+            Ok(Answer::Handler(target, requester(sender, inputs, input)))
         }
     }
 }
 
 fn listen(
-    context: &Context,
-    version: ProtocolVersion,
+    declaration: &Declaration,
     params: &Params,
-    meta: RequestMeta,
+    sender: Sender,
 ) -> Result<Answer, ProtocolError> {
-    let declaration = context.declaration();
-    if let Some(handler) = declaration.looks_up_tasks(params, &meta.client_capabilities)? {
+    let found = declaration.looks_up_tasks(params, &sender.peer.capabilities)?;
+    if let Some(handler) = found {
         let arguments = params.json().clone();
         let target = Target { handler, kind: CallKind::Subscription, arguments };
-        let requester = requester(context, version, meta, Inputs::default(), None);
-        return Ok(Answer::TaskSubscription(target, requester));
+        return Ok(Answer::TaskSubscription(target, requester(sender, Inputs::default(), None)));
     }
-    let RequestMeta { client_info, client_capabilities, .. } = meta;
-    let peer = || context.peer(version, client_info, client_capabilities);
-    Ok(Answer::Subscription(declaration.has_filters().then(peer)))
+    Ok(Answer::Subscription(declaration.has_filters().then_some(sender.peer)))
 }
 
-/// The sender of a request with this envelope.
-fn requester(
-    context: &Context,
-    version: ProtocolVersion,
-    meta: RequestMeta,
-    inputs: Inputs,
-    input: Option<Box<Input>>,
-) -> Requester {
-    let RequestMeta { client_info, client_capabilities, log_level, .. } = meta;
-    let peer = context.peer(version, client_info, client_capabilities);
+/// The requester that has sent a request.
+fn requester(sender: Sender, inputs: Inputs, input: Option<Box<Input>>) -> Requester {
+    let Sender { peer, log_level } = sender;
     Requester { peer, inputs, input, log_level }
 }
 

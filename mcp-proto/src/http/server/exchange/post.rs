@@ -93,7 +93,7 @@ impl Exchange {
         server.set_extensions(extensions);
         let mirrored = MirroredHeaders::of_raw(head.raw_fields());
         let source =
-            MessageSource::modern(&mirrored, self.config.policy(), Some(&mut cache.last_meta));
+            MessageSource::modern(&mirrored, self.config.policy(), Some(&mut cache.last_sender));
         server.handle_message_from(now, &incoming, source);
         self.state = State::Alone(server);
     }

@@ -8,7 +8,7 @@ use super::super::admit::{Admitted, SESSION_ID, admit};
 use super::super::refused::ImmediateAnswer;
 use crate::frame::http1::{Head, HeadMatch, HeadRepetition, HeadSource};
 use crate::message::MessageReader;
-use crate::meta::LastMeta;
+use crate::server::LastSender;
 
 /// Parts of the last requests of a connection, which make it cheaper to read the next one. They
 /// are at most 2 KiB of text, the description of a modern client, and what the head of the last
@@ -16,7 +16,7 @@ use crate::meta::LastMeta;
 #[derive(Debug, Default)]
 pub struct RequestCache {
     pub(super) messages: MessageReader,
-    pub(super) last_meta: LastMeta,
+    pub(super) last_sender: LastSender,
     admitted: Option<Box<AdmittedHead>>,
     /// The last head of another HTTP stack, if it has no credentials.
     last_head: Option<Arc<Head>>,
