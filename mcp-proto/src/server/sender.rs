@@ -123,9 +123,12 @@ impl LastSender {
         let shared = last.filter(|peer| is_client && origin.is_of(peer)).cloned();
         // Nothing new to keep: another request of the client has another `_meta` too.
         let is_kept = is_client && (shared.is_none() || params.has_any(VARYING));
-        let peer = shared.unwrap_or_else(|| match is_client {
-            true => origin.peer(info, capabilities),
-            false => origin.peer(info.map(|info| info.detach()), capabilities.detach()),
+        let peer = shared.unwrap_or_else(|| {
+            if is_client {
+                origin.peer(info, capabilities)
+            } else {
+                origin.peer(info.map(|info| info.detach()), capabilities.detach())
+            }
         });
         let sender = Sender { peer, log_level };
         if is_kept {
@@ -143,9 +146,11 @@ impl LastSender {
         };
         let part = |member| params.in_meta(member, &meta);
         let capabilities = part(Member::MetaClientCapabilities).unwrap_or(Json::EMPTY_OBJECT);
+        // Values of an HTTP request may end with it, such as a permit.
+        let origin = Origin { extensions: &Extensions::default(), ..origin };
         let peer = origin.peer(part(Member::MetaClientInfo), capabilities);
-        let sender = Sender { peer, log_level };
-        self.last = Some(Box::new(KnownSender { meta, sender: sender.clone() }));
+        let known = Sender { peer, log_level };
+        self.last = Some(Box::new(KnownSender { meta, sender: known }));
         Ok(sender)
     }
 }
@@ -227,8 +232,22 @@ mod tests {
         })
         .take(4)
         .collect();
-        let [first, second, rest @ ..] = &peers[..] else { panic!("{peers:?}") };
+        let [first, second, third, fourth] = &peers[..] else { panic!("{peers:?}") };
         assert!(!Arc::ptr_eq(first, second), "one request is not kept");
-        assert!(rest.iter().all(|peer| Arc::ptr_eq(peer, second)), "{peers:?}");
+        assert!(Arc::ptr_eq(third, fourth), "{peers:?}");
+    }
+
+    #[test]
+    fn values_of_a_request_are_not_kept() {
+        let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+        let permit = Arc::new(());
+        let mut last = LastSender::default();
+        for _ in 0..4 {
+            let extensions = &Extensions::default().with(permit.clone());
+            let origin = Origin { principal: None, extensions, is_http: true };
+            let sender = last.read(&params(meta), origin, &Limits::default()).unwrap();
+            assert!(sender.peer.get::<Arc<()>>().is_some());
+        }
+        assert_eq!(Arc::strong_count(&permit), 1);
     }
 }
