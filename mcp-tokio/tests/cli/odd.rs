@@ -1,9 +1,8 @@
 //! Odd answers of servers, and odd input.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::replay::with_replay;
+use super::replay::{served, with_replay};
 use super::run::{Ran, run, run_in, with_server};
 use super::scratch::Scratch;
 use super::server::over_http;
@@ -112,18 +111,8 @@ fn replay_answers_text_that_is_not_utf_8() {
         "ping.mcp",
         "C> {\"id\":1,\"method\":\"ping\"}\nS> {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n",
     );
-    let mut replay = Command::new(env!("CARGO_BIN_EXE_mcp"))
-        .args(["replay", &recording])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let input = b"{\"id\":\"\xff\"}\n\n{\"id\":2,\"method\":\"ping\"}\r\n";
-    replay.stdin.take().unwrap().write_all(input).unwrap();
-    let output = replay.wait_with_output().unwrap();
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let lines: Vec<_> = lines.lines().collect();
-    assert!(output.status.success() && lines.len() == 2, "{lines:?}");
+    let lines = served(&recording, b"{\"id\":\"\xff\"}\n\n{\"id\":2,\"method\":\"ping\"}\r\n");
+    assert!(lines.len() == 2, "{lines:?}");
     assert!(lines[0].contains("-32700") && lines[1].contains("\"id\":2"), "{lines:?}");
 }
 

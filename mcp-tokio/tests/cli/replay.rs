@@ -1,10 +1,13 @@
 //! `mcp replay`.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 
 use super::run::{run, with_server};
 use super::scratch::Scratch;
-use super::server::over_http;
+use super::server::{ODD, over_http};
 
 crate::all!(
     a_recording_is_served,
@@ -15,6 +18,10 @@ crate::all!(
     over_http_it_is_the_same,
     what_is_no_recording,
     recording_without_answers_is_not_compared,
+    ping_is_answered,
+    id_is_echoed_unchanged,
+    message_without_a_valid_id_gets_no_null_id,
+    recorded_numbers_keep_their_digits,
 );
 
 /// A recording of a server of this kind, and its path.
@@ -28,6 +35,20 @@ fn recorded(folder: &Scratch, kind: &str) -> String {
 pub(crate) fn with_replay(words: &[&str], recording: &str) -> super::run::Ran {
     let program = env!("CARGO_BIN_EXE_mcp");
     run(&[words, &["--", program, "replay", recording]].concat())
+}
+
+/// The lines of a server that replays a recording, for these lines of a client.
+pub(crate) fn served(recording: &str, input: &[u8]) -> Vec<String> {
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_mcp"))
+        .args(["replay", recording])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    replay.stdin.take().unwrap().write_all(input).unwrap();
+    let output = replay.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
 fn a_recording_is_served() {
@@ -138,4 +159,68 @@ S> {"id":1,"result":{"supportedVersions":["2026-07-28"]}}
         assert!(ran.exit == 2 && ran.err.starts_with(&err), "{text}: {ran:?}");
         assert_eq!(ran.out, "");
     }
+}
+
+/// A recording with a notification that a server over HTTP has refused.
+const REFUSED: &str = concat!(
+    r#"1> {"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+    "\n",
+    r#"1< {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#,
+    "\n",
+    r#"2> {"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n",
+    r#"2< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no session"}}"#,
+    "\n",
+    r#"2< {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+);
+
+fn ping_is_answered() {
+    let folder = Scratch::new("ping");
+    let recording = folder.write("refused.mcp", REFUSED);
+    let lines = served(&recording, b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n");
+    assert_eq!(lines, [r#"{"id":7,"jsonrpc":"2.0","result":{}}"#]);
+}
+
+fn id_is_echoed_unchanged() {
+    let folder = Scratch::new("ids");
+    let recording = folder.write("refused.mcp", REFUSED);
+    for id in ["9007199254740993", "18446744073709551616", "-12345678901234567890123", "\"1\""] {
+        for method in ["ping", "tools/list", "tools/call"] {
+            let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"}}\n");
+            let lines = served(&recording, request.as_bytes());
+            assert!(lines.len() == 1 && lines[0].contains(&format!("\"id\":{id},")), "{lines:?}");
+        }
+    }
+}
+
+fn message_without_a_valid_id_gets_no_null_id() {
+    let folder = Scratch::new("null");
+    let recording = folder.write("refused.mcp", REFUSED);
+    let list_changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    for (input, answer) in [
+        ("{", "-32700"),
+        ("[]", "-32600"),
+        ("{}", "-32600"),
+        (r#"{"id":null,"method":"ping"}"#, "-32600"),
+        (r#"{"id":{},"method":"ping"}"#, "-32600"),
+        (r#"{"id":5,"method":3}"#, "\"id\":5"),
+    ] {
+        let lines = served(&recording, input.as_bytes());
+        assert!(lines.len() == 1 && lines[0].contains(answer), "{input}: {lines:?}");
+        assert!(!lines[0].contains("null"), "{input}: {lines:?}");
+    }
+    // A notification gets the recorded messages, without a response.
+    let lines = served(&recording, br#"{"method":"notifications/initialized"}"#);
+    assert_eq!(lines, [list_changed]);
+    let nothing: &[&str] = &[];
+    for input in [r#"{"method":"ping"}"#, r#"{"id":1,"result":{}}"#, r#"{"error":{}}"#] {
+        assert_eq!(served(&recording, input.as_bytes()), nothing, "{input}");
+    }
+}
+
+fn recorded_numbers_keep_their_digits() {
+    let folder = Scratch::new("digits");
+    let text = format!("C> {{\"id\":1,\"method\":\"a\"}}\nS> {{\"id\":1,\"result\":{ODD}}}\n");
+    let lines = served(&folder.write("odd.mcp", &text), b"{\"id\":2,\"method\":\"a\"}\n");
+    assert_eq!(lines, [format!("{{\"id\":2,\"result\":{ODD}}}")]);
 }

@@ -15,6 +15,7 @@ mod interrupt;
 mod list;
 mod login;
 mod manual;
+mod message;
 mod more_args;
 mod negotiation_log;
 mod print;

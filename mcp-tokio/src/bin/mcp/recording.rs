@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use mcp_tokio::Json;
 
 use crate::failure::Failure;
+use crate::message::{Message, decoded, is_same_id};
 
 /// The messages of a recording.
 pub(crate) struct Recording {
@@ -21,11 +22,11 @@ pub(crate) struct Recording {
 pub(crate) struct Exchange {
     pub(crate) method: String,
     /// The parameters, without `_meta`.
-    pub(crate) params: Value,
-    id: Option<Value>,
-    token: Option<Value>,
+    pub(crate) params: Json,
+    id: Option<Json>,
+    token: Option<Json>,
     /// The messages of the server, the response to this message among them.
-    replies: Vec<Value>,
+    replies: Vec<Message>,
     is_used: bool,
 }
 
@@ -49,10 +50,7 @@ impl Recording {
             let Some((mark, message)) = line.split_once(' ') else { continue };
             // The blank after the colon of an event's field is optional.
             let message = message.strip_prefix("data:").unwrap_or(message);
-            let Ok(message) = serde_json::from_str::<Value>(message) else { continue };
-            if !message.is_object() {
-                continue;
-            }
+            let Ok(message) = Message::parse(message.as_bytes()) else { continue };
             match mark.trim_end_matches(['<', '>']) {
                 "C" => recording.add_of_client(&message),
                 "S" => recording.add_of_server(message),
@@ -64,14 +62,14 @@ impl Recording {
         recording
     }
 
-    fn add_of_client(&mut self, message: &Value) {
+    fn add_of_client(&mut self, message: &Message) {
         // The new client sends its own responses to the server.
-        let Some(method) = message.get("method").and_then(Value::as_str) else { return };
+        let Some(method) = message.method() else { return };
         self.exchanges.push(Exchange {
-            method: method.to_owned(),
-            params: without_meta(message.get("params")),
+            method,
+            params: message.params(),
             id: message.get("id").cloned(),
-            token: message.pointer("/params/_meta/progressToken").cloned(),
+            token: message.progress_token(),
             replies: Vec::new(),
             is_used: false,
         });
@@ -79,66 +77,78 @@ impl Recording {
 
     /// Adds a response to its request. Any other message, and an error without an id, is added to
     /// the last message of the client.
-    fn add_of_server(&mut self, message: Value) {
-        let id = message.get("id").filter(|id| !id.is_null() && message.get("method").is_none());
-        let of_id = |exchange: &&mut Exchange| id.is_none() || exchange.id.as_ref() == id;
+    fn add_of_server(&mut self, message: Message) {
+        let id = message.id().filter(|_| !message.has("method"));
+        let of_id = |exchange: &&mut Exchange| match (id, &exchange.id) {
+            (Some(id), Some(own)) => is_same_id(id, own),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
         if let Some(exchange) = self.exchanges.iter_mut().rev().find(of_id) {
             exchange.replies.push(message);
         }
     }
 
     /// The requests that were answered, except those that open a connection.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = (&Exchange, &Value)> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&Exchange, &Message)> {
         let calls = self.exchanges.iter().filter(|exchange| !exchange.is_opening());
         calls.filter_map(|exchange| Some((exchange, exchange.response()?)))
     }
 
     /// The version of the server.
-    pub(crate) fn version(&self) -> Option<&str> {
+    pub(crate) fn version(&self) -> Option<String> {
         let result = |method: &str| {
             let mut openings = self.exchanges.iter().filter(|it| it.method == method);
-            openings.find_map(|exchange| exchange.response()?.get("result"))
+            openings.find_map(|exchange| exchange.response()?.get("result")).map(decoded)
         };
-        match result("initialize") {
-            Some(result) => result.get("protocolVersion")?.as_str(),
-            None => result("server/discover")?.pointer("/supportedVersions/0")?.as_str(),
-        }
+        let version = match result("initialize") {
+            Some(result) => result.get("protocolVersion").cloned(),
+            None => result("server/discover")?.pointer("/supportedVersions/0").cloned(),
+        };
+        Some(version?.as_str()?.to_owned())
     }
 
     /// Returns the replies to a message of a client, with its id and its progress token. They are
     /// those of the first unused exchange with the same request, otherwise those of the last one. A
-    /// request that was not recorded is refused.
-    pub(crate) fn answer(&mut self, message: &Value) -> VecDeque<Value> {
-        let Some(method) = message.get("method").and_then(Value::as_str) else {
+    /// request that was not recorded is refused, except for `ping`.
+    pub(crate) fn answer(&mut self, message: &Message) -> VecDeque<Message> {
+        if message.is_response() {
             return VecDeque::new();
+        }
+        let id = message.id();
+        let Some(method) = message.method().filter(|_| id.is_some() || !message.has("id")) else {
+            let error = Message::error(id, -32600, "the message is not a JSON-RPC request");
+            return VecDeque::from([error]);
         };
-        let params = without_meta(message.get("params"));
+        let params = decoded(&message.params());
         let is_alike = |exchange: &Exchange| {
-            exchange.method == method && (exchange.is_opening() || exchange.params == params)
+            exchange.method == method
+                && (exchange.is_opening() || decoded(&exchange.params) == params)
         };
         let alike =
             |exchange: &Exchange, is_used| is_alike(exchange) && exchange.is_used == is_used;
         let fresh = self.exchanges.iter().position(|exchange| alike(exchange, false));
         let at = fresh.or_else(|| self.exchanges.iter().rposition(|it| alike(it, true)));
-        let id = message.get("id");
         if let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) {
             exchange.is_used = true;
-            let token = message.pointer("/params/_meta/progressToken");
-            return exchange
-                .replies
-                .iter()
-                .map(|reply| exchange.renamed(reply, id, token))
-                .collect();
+            let token = message.progress_token();
+            // A notification gets no response.
+            let replies = exchange.replies.iter().filter(|it| id.is_some() || it.has("method"));
+            return replies.map(|reply| exchange.renamed(reply, id, token.as_ref())).collect();
         }
-        let is_known = self.exchanges.iter().any(|exchange| exchange.method == method);
-        let (code, text) = if is_known {
-            (-32602, format!("the recording has no {method} with these parameters"))
-        } else {
-            (-32601, format!("the recording has no {method}"))
-        };
-        let error =
-            |id| json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } });
-        id.map(error).into_iter().collect()
+        id.map(|id| self.refusal(&method, id)).into_iter().collect()
+    }
+
+    /// The answer to a request that was not recorded.
+    fn refusal(&self, method: &str, id: &Json) -> Message {
+        if method == "ping" {
+            return Message::empty_result(id);
+        }
+        if self.exchanges.iter().any(|exchange| exchange.method == method) {
+            let text = format!("the recording has no {method} with these parameters");
+            return Message::error(Some(id), -32602, &text);
+        }
+        Message::error(Some(id), -32601, &format!("the recording has no {method}"))
     }
 }
 
@@ -148,34 +158,24 @@ impl Exchange {
         ["initialize", "server/discover"].contains(&&*self.method)
     }
 
-    fn response(&self) -> Option<&Value> {
+    fn response(&self) -> Option<&Message> {
         self.id.as_ref()?;
-        self.replies.iter().find(|reply| reply.get("method").is_none())
+        self.replies.iter().find(|reply| reply.is_response())
     }
 
     /// A reply with the id and the progress token of another request.
-    fn renamed(&self, reply: &Value, id: Option<&Value>, token: Option<&Value>) -> Value {
-        let mut reply = reply.clone();
-        if reply.get("method").is_none() {
-            if let (Some(own), Some(id)) = (reply.get_mut("id"), id) {
-                *own = id.clone();
+    fn renamed(&self, reply: &Message, id: Option<&Json>, token: Option<&Json>) -> Message {
+        let reply = reply.clone();
+        match (id, token, &self.token) {
+            (Some(id), ..) if reply.is_response() => reply.with("id", id),
+            (_, Some(token), Some(own))
+                if reply.progress_of().is_some_and(|it| is_same_id(&it, own)) =>
+            {
+                reply.with_progress_of(token)
             }
-        } else if let (Some(own), Some(token)) = (reply.pointer_mut("/params/progressToken"), token)
-            && Some(&*own) == self.token.as_ref()
-        {
-            *own = token.clone();
+            _ => reply,
         }
-        reply
     }
-}
-
-/// An object without its `_meta`; empty if there is no object.
-pub(crate) fn without_meta(value: Option<&Value>) -> Value {
-    let mut value = value.cloned().unwrap_or_else(|| json!({}));
-    if let Some(members) = value.as_object_mut() {
-        members.remove("_meta");
-    }
-    value
 }
 
 #[cfg(test)]
@@ -193,8 +193,9 @@ S> {"jsonrpc":"2.0","id":2,"result":{"n":2}}
 "#;
 
     fn answer(recording: &mut Recording, message: &str) -> Vec<String> {
-        let message = serde_json::from_str(message).unwrap();
-        recording.answer(&message).iter().map(Value::to_string).collect()
+        let message = Message::parse(message.as_bytes()).unwrap_or_default();
+        let text = |reply: &Message| serde_json::to_string(reply).unwrap();
+        recording.answer(&message).iter().map(text).collect()
     }
 
     #[test]
@@ -234,7 +235,7 @@ S> {"jsonrpc":"2.0","id":2,"result":{"n":2}}
             "2> {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}\n",
             "2< {\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"no\"},\"id\":null}\n",
         ));
-        assert_eq!(recording.version(), Some("2025-11-25"));
+        assert_eq!(recording.version().as_deref(), Some("2025-11-25"));
         let calls: Vec<_> = recording.calls().map(|(call, _)| call.method.as_str()).collect();
         assert_eq!(calls, ["ping", "tools/list"]);
     }

@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use crate::ask;
 use crate::failure::{Exit, Failure};
+use crate::message::{Message, decoded, is_same_id};
 use crate::more_args::ReplayArgs;
 use crate::print::{self, Output};
-use crate::recording::{Exchange, Recording, without_meta};
+use crate::recording::{Exchange, Recording};
 use crate::session;
 use crate::target::Target;
 
@@ -29,7 +30,7 @@ pub(crate) async fn run(mut args: ReplayArgs, output: Output) -> Result<Exit, Fa
         return serve(recording);
     }
     if args.common.era == Negotiation::Auto
-        && let Some(version) = recording.version().and_then(ProtocolVersion::from_name)
+        && let Some(version) = recording.version().as_deref().and_then(ProtocolVersion::from_name)
     {
         args.common.era = Negotiation::Pinned(version);
     }
@@ -58,7 +59,7 @@ pub(crate) async fn run(mut args: ReplayArgs, output: Output) -> Result<Exit, Fa
 fn serve(mut recording: Recording) -> Result<Exit, Failure> {
     let failure = |error: io::Error| Failure::new(Exit::Connection, error);
     // Replies after a request of the server, until the client has answered that request.
-    let mut pending: Vec<(Value, VecDeque<Value>)> = Vec::new();
+    let mut pending: Vec<(Json, VecDeque<Message>)> = Vec::new();
     for line in io::stdin().lock().split(b'\n') {
         if print::has_failed() {
             break;
@@ -67,21 +68,23 @@ fn serve(mut recording: Recording) -> Result<Exit, Failure> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let Ok(message) = serde_json::from_slice::<Value>(&line) else {
-            let error = json!({ "code": -32700, "message": "this is no JSON" });
-            print::document(&json!({ "jsonrpc": "2.0", "id": null, "error": error }));
-            continue;
+        let message = match Message::parse(&line) {
+            Ok(message) => message,
+            Err(error) => {
+                print::document(&error);
+                continue;
+            }
         };
-        let answered = message.get("method").is_none().then(|| message.get("id")).flatten();
-        let at = pending.iter().position(|(id, _)| Some(id) == answered);
-        let mut replies = match at {
+        let answered = message.id().filter(|_| message.is_response());
+        let is_answered = |(id, _): &(Json, _)| answered.is_some_and(|it| is_same_id(it, id));
+        let mut replies = match pending.iter().position(is_answered) {
             Some(at) => pending.swap_remove(at).1,
             None => recording.answer(&message),
         };
         while let Some(reply) = replies.pop_front() {
             print::document(&reply);
-            if reply.get("method").is_some()
-                && let Some(id) = reply.get("id")
+            if reply.has("method")
+                && let Some(id) = reply.id()
             {
                 pending.push((id.clone(), replies));
                 break;
@@ -127,8 +130,8 @@ async fn compare(
         for member in ["result", "error"] {
             let (recorded, found) = (recorded.get(member), found.get(member));
             if recorded.is_some() || found.is_some() {
-                let recorded = recorded.map(|it| without_meta(Some(it)));
-                let found = found.map(|it| without_meta(Some(it)));
+                let recorded = recorded.map(|it| without_meta(decoded(it)));
+                let found = found.map(|it| without_meta(it.clone()));
                 differ(
                     &request,
                     &format!("/{member}"),
@@ -142,14 +145,18 @@ async fn compare(
     Ok((count, all))
 }
 
-/// The value of JSON; its text if it has a number or a string that no [`Value`] can hold.
-fn decoded(json: &Json) -> Value {
-    json.decode().unwrap_or_else(|_| Value::String(json.to_string()))
+/// A value without its `_meta`.
+fn without_meta(mut value: Value) -> Value {
+    if let Some(members) = value.as_object_mut() {
+        members.remove("_meta");
+    }
+    value
 }
 
 /// The method, and the name in its parameters.
 fn describe(exchange: &Exchange) -> String {
-    let name = ["name", "uri"].iter().find_map(|member| exchange.params.get(member)?.as_str());
+    let params = decoded(&exchange.params);
+    let name = ["name", "uri"].iter().find_map(|member| params.get(member)?.as_str());
     [&*exchange.method].into_iter().chain(name).collect::<Vec<_>>().join(" ")
 }
 
