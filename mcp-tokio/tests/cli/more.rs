@@ -2,9 +2,12 @@
 //! `mcp man`; and the options that name servers in files, folders and outputs.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::pantry;
+use super::replay::with_replay;
 #[cfg(unix)]
 use super::run::Running;
 use super::run::{run, run_in, with_server, with_server_in};
@@ -25,6 +28,9 @@ crate::all!(
     output_into_a_file,
     output_that_cannot_be_written_is_a_failure,
     watch_ends_once_its_reader_is_gone,
+    watch_goes_on_with_the_next_server,
+    watch_goes_on_with_the_next_server_over_http,
+    watch_has_a_time_limit_for_its_subscription,
     roots,
 );
 
@@ -232,6 +238,50 @@ fn watch_ends_once_its_reader_is_gone() {
         let ran = watch.end_without_reader();
         assert!(ran.exit == 0 && !ran.err.contains("mcp:"), "{kind}: {ran:?}");
     }
+}
+
+fn watch_goes_on_with_the_next_server() {
+    #[cfg(unix)]
+    for (kind, told) in [
+        ("mortal", "the connection to the server has ended; connecting again\n"),
+        ("legacy mortal", "the connection to the server has ended; connecting again\n"),
+        ("polite", "the server has ended the subscription; subscribing again\n"),
+    ] {
+        let words = ["resource", "watch", "-q", "--changes", "1", "pantry://jars"];
+        let ran = with_server(kind, &words);
+        assert_eq!((ran.exit, ran.out.matches("1 jar").count()), (0, 2), "{kind}: {ran:?}");
+        assert!(ran.err.contains(told), "{kind}: {ran:?}");
+    }
+}
+
+fn watch_goes_on_with_the_next_server_over_http() {
+    // The client opens the stream of a legacy session again by itself.
+    for (era, told) in
+        [("modern", "subscribing again\n"), ("legacy", "pantry://jars has changed\n")]
+    {
+        let url = pantry::over_http();
+        let words = ["resource", "watch", "--changes", "1", "--era", era, &url, "pantry://jars"];
+        let ran = run(&words);
+        assert_eq!((ran.exit, ran.out.matches("1 jar").count()), (0, 2), "{era}: {ran:?}");
+        assert!(ran.err.contains(told), "{era}: {ran:?}");
+    }
+}
+
+fn watch_has_a_time_limit_for_its_subscription() {
+    let folder = Scratch::new("unanswered-subscription");
+    let opened = r#"{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"capabilities":{"resources":{"subscribe":true}}}"#;
+    let recording = folder.write(
+        "server.mcp",
+        &format!(
+            "C> {{\"id\":1,\"method\":\"initialize\"}}\n\
+             S> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{opened}}}\n\
+             C> {{\"id\":2,\"method\":\"resources/subscribe\",\"params\":{{\"uri\":\"a:b\"}}}}\n"
+        ),
+    );
+    let start = Instant::now();
+    let ran = with_replay(&["resource", "watch", "--timeout", "0.5", "a:b"], &recording);
+    assert_eq!((ran.exit, ran.err.contains("has not answered in time")), (6, true), "{ran:?}");
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 fn roots() {

@@ -43,8 +43,8 @@ pub(crate) fn serve_if_told() -> Option<ExitCode> {
 fn serve(kind: &str) -> io::Result<()> {
     let mut config = Config::default();
     match kind {
-        "both" | "verbatim" | "pantry" | "fragile" | "odd" => {}
-        "legacy" | "legacy pantry" | "legacy fragile" | "legacy odd" => {
+        "both" | "verbatim" | "pantry" | "fragile" | "odd" | "mortal" | "polite" => {}
+        "legacy" | "legacy pantry" | "legacy mortal" | "legacy fragile" | "legacy odd" => {
             config.era_policy = EraPolicy::LegacyOnly;
         }
         "modern" => config.era_policy = EraPolicy::ModernOnly,
@@ -66,6 +66,8 @@ fn serve(kind: &str) -> io::Result<()> {
         "verbatim" => verbatim(),
         "pantry" | "legacy pantry" => pantry::registry(),
         "fragile" | "legacy fragile" => fragile(),
+        #[cfg(unix)]
+        "mortal" | "legacy mortal" | "polite" => pantry::mortal(kind == "polite"),
         "odd" | "legacy odd" => odd(),
         _ => registry(),
     };

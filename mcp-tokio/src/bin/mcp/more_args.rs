@@ -41,7 +41,7 @@ pub(crate) struct WatchArgs {
     /// The URL of the server, unless a command follows; the URI of the resource
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
-    /// Ends after this number of changes; by default only ^C and the server end it
+    /// Ends after this number of changes; by default only ^C ends it
     #[arg(long, value_name = "NUMBER")]
     pub(crate) changes: Option<u64>,
     #[command(flatten)]
@@ -152,6 +152,9 @@ With --json: {\"result\"}, as the specification has it.";
 const USAGE_WATCH: &str = "mcp resource watch [OPTIONS] <URL> <URI>
        mcp resource watch [OPTIONS] <URI> -- <COMMAND>...";
 const HELP_WATCH: &str = "\
+When the server ends, it is started again, or connected to again, and the resource is read again: it
+may have changed meanwhile.
+
 With --json a line is {\"read\":{\"uri\",\"result\"}}: the first at once, then one for each change.";
 
 const USAGE_GET: &str = "mcp prompt get [OPTIONS] <URL> <PROMPT> [KEY=VALUE]...

@@ -3,11 +3,14 @@
 //! [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources)
 
 use std::borrow::Cow;
+use std::time::Duration;
 
-use mcp_tokio::Client;
 use mcp_tokio::types::{ReadResourceResult, ResourceContents, SubscriptionFilter};
+use mcp_tokio::{CallError, Client, Subscription};
 use serde::Serialize;
+use tokio::time::{sleep, timeout};
 
+use crate::args::Common;
 use crate::ask;
 use crate::call::contents;
 use crate::failure::{Exit, Failure};
@@ -16,6 +19,9 @@ use crate::more_args::{ReadArgs, WatchArgs};
 use crate::print::{self, Output};
 use crate::session;
 use crate::target::Target;
+
+/// The time before the next attempt to subscribe.
+const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) async fn read(args: ReadArgs, output: Output) -> Result<Exit, Failure> {
     let (target, uri) = target(&args.words, &args.common)?;
@@ -33,28 +39,21 @@ pub(crate) async fn read(args: ReadArgs, output: Output) -> Result<Exit, Failure
 
 pub(crate) async fn watch(args: WatchArgs, output: Output) -> Result<Exit, Failure> {
     let (target, uri) = target(&args.words, &args.common)?;
-    let client = session::client(&args.common)?;
+    let client = session::watcher(&args.common)?;
     ask::user(&client, output);
     session::with(&client, target, async |_| follow(&client, uri, &args, output).await).await?;
     Ok(Exit::Fine)
 }
 
-/// Reads the resource, and reads it again after each change, up to the given number of changes.
+/// Reads the resource, and reads it again after each change, up to the given number of changes. A
+/// server that ends the subscription may stop: the next one is subscribed to.
 async fn follow(
     client: &Client,
     uri: &str,
     args: &WatchArgs,
     output: Output,
 ) -> Result<(), Failure> {
-    let filter = SubscriptionFilter::new().resource(uri);
-    let mut subscription = client.subscribe(filter).await?;
-    if subscription.honoured().resource_subscriptions.is_empty() {
-        return Err(Failure::new(
-            Exit::Protocol,
-            format!("the server does not report changes of {uri}"),
-        )
-        .advice("`mcp probe` shows whether a server has subscriptions at all"));
-    }
+    let mut subscription = subscribe(client, uri, &args.common).await?;
     let mut changes = 0;
     loop {
         let result = get(client.read_resource(uri), &args.common).await?;
@@ -66,14 +65,47 @@ async fn follow(
         if print::has_failed() || args.changes.is_some_and(|limit| changes >= limit) {
             return Ok(());
         }
-        if subscription.changed().await.is_none() {
-            return match subscription.ended() {
-                Some(Err(error)) => Err(error.into()),
-                Some(Ok(())) | None => Ok(()),
-            };
+        if subscription.changed().await.is_some() {
+            print::note(&format!("{uri} has changed"));
+        } else if let Some(Err(error)) = subscription.ended() {
+            return Err(error.into());
+        } else {
+            print::note("the server has ended the subscription; subscribing again");
+            subscription = subscribe_again(client, uri, &args.common).await?;
         }
         changes += 1;
-        print::note(&format!("{uri} has changed"));
+    }
+}
+
+/// Subscribes, within the time limit.
+async fn subscribe(client: &Client, uri: &str, common: &Common) -> Result<Subscription, Failure> {
+    let subscription = client.subscribe(SubscriptionFilter::new().resource(uri));
+    let late = |_| Err(CallError::TimedOut);
+    let subscription = timeout(common.timeout, subscription).await.unwrap_or_else(late)?;
+    if subscription.honoured().resource_subscriptions.is_empty() {
+        return Err(Failure::new(
+            Exit::Protocol,
+            format!("the server does not report changes of {uri}"),
+        )
+        .advice("`mcp probe` shows whether a server has subscriptions at all"));
+    }
+    Ok(subscription)
+}
+
+/// Subscribes to the next server, once there is one. The client delays its attempts to connect.
+async fn subscribe_again(
+    client: &Client,
+    uri: &str,
+    common: &Common,
+) -> Result<Subscription, Failure> {
+    loop {
+        sleep(PAUSE).await;
+        match subscribe(client, uri, common).await {
+            Err(failure) if matches!(failure.exit, Exit::Connection | Exit::Timeout) => {
+                print::note(&format!("{}; trying again", failure.message));
+            }
+            done => return done,
+        }
     }
 }
 
@@ -85,10 +117,7 @@ struct ReadDocument<'a> {
 }
 
 /// The server, and the URI of the resource.
-fn target<'a>(
-    words: &'a [String],
-    common: &crate::args::Common,
-) -> Result<(Target, &'a str), Failure> {
+fn target<'a>(words: &'a [String], common: &Common) -> Result<(Target, &'a str), Failure> {
     let (url, words) = common.split(words);
     let target = Target::new(url, common)?;
     match words {

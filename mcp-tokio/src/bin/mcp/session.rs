@@ -12,7 +12,7 @@ use std::{fs, io};
 
 use mcp_tokio::types::Root;
 use mcp_tokio::{
-    Client, ClientConfig, ConnectError, Implementation, ServerInfo, run_command, run_http,
+    Client, ClientConfig, ConnectError, Implementation, Restart, ServerInfo, run_command, run_http,
 };
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -40,6 +40,13 @@ pub(crate) fn client(common: &Common) -> Result<Client, Failure> {
 /// A client that waits for tasks of a server.
 pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
     with_config(config(common).follow_tasks(), common)
+}
+
+/// A client that starts a server again when it has ended, and says so.
+pub(crate) fn watcher(common: &Common) -> Result<Client, Failure> {
+    let client = with_config(config(common).restart(Restart::OnCall), common)?;
+    client.on_disconnect(|error| print::note(&format!("{error}; connecting again")));
+    Ok(client)
 }
 
 fn config(common: &Common) -> ClientConfig {
