@@ -124,6 +124,29 @@ pub(crate) fn serve_with(listener: TcpListener, config: HttpConfig) {
 
 /// A server of web pages, which answers whatever it is asked with one.
 pub(crate) fn web(status: &'static str) -> String {
+    let page = "<html>Hello!</html>";
+    by_hand(move |_| format!("{status}\r\nContent-Type: text/html"), move |_| page.to_owned())
+}
+
+/// A legacy server over HTTP that answers this method with this status, and accepts the others.
+pub(crate) fn refusing(method: &'static str, status: &'static str) -> String {
+    let result = r#""result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"capabilities":{"tools":{}}}"#;
+    let head = move |body: &str| match body {
+        body if body.contains(method) => status.to_owned(),
+        body if body.contains("\"id\"") => "200 OK\r\nContent-Type: application/json".to_owned(),
+        _ => "202 Accepted".to_owned(),
+    };
+    by_hand(head, move |body| {
+        let is_opening = body.contains("initialize\"");
+        if is_opening { format!(r#"{{"jsonrpc":"2.0","id":1,{result}}}"#) } else { String::new() }
+    })
+}
+
+/// A server over HTTP with these heads and bodies for the bodies of requests.
+fn by_hand(
+    head: impl Fn(&str) -> String + Send + 'static,
+    page: impl Fn(&str) -> String + Send + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -140,10 +163,10 @@ pub(crate) fn web(status: &'static str) -> String {
                     break;
                 }
             }
-            reader.by_ref().take(length).read_to_end(&mut Vec::new()).unwrap();
-            let head =
-                format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nConnection: close\r\n");
-            let page = "<html>Hello!</html>";
+            let mut body = String::new();
+            reader.by_ref().take(length).read_to_string(&mut body).unwrap();
+            let head = format!("HTTP/1.1 {}\r\nConnection: close\r\n", head(&body));
+            let page = page(&body);
             let _ =
                 write!(reader.into_inner(), "{head}Content-Length: {}\r\n\r\n{page}", page.len());
         }
