@@ -2,7 +2,7 @@
 
 use super::run::{Ran, run, run_in, with_server};
 use super::scratch::Scratch;
-use super::server::{nowhere, over_http, web};
+use super::server::{nowhere, over_http, refusing, web};
 
 crate::all!(
     the_command_line,
@@ -15,6 +15,7 @@ crate::all!(
     what_speaks_otherwise,
     command_has_no_url,
     web_pages,
+    status_of_a_call_is_not_about_the_url,
     who_asks,
     failures_for_programs,
     help_says_what_exit_codes_mean,
@@ -182,6 +183,19 @@ fn web_pages() {
     }
     assert_eq!(run(&["tools", &web("503 Service Unavailable")]).exit, 3);
     assert_eq!(run(&["tools", &web("301 Moved Permanently")]).exit, 4);
+}
+
+fn status_of_a_call_is_not_about_the_url() {
+    for (status, exit, advice) in [
+        ("404 Not Found", 4, ""),
+        ("400 Bad Request", 4, ""),
+        ("500 Oops", 3, "     try again later\n"),
+    ] {
+        let url = refusing("tools/list", status);
+        let code = status.split(' ').next().unwrap();
+        let err = format!("mcp: the server has answered with HTTP status {code}\n{advice}");
+        fails(&run(&["tools", "--era", "legacy", &url]), exit, &err);
+    }
 }
 
 fn who_asks() {

@@ -72,7 +72,6 @@ impl ProbeResult {
             CallError::Http { status } if shows_era(*status) && discovers => ProbeOutcome::Error,
             CallError::Http { status } if shows_era(*status) => ProbeOutcome::Refused,
             CallError::Http { .. }
-            | CallError::Redirected { .. }
             | CallError::Connection(_)
             | CallError::Error { .. }
             | CallError::TimedOut

@@ -69,10 +69,15 @@ impl Failure {
         self
     }
 
-    /// Drops advice about a URL, for a server that was started by a command.
+    /// Drops advice about a URL, for a server that was started by a command, or that has answered
+    /// before.
     pub(crate) fn without_url(self) -> Self {
-        let advice = self.advice.filter(|advice| advice != NO_ENDPOINT);
-        Self { advice, ..self }
+        let advice =
+            self.advice.as_deref().and_then(|advice| match advice.strip_suffix(NO_ENDPOINT) {
+                Some(rest) => rest.strip_suffix("; or "),
+                None => Some(advice),
+            });
+        Self { advice: advice.map(str::to_owned), ..self }
     }
 
     /// Returns whether the URL may not be that of an MCP endpoint.
@@ -157,15 +162,15 @@ impl From<CallError> for Failure {
                 .advice("--timeout gives it more time"),
             CallError::TaskLeft { task_id } => with_text(Exit::Connection)
                 .advice(format!("`mcp task` follows it again, by its id: {task_id}")),
-            CallError::Connect(error) => error.clone().into(),
-            CallError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
             // The server has answered other requests.
+            CallError::Connect(error) => Self::from(error.clone()).without_url(),
+            CallError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
             CallError::Http { status: status @ 200..300 } => Self::new(
                 Exit::Connection,
                 format!("the server's answer with HTTP status {status} has no response"),
             )
             .advice("it may have ended in the middle of its work; a tool may have been executed"),
-            CallError::Http { status } => Self::status(*status),
+            CallError::Http { status } => Self::status(*status).without_url(),
             CallError::Header(_) | CallError::Usage(_) => with_text(Exit::Usage),
             _ => with_text(Exit::Connection),
         }
