@@ -5,6 +5,7 @@
 
 use std::io::{self, BufRead, Write};
 
+use mcp_tokio::Url;
 use mcp_tokio::types::{
     ElicitAction, ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult,
 };
@@ -41,11 +42,13 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
         self.fill(form).unwrap_or_else(Stopped::into_answer)
     }
 
-    /// Shows a URL, and asks whether the user goes there. The user opens it, after checking it.
+    /// Shows a URL and its domain, and asks whether the user goes there. The user opens it, after
+    /// checking it.
     pub(super) fn url(&mut self, page: &ElicitRequestURLParams) -> ElicitResult {
         let mut ask = || {
             self.print_line(&format!("the server sends you to a page: {}", page.message))?;
             self.print_line(&format!("  {}", page.url))?;
+            self.print_line(&format!("  {}", domain(&page.url)))?;
             self.print_line("  Open it yourself if you trust it.")?;
             self.confirm("are you going there?")
         };
@@ -120,6 +123,20 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
 
     fn print_line(&mut self, text: &str) -> Result<(), Stopped> {
         Ok(writeln!(self.out, "{}", clean(text))?)
+    }
+}
+
+/// The domain of a URL, by which a person can tell whose page it is.
+///
+/// "Clients SHOULD highlight the domain of the URL to mitigate subdomain spoofing", and "warn of
+/// ambiguous or suspicious URIs".
+fn domain(url: &str) -> String {
+    match Url::parse(url) {
+        Ok(url) if url.host().split('.').any(|label| label.starts_with("xn--")) => {
+            format!("Domain: {}  (Punycode: its letters may look like others)", url.host())
+        }
+        Ok(url) => format!("Domain: {}", url.host()),
+        Err(_) => "Take care: it is no plain web address, and its domain is not clear.".into(),
     }
 }
 
@@ -241,6 +258,27 @@ send it? [yes, no, cancel] ";
             assert_eq!(answer.action, action);
             let seen = String::from_utf8(out).unwrap();
             assert!(seen.contains("https://example.com/login\n"), "{seen}");
+        }
+    }
+
+    #[test]
+    fn domain_of_a_url_is_shown() {
+        for (url, line) in [
+            ("https://example.com.evil.example:8443/a", "Domain: example.com.evil.example\n"),
+            ("https://EXAMPLE.com", "Domain: example.com\n"),
+            (
+                "https://xn--exmple-cua.com/",
+                "Domain: xn--exmple-cua.com  (Punycode: its letters may look like others)\n",
+            ),
+            ("https://example.com@evil.example/", "Take care: "),
+            ("https://ex\u{e4}mple.com/", "Take care: "),
+            ("javascript:alert(1)", "Take care: "),
+        ] {
+            let mut out = Vec::new();
+            let page = ElicitRequestURLParams::new("Log in", url);
+            let _ = Dialogue::new("yes\n".as_bytes(), &mut out).url(&page);
+            let seen = String::from_utf8(out).unwrap();
+            assert!(seen.contains(&format!("  {url}\n  {line}")), "{seen}");
         }
     }
 }
