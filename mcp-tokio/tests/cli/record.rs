@@ -4,7 +4,9 @@ use std::{env, fs, process};
 
 use mcp_tests::transcript::Transcript;
 
+use super::replay::with_replay;
 use super::run::{run, run_in, with_server};
+use super::scratch::Scratch;
 use super::server::over_http;
 
 crate::all!(
@@ -13,6 +15,7 @@ crate::all!(
     a_failure_is_recorded,
     what_is_there_is_not_lost,
     path_that_is_not_utf_8_is_shown,
+    server_that_declares_nothing_is_asked,
 );
 
 /// Runs `mcp` with a file, and reads it.
@@ -88,6 +91,30 @@ fn what_is_there_is_not_lost() {
     assert!(!text.contains("cheap") && text.contains("! closed"), "{text}");
 }
 
+/// Elsewhere `mcp` asks for these lists too.
+fn server_that_declares_nothing_is_asked() {
+    let folder = Scratch::new("declares-nothing");
+    let opened = r#"{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"capabilities":{}}"#;
+    let server = folder.write(
+        "server.mcp",
+        &format!(
+            "C> {{\"id\":1,\"method\":\"initialize\"}}\n\
+             S> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{opened}}}\n\
+             C> {{\"id\":2,\"method\":\"tools/list\"}}\n\
+             S> {{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{{\"tools\":[]}}}}\n"
+        ),
+    );
+    let text = recorded("declares-nothing", |path| {
+        let ran = with_replay(&["record", "--quiet", path], &server);
+        assert_eq!((ran.exit, &*ran.err), (0, ""), "{ran:?}");
+    });
+    for (method, is_asked) in
+        [("tools", true), ("resources", true), ("resources/templates", false), ("prompts", true)]
+    {
+        assert_eq!(text.contains(&format!("\"{method}/list\"")), is_asked, "{method}: {text}");
+    }
+}
+
 fn path_that_is_not_utf_8_is_shown() {
     #[cfg(target_os = "linux")]
     {
@@ -95,7 +122,6 @@ fn path_that_is_not_utf_8_is_shown() {
         use std::os::unix::ffi::OsStrExt;
 
         use super::run::and_this;
-        use super::scratch::Scratch;
         use super::server::SERVER;
 
         let folder = Scratch::new("not-utf-8");

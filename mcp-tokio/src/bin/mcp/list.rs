@@ -103,7 +103,7 @@ pub(crate) async fn templates(
 
 /// A list; `None` if the server offers none. A server that declares nothing at all is asked: it may
 /// have refused `server/discover`.
-async fn offered<R>(
+pub(crate) async fn offered<R>(
     server: &ServerInfo,
     is_declared: bool,
     list: impl FnOnce() -> Call<R>,

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::args::{Common, RecordArgs};
 use crate::ask;
 use crate::failure::{Exit, Failure};
-use crate::list::{get, templates};
+use crate::list::{offered, templates};
 use crate::print::{self, Output};
 use crate::session;
 use crate::target::Target;
@@ -63,7 +63,7 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
     Ok(Exit::Fine)
 }
 
-/// Requests all lists, one after the other.
+/// Requests all lists that the server offers, one after the other.
 async fn all(
     client: &Client,
     server: &ServerInfo,
@@ -71,20 +71,24 @@ async fn all(
     common: &Common,
 ) -> Result<(), Failure> {
     let has = &server.capabilities;
-    if has.tools.is_some() {
+    let tools = || {
         file.act("! list tools tools");
-        get(client.list_tools(), common).await?;
-    }
-    if has.resources.is_some() {
+        client.list_tools()
+    };
+    offered(server, has.tools.is_some(), tools, common).await?;
+    let resources = || {
         file.act("! list resources resources");
-        get(client.list_resources(), common).await?;
+        client.list_resources()
+    };
+    if offered(server, has.resources.is_some(), resources, common).await?.is_some() {
         file.act("! list templates templates");
         templates(client, common).await?;
     }
-    if has.prompts.is_some() {
+    let prompts = || {
         file.act("! list prompts prompts");
-        get(client.list_prompts(), common).await?;
-    }
+        client.list_prompts()
+    };
+    offered(server, has.prompts.is_some(), prompts, common).await?;
     file.act("! close");
     Ok(())
 }
