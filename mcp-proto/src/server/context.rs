@@ -16,7 +16,7 @@ use super::declaration::Declaration;
 use super::event::{Peer, ReplyId, ServerAction, ServerEvent, SessionRef, StreamId};
 use super::extensions::Extensions;
 use super::outbox::Outbox;
-use super::sender::{LastSender, Origin, Sender};
+use super::sender::{LastSender, Sender, SenderFacts};
 use crate::budget::Charge;
 use crate::error::{ProtocolError, ValidationStep};
 use crate::json::Json;
@@ -153,8 +153,8 @@ impl Context {
         let is_http = self.is_http();
         let Self { last_sender, principal, extensions, config, .. } = self;
         let last = last.unwrap_or_else(|| last_sender.get_or_insert_default());
-        let origin = Origin { principal: principal.as_ref(), extensions, is_http };
-        last.read(params, origin, &config.limits)
+        let facts = SenderFacts { principal: principal.as_ref(), extensions, is_http };
+        last.read(params, facts, &config.limits)
     }
 
     /// Common part of the reply ids of this machine.

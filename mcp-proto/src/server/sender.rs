@@ -36,7 +36,7 @@ pub(super) struct Sender {
 
 /// The facts about a sender that the message does not have.
 #[derive(Clone, Copy)]
-pub(super) struct Origin<'a> {
+pub(super) struct SenderFacts<'a> {
     pub(super) principal: Option<&'a Arc<str>>,
     pub(super) extensions: &'a Extensions,
     pub(super) is_http: bool,
@@ -69,7 +69,7 @@ impl Sender {
     }
 }
 
-impl Origin<'_> {
+impl SenderFacts<'_> {
     fn is_of(self, peer: &Peer) -> bool {
         self.principal == peer.principal.as_ref()
             && *self.extensions == peer.extensions
@@ -95,24 +95,24 @@ impl LastSender {
     pub(super) fn read(
         &mut self,
         params: &Params,
-        origin: Origin<'_>,
+        facts: SenderFacts<'_>,
         limits: &Limits,
     ) -> Result<Sender, ProtocolError> {
         if let Some(KnownSender { meta, sender }) = self.last.as_deref()
             && params.raw(Member::Meta).is_some_and(|raw| raw.0 == meta.as_bytes())
-            && origin.is_of(&sender.peer)
+            && facts.is_of(&sender.peer)
         {
             self.differed = false;
             return Ok(sender.clone());
         }
-        self.read_members(params, origin, limits)
+        self.read_members(params, facts, limits)
     }
 
     /// The same, for a `_meta` that differs from the last one.
     fn read_members(
         &mut self,
         params: &Params,
-        origin: Origin<'_>,
+        facts: SenderFacts<'_>,
         limits: &Limits,
     ) -> Result<Sender, ProtocolError> {
         let last = self.last.as_deref().map(|last| &last.sender.peer);
@@ -120,14 +120,14 @@ impl LastSender {
         let meta = RequestMeta::read_after(params, client)?;
         let RequestMeta { client_capabilities: capabilities, client_info: info, log_level } = meta;
         let is_client = client == Some((&capabilities, info.as_ref()));
-        let shared = last.filter(|peer| is_client && origin.is_of(peer)).cloned();
+        let shared = last.filter(|peer| is_client && facts.is_of(peer)).cloned();
         // Nothing new to keep: another request of the client has another `_meta` too.
         let is_kept = is_client && (shared.is_none() || params.has_any(VARYING));
         let peer = shared.unwrap_or_else(|| {
             if is_client {
-                origin.peer(info, capabilities)
+                facts.peer(info, capabilities)
             } else {
-                origin.peer(info.map(|info| info.detach()), capabilities.detach())
+                facts.peer(info.map(|info| info.detach()), capabilities.detach())
             }
         });
         let sender = Sender { peer, log_level };
@@ -147,8 +147,8 @@ impl LastSender {
         let part = |member| params.in_meta(member, &meta);
         let capabilities = part(Member::MetaClientCapabilities).unwrap_or(Json::EMPTY_OBJECT);
         // Values of an HTTP request may end with it, such as a permit.
-        let origin = Origin { extensions: &Extensions::default(), ..origin };
-        let peer = origin.peer(part(Member::MetaClientInfo), capabilities);
+        let kept = SenderFacts { extensions: &Extensions::default(), ..facts };
+        let peer = kept.peer(part(Member::MetaClientInfo), capabilities);
         let known = Sender { peer, log_level };
         self.last = Some(Box::new(KnownSender { meta, sender: known }));
         Ok(sender)
@@ -199,17 +199,20 @@ mod tests {
         let none = Extensions::default();
         let with_value = Extensions::default().with(1_u32);
         let names = ["a", "b"].map(Arc::<str>::from);
-        let origins = [(None, &none), (Some(&names[0]), &none), (Some(&names[1]), &with_value)];
-        let origins =
-            origins.map(|(principal, extensions)| Origin { principal, extensions, is_http: true });
+        let all_facts = [(None, &none), (Some(&names[0]), &none), (Some(&names[1]), &with_value)];
+        let all_facts = all_facts.map(|(principal, extensions)| SenderFacts {
+            principal,
+            extensions,
+            is_http: true,
+        });
         let mut last = LastSender::default();
         for first in &metas {
             for second in &metas {
                 for (at, meta) in [first, second, second, first].into_iter().enumerate() {
-                    for origin in [0, at, 2 - at / 2].map(|at| origins[at % origins.len()]) {
+                    for facts in [0, at, 2 - at / 2].map(|at| all_facts[at % all_facts.len()]) {
                         let params = params(meta);
-                        let expected = LastSender::default().read(&params, origin, limits);
-                        let read = last.read(&params, origin, limits);
+                        let expected = LastSender::default().read(&params, facts, limits);
+                        let read = last.read(&params, facts, limits);
                         assert_eq!(format!("{read:?}"), format!("{expected:?}"), "{meta}");
                     }
                 }
@@ -221,11 +224,11 @@ mod tests {
     fn description_of_a_client_is_copied_once() {
         let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
         let extensions = &Extensions::default();
-        let origin = Origin { principal: None, extensions, is_http: false };
+        let facts = SenderFacts { principal: None, extensions, is_http: false };
         let mut last = LastSender::default();
         let peers: alloc::vec::Vec<_> = core::iter::repeat_with(|| {
             let params = params(meta);
-            let Sender { peer, .. } = last.read(&params, origin, &Limits::default()).unwrap();
+            let Sender { peer, .. } = last.read(&params, facts, &Limits::default()).unwrap();
             let text = params.json().as_bytes().as_ptr_range();
             assert!(!text.contains(&peer.capabilities.as_bytes().as_ptr()));
             peer
@@ -244,8 +247,8 @@ mod tests {
         let mut last = LastSender::default();
         for _ in 0..4 {
             let extensions = &Extensions::default().with(permit.clone());
-            let origin = Origin { principal: None, extensions, is_http: true };
-            let sender = last.read(&params(meta), origin, &Limits::default()).unwrap();
+            let facts = SenderFacts { principal: None, extensions, is_http: true };
+            let sender = last.read(&params(meta), facts, &Limits::default()).unwrap();
             assert!(sender.peer.get::<Arc<()>>().is_some());
         }
         assert_eq!(Arc::strong_count(&permit), 1);
