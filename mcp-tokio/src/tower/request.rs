@@ -149,7 +149,12 @@ impl<B: Body> Future for HttpFuture<B> {
                         return Poll::Pending;
                     };
                     let delay = answer.poll_delay(now, context);
-                    let response = response(part, answer, this.fields);
+                    let response = match part {
+                        Part::Whole(head, data) => {
+                            head::response(head, HttpBody::whole(data), this.fields)
+                        }
+                        part => response(part, Box::new(answer), this.fields),
+                    };
                     if delay.is_ready() {
                         return Poll::Ready(Ok(response));
                     }
@@ -250,14 +255,10 @@ impl Reading {
 }
 
 /// The response that begins with the first part of an answer.
-fn response(
-    first: Part,
-    answer: impl Into<Box<Answer>>,
-    fields: &mut HeaderMap,
-) -> Response<HttpBody> {
+fn response(first: Part, answer: Box<Answer>, fields: &mut HeaderMap) -> Response<HttpBody> {
     let (head, body) = match first {
         Part::Whole(head, data) => (head, HttpBody::whole(data)),
-        Part::Head(head) => (head, HttpBody::stream(answer.into())),
+        Part::Head(head) => (head, HttpBody::stream(answer)),
         // The head comes first.
         Part::Data(_) | Part::End => (ResponseHead::new(500), HttpBody::whole(Bytes::new())),
     };
