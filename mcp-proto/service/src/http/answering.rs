@@ -230,7 +230,7 @@ impl Answering {
     }
 
     fn handle_remaining_events(&mut self, now: Instant) {
-        while let Some(action) = self.exchange.poll_action() {
+        while let Some(action) = self.exchange.poll_part() {
             if let ExchangeAction::Event(event) = action {
                 self.event(now, event);
             }
