@@ -49,7 +49,7 @@ impl Authorizer {
         }
     }
 
-    /// Sets the time since the Unix epoch, for proofs, assertions and records. Optional: without it,
+    /// Sets the time since the Unix epoch, for proofs, assertions and records. Optional: otherwise
     /// the time counts on from the last [`handle_loaded`](Self::handle_loaded). A monotonic clock
     /// may stand still while the machine sleeps, so set the time before each turn.
     pub fn set_unix_time(&mut self, now: Instant, unix: Duration) {

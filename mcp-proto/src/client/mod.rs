@@ -119,8 +119,8 @@ impl Client {
         Self::over(config, BindingKind::Stream)
     }
 
-    /// A client whose binding is HTTP. `random` is any byte; it spreads the attempts of many clients
-    /// to connect again over time.
+    /// A client whose binding is HTTP. `random` is any byte, which spreads the attempts of many
+    /// clients to connect again over time.
     pub(crate) fn over_http(config: Config, random: u8) -> Self {
         let mut client = Self::over(config, BindingKind::Http);
         client.reconnect_rate.spread(random);

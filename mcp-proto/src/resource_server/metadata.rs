@@ -99,8 +99,8 @@ impl ProtectedResource {
     }
 
     /// Sets the scopes that every request needs, separated by spaces; default none. Challenges name
-    /// them, and verified tokens without them are refused with 403. If one of them is no valid scope
-    /// of RFC 6749, every token is refused.
+    /// them, and verified tokens without them are refused with 403. If one of them is no valid
+    /// scope of RFC 6749, every token is refused.
     #[must_use]
     pub fn require_scopes(mut self, scopes: &str) -> Self {
         self.required = RequiredScopes::words(scopes);

@@ -16,7 +16,7 @@ use super::declaration::Declaration;
 use super::event::{Peer, ReplyId, ServerAction, ServerEvent, SessionRef, StreamId};
 use super::extensions::Extensions;
 use super::outbox::Outbox;
-use super::sender::{LastSender, Sender, SenderFacts};
+use super::sender::{LastSender, RequestSender, SenderFacts};
 use crate::budget::Charge;
 use crate::error::{ProtocolError, ValidationStep};
 use crate::json::Json;
@@ -149,7 +149,7 @@ impl Context {
         &mut self,
         params: &Params,
         last: Option<&mut LastSender>,
-    ) -> Result<Sender, ProtocolError> {
+    ) -> Result<RequestSender, ProtocolError> {
         let is_http = self.is_http();
         let Self { last_sender, principal, extensions, config, .. } = self;
         let last = last.unwrap_or_else(|| last_sender.get_or_insert_default());

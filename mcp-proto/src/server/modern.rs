@@ -18,7 +18,7 @@ use super::forward;
 use super::input;
 use super::inputs::Inputs;
 use super::outcome::Input;
-use super::sender::Sender;
+use super::sender::RequestSender;
 use super::serve::{Answer, Caller, Served, Target};
 use crate::error::{ProtocolError, ValidationStep};
 use crate::headers::MirroredHeaders;
@@ -86,7 +86,7 @@ pub(super) fn serve(
 fn listen(
     declaration: &Declaration,
     params: &Params,
-    sender: Sender,
+    sender: RequestSender,
 ) -> Result<Answer, ProtocolError> {
     let found = declaration.looks_up_tasks(params, &sender.peer.capabilities)?;
     if let Some(handler) = found {
@@ -98,8 +98,8 @@ fn listen(
 }
 
 /// The requester that has sent a request.
-fn requester(sender: Sender, inputs: Inputs, input: Option<Box<Input>>) -> Requester {
-    let Sender { peer, log_level } = sender;
+fn requester(sender: RequestSender, inputs: Inputs, input: Option<Box<Input>>) -> Requester {
+    let RequestSender { peer, log_level } = sender;
     Requester { peer, inputs, input, log_level }
 }
 

@@ -1,8 +1,8 @@
 //! The sender of a modern request: the peer, from `_meta` and from the HTTP request.
 //!
-//! In: the parameters of a request, and what is known of its HTTP request. Out: a [`Sender`], or
-//! the envelope error. A client describes itself in each request, mostly in the same bytes: the
-//! senders of such requests share one [`Peer`].
+//! In: the parameters of a request, and what is known of its HTTP request. Out: a
+//! [`RequestSender`], or the envelope error. A client describes itself in each request, mostly in
+//! the same bytes: the senders of such requests share one [`Peer`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -27,7 +27,7 @@ const VARYING: &[Member] = &[
 
 /// The sender of a modern request.
 #[derive(Clone, Debug)]
-pub(super) struct Sender {
+pub(super) struct RequestSender {
     /// The client; until the version of the request is known, of the latest version.
     pub(super) peer: Arc<Peer>,
     /// The least severe log messages that the client wants; `None` for no messages.
@@ -57,10 +57,10 @@ pub(crate) struct LastSender {
 struct KnownSender {
     /// The `_meta` that describes the sender.
     meta: Json,
-    sender: Sender,
+    sender: RequestSender,
 }
 
-impl Sender {
+impl RequestSender {
     /// Sets the version of the request.
     pub(super) fn set_version(&mut self, version: ProtocolVersion) {
         if self.peer.version != version {
@@ -97,7 +97,7 @@ impl LastSender {
         params: &Params,
         facts: SenderFacts<'_>,
         limits: &Limits,
-    ) -> Result<Sender, ProtocolError> {
+    ) -> Result<RequestSender, ProtocolError> {
         if let Some(KnownSender { meta, sender }) = self.last.as_deref()
             && params.raw(Member::Meta).is_some_and(|raw| raw.0 == meta.as_bytes())
             && facts.is_of(&sender.peer)
@@ -114,7 +114,7 @@ impl LastSender {
         params: &Params,
         facts: SenderFacts<'_>,
         limits: &Limits,
-    ) -> Result<Sender, ProtocolError> {
+    ) -> Result<RequestSender, ProtocolError> {
         let last = self.last.as_deref().map(|last| &last.sender.peer);
         let client = last.map(|peer| (&peer.capabilities, peer.client_info.as_ref()));
         let meta = RequestMeta::read_after(params, client)?;
@@ -130,7 +130,7 @@ impl LastSender {
                 facts.peer(info.map(|info| info.detach()), capabilities.detach())
             }
         });
-        let sender = Sender { peer, log_level };
+        let sender = RequestSender { peer, log_level };
         if is_kept {
             self.differed = false;
             return Ok(sender);
@@ -149,7 +149,7 @@ impl LastSender {
         // Values of an HTTP request may end with it, such as a permit.
         let kept = SenderFacts { extensions: &Extensions::default(), ..facts };
         let peer = kept.peer(part(Member::MetaClientInfo), capabilities);
-        let known = Sender { peer, log_level };
+        let known = RequestSender { peer, log_level };
         self.last = Some(Box::new(KnownSender { meta, sender: known }));
         Ok(sender)
     }
@@ -228,7 +228,7 @@ mod tests {
         let mut last = LastSender::default();
         let peers: alloc::vec::Vec<_> = core::iter::repeat_with(|| {
             let params = params(meta);
-            let Sender { peer, .. } = last.read(&params, facts, &Limits::default()).unwrap();
+            let RequestSender { peer, .. } = last.read(&params, facts, &Limits::default()).unwrap();
             let text = params.json().as_bytes().as_ptr_range();
             assert!(!text.contains(&peer.capabilities.as_bytes().as_ptr()));
             peer
