@@ -20,6 +20,7 @@ crate::all!(
     entries_that_are_left_out_are_named,
     result_that_cannot_be_json_is_a_failure,
     server_that_has_declared_nothing_is_asked,
+    output_of_a_server_that_is_no_message_is_shown,
 );
 
 /// Runs `mcp` with a legacy server that has the tool `t`, and answers this request with this
@@ -76,6 +77,19 @@ fn server_that_has_declared_nothing_is_asked() {
         let ran = with_server("mismatch", &words);
         assert_eq!((ran.exit, &*ran.out), (5, ""), "{ran:?}");
         assert!(ran.err.contains("no Mcp-Method (-32020)"), "{ran:?}");
+    }
+}
+
+fn output_of_a_server_that_is_no_message_is_shown() {
+    let ran = with_server("noisy", &["tools", "--quiet"]);
+    assert_eq!((ran.exit, &ran.out), (0, &with_server("both", &["tools", "-q"]).out), "{ran:?}");
+    let err = "the server's output: json: \"one\" is not a message; ";
+    assert!(ran.err.starts_with(err) && ran.err.lines().count() == 1, "{ran:?}");
+    #[cfg(unix)]
+    {
+        let ran = run(&["tools", "--timeout", "0.3", "--", "sh", "-c", "echo '{x'; cat"]);
+        let err = "the server's output: json: the message is not JSON from byte 1 on; ";
+        assert!(ran.exit == 6 && ran.err.starts_with(err), "{ran:?}");
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn serve_if_told() -> Option<ExitCode> {
 fn serve(kind: &str) -> io::Result<()> {
     let mut config = Config::default();
     match kind {
-        "both" | "verbatim" | "pantry" | "fragile" | "odd" | "mortal" | "polite" => {}
+        "both" | "noisy" | "verbatim" | "pantry" | "fragile" | "odd" | "mortal" | "polite" => {}
         "legacy" | "legacy pantry" | "legacy mortal" | "legacy fragile" | "legacy odd" => {
             config.era_policy = EraPolicy::LegacyOnly;
         }
@@ -62,6 +62,9 @@ fn serve(kind: &str) -> io::Result<()> {
         _ => return io::copy(&mut io::stdin(), &mut io::sink()).map(drop),
     }
     eprintln!("the kitchen is open");
+    if kind == "noisy" {
+        writeln!(io::stdout(), "one\ntwo")?;
+    }
     let registry = match kind {
         "verbatim" => verbatim(),
         "pantry" | "legacy pantry" => pantry::registry(),

@@ -6,10 +6,12 @@
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::Once;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fs, io};
 
+use mcp_tokio::mcp_proto::ProtocolError;
 use mcp_tokio::types::Root;
 use mcp_tokio::{
     Client, ClientConfig, ConnectError, Implementation, Restart, ServerInfo, run_command, run_http,
@@ -104,6 +106,21 @@ pub(crate) struct Session {
     has_url: bool,
 }
 
+/// Shows what a started server writes to its standard output that is no message, or no valid one.
+/// Over HTTP it belongs to a call, whose error shows it.
+fn show_faults(client: &Client) {
+    let foreign_output = Once::new();
+    client.on_fault(move |error| {
+        let note = || print::note(&format!("the server's output: {error}"));
+        // Often there is a line for each request.
+        if let ProtocolError::ForeignOutput { .. } = error {
+            foreign_output.call_once(note);
+        } else {
+            note();
+        }
+    });
+}
+
 enum Driver {
     Running(JoinHandle<io::Result<String>>),
     Ended(io::Result<String>),
@@ -113,6 +130,9 @@ impl Session {
     pub(crate) fn open(client: &Client, target: Target) -> Self {
         let url_advice = target.url_advice();
         let has_url = matches!(target, Target::Http(_));
+        if !has_url {
+            show_faults(client);
+        }
         let handle = client.clone();
         let driver = tokio::spawn(async move {
             match target {
