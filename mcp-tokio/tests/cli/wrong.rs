@@ -168,8 +168,10 @@ fn web_pages() {
         "     the URL may be that of a web page: an MCP endpoint often has a path such as /mcp\n";
     let err = format!("mcp: the server's answer cannot be read\n{advice}");
     fails(&run(&["tools", &web("200 OK")]), 4, &err);
-    let err = format!("mcp: the server has answered with HTTP status 404\n{advice}");
-    fails(&run(&["tools", &web("404 Not Found")]), 4, &err);
+    for (code, status) in [(404, "404 Not Found"), (501, "501 Unsupported method")] {
+        let err = format!("mcp: the server has answered with HTTP status {code}\n{advice}");
+        fails(&run(&["tools", &web(status)]), 4, &err);
+    }
     let sse = |status| web(status) + "api/sse";
     for status in ["404 Not Found", "405 Method Not Allowed", "500 Oops", "200 OK"] {
         let url = sse(status);

@@ -111,6 +111,8 @@ impl Failure {
     fn status(status: u16) -> Self {
         let message = format!("the server has answered with HTTP status {status}");
         match status {
+            // A server of web pages may not know POST.
+            501 => Self::new(Exit::Protocol, message).advice(NO_ENDPOINT),
             500.. => Self::new(Exit::Connection, message)
                 .advice(format!("try again later; or {NO_ENDPOINT}")),
             408 | 425 | 429 => Self::new(Exit::Connection, message).advice("try again later"),
