@@ -16,6 +16,8 @@ crate::all!(
     command_has_no_url,
     web_pages,
     status_of_a_call_is_not_about_the_url,
+    errors_say_what_to_do,
+    tls_of_a_server_without_it_is_named,
     who_asks,
     failures_for_programs,
     help_says_what_exit_codes_mean,
@@ -198,6 +200,31 @@ fn status_of_a_call_is_not_about_the_url() {
         let err = format!("mcp: the server has answered with HTTP status {code}\n{advice}");
         fails(&run(&["tools", "--era", "legacy", &url]), exit, &err);
     }
+}
+
+fn errors_say_what_to_do() {
+    let seconds = "it is a number of seconds, such as 2.5\n";
+    for (words, advice) in [
+        (&["tools", "http://a/", "--timeout", "1e30"][..], seconds),
+        (&["tools", "http://a/", "--timeout", "NaN"], seconds),
+        (&["tools", "http://a/", "--timeout=-1"], seconds),
+        (&["request", "http://a/", "x", "--params", "[1]"], "it is a JSON object, such as "),
+        (&["bridge", "--listen", "localhost:80", "http://a/"], "it is an IP address and a port, "),
+    ] {
+        let ran = run(words);
+        assert!(ran.exit == 2 && ran.err.contains(advice), "{words:?}: {ran:?}");
+    }
+    let ran = with_server("both", &["request", "-q", "server/discover"]);
+    let err = "mcp: \"server/discover\" is a method of the specification\n     requests with other \
+               methods can be sent; mcp sends this one by itself, if at all\n";
+    fails(&ran, 2, err);
+}
+
+fn tls_of_a_server_without_it_is_named() {
+    let url = over_http(None).replace("http://", "https://");
+    let ran = run(&["tools", &url]);
+    let advice = "\n     the server may not speak TLS there: try http:// in the URL\n";
+    assert!(ran.exit == 3 && ran.err.ends_with(advice), "{ran:?}");
 }
 
 fn who_asks() {

@@ -250,8 +250,8 @@ fn era(text: &str) -> Result<Negotiation, String> {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map_err(|_| "it is a number of seconds, such as 2.5")?;
-    let duration = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let duration = seconds.ok_or("it is a number of seconds, such as 2.5")?;
     if duration.is_zero() { Err("no server answers in no time".into()) } else { Ok(duration) }
 }
 
@@ -279,7 +279,7 @@ pub(crate) fn object(text: &str) -> Result<Json, String> {
     let json = Json::parse(text.to_owned()).map_err(|error| error.to_string())?;
     match json.decode() {
         Ok(serde_json::Value::Object(_)) => Ok(json),
-        _ => Err("arguments are an object, such as {\"key\":1}".into()),
+        _ => Err("it is a JSON object, such as {\"key\":1}".into()),
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use mcp_tokio::mcp_proto::http::Unauthorized;
-use mcp_tokio::{CallError, ConnectError, ProtocolVersion};
+use mcp_tokio::{CallError, ConnectError, ProtocolVersion, UsageError};
 
 /// Exit code of the program; `args` describes each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,6 +146,11 @@ impl From<ConnectError> for Failure {
                 .advice("it may be no MCP server, or need longer: --timeout gives it more time"),
             ConnectError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
             ConnectError::Http { status } => Self::status(*status),
+            // The error of rustls for an answer that is not TLS.
+            ConnectError::Connection(reason) if reason.contains("InvalidContentType") => {
+                with_text(Exit::Connection)
+                    .advice("the server may not speak TLS there: try http:// in the URL")
+            }
             _ => with_text(Exit::Connection),
         }
     }
@@ -173,6 +178,9 @@ impl From<CallError> for Failure {
             )
             .advice("it may have ended in the middle of its work; a tool may have been executed"),
             CallError::Http { status } => Self::status(*status).without_url(),
+            CallError::Usage(UsageError::ReservedMethod { .. }) => with_text(Exit::Usage).advice(
+                "requests with other methods can be sent; mcp sends this one by itself, if at all",
+            ),
             CallError::Header(_) | CallError::Usage(_) => with_text(Exit::Usage),
             _ => with_text(Exit::Connection),
         }

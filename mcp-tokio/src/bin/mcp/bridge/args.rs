@@ -13,7 +13,7 @@ use crate::args::Alone;
 pub(crate) struct BridgeArgs {
     /// Serves HTTP at this address, in place of standard input and output: at the path /mcp, or
     /// with --config and without --server each server of the file at /NAME/mcp
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
     /// The eras of the clients: auto, legacy or modern
     #[arg(long, value_name = "ERAS", default_value = "auto", value_parser = eras)]
@@ -34,6 +34,10 @@ pub(crate) struct BridgeArgs {
     pub(crate) tokens: TokenArgs,
     #[command(flatten)]
     pub(crate) alone: Alone,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "it is an IP address and a port, such as 127.0.0.1:8000".into())
 }
 
 fn eras(text: &str) -> Result<EraPolicy, String> {
