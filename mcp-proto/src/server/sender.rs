@@ -121,37 +121,41 @@ impl LastSender {
         let RequestMeta { client_capabilities: capabilities, client_info: info, log_level } = meta;
         let is_client = client == Some((&capabilities, info.as_ref()));
         let shared = last.filter(|peer| is_client && facts.is_of(peer)).cloned();
-        // Nothing new to keep: another request of the client has another `_meta` too.
-        let is_kept = is_client && (shared.is_none() || params.has_any(VARYING));
-        let peer = shared.unwrap_or_else(|| {
+        // Another request of the client has another `_meta` too.
+        let is_known = is_client && (shared.is_none() || params.has_any(VARYING));
+        let keeps = !is_known && self.differed;
+        self.differed = !is_known && !keeps;
+        let kept = if keeps { self.keep(params, facts, log_level, limits) } else { None };
+        let peer = shared.or_else(|| kept.filter(|_| facts.extensions.is_empty()));
+        let peer = peer.unwrap_or_else(|| {
             if is_client {
                 facts.peer(info, capabilities)
             } else {
                 facts.peer(info.map(|info| info.detach()), capabilities.detach())
             }
         });
-        let sender = RequestSender { peer, log_level };
-        if is_kept {
-            self.differed = false;
-            return Ok(sender);
-        }
-        if !core::mem::replace(&mut self.differed, true) {
-            return Ok(sender);
-        }
-        self.differed = false;
+        Ok(RequestSender { peer, log_level })
+    }
+
+    /// Keeps the sender of a request for the next one, if its `_meta` is not too long. Leaves out
+    /// the values of the HTTP request, which may end with it, such as a permit.
+    fn keep(
+        &mut self,
+        params: &Params,
+        facts: SenderFacts<'_>,
+        log_level: Option<LoggingLevel>,
+        limits: &Limits,
+    ) -> Option<Arc<Peer>> {
+        self.last = None;
         let is_short = |meta: &Json| meta.as_bytes().len() <= limits.max_client_bytes;
-        let Some(meta) = params.get(Member::Meta).filter(is_short).map(|meta| meta.detach()) else {
-            self.last = None;
-            return Ok(sender);
-        };
+        let meta = params.get(Member::Meta).filter(is_short)?.detach();
         let part = |member| params.in_meta(member, &meta);
         let capabilities = part(Member::MetaClientCapabilities).unwrap_or(Json::EMPTY_OBJECT);
-        // Values of an HTTP request may end with it, such as a permit.
-        let kept = SenderFacts { extensions: &Extensions::default(), ..facts };
-        let peer = kept.peer(part(Member::MetaClientInfo), capabilities);
-        let known = RequestSender { peer, log_level };
-        self.last = Some(Box::new(KnownSender { meta, sender: known }));
-        Ok(sender)
+        let facts = SenderFacts { extensions: &Extensions::default(), ..facts };
+        let peer = facts.peer(part(Member::MetaClientInfo), capabilities);
+        let sender = RequestSender { peer: peer.clone(), log_level };
+        self.last = Some(Box::new(KnownSender { meta, sender }));
+        Some(peer)
     }
 }
 
@@ -235,9 +239,9 @@ mod tests {
         })
         .take(4)
         .collect();
-        let [first, second, third, fourth] = &peers[..] else { panic!("{peers:?}") };
+        let [first, second, rest @ ..] = &peers[..] else { panic!("{peers:?}") };
         assert!(!Arc::ptr_eq(first, second), "one request is not kept");
-        assert!(Arc::ptr_eq(third, fourth), "{peers:?}");
+        assert!(rest.iter().all(|peer| Arc::ptr_eq(peer, second)), "{peers:?}");
     }
 
     #[test]

@@ -149,11 +149,10 @@ impl<B: Body> Future for HttpFuture<B> {
                         return Poll::Pending;
                     };
                     let delay = answer.poll_delay(now, context);
-                    let response = match part {
-                        Part::Whole(head, data) => {
-                            head::response(head, HttpBody::whole(data), this.fields)
-                        }
-                        part => response(part, Box::new(answer), this.fields),
+                    let response = if let Part::Whole(head, data) = part {
+                        head::response(head, HttpBody::whole(data), this.fields)
+                    } else {
+                        response(part, Box::new(answer), this.fields)
                     };
                     if delay.is_ready() {
                         return Poll::Ready(Ok(response));
