@@ -140,7 +140,7 @@ pub(crate) fn refusing(method: &'static str, status: &'static str) -> String {
         _ => "202 Accepted".to_owned(),
     };
     by_hand(head, move |body| {
-        let is_opening = body.contains("initialize\"");
+        let is_opening = body.contains("initialize\"") && !body.contains(method);
         if is_opening { format!(r#"{{"jsonrpc":"2.0","id":1,{result}}}"#) } else { String::new() }
     })
 }

@@ -17,6 +17,7 @@ crate::all!(
     web_pages,
     status_of_a_call_is_not_about_the_url,
     errors_say_what_to_do,
+    answer_without_a_response_is_named,
     tls_of_a_server_without_it_is_named,
     who_asks,
     failures_for_programs,
@@ -218,6 +219,13 @@ fn errors_say_what_to_do() {
     let err = "mcp: \"server/discover\" is a method of the specification\n     requests with other \
                methods can be sent; mcp sends this one by itself, if at all\n";
     fails(&ran, 2, err);
+}
+
+fn answer_without_a_response_is_named() {
+    let url = refusing("initialize\"", "202 Accepted");
+    let err = "mcp: the server's answer with HTTP status 202 has no response\n     the URL may be \
+               that of a web page: an MCP endpoint often has a path such as /mcp\n";
+    fails(&run(&["tools", "--era", "legacy", &url]), 4, err);
 }
 
 fn tls_of_a_server_without_it_is_named() {

@@ -109,7 +109,10 @@ impl Failure {
     }
 
     fn status(status: u16) -> Self {
-        let message = format!("the server has answered with HTTP status {status}");
+        let message = match status {
+            200..300 => format!("the server's answer with HTTP status {status} has no response"),
+            _ => format!("the server has answered with HTTP status {status}"),
+        };
         match status {
             // A server of web pages may not know POST.
             501 => Self::new(Exit::Protocol, message).advice(NO_ENDPOINT),
@@ -172,11 +175,11 @@ impl From<CallError> for Failure {
             // The server has answered other requests.
             CallError::Connect(error) => Self::from(error.clone()).without_url(),
             CallError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
-            CallError::Http { status: status @ 200..300 } => Self::new(
-                Exit::Connection,
-                format!("the server's answer with HTTP status {status} has no response"),
-            )
-            .advice("it may have ended in the middle of its work; a tool may have been executed"),
+            CallError::Http { status: status @ 200..300 } => {
+                Self { exit: Exit::Connection, ..Self::status(*status) }.advice(
+                    "it may have ended in the middle of its work; a tool may have been executed",
+                )
+            }
             CallError::Http { status } => Self::status(*status).without_url(),
             CallError::Usage(UsageError::ReservedMethod { .. }) => with_text(Exit::Usage).advice(
                 "requests with other methods can be sent; mcp sends this one by itself, if at all",
