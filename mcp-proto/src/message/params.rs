@@ -119,12 +119,6 @@ impl Params {
         self.members.get(member).map(|span| Raw(span.of(self.json.as_bytes())))
     }
 
-    /// A member of `_meta`, shared with a copy of `_meta`.
-    pub(crate) fn in_meta(&self, member: Member, meta: &Json) -> Option<Json> {
-        let base = self.members.get(Member::Meta)?;
-        self.members.get(member).map(|span| meta.part(span.within(base)))
-    }
-
     /// Returns whether any of these members exists.
     pub(crate) fn has_any(&self, members: &[Member]) -> bool {
         self.members.spans.iter().any(|(member, _)| members.contains(member))

@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use super::event::Peer;
 use super::extensions::Extensions;
 use crate::error::ProtocolError;
-use crate::json::Json;
+use crate::json::{Json, Raw};
 use crate::limits::Limits;
 use crate::message::{Member, Params};
 use crate::meta::RequestMeta;
@@ -48,19 +48,28 @@ pub(super) struct SenderFacts<'a> {
 /// same whatever came before; see the test below.
 #[derive(Debug, Default)]
 pub(crate) struct LastSender {
-    last: Option<Box<KnownSender>>,
+    last: Option<KnownSender>,
     /// True if the last request had another sender than `last`.
     differed: bool,
 }
 
 #[derive(Debug)]
 struct KnownSender {
-    /// The `_meta` that describes the sender.
-    meta: Json,
+    /// The text of the `_meta` that describes the sender.
+    meta: Box<[u8]>,
     sender: RequestSender,
 }
 
 impl RequestSender {
+    /// The sender without the values of the HTTP request, which may end with it, such as a permit.
+    fn kept(&self) -> Self {
+        let mut kept = self.clone();
+        if !kept.peer.extensions.is_empty() {
+            Arc::make_mut(&mut kept.peer).extensions = Extensions::default();
+        }
+        kept
+    }
+
     /// Sets the version of the request.
     pub(super) fn set_version(&mut self, version: ProtocolVersion) {
         if self.peer.version != version {
@@ -98,8 +107,8 @@ impl LastSender {
         facts: SenderFacts<'_>,
         limits: &Limits,
     ) -> Result<RequestSender, ProtocolError> {
-        if let Some(KnownSender { meta, sender }) = self.last.as_deref()
-            && params.raw(Member::Meta).is_some_and(|raw| raw.0 == meta.as_bytes())
+        if let Some(KnownSender { meta, sender }) = &self.last
+            && params.raw(Member::Meta).is_some_and(|raw| *raw.0 == **meta)
             && facts.is_of(&sender.peer)
         {
             self.differed = false;
@@ -115,7 +124,7 @@ impl LastSender {
         facts: SenderFacts<'_>,
         limits: &Limits,
     ) -> Result<RequestSender, ProtocolError> {
-        let last = self.last.as_deref().map(|last| &last.sender.peer);
+        let last = self.last.as_ref().map(|last| &last.sender.peer);
         let client = last.map(|peer| (&peer.capabilities, peer.client_info.as_ref()));
         let meta = RequestMeta::read_after(params, client)?;
         let RequestMeta { client_capabilities: capabilities, client_info: info, log_level } = meta;
@@ -125,37 +134,21 @@ impl LastSender {
         let is_known = is_client && (shared.is_none() || params.has_any(VARYING));
         let keeps = !is_known && self.differed;
         self.differed = !is_known && !keeps;
-        let kept = if keeps { self.keep(params, facts, log_level, limits) } else { None };
-        let peer = shared.or_else(|| kept.filter(|_| facts.extensions.is_empty()));
-        let peer = peer.unwrap_or_else(|| {
+        let peer = shared.unwrap_or_else(|| {
             if is_client {
                 facts.peer(info, capabilities)
             } else {
                 facts.peer(info.map(|info| info.detach()), capabilities.detach())
             }
         });
-        Ok(RequestSender { peer, log_level })
-    }
-
-    /// Keeps the sender of a request for the next one, if its `_meta` is not too long. Leaves out
-    /// the values of the HTTP request, which may end with it, such as a permit.
-    fn keep(
-        &mut self,
-        params: &Params,
-        facts: SenderFacts<'_>,
-        log_level: Option<LoggingLevel>,
-        limits: &Limits,
-    ) -> Option<Arc<Peer>> {
-        self.last = None;
-        let is_short = |meta: &Json| meta.as_bytes().len() <= limits.max_client_bytes;
-        let meta = params.get(Member::Meta).filter(is_short)?.detach();
-        let part = |member| params.in_meta(member, &meta);
-        let capabilities = part(Member::MetaClientCapabilities).unwrap_or(Json::EMPTY_OBJECT);
-        let facts = SenderFacts { extensions: &Extensions::default(), ..facts };
-        let peer = facts.peer(part(Member::MetaClientInfo), capabilities);
-        let sender = RequestSender { peer: peer.clone(), log_level };
-        self.last = Some(Box::new(KnownSender { meta, sender }));
-        Some(peer)
+        let sender = RequestSender { peer, log_level };
+        if keeps {
+            let meta = params.raw(Member::Meta);
+            let meta = meta.filter(|meta| meta.0.len() <= limits.max_client_bytes);
+            self.last =
+                meta.map(|Raw(meta)| KnownSender { meta: meta.into(), sender: sender.kept() });
+        }
+        Ok(sender)
     }
 }
 
