@@ -101,7 +101,7 @@ impl Client {
         let Some(step) = self.conn.step() else { return };
         let falls_back = self.core.config.negotiation == Negotiation::Auto;
         let Some(row) = probe::TABLE.find((step, falls_back, outcome)) else { return };
-        self.decisions.extend(Decision::new(now, step, outcome, row, &found));
+        self.decisions.extend(Decision::new(now, step, outcome, row));
         let before = self.conn.before();
         match row.then {
             Move::Stay | Move::HttpSseTransport => {}

@@ -251,7 +251,7 @@ pub(super) struct ReconnectRate {
     /// Earliest time of the next attempt.
     next: Instant,
     last: LastConnection,
-    /// The share of a quarter that is added to each delay, in 255ths.
+    /// The share of a quarter that is added to each delay: 255 for all of it.
     random: u8,
 }
 

@@ -1,7 +1,7 @@
 //! `mcp probe`.
 
 use super::run::{Running, run, with_server};
-use super::server::{over_http, refusing, web};
+use super::server::over_http;
 
 crate::all!(
     a_modern_server,
@@ -10,7 +10,6 @@ crate::all!(
     steps_are_seen_when_they_are_taken,
     for_programs,
     one_era_alone,
-    error_that_decides_is_shown,
 );
 
 const MODERN: &str = "\u{20}N ms  server/discover is sent
@@ -53,9 +52,6 @@ fn a_legacy_server() {
     let ran = with_server("legacy", &["probe", "--quiet"]);
     let story = "\u{20}N ms  server/discover is sent
  N ms  an error, so initialize is sent [legacy-by-error]
-          era: EraPolicy::LegacyOnly serves revisions up to 2025-11-25; open with `initialize`; see \
-https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning\
-#backward-compatibility-with-initialization-based-versions (-32600)
  N ms  an answer with a legacy version, so the server is legacy [legacy]
 ";
     assert_eq!((ran.exit, ran.out, &*ran.err), (0, format!("{story}{LEGACY}"), ""));
@@ -94,28 +90,11 @@ fn for_programs() {
         r#""supported":["2025-11-25"],"capabilities":{"logging":{},"completions":{},"prompts":{},"#,
         r#""resources":{"subscribe":true},"tools":{"listChanged":true}},"#,
         r#""instructions":"Ask for coffee.\nDo not ask for tea.","decisions":["#,
-        r#"{"ms":0,"step":"Probe","outcome":"Error","row":"legacy-by-error","then":"Send(Fallback)","#,
-        r#""error":"era: EraPolicy::LegacyOnly serves revisions up to 2025-11-25; open with `initialize`; see "#,
-        "https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning",
-        r##"#backward-compatibility-with-initialization-based-versions (-32600)"},"##,
+        r#"{"ms":0,"step":"Probe","outcome":"Error","row":"legacy-by-error","then":"Send(Fallback)"},"#,
         r#"{"ms":0,"step":"Fallback","outcome":"Initialized","row":"legacy","then":"Legacy"}]}"#,
         "\n",
     );
     assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, expected, ""));
-}
-
-fn error_that_decides_is_shown() {
-    let ran = with_server("mismatch", &["probe"]);
-    let line = ", so the server is modern [modern]\n          no Mcp-Method (-32020)\n";
-    assert!(ran.exit == 0 && ran.out.contains(line), "{ran:?}");
-    let ran = run(&["probe", &web("404 Not Found"), "--era", "2025-11-25"]);
-    let line = "\n          the server has answered with HTTP status 404\n";
-    assert!(ran.exit == 4 && ran.out.contains(line), "{ran:?}");
-    // HTTP+SSE is tried in place of the refused request.
-    let url = refusing("initialize\"", "405 No\r\nContent-Type: text/html");
-    let ran = run(&["probe", &url, "--era", "legacy"]);
-    let line = "is tried [old-transport]\n          the server has answered with HTTP status 405\n";
-    assert!(ran.out.contains(line), "{ran:?}");
 }
 
 fn one_era_alone() {

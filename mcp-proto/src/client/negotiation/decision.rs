@@ -3,9 +3,7 @@
 //! In: each row that decided. Out: [`Decision`]s, which explain to people why a server counts as
 //! legacy or modern. The protocol does not depend on them.
 
-use super::super::call_error::CallError;
 use super::probe::{Move, ProbeOutcome, Sets, Step};
-use super::probe_result::ProbeResult;
 use crate::decision_table::Row;
 use crate::time::Instant;
 
@@ -14,7 +12,7 @@ use crate::time::Instant;
 ///
 /// The `Display` form needs no knowledge of the table:
 /// `an error, so initialize is sent [legacy-by-error]`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Decision {
     /// Time of the decision.
@@ -29,8 +27,6 @@ pub struct Decision {
     pub row: &'static str,
     /// Move that followed.
     pub then: Move,
-    /// The error of the server, without its `data`, or the reason why there was no answer.
-    pub error: Option<CallError>,
 }
 
 impl Decision {
@@ -41,22 +37,14 @@ impl Decision {
         step: Step,
         outcome: ProbeOutcome,
         row: &Row<Sets, Move>,
-        found: &ProbeResult,
     ) -> Option<Self> {
         let decides = row.then != Move::Stay;
-        let error = || found.decided_by();
-        decides.then(|| Self { at, step, outcome, row: row.name, then: row.then, error: error() })
+        decides.then_some(Self { at, step, outcome, row: row.name, then: row.then })
     }
 
     /// Records that the binding tries HTTP+SSE, because of this row of its own table.
-    pub(in crate::client) fn old_transport(
-        at: Instant,
-        step: Step,
-        row: &'static str,
-        error: CallError,
-    ) -> Self {
-        let (outcome, then) = (ProbeOutcome::Refused, Move::HttpSseTransport);
-        Self { at, step, outcome, row, then, error: Some(error) }
+    pub(in crate::client) fn old_transport(at: Instant, step: Step, row: &'static str) -> Self {
+        Self { at, step, outcome: ProbeOutcome::Refused, row, then: Move::HttpSseTransport }
     }
 }
 

@@ -35,16 +35,6 @@ pub(in crate::client) struct ProbeResult {
 }
 
 impl ProbeResult {
-    /// The error that the answer is, or the reason why there is none. The data of the error is
-    /// left out.
-    pub(super) fn decided_by(&self) -> Option<CallError> {
-        let error = self.error.as_ref().map(|error| CallError::Error {
-            error: ErrorData::new(error.code, error.message.clone()),
-            status: None,
-        });
-        error.or_else(|| self.lost.clone())
-    }
-
     /// The error of the connection after this failure.
     pub(in crate::client) fn into_error(self, failure: Failure) -> ConnectError {
         let Self { supported, error, lost, .. } = self;

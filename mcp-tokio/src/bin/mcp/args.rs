@@ -323,8 +323,7 @@ Each step of the decision has its time since the start, and the name of the row 
 decisions, which is in docs/tables.md of mcp-proto.
 
 With --json: {\"server\",\"era\",\"version\",\"supported\",\"capabilities\",\"instructions\",\"decisions\"}, where
-a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}, with the \"error\" that it is about, if any; after a
-failure {\"error\",\"decisions\"}.";
+a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}; after a failure {\"error\",\"decisions\"}.";
 
 const HELP_TOOLS: &str = "\
 With --strict a line has the tool, the place in the tool and the remedy, and the exit code is 8 if

@@ -13,13 +13,10 @@ use mcp_tokio::{Client, Negotiation};
 use serde::Serialize;
 use tokio::time::timeout;
 
-use crate::print::{self, indented};
+use crate::print;
 
 /// Interval of the checks for another decision.
 const TICK: Duration = Duration::from_millis(100);
-
-/// Width of the column with the times.
-const INDENT: usize = 10;
 
 /// A negotiation, printed as it proceeds.
 pub(crate) struct NegotiationLog<'a> {
@@ -61,16 +58,13 @@ impl<'a> NegotiationLog<'a> {
         }
         for decision in self.client.decisions().iter().skip(self.printed - 1) {
             print::text(&line(millis(decision), &decision.to_string()));
-            if let Some(error) = &decision.error {
-                print::text(&indented(&one_line(&error.to_string()), INDENT));
-            }
             self.printed += 1;
         }
     }
 }
 
 fn line(ms: u64, what: &str) -> String {
-    format!("{:>width$}  {what}", format!("{ms} ms"), width = INDENT - 2)
+    format!("{:>8}  {what}", format!("{ms} ms"))
 }
 
 /// A decision for programs, in the words of the table.
@@ -81,8 +75,6 @@ pub(crate) struct DecisionDocument {
     outcome: String,
     row: &'static str,
     then: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
 }
 
 impl DecisionDocument {
@@ -93,19 +85,8 @@ impl DecisionDocument {
             outcome: format!("{:?}", decision.outcome),
             row: decision.row,
             then: format!("{:?}", decision.then),
-            error: decision.error.as_ref().map(ToString::to_string),
         }
     }
-}
-
-/// The beginning of an error of a server, on one line.
-fn one_line(error: &str) -> String {
-    const MAX_CHARS: usize = 400;
-
-    let line = error.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut chars = line.chars();
-    let start: String = chars.by_ref().take(MAX_CHARS).collect();
-    if chars.next().is_some() { start + "…" } else { start }
 }
 
 /// Time of a decision, in milliseconds since the start.

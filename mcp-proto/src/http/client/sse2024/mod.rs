@@ -35,7 +35,7 @@ use core::mem;
 
 use crate::client::recovery::Refusal;
 use crate::client::{CallError, ConnectError, Transport, Verdict};
-use crate::message::{ErrorData, Outgoing, Response};
+use crate::message::{Outgoing, Response};
 use crate::time::Duration;
 use crate::url::Url;
 use crate::version::Era;
@@ -73,20 +73,6 @@ pub(super) enum FirstRefusal {
     Response(Response, u16),
     /// A status.
     Status(Refusal, CallError),
-}
-
-impl FirstRefusal {
-    /// The error for people, without its data.
-    fn error(&self) -> CallError {
-        match self {
-            Self::Response(Response { body: Err(error), .. }, status) => CallError::Error {
-                error: ErrorData::new(error.code, error.message.clone()),
-                status: Some(*status),
-            },
-            Self::Response(_, status) => CallError::Http { status: *status },
-            Self::Status(_, error) => error.clone(),
-        }
-    }
 }
 
 impl SseTransport {

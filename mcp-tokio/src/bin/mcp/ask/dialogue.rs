@@ -267,8 +267,8 @@ send it? [yes, no, cancel] ";
             ("https://example.com.evil.example:8443/a", "Domain: example.com.evil.example\n"),
             ("https://EXAMPLE.com", "Domain: example.com\n"),
             (
-                "https://xn--exmple-cua.com/",
-                "Domain: xn--exmple-cua.com  (Punycode: its letters may look like others)\n",
+                "https://xn--bcher-kva.com/",
+                "Domain: xn--bcher-kva.com  (Punycode: its letters may look like others)\n",
             ),
             ("https://example.com@evil.example/", "Take care: "),
             ("https://ex\u{e4}mple.com/", "Take care: "),
