@@ -127,10 +127,10 @@ impl Context {
         client_info: Option<Json>,
         capabilities: Json,
     ) -> Arc<Peer> {
-        let principal = self.principal.clone();
-        let extensions = self.extensions.clone();
-        let is_http = self.is_http();
-        Arc::new(Peer { version, client_info, capabilities, principal, extensions, is_http })
+        let principal = self.principal.as_ref();
+        let facts =
+            SenderFacts { principal, extensions: &self.extensions, is_http: self.is_http() };
+        facts.peer(version, client_info, capabilities)
     }
 
     /// The values of the current HTTP request.

@@ -85,9 +85,15 @@ impl SenderFacts<'_> {
             && self.is_http == peer.is_http
     }
 
-    fn peer(self, client_info: Option<Json>, capabilities: Json) -> Arc<Peer> {
+    /// The sender, from the client's description of itself.
+    pub(super) fn peer(
+        self,
+        version: ProtocolVersion,
+        client_info: Option<Json>,
+        capabilities: Json,
+    ) -> Arc<Peer> {
         Arc::new(Peer {
-            version: ProtocolVersion::LATEST_MODERN,
+            version,
             client_info,
             capabilities,
             principal: self.principal.cloned(),
@@ -135,10 +141,11 @@ impl LastSender {
         let keeps = !is_known && self.differed;
         self.differed = !is_known && !keeps;
         let peer = shared.unwrap_or_else(|| {
+            let version = ProtocolVersion::LATEST_MODERN;
             if is_client {
-                facts.peer(info, capabilities)
+                facts.peer(version, info, capabilities)
             } else {
-                facts.peer(info.map(|info| info.detach()), capabilities.detach())
+                facts.peer(version, info.map(|info| info.detach()), capabilities.detach())
             }
         });
         let sender = RequestSender { peer, log_level };

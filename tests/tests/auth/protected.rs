@@ -234,10 +234,7 @@ fn scopes_that_a_handler_misses_are_a_result() {
 
 #[test]
 fn a_server_may_require_scopes_of_every_request() {
-    let mut config = Config::default();
-    let resource = ProtectedResource::new(PUBLIC, ISSUER).unwrap().require_scopes("write");
-    config.protect(resource, |token: String| std::future::ready(known(token)));
-    let mut socket = Socket::new(config);
+    let mut socket = requiring("write");
     let refused = socket.call("", "who", &json!({}));
     assert!(refused.status == 401 && refused.field("WWW-Authenticate").contains("scope=\"write\""));
     assert_eq!(socket.call("alice", "who", &json!({})).status, 403);
@@ -246,11 +243,16 @@ fn a_server_may_require_scopes_of_every_request() {
 
 #[test]
 fn an_invalid_scope_is_a_requirement_that_no_token_fulfils() {
-    let mut config = Config::default();
-    let resource = ProtectedResource::new(PUBLIC, ISSUER).unwrap().require_scopes("öffnen");
-    config.protect(resource, |token: String| std::future::ready(known(token)));
-    let mut socket = Socket::new(config);
+    let mut socket = requiring("öffnen");
     assert_eq!(socket.call("alice-writes", "who", &json!({})).status, 403);
+}
+
+/// A server that requires these scopes of every request.
+fn requiring(scopes: &str) -> Socket {
+    let mut config = Config::default();
+    let resource = ProtectedResource::new(PUBLIC, ISSUER).unwrap().require_scopes(scopes);
+    config.protect(resource, |token: String| std::future::ready(known(token)));
+    Socket::new(config)
 }
 
 #[test]
