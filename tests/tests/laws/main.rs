@@ -14,6 +14,7 @@ mod heads;
 mod http;
 mod http_client;
 mod texts;
+mod wakers;
 
 use std::collections::VecDeque;
 

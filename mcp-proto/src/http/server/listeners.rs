@@ -168,12 +168,13 @@ impl<W: Clone> Listeners<W> {
         self.listeners.remove(id);
     }
 
-    /// Takes the changes that a listener has not been notified of.
-    pub(super) fn take(&mut self, ListenerId(id): ListenerId) -> PendingUpdate {
+    /// Takes the changes that a listener has not been notified of. The next change wakes `wake`.
+    pub(super) fn take(&mut self, ListenerId(id): ListenerId, wake: &W) -> PendingUpdate {
         let Some(listener) = self.listeners.get_mut(id) else {
             return PendingUpdate { ends: true, ..PendingUpdate::default() };
         };
         listener.woken = false;
+        listener.wake = wake.clone();
         PendingUpdate { changes: core::mem::take(&mut listener.changed), ends: listener.ends }
     }
 

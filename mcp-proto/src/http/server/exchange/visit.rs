@@ -31,8 +31,8 @@ impl Exchange {
         }
     }
 
-    /// Visits the endpoint, which wakes `me` when another visit is due. A visit is allowed at any
-    /// time. The caller takes the actions of the exchange and of the endpoint afterwards. Do not
+    /// Visits the endpoint, which wakes `me` when another visit is due, and nobody that visited
+    /// before. A visit is allowed at any time. The caller takes the actions of the exchange and of the endpoint afterwards. Do not
     /// visit while the client does not read and the exchange still has output: the messages stay
     /// queued at the endpoint.
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
@@ -48,14 +48,14 @@ impl Exchange {
                 }
             }
             State::Reading(place) if self.gone => endpoint.leave(now, &place, false),
-            State::Reading(place) => self.read(now, endpoint, place, true),
+            State::Reading(place) => self.read(now, endpoint, me, place, true),
             State::Listening { listener, .. } if self.gone => endpoint.listeners.remove(listener),
             State::Listening { server, listener } if self.answer.is_over() => {
                 endpoint.listeners.remove(listener);
                 self.state = State::Alone(server);
             }
             State::Listening { mut server, listener } => {
-                let mut pending = endpoint.listeners.take(listener);
+                let mut pending = endpoint.listeners.take(listener, me);
                 server.adopt(&endpoint.declaration);
                 while let Some(change) = pending.changes.pop_first() {
                     // The endpoint has checked that the change is declared.
@@ -129,11 +129,11 @@ impl Exchange {
                     Ok(PostOutcome::Answered { status, message }) => {
                         self.answer.finish(status, message, None);
                     }
-                    Ok(PostOutcome::Asked(place)) => self.read(now, endpoint, place, false),
+                    Ok(PostOutcome::Asked(place)) => self.read(now, endpoint, me, place, false),
                     Ok(PostOutcome::Pending(place)) => self.state = State::Reading(place),
                     Ok(PostOutcome::Opened(place)) => {
                         self.answer.session = Some(place.session_id());
-                        self.read(now, endpoint, place, false);
+                        self.read(now, endpoint, me, place, false);
                     }
                     Err((id, error)) => {
                         self.answer.error(sessions.revision_of(context), id, &error);
@@ -144,7 +144,7 @@ impl Exchange {
                 match sessions.get(now, context, last_event_id.as_deref(), me, queue) {
                     Ok(place) => {
                         self.answer.stream(place.priming(place.after()).as_deref());
-                        self.read(now, endpoint, place, false);
+                        self.read(now, endpoint, me, place, false);
                     }
                     Err(error) => self.answer.error(sessions.revision_of(context), None, &error),
                 }
@@ -200,6 +200,7 @@ impl Exchange {
         &mut self,
         now: Instant,
         endpoint: &mut Endpoint<W>,
+        me: &W,
         mut place: StreamCursor,
         waited: bool,
     ) {
@@ -219,7 +220,7 @@ impl Exchange {
                 break;
             }
             let before = place.after();
-            match endpoint.sessions.next(&mut place) {
+            match endpoint.sessions.next(&mut place, me) {
                 Next::Nothing => break,
                 Next::Event { message, status: Some(status) } => {
                     self.answer.finish(status, message, Some(place.event_id()));

@@ -149,19 +149,24 @@ impl<W: Clone> Stream<W> {
         reads
     }
 
-    /// The next item for a reader after the event `after`, and the number of that event.
-    pub(super) fn next(&mut self, reader: u64, after: u64) -> (u64, Next) {
-        match &mut self.reader {
-            Some(current) if current.number == reader => current.woken = false,
+    /// The next item for a reader after the event `after`, and the number of that event. If there
+    /// is none, the next event wakes `wake`.
+    pub(super) fn next(&mut self, reader: u64, after: u64, wake: &W) -> (u64, Next) {
+        let current = match &mut self.reader {
+            Some(current) if current.number == reader => current,
             Some(_) | None => return (after, Next::End),
-        }
+        };
+        current.woken = false;
         if let Some((number, ReplayEvent { message, kind })) = self.replay.take(after) {
             return (number, Next::Event { message, status: kind.status() });
         }
         let next = match (self.finished, self.polls) {
             (true, _) => Next::End,
             (false, true) => Next::Poll,
-            (false, false) => Next::Nothing,
+            (false, false) => {
+                current.wake = wake.clone();
+                Next::Nothing
+            }
         };
         (after, next)
     }
