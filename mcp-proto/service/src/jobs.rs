@@ -40,12 +40,15 @@ pub(super) enum Progressed {
     Pending,
 }
 
-pub(super) struct Jobs {
-    mailbox: Arc<ServiceMailbox>,
+/// The pending jobs of a connection. Most connections never have any.
+#[derive(Default)]
+pub(super) struct Jobs(Option<Box<PendingJobs>>);
+
+#[derive(Default)]
+struct PendingJobs {
     slots: Vec<HandlerSlot>,
     free: Vec<usize>,
-    /// The pending jobs.
-    pending: BTreeMap<ReplyId, JobLocation>,
+    locations: BTreeMap<ReplyId, JobLocation>,
 }
 
 struct HandlerSlot {
@@ -118,15 +121,12 @@ pub(super) fn call_handler(
 }
 
 impl Jobs {
-    pub(super) fn new(mailbox: Arc<ServiceMailbox>) -> Self {
-        Self { mailbox, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
-    }
-
     /// Polls a pending job for the first time. If it stays pending, it is kept, or passed to
-    /// `spawn`.
+    /// `spawn`. The mailbox is that of the connection.
     pub(super) fn start(
         &mut self,
         called: StartedJob,
+        mailbox: &Arc<ServiceMailbox>,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
         let called = if spawn.is_some() { called.poll_first() } else { called };
@@ -135,14 +135,53 @@ impl Jobs {
             StartedJob::Done(reply, outcome) => return Progressed::Done(reply, outcome),
         };
         if let Some(spawn) = spawn {
-            self.pending.insert(job.id(), JobLocation::Spawned(job.cancel()));
-            spawn(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
+            let jobs = self.0.get_or_insert_default();
+            jobs.locations.insert(job.id(), JobLocation::Spawned(job.cancel()));
+            spawn(Box::pin(SpawnedHandler::new(job, mailbox.clone())));
             return Progressed::Pending;
         }
-        if self.slots.is_empty() {
-            return self.start_first(job);
+        if let Some(jobs) = self.0.as_mut().filter(|jobs| !jobs.slots.is_empty()) {
+            return jobs.start(job, mailbox);
         }
-        let at = self.free_slot();
+        // Most jobs end with this poll, and need no slot.
+        let waker = Waker::from(mailbox.clone());
+        if let Poll::Ready(outcome) = job.poll(&waker) {
+            return Progressed::Done(job.end(), outcome);
+        }
+        self.0.get_or_insert_default().keep_first(job, waker);
+        Progressed::Pending
+    }
+
+    /// Polls the job in a slot that was woken.
+    pub(super) fn poll(&mut self, at: usize) -> Progressed {
+        self.0.as_mut().map_or(Progressed::Pending, |jobs| jobs.poll(at))
+    }
+
+    /// Cancels a job, polls it once more, and drops it.
+    pub(super) fn cancel(&mut self, id: ReplyId) {
+        if let Some(jobs) = &mut self.0 {
+            jobs.cancel(id);
+        }
+    }
+
+    pub(super) fn cancel_all(&mut self) {
+        let Some(jobs) = &mut self.0 else { return };
+        while let Some(id) = jobs.locations.first_key_value().map(|(id, _)| *id) {
+            jobs.cancel(id);
+        }
+    }
+
+    /// Removes a spawned job, which has responded.
+    pub(super) fn forget(&mut self, id: ReplyId) {
+        if let Some(jobs) = &mut self.0 {
+            jobs.locations.remove(&id);
+        }
+    }
+}
+
+impl PendingJobs {
+    fn start(&mut self, mut job: Job, mailbox: &Arc<ServiceMailbox>) -> Progressed {
+        let at = self.free_slot(mailbox);
         let Some(slot) = self.slots.get_mut(at) else {
             return Progressed::Done(job.reply, dropped());
         };
@@ -152,28 +191,22 @@ impl Jobs {
                 Progressed::Done(job.end(), outcome)
             }
             Poll::Pending => {
-                self.pending.insert(job.reply.id(), JobLocation::HandlerSlot(at));
+                self.locations.insert(job.id(), JobLocation::HandlerSlot(at));
                 slot.job = Some(Box::new(job));
                 Progressed::Pending
             }
         }
     }
 
-    /// Polls a job while there is no slot. Most jobs end with this poll, and need none.
-    fn start_first(&mut self, mut job: Job) -> Progressed {
-        let waker = Waker::from(self.mailbox.clone());
-        if let Poll::Ready(outcome) = job.poll(&waker) {
-            return Progressed::Done(job.end(), outcome);
-        }
+    /// Keeps a pending job while there is no slot.
+    fn keep_first(&mut self, job: Job, waker: Waker) {
         // Most connections have one call at a time.
         self.slots.reserve_exact(1);
-        self.pending.insert(job.id(), JobLocation::HandlerSlot(FIRST_SLOT));
+        self.locations.insert(job.id(), JobLocation::HandlerSlot(FIRST_SLOT));
         self.slots.push(HandlerSlot { job: Some(Box::new(job)), waker });
-        Progressed::Pending
     }
 
-    /// Polls the job in a slot that was woken.
-    pub(super) fn poll(&mut self, at: usize) -> Progressed {
+    fn poll(&mut self, at: usize) -> Progressed {
         let Some(slot) = self.slots.get_mut(at) else { return Progressed::Pending };
         let Some(job) = &mut slot.job else { return Progressed::Pending };
         let Poll::Ready(outcome) = job.poll(&slot.waker) else { return Progressed::Pending };
@@ -183,9 +216,8 @@ impl Jobs {
         }
     }
 
-    /// Cancels a job, polls it once more, and drops it.
-    pub(super) fn cancel(&mut self, id: ReplyId) {
-        match self.pending.remove(&id) {
+    fn cancel(&mut self, id: ReplyId) {
+        match self.locations.remove(&id) {
             None => {}
             Some(JobLocation::Spawned(cancel)) => cancel.set(),
             Some(JobLocation::HandlerSlot(at)) => {
@@ -199,34 +231,17 @@ impl Jobs {
         }
     }
 
-    pub(super) fn cancel_all(&mut self) {
-        while let Some(id) = self.pending.first_key_value().map(|(id, _)| *id) {
-            self.cancel(id);
-        }
-    }
-
-    /// Cancels all jobs, and waits up to 500 ms for the spawned ones.
-    pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
-        self.cancel_all();
-        handlers_ended(&self.mailbox, clock).await;
-    }
-
-    /// Removes a spawned job, which has responded.
-    pub(super) fn forget(&mut self, id: ReplyId) {
-        self.pending.remove(&id);
-    }
-
     fn remove(&mut self, at: usize) -> Option<Job> {
         let job = self.slots.get_mut(at)?.job.take()?;
-        self.pending.remove(&job.reply.id());
+        self.locations.remove(&job.id());
         self.free.push(at);
         Some(*job)
     }
 
-    fn free_slot(&mut self) -> usize {
+    fn free_slot(&mut self, mailbox: &Arc<ServiceMailbox>) -> usize {
         self.free.pop().unwrap_or_else(|| {
             let at = self.slots.len();
-            let waker = Waker::from(Arc::new(SlotWaker { at, mailbox: self.mailbox.clone() }));
+            let waker = Waker::from(Arc::new(SlotWaker { at, mailbox: mailbox.clone() }));
             self.slots.push(HandlerSlot { job: None, waker });
             at
         })

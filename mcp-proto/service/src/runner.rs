@@ -6,7 +6,6 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::Spawned;
 use super::cancel::Cancel;
 use super::catalog::{Catalog, CatalogSnapshot};
 use super::checks::Checks;
@@ -14,13 +13,14 @@ use super::commands::Lost;
 use super::context::{CallContext, Context};
 use super::handler_call::HandlerArgs;
 use super::input::Round;
-use super::jobs::{Jobs, Progressed, StartedJob, call_handler};
+use super::jobs::{Jobs, Progressed, StartedJob, call_handler, handlers_ended};
 use super::mailbox::wake;
 use super::panics::catch_panic;
 use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::TaskCandidate;
 use super::trace::{Span, fault};
+use super::{Clock, Spawned};
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
@@ -60,9 +60,15 @@ pub trait Scope: SessionScope {
 
 pub(super) struct Runner {
     pub(super) snapshot: Arc<CatalogSnapshot>,
-    pub(super) jobs: Jobs,
+    jobs: Jobs,
     pub(super) mailbox: Arc<ServiceMailbox>,
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few connections need.
+#[derive(Default)]
+struct Rare {
     /// Notifications that were dropped because the client does not read.
     lost: Lost,
     input_requests: OpenInputRequests,
@@ -77,24 +83,27 @@ impl Runner {
 
     /// A runner that gets no updates of the catalog: it checks the generation itself, or ends
     /// before an update matters.
-    pub(super) fn without_updates(catalog: &Catalog) -> Self {
-        let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
-        let snapshot = catalog.snapshot();
-        Self::with(snapshot, mailbox)
+    pub(super) fn without_updates(catalog: &Catalog, snapshot: Arc<CatalogSnapshot>) -> Self {
+        Self::with(snapshot, Arc::new(ServiceMailbox::new(catalog.clone())))
     }
 
     fn with(snapshot: Arc<CatalogSnapshot>, mailbox: Arc<ServiceMailbox>) -> Self {
-        let jobs = Jobs::new(mailbox.clone());
-        let lost = Lost::default();
-        let input_requests = OpenInputRequests::default();
-        Self { snapshot, jobs, mailbox, spawn: None, lost, input_requests }
+        Self { snapshot, jobs: Jobs::default(), mailbox, spawn: None, rare: None }
+    }
+
+    /// Cancels all handlers, and waits up to 500 ms for the end of the spawned ones.
+    pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
+        self.jobs.cancel_all();
+        handlers_ended(&self.mailbox, clock).await;
     }
 
     /// Handles an event of the machine.
     pub(super) fn handle_event(&mut self, event: ServerEvent) {
         match event {
             ServerEvent::Cancelled { about, .. } => {
-                self.lost.take(about);
+                if let Some(rare) = &mut self.rare {
+                    rare.lost.take(about);
+                }
                 self.jobs.cancel(about);
             }
             ServerEvent::Notification { session, handler, method, params } => {
@@ -104,7 +113,7 @@ impl Runner {
                 self.snapshot.end_session(session, handler);
             }
             ServerEvent::InputAnswered { input, answer } => {
-                wake(self.input_requests.answer(input, answer));
+                wake(self.rare.as_mut().and_then(|rare| rare.input_requests.answer(input, answer)));
             }
             ServerEvent::PeerFault(error) => fault(&error),
             // Other events concern no handler.
@@ -151,7 +160,7 @@ impl Runner {
         is_full: bool,
     ) {
         match command {
-            Command::Notify(about, _) if is_full => self.lost.add(about),
+            Command::Notify(about, _) if is_full => self.rare().lost.add(about),
             // Errors are ignored, such as progress after the end of the request.
             Command::Notify(about, notification) => {
                 let _ = scope.notify(now, about, notification);
@@ -165,7 +174,8 @@ impl Runner {
             // here.
             Command::CloseStream(_) => {}
             Command::Session(command) => {
-                wake(self.input_requests.apply_command(now, scope, *command, is_full));
+                let input_requests = &mut self.rare().input_requests;
+                wake(input_requests.apply_command(now, scope, *command, is_full));
             }
         }
     }
@@ -181,7 +191,7 @@ impl Runner {
         let about = request.reply.id();
         let id = &|| scope.request_id(about);
         let called = self.snapshot.call(&self.mailbox, request, now, id);
-        let progressed = self.jobs.start(called, self.spawn.as_deref_mut());
+        let progressed = self.jobs.start(called, &self.mailbox, self.spawn.as_deref_mut());
         self.settle(now, scope, progressed, is_full);
     }
 
@@ -220,9 +230,15 @@ impl Runner {
 
     /// Reports the number of dropped notifications about a request.
     fn report_lost(&mut self, now: Instant, scope: &mut impl Scope, about: ReplyId) {
-        if let Some(lost) = self.lost.take(about) {
+        if let Some(rare) = &mut self.rare
+            && let Some(lost) = rare.lost.take(about)
+        {
             let _ = scope.notify(now, about, lost);
         }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
 }
 

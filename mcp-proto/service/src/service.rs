@@ -90,11 +90,14 @@ impl<L: Link> Service<L> {
         config: &Config,
         connect: impl FnOnce(Arc<Declaration>, &Arc<ServiceMailbox>) -> L,
     ) -> Self {
-        let runner =
-            if L::USES_ENDPOINT { Runner::without_updates(catalog) } else { Runner::new(catalog) };
+        let runner = if L::USES_ENDPOINT {
+            Runner::without_updates(catalog, catalog.snapshot())
+        } else {
+            Runner::new(catalog)
+        };
         Self {
             link: connect(runner.snapshot.declaration.clone(), &runner.mailbox),
-            visitor: EndpointWaker(runner.mailbox.clone()),
+            visitor: EndpointWaker::new(runner.mailbox.clone()),
             runner,
             wire: None,
             on_fault: None,
@@ -120,7 +123,7 @@ impl<L: Link> Service<L> {
     /// Cancels the spawned handlers that still run, and waits up to 500 ms for their end. Adapters
     /// call it before their runtime ends, because a cancelled handler is polled once more.
     pub async fn finish(&mut self, clock: &mut impl Clock) {
-        self.runner.jobs.finish(clock).await;
+        self.runner.finish(clock).await;
     }
 
     /// Shows the conversation to `sink`, line by line, in the transcript format. `C> ` marks lines

@@ -51,7 +51,7 @@ impl HttpLink {
         }
         match self.connection.poll_verification() {
             Some((number, verification)) => {
-                let verifying = Verifying::new(number, verification, &visitor.0);
+                let verifying = Verifying::new(number, verification, visitor);
                 self.verifying = Some(Box::new(verifying));
             }
             None if woken => {}

@@ -261,12 +261,9 @@ impl ServerShared {
         visit: Option<&mut EndpointVisit<'_>>,
     ) {
         match action {
-            // The visitor itself needs no wake.
-            EndpointAction::Wake(EndpointWaker(mailbox))
-                if visit
-                    .as_ref()
-                    .is_some_and(|visit| Arc::ptr_eq(&visit.visitor.waker.0, &mailbox)) => {}
-            EndpointAction::Wake(EndpointWaker(mailbox)) => mailbox.request_visit(),
+            EndpointAction::Wake(waker) => {
+                waker.request_visit(visit.as_ref().map(|visit| visit.visitor.waker));
+            }
             EndpointAction::Event(ServerEvent::Request(request)) => {
                 // Another connection may have cancelled the request by now.
                 let snapshot = {

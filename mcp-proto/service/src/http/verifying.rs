@@ -11,7 +11,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::super::service_mailbox::ServiceMailbox;
+use super::EndpointWaker;
 use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
 
 /// The verification of the token of a connection's request.
@@ -22,12 +22,8 @@ pub(super) struct Verifying {
 }
 
 impl Verifying {
-    pub(super) fn new(
-        number: u64,
-        verification: Verification,
-        mailbox: &Arc<ServiceMailbox>,
-    ) -> Self {
-        let waker = Waker::from(Arc::new(VisitWaker(mailbox.clone())));
+    pub(super) fn new(number: u64, verification: Verification, visitor: &EndpointWaker) -> Self {
+        let waker = Waker::from(Arc::new(VisitWaker(visitor.clone())));
         Self { number, verification: guarded(verification), waker }
     }
 
@@ -42,11 +38,11 @@ impl Verifying {
 }
 
 /// Wakes the driver of a connection for a visit.
-struct VisitWaker(Arc<ServiceMailbox>);
+struct VisitWaker(EndpointWaker);
 
 impl Wake for VisitWaker {
     fn wake(self: Arc<Self>) {
-        self.0.request_visit();
+        self.0.request_visit(None);
     }
 }
 
