@@ -83,7 +83,12 @@ impl Runner {
 
     /// A runner that gets no updates of the catalog: it checks the generation itself, or ends
     /// before an update matters.
-    pub(super) fn without_updates(catalog: &Catalog, snapshot: Arc<CatalogSnapshot>) -> Self {
+    pub(super) fn without_updates(catalog: &Catalog) -> Self {
+        Self::with_snapshot(catalog, catalog.snapshot())
+    }
+
+    /// The same, with a snapshot of the catalog.
+    pub(super) fn with_snapshot(catalog: &Catalog, snapshot: Arc<CatalogSnapshot>) -> Self {
         Self::with(snapshot, Arc::new(ServiceMailbox::new(catalog.clone())))
     }
 

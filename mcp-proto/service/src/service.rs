@@ -90,11 +90,8 @@ impl<L: Link> Service<L> {
         config: &Config,
         connect: impl FnOnce(Arc<Declaration>, &Arc<ServiceMailbox>) -> L,
     ) -> Self {
-        let runner = if L::USES_ENDPOINT {
-            Runner::without_updates(catalog, catalog.snapshot())
-        } else {
-            Runner::new(catalog)
-        };
+        let runner =
+            if L::USES_ENDPOINT { Runner::without_updates(catalog) } else { Runner::new(catalog) };
         Self {
             link: connect(runner.snapshot.declaration.clone(), &runner.mailbox),
             visitor: EndpointWaker::new(runner.mailbox.clone()),

@@ -117,7 +117,7 @@ enum Progress {
 
 impl Progress {
     fn running(catalog: &Catalog, snapshot: Arc<CatalogSnapshot>) -> Self {
-        let runner = Runner::without_updates(catalog, snapshot);
+        let runner = Runner::with_snapshot(catalog, snapshot);
         let waker = EndpointWaker::new(runner.mailbox.clone());
         Self::Running(runner, waker)
     }
