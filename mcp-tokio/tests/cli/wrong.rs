@@ -233,6 +233,8 @@ fn tls_of_a_server_without_it_is_named() {
     let ran = run(&["tools", &url]);
     let advice = "\n     the server may not speak TLS there: try http:// in the URL\n";
     assert!(ran.exit == 3 && ran.err.ends_with(advice), "{ran:?}");
+    let err = "mcp: no connection to the server: the answer of the server is not TLS\n";
+    assert!(ran.err.starts_with(err), "{ran:?}");
 }
 
 fn who_asks() {

@@ -80,6 +80,8 @@ pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::standard_stream;
 pub use stream::serve;
+#[doc(hidden)]
+pub use tls::NOT_TLS;
 
 /// A runtime: the services of an executor and its reactor that servers and clients need.
 ///

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use mcp_service::runtime::NOT_TLS;
 use mcp_tokio::mcp_proto::http::Unauthorized;
 use mcp_tokio::{CallError, ConnectError, ProtocolVersion, UsageError};
 
@@ -149,8 +150,7 @@ impl From<ConnectError> for Failure {
                 .advice("it may be no MCP server, or need longer: --timeout gives it more time"),
             ConnectError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
             ConnectError::Http { status } => Self::status(*status),
-            // The error of rustls for an answer that is not TLS.
-            ConnectError::Connection(reason) if reason.contains("InvalidContentType") => {
+            ConnectError::Connection(reason) if reason.ends_with(NOT_TLS) => {
                 with_text(Exit::Connection)
                     .advice("the server may not speak TLS there: try http:// in the URL")
             }

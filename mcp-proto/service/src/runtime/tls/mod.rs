@@ -3,6 +3,9 @@
 //! In: the certificate authorities to trust, a host, a socket. Out: a TLS socket, or the reason why
 //! the server is not trusted. Without the feature `tls`, connecting fails.
 
+/// Error of a handshake whose answer is not TLS, for the advice of the program `mcp`.
+pub const NOT_TLS: &str = "the answer of the server is not TLS";
+
 #[cfg(not(feature = "tls"))]
 mod nothing;
 #[cfg(feature = "tls")]

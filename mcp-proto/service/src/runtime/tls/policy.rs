@@ -15,8 +15,9 @@ use futures_rustls::TlsConnector;
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::pki_types::pem::PemObject;
 use futures_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use futures_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
+use futures_rustls::rustls::{self, CertificateError, ClientConfig, InvalidMessage, RootCertStore};
 
+use super::NOT_TLS;
 use super::socket::Transport;
 use crate::Socket;
 use crate::runtime::dialed::Dialed;
@@ -92,9 +93,12 @@ fn platform_authorities() -> io::Result<RootCertStore> {
     Ok(authorities)
 }
 
-/// Describes the fault of a certificate.
+/// Describes the fault of a certificate, or of a server that does not speak TLS.
 fn explain(error: io::Error, host: &str) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    if let Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) = inner {
+        return io::Error::new(error.kind(), NOT_TLS);
+    }
     let Some(rustls::Error::InvalidCertificate(wrong)) = inner else { return error };
     let text = match wrong {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
