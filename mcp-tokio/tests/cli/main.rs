@@ -22,6 +22,7 @@ mod pantry;
 mod probe;
 mod proxied;
 mod record;
+mod refused;
 mod replay;
 mod run;
 mod scratch;
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
     #[cfg(not(feature = "jwt"))]
     let issuer: &[Test] = &[];
     let lists = [issuer, bridge::ALL, probe::ALL, lists::ALL, more::ALL, tasks::ALL].concat();
-    let lists = [&lists, proxied::ALL, odd::ALL].concat();
+    let lists = [&lists, proxied::ALL, odd::ALL, refused::ALL].concat();
     let all =
         [&lists, call::ALL, record::ALL, login::ALL, replay::ALL, wrong::ALL, hosts::ALL, &unix]
             .concat();

@@ -146,7 +146,7 @@ pub(crate) fn refusing(method: &'static str, status: &'static str) -> String {
 }
 
 /// A server over HTTP with these heads and bodies for the bodies of requests.
-fn by_hand(
+pub(crate) fn by_hand(
     head: impl Fn(&str) -> String + Send + 'static,
     page: impl Fn(&str) -> String + Send + 'static,
 ) -> String {

@@ -36,7 +36,7 @@ pub(crate) async fn run(args: BenchArgs, output: Output) -> Result<Exit, Failure
     if args.args.is_some() && !words.is_empty() {
         return Err(Failure::usage("arguments are KEY=VALUE, or JSON behind --args, and not both"));
     }
-    let client = session::client(&args.common)?;
+    let client = session::fast_client(&args.common)?;
     ask::decline(&client);
     let measured = session::with(&client, target, async |server| {
         let tools = all_tools(&client, &server, &args.common).await?;

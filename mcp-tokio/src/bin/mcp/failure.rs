@@ -8,6 +8,8 @@ use mcp_service::runtime::NOT_TLS;
 use mcp_tokio::mcp_proto::http::Unauthorized;
 use mcp_tokio::{CallError, ConnectError, ProtocolVersion, UsageError};
 
+use crate::refusals::{self, Refusal};
+
 /// Exit code of the program; `args` describes each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -99,30 +101,41 @@ impl Failure {
     fn unauthorized(unauthorized: &Unauthorized) -> Self {
         let scope = unauthorized.token_param("scope");
         let scope = scope.map(|scope| format!(" with the scope {scope:?}")).unwrap_or_default();
-        let failure = match &unauthorized.sign_in {
-            Some(reason) => Self::new(Exit::Unauthorized, format!("the sign-in failed: {reason}")),
-            None => Self::new(Exit::Unauthorized, unauthorized),
+        let message = if let Some(reason) = &unauthorized.sign_in {
+            format!("the sign-in failed: {reason}")
+        } else {
+            let mut shown = unauthorized.clone();
+            shown.message = shown.message.or_else(|| refusals::of(shown.status).reason);
+            shown.to_string()
         };
-        failure.advice(format!(
+        Self::new(Exit::Unauthorized, message).advice(format!(
             "run `mcp login` with the URL; or put a token{scope} into the environment variable \
              MCP_TOKEN, or into another one that --bearer-env names; other credentials are for --header"
         ))
     }
 
     fn status(status: u16) -> Self {
+        let Refusal { location, reason } = refusals::of(status);
+        let has_reason = reason.is_some();
+        let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         let message = match status {
             200..300 => format!("the server's answer with HTTP status {status} has no response"),
-            _ => format!("the server has answered with HTTP status {status}"),
+            _ => format!("the server has answered with HTTP status {status}{reason}"),
         };
         match status {
-            // A server of web pages may not know POST.
-            501 => Self::new(Exit::Protocol, message).advice(NO_ENDPOINT),
-            500.. => Self::new(Exit::Connection, message)
+            // A server of web pages may not know the path or POST, and may give a reason.
+            404 | 405 | 410 | 501 => Self::new(Exit::Protocol, message).advice(NO_ENDPOINT),
+            500.. if !has_reason => Self::new(Exit::Connection, message)
                 .advice(format!("try again later; or {NO_ENDPOINT}")),
-            408 | 425 | 429 => Self::new(Exit::Connection, message).advice("try again later"),
+            408 | 425 | 429 | 500.. => {
+                Self::new(Exit::Connection, message).advice("try again later")
+            }
             413 => Self::new(Exit::Protocol, message).advice("the arguments are too long for it"),
-            300..400 => Self::new(Exit::Protocol, message)
-                .advice("use the URL that the server redirects to"),
+            300..400 => Self::new(Exit::Protocol, message).advice(match location {
+                Some(location) => format!("use the URL that the server redirects to: {location}"),
+                None => "use the URL that the server redirects to".to_owned(),
+            }),
+            _ if has_reason => Self::new(Exit::Protocol, message),
             _ => Self::new(Exit::Protocol, message).advice(NO_ENDPOINT),
         }
     }

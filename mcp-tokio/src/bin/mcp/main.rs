@@ -24,6 +24,7 @@ mod prompt;
 mod property;
 mod record;
 mod recording;
+mod refusals;
 mod replay;
 mod request;
 mod resource;

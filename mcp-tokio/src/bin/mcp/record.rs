@@ -18,6 +18,7 @@ use crate::ask;
 use crate::failure::{Exit, Failure};
 use crate::list::{offered, templates};
 use crate::print::{self, Output};
+use crate::refusals;
 use crate::session;
 use crate::target::Target;
 
@@ -43,7 +44,10 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
     let client = session::client(&args.common)?;
     ask::decline(&client);
     let lines = file.clone();
-    client.on_wire(move |line| lines.write(line));
+    client.on_wire(move |line| {
+        refusals::read(line);
+        lines.write(line);
+    });
     let done = session::with(&client, target, async |server| {
         all(&client, &server, &file, &args.common).await
     });

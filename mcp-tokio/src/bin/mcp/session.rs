@@ -23,6 +23,7 @@ use crate::args::Common;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::unless_interrupted;
 use crate::print;
+use crate::refusals;
 use crate::target::Target;
 
 /// The time limit for closing a connection. It exceeds the time to kill a server, and the time to
@@ -36,17 +37,22 @@ const CANCEL_DELAY: Duration = Duration::from_millis(300);
 ///
 /// Fails with a usage failure for an invalid root.
 pub(crate) fn client(common: &Common) -> Result<Client, Failure> {
+    watched(config(common), common)
+}
+
+/// A client that is not connected yet, and whose refusals have no details: they take time.
+pub(crate) fn fast_client(common: &Common) -> Result<Client, Failure> {
     with_config(config(common), common)
 }
 
 /// A client that waits for tasks of a server.
 pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
-    with_config(config(common).follow_tasks(), common)
+    watched(config(common).follow_tasks(), common)
 }
 
 /// A client that starts a server again when it has ended, and says so.
 pub(crate) fn watcher(common: &Common) -> Result<Client, Failure> {
-    let client = with_config(config(common).restart(Restart::OnCall), common)?;
+    let client = watched(config(common).restart(Restart::OnCall), common)?;
     client.on_disconnect(|error| print::note(&format!("{error}; connecting again")));
     Ok(client)
 }
@@ -57,6 +63,15 @@ fn config(common: &Common) -> ClientConfig {
     config.probe_timeout = config.probe_timeout.min(common.timeout);
     config.initialize_timeout = common.timeout;
     config
+}
+
+/// A client whose refusals over HTTP have details.
+fn watched(config: ClientConfig, common: &Common) -> Result<Client, Failure> {
+    let client = with_config(config, common)?;
+    if common.program.is_empty() {
+        refusals::watch(&client);
+    }
+    Ok(client)
 }
 
 fn with_config(config: ClientConfig, common: &Common) -> Result<Client, Failure> {
