@@ -101,7 +101,9 @@ impl Client {
         let Some(step) = self.conn.step() else { return };
         let falls_back = self.core.config.negotiation == Negotiation::Auto;
         let Some(row) = probe::TABLE.find((step, falls_back, outcome)) else { return };
-        self.decisions.extend(Decision::new(now, step, outcome, row));
+        if let Some(decision) = Decision::new(now, step, outcome, row) {
+            self.decisions.push(decision, found.error_to_show());
+        }
         let before = self.conn.before();
         match row.then {
             Move::Stay | Move::HttpSseTransport => {}

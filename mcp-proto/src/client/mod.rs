@@ -55,8 +55,6 @@ mod subscriptions;
 pub mod task;
 mod unconnected;
 
-use alloc::vec::Vec;
-
 use crate::deadlines::Deadlines;
 use crate::machine::Action;
 use crate::message::{Incoming, Outgoing};
@@ -80,9 +78,10 @@ pub use event::{
     CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId, Undelivered,
 };
-use negotiation::PriorServer;
 use negotiation::probe::Step;
+pub(crate) use negotiation::shortened;
 pub use negotiation::{Decision, Negotiation, ServerInfo, Transport, Verdict, probe};
+use negotiation::{DecisionLog, PriorServer};
 pub(crate) use receive::{is_modern_error, is_same_request};
 use recovery::ReconnectRate;
 pub use unconnected::Restart;
@@ -92,7 +91,7 @@ pub use unconnected::Restart;
 pub struct Client {
     conn: Conn,
     reconnect_rate: ReconnectRate,
-    decisions: Vec<Decision>,
+    decisions: DecisionLog,
     deadlines: Deadlines<ClientTimer>,
     /// The transport that the binding to HTTP has found.
     transport: Transport,
@@ -131,7 +130,7 @@ impl Client {
         Self {
             conn: Conn::Unopened,
             reconnect_rate: ReconnectRate::default(),
-            decisions: Vec::new(),
+            decisions: DecisionLog::default(),
             deadlines: Deadlines::new(),
             transport: Transport::default(),
             core: ClientCore::new(config, binding),
@@ -245,7 +244,14 @@ impl Client {
     /// [`answer::TABLE`](crate::http::client::answer::TABLE) may follow each of them: the client
     /// then tries HTTP+SSE.
     pub fn decisions(&self) -> &[Decision] {
-        &self.decisions
+        self.decisions.decisions()
+    }
+
+    /// For each of the [`decisions`](Self::decisions), the error that it is about: the error of the
+    /// server, with at most 1,000 characters of its message and without its data, or the reason why
+    /// there was no answer. `None` after a result, or if nothing came in time.
+    pub fn decision_errors(&self) -> &[Option<CallError>] {
+        self.decisions.errors()
     }
 
     /// For drivers: the server does not read, and enough output is buffered. Calls are held until

@@ -229,10 +229,16 @@ impl Client {
         self.stream_ended(now, era, ConnectError::Connection(reason.into()));
     }
 
-    /// Records that the binding tries HTTP+SSE, because of this row of `answer::TABLE`.
-    pub(crate) fn handle_old_transport(&mut self, now: Instant, row: &'static str) {
-        let step = self.conn.step();
-        self.decisions.extend(step.map(|step| Decision::old_transport(now, step, row)));
+    /// Records that the binding tries HTTP+SSE after this error, because of this row of
+    /// `answer::TABLE`.
+    pub(crate) fn handle_old_transport(
+        &mut self,
+        now: Instant,
+        row: &'static str,
+        error: CallError,
+    ) {
+        let Some(step) = self.conn.step() else { return };
+        self.decisions.push(Decision::old_transport(now, step, row), Some(error));
     }
 
     /// Records the transport that the binding has found.

@@ -1,7 +1,7 @@
 //! `mcp probe`.
 
 use super::run::{Running, run, with_server};
-use super::server::over_http;
+use super::server::{over_http, refusing};
 
 crate::all!(
     a_modern_server,
@@ -10,6 +10,7 @@ crate::all!(
     steps_are_seen_when_they_are_taken,
     for_programs,
     one_era_alone,
+    error_of_a_step_is_shown,
 );
 
 const MODERN: &str = "\u{20}N ms  server/discover is sent
@@ -52,6 +53,9 @@ fn a_legacy_server() {
     let ran = with_server("legacy", &["probe", "--quiet"]);
     let story = "\u{20}N ms  server/discover is sent
  N ms  an error, so initialize is sent [legacy-by-error]
+          era: EraPolicy::LegacyOnly serves revisions up to 2025-11-25; open with `initialize`; see \
+https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning\
+#backward-compatibility-with-initialization-based-versions (-32600)
  N ms  an answer with a legacy version, so the server is legacy [legacy]
 ";
     assert_eq!((ran.exit, ran.out, &*ran.err), (0, format!("{story}{LEGACY}"), ""));
@@ -95,6 +99,20 @@ fn for_programs() {
         "\n",
     );
     assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, expected, ""));
+}
+
+fn error_of_a_step_is_shown() {
+    let ran = with_server("mismatch", &["probe"]);
+    let line = ", so the server is modern [modern]\n          no Mcp-Method (-32020)\n";
+    assert!(ran.exit == 0 && ran.out.contains(line), "{ran:?}");
+    // HTTP+SSE is tried in place of the refused request.
+    let url = refusing("initialize\"", "405 No\r\nContent-Type: text/html");
+    let ran = run(&["probe", &url, "--era", "legacy"]);
+    let line = "is tried [old-transport]\n          the server has answered with HTTP status 405\n";
+    assert!(ran.out.contains(line), "{ran:?}");
+    // The last error is that of the command.
+    assert_eq!(ran.out.matches("HTTP status 405").count(), 1, "{ran:?}");
+    assert!(ran.err.starts_with("mcp: the server has answered with HTTP status 405\n"), "{ran:?}");
 }
 
 fn one_era_alone() {

@@ -7,6 +7,7 @@ crate::all!(
     redirect_that_is_not_followed_names_its_target,
     reason_in_a_body_is_shown,
     refused_call_shows_its_reason,
+    every_step_of_a_probe_shows_its_reason,
 );
 
 /// A server that answers everything with this head and this body.
@@ -79,4 +80,11 @@ fn refused_call_shows_its_reason() {
     let ran = run(&["tools", "--era", "legacy", &url]);
     let err = "mcp: the server has answered with HTTP status 422: No tools today\n";
     assert_eq!((ran.exit, &*ran.err), (4, err), "{ran:?}");
+}
+
+fn every_step_of_a_probe_shows_its_reason() {
+    let ran = run(&["probe", &refusing_all("400 Bad Request", r#"{"error":"no wheel"}"#)]);
+    let line = "\n          the server has answered with HTTP status 400: no wheel\n";
+    assert_eq!(ran.out.matches(line).count(), 2, "{ran:?}");
+    assert_eq!(ran.err, "mcp: the server has answered with HTTP status 400: no wheel\n");
 }

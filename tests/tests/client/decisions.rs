@@ -1,7 +1,7 @@
 //! Decisions of a negotiation, as the handle of a client reports them.
 
-use mcp_proto::client::{ConnectError, Decision, Negotiation};
-use mcp_proto::{EraPolicy, ProtocolVersion};
+use mcp_proto::client::{CallError, ConnectError, Decision, Negotiation};
+use mcp_proto::{EraPolicy, ErrorCode, ProtocolVersion};
 use mcp_service::Client;
 use mcp_service::testing::{Network, Pair};
 use serde_json::Value;
@@ -40,6 +40,38 @@ const LEGACY: [&str; 2] = [
     "Probe: an error, so initialize is sent [legacy-by-error]",
     "Fallback: an answer with a legacy version, so the server is legacy [legacy]",
 ];
+
+#[test]
+fn each_decision_has_the_error_that_it_is_about() {
+    for over in OVER {
+        let mut modern = fresh(over, EraPolicy::Auto);
+        let client = modern.client();
+        modern.run(client.connected()).unwrap();
+        assert_eq!(client.decision_errors(), [None]);
+
+        let mut legacy = fresh(over, EraPolicy::LegacyOnly);
+        let client = legacy.client();
+        legacy.run(client.connected()).unwrap();
+        let errors = client.decision_errors();
+        let [Some(CallError::Error { error, .. }), None] = &*errors else {
+            panic!("{errors:?}");
+        };
+        assert_eq!((error.code, &error.data), (ErrorCode::INVALID_REQUEST, &None));
+        assert!(error.message.starts_with("era: "), "{errors:?}");
+    }
+}
+
+#[test]
+fn error_of_another_negotiation_is_dropped() {
+    let mut pair = fresh(Over::Http, EraPolicy::LegacyOnly);
+    let client = pair.client();
+    assert_eq!(text(pair.run(call(&client))), "done");
+    assert_eq!(client.decision_errors().len(), 2);
+    pair.pass(10 * SECOND);
+    pair.restart();
+    assert_eq!(text(pair.run(call(&client))), "done");
+    assert_eq!(client.decision_errors(), [None]);
+}
 
 #[test]
 fn what_was_decided_is_told_while_it_goes_on() {

@@ -119,6 +119,8 @@ struct ClientMailboxState {
     stage: Stage,
     /// Decisions of the negotiation so far.
     decisions: Vec<Decision>,
+    /// As many as there are decisions.
+    decision_errors: Vec<Option<CallError>>,
     /// End of the connection; set once the service is dropped, which takes the commands.
     closed: Option<Closed>,
     work: ClientWork,
@@ -148,6 +150,7 @@ impl ClientMailbox {
         let state = Mailbox::new(ClientMailboxState {
             stage: Stage::Idle(Box::new(config)),
             decisions: Vec::new(),
+            decision_errors: Vec::new(),
             closed: None,
             work: ClientWork::default(),
             callbacks: Callbacks::default(),
@@ -238,16 +241,22 @@ impl ClientMailbox {
         watchers.for_each(Waker::wake);
     }
 
-    /// Stores the decisions of the negotiation.
-    pub(super) fn set_decisions(&self, decisions: &[Decision]) {
+    /// Stores the decisions of the negotiation, and the errors that they are about.
+    pub(super) fn set_decisions(&self, decisions: &[Decision], errors: &[Option<CallError>]) {
         self.state.with(|state| {
             state.decisions.clear();
             state.decisions.extend_from_slice(decisions);
+            state.decision_errors.clear();
+            state.decision_errors.extend_from_slice(errors);
         });
     }
 
     pub(super) fn decisions(&self) -> Vec<Decision> {
         self.state.with(|state| state.decisions.clone())
+    }
+
+    pub(super) fn decision_errors(&self) -> Vec<Option<CallError>> {
+        self.state.with(|state| state.decision_errors.clone())
     }
 
     pub(super) fn stage(&self) -> Stage {

@@ -346,6 +346,12 @@ impl Client {
         self.mailbox.decisions()
     }
 
+    /// For each of the [`decisions`](Self::decisions), the error that it is about. See
+    /// [`client::Client::decision_errors`](mcp_proto::client::Client::decision_errors).
+    pub fn decision_errors(&self) -> Vec<Option<CallError>> {
+        self.mailbox.decision_errors()
+    }
+
     /// Waits until the connection has ended, and returns the cause: [`Client::close`] was called,
     /// the server has ended or exited, or no connection was made. A server that is a child process
     /// has exited by then, with a known status. Any number of tasks may wait, before and after the

@@ -96,9 +96,9 @@ impl ClientRunner {
 
     /// Stores the decisions of the negotiation, for the handles.
     fn store_decisions(&mut self, binding: &impl ClientBinding) {
-        let decisions = binding.machine().decisions();
-        self.decided = decisions.len();
-        self.mailbox.set_decisions(decisions);
+        let machine = binding.machine();
+        self.decided = machine.decisions().len();
+        self.mailbox.set_decisions(machine.decisions(), machine.decision_errors());
     }
 
     /// Applies queued commands and polls woken handlers; returns false if there was no work.

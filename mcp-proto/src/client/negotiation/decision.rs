@@ -1,8 +1,11 @@
 //! Course of a negotiation: the rows of `probe::TABLE` that decided.
 //!
-//! In: each row that decided. Out: [`Decision`]s, which explain to people why a server counts as
-//! legacy or modern. The protocol does not depend on them.
+//! In: each row that decided, and the error that it was about. Out: [`Decision`]s, which explain to
+//! people why a server counts as legacy or modern. The protocol does not depend on them.
 
+use alloc::vec::Vec;
+
+use super::super::call_error::CallError;
 use super::probe::{Move, ProbeOutcome, Sets, Step};
 use crate::decision_table::Row;
 use crate::time::Instant;
@@ -45,6 +48,34 @@ impl Decision {
     /// Records that the binding tries HTTP+SSE, because of this row of its own table.
     pub(in crate::client) fn old_transport(at: Instant, step: Step, row: &'static str) -> Self {
         Self { at, step, outcome: ProbeOutcome::Refused, row, then: Move::HttpSseTransport }
+    }
+}
+
+/// Decisions of a negotiation, and the errors that they are about.
+#[derive(Debug, Default)]
+pub(in crate::client) struct DecisionLog {
+    decisions: Vec<Decision>,
+    /// As many as there are decisions.
+    errors: Vec<Option<CallError>>,
+}
+
+impl DecisionLog {
+    pub(in crate::client) fn push(&mut self, decision: Decision, error: Option<CallError>) {
+        self.decisions.push(decision);
+        self.errors.push(error);
+    }
+
+    pub(in crate::client) fn clear(&mut self) {
+        self.decisions.clear();
+        self.errors.clear();
+    }
+
+    pub(in crate::client) fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
+    pub(in crate::client) fn errors(&self) -> &[Option<CallError>] {
+        &self.errors
     }
 }
 

@@ -15,6 +15,8 @@ mod probe_result;
 mod verdict;
 
 pub use decision::Decision;
+pub(super) use decision::DecisionLog;
 pub(super) use machine::{Negotiating, PriorServer, ResponseMeaning};
+pub(crate) use probe_result::shortened;
 pub(super) use probe_result::{ProbeResult, is_modern, listed};
 pub use verdict::{Negotiation, ServerInfo, Transport, Verdict};

@@ -20,6 +20,9 @@ const MAX_VERSIONS: usize = 16;
 /// The most characters of each version in an error.
 const MAX_VERSION_CHARS: usize = 64;
 
+/// The most characters of the message of an error that is kept to be shown.
+const MAX_MESSAGE_CHARS: usize = 1000;
+
 /// The content of an answer.
 #[derive(Debug, Default)]
 pub(in crate::client) struct ProbeResult {
@@ -35,6 +38,15 @@ pub(in crate::client) struct ProbeResult {
 }
 
 impl ProbeResult {
+    /// The error of the server, shortened and without its data; or the reason why there is no
+    /// answer.
+    pub(in crate::client) fn error_to_show(&self) -> Option<CallError> {
+        match &self.error {
+            Some(error) => Some(CallError::Error { error: shortened(error), status: None }),
+            None => self.lost.clone(),
+        }
+    }
+
     /// The error of the connection after this failure.
     pub(in crate::client) fn into_error(self, failure: Failure) -> ConnectError {
         let Self { supported, error, lost, .. } = self;
@@ -78,6 +90,11 @@ impl ProbeResult {
         };
         (outcome, Self { lost: Some(error), ..Self::default() })
     }
+}
+
+/// The error as it is kept to be shown: the beginning of its message, without its data.
+pub(crate) fn shortened(error: &ErrorData) -> ErrorData {
+    ErrorData::new(error.code, error.message.chars().take(MAX_MESSAGE_CHARS).collect::<String>())
 }
 
 /// Returns whether a server of one era gives this status to a request of the other. By 408, 425 and
@@ -204,4 +221,18 @@ pub(in crate::client) fn listed(error: &ErrorData) -> Vec<String> {
     let data = error.data.as_ref().filter(|data| data.raw().is_object());
     let data: Option<Data> = data.and_then(|data| data.decode().ok());
     data.map(|data| data.supported).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_to_show_has_the_beginning_of_its_message_and_no_data() {
+        let mut error = ErrorData::new(ErrorCode::INVALID_REQUEST, "é".repeat(1001));
+        error.data = Some(Json::EMPTY_OBJECT);
+        let shown = shortened(&error);
+        assert_eq!(shown.message, "é".repeat(1000));
+        assert!(shown.data.is_none());
+    }
 }

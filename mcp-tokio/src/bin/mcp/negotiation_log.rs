@@ -1,7 +1,7 @@
 //! Steps in the detection of a server's era and version.
 //!
 //! In: the [`Decision`]s of a negotiation so far. Out: for people a line for each, as soon as it is
-//! made; for programs a document.
+//! made, and a line for the error that it is about; for programs a document.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,14 +9,20 @@ use std::time::Duration;
 
 use mcp_tokio::mcp_proto::Era;
 use mcp_tokio::mcp_proto::client::Decision;
+use mcp_tokio::mcp_proto::client::probe::{self, Move};
 use mcp_tokio::{Client, Negotiation};
 use serde::Serialize;
 use tokio::time::timeout;
 
+use crate::failure::Failure;
 use crate::print;
+use crate::refusals::excerpt;
 
 /// Interval of the checks for another decision.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Width of the column with the times.
+const INDENT: usize = 10;
 
 /// A negotiation, printed as it proceeds.
 pub(crate) struct NegotiationLog<'a> {
@@ -56,15 +62,26 @@ impl<'a> NegotiationLog<'a> {
             print::text(&line(0, &format!("{} is sent", self.opening)));
             self.printed = 1;
         }
-        for decision in self.client.decisions().iter().skip(self.printed - 1) {
+        let decisions = self.client.decisions();
+        let errors = self.client.decision_errors();
+        for (decision, error) in decisions.iter().zip(errors).skip(self.printed - 1) {
             print::text(&line(millis(decision), &decision.to_string()));
+            if let Some(error) = error.filter(|_| !ends_with_error(decision)) {
+                print::text(&format!("{:INDENT$}{}", "", excerpt(&Failure::from(error).message)));
+            }
             self.printed += 1;
         }
     }
 }
 
+/// Returns whether the negotiation, and so the command, fails with the error of the decision.
+fn ends_with_error(decision: &Decision) -> bool {
+    use probe::Failure::{Refused, Unauthorized, Unavailable};
+    matches!(decision.then, Move::Fail(Refused | Unauthorized | Unavailable))
+}
+
 fn line(ms: u64, what: &str) -> String {
-    format!("{:>8}  {what}", format!("{ms} ms"))
+    format!("{:>width$}  {what}", format!("{ms} ms"), width = INDENT - 2)
 }
 
 /// A decision for programs, in the words of the table.

@@ -33,7 +33,7 @@ impl Client {
         refusal: FirstRefusal,
     ) {
         let Call { id, sent: Some(Sent { message, .. }), .. } = call else { return };
-        self.rpc.handle_old_transport(now, row);
+        self.rpc.handle_old_transport(now, row, refusal.error_to_show());
         let pending = PendingInitialize { message, refusal: Some(refusal) };
         self.open_old_stream(now, id, pending);
     }
