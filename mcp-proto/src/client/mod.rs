@@ -248,8 +248,8 @@ impl Client {
     }
 
     /// For each of the [`decisions`](Self::decisions), the error that it is about: the error of the
-    /// server, with at most 1,000 characters of its message and without its data, or the reason why
-    /// there was no answer. `None` after a result, or if nothing came in time.
+    /// server, or the reason why there was no answer. `None` after a result, or if nothing came in
+    /// time. An error has at most 1,000 characters of its message, and no data.
     pub fn decision_errors(&self) -> &[Option<CallError>] {
         self.decisions.errors()
     }

@@ -131,6 +131,8 @@ fn calls_are_measured() {
     }
     let failed = with_server("both", &[&options[..], &["burn"]].concat());
     assert_eq!((failed.exit, failed.out.contains("the first call has failed")), (1, true));
+    let err = "mcp: the first call has failed: the tool returned an error: It burns.\n";
+    assert_eq!(failed.err, err);
     let unknown = with_server("both", &[&options[..], &["rod"]].concat());
     assert_eq!(unknown.exit, 2);
 }

@@ -21,6 +21,8 @@ crate::all!(
     tls_of_a_server_without_it_is_named,
     who_asks,
     failures_for_programs,
+    wrong_command_line_for_programs,
+    missing_argument_is_named,
     help_says_what_exit_codes_mean,
 );
 
@@ -210,6 +212,10 @@ fn errors_say_what_to_do() {
         (&["tools", "http://a/", "--timeout", "NaN"], seconds),
         (&["tools", "http://a/", "--timeout=-1"], seconds),
         (&["request", "http://a/", "x", "--params", "[1]"], "it is a JSON object, such as "),
+        (
+            &["call", "http://a/", "x", "--args", r#"{"a":1,}"#],
+            "it is no JSON: key must be a string at line 1 column 8",
+        ),
         (&["bridge", "--listen", "localhost:80", "http://a/"], "it is an IP address and a port, "),
     ] {
         let ran = run(words);
@@ -249,6 +255,36 @@ fn who_asks() {
     let named = ["tools", &url, "--bearer-env", "KEY"];
     assert_eq!(run_in(&[("KEY", "sesame"), ("MCP_TOKEN", "mellon")], &named).exit, 0);
     assert_eq!(run(&["tools", &url, "--header", "Authorization: Bearer sesame"]).exit, 0);
+}
+
+fn wrong_command_line_for_programs() {
+    for (words, message) in [
+        (
+            &["tools", "--json", "--timeout", "x", "http://a/"][..],
+            "invalid value 'x' for '--timeout <SECONDS>': it is a number of seconds, such as 2.5",
+        ),
+        (&["replay", "--json"], "the following required arguments were not provided: <WORDS>..."),
+        (&["tools", "--jsom", "--json"], "unexpected argument '--jsom' found"),
+    ] {
+        let ran = run(words);
+        let error: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let expected = serde_json::json!({
+            "error": { "exit": 2, "kind": "usage", "message": message, "advice": null },
+        });
+        assert_eq!((ran.exit, error), (2, expected), "{words:?}");
+        assert!(ran.err.starts_with("error: "), "{ran:?}");
+    }
+    assert_eq!(run(&["tools", "--timeout", "x", "--", "a", "--json"]).out, "");
+    assert!(run(&["tools", "--json", "--help"]).out.starts_with("Lists the tools"));
+}
+
+fn missing_argument_is_named() {
+    let err = "mcp: the tool needs the argument \"cups\"\n     the tool has cups (required), notes, sugar\n";
+    for words in [&["call", "-q", "brew", "sugar=true"][..], &["bench", "-q", "brew"]] {
+        fails(&with_server("both", words), 2, err);
+    }
+    // The server decides about the arguments of `--args`.
+    assert_eq!(with_server("both", &["call", "-q", "brew", "--args", "{}"]).exit, 1);
 }
 
 fn failures_for_programs() {

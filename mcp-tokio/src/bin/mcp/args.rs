@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use mcp_tokio::types::LoggingLevel;
 use mcp_tokio::{Json, Negotiation, ProtocolVersion};
+use serde::de::IgnoredAny;
 
 use crate::bridge::args::{BridgeArgs, HELP_BRIDGE, USAGE_BRIDGE};
 use crate::more_args::{
@@ -237,6 +238,19 @@ impl Do {
     }
 }
 
+/// Returns whether the words of an invalid command line ask for JSON.
+pub(crate) fn wants_json(words: impl Iterator<Item = OsString>) -> bool {
+    words.take_while(|word| word != "--").any(|word| word == "--json")
+}
+
+/// The message of an error in a command line, on one line and without advice.
+pub(crate) fn message(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let lines: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    lines.join(" ")
+}
+
 fn era(text: &str) -> Result<Negotiation, String> {
     Ok(match text {
         "auto" => Negotiation::Auto,
@@ -276,7 +290,11 @@ fn level(text: &str) -> Result<LoggingLevel, String> {
 }
 
 pub(crate) fn object(text: &str) -> Result<Json, String> {
-    let json = Json::parse(text.to_owned()).map_err(|error| error.to_string())?;
+    let json = Json::parse(text.to_owned()).map_err(|error| {
+        // serde_json names the place.
+        let place = serde_json::from_str::<IgnoredAny>(text).err();
+        place.map_or_else(|| error.to_string(), |place| format!("it is no JSON: {place}"))
+    })?;
     match json.decode() {
         Ok(serde_json::Value::Object(_)) => Ok(json),
         _ => Err("it is a JSON object, such as {\"key\":1}".into()),

@@ -69,6 +69,22 @@ pub(crate) fn table(arguments: &[Argument]) -> String {
     arguments.iter().map(line).collect()
 }
 
+/// Parses `key=value` words as all arguments of a call.
+///
+/// Fails for the first invalid word, and for the first missing argument.
+pub(crate) fn read_all(words: &[String], schema: &Json) -> Result<Json, Failure> {
+    let arguments = read(words, schema)?;
+    let schema = Schema::new(schema);
+    let is_given = |name: &str| {
+        words.iter().any(|word| word.split_once('=').is_some_and(|(key, _)| key == name))
+    };
+    match schema.required().find(|name| !is_given(name)) {
+        Some(missing) => Err(Failure::usage(format!("the tool needs the argument {missing:?}"))
+            .advice(schema.summary())),
+        None => Ok(arguments),
+    }
+}
+
 /// Parses `key=value` words as arguments.
 ///
 /// Fails for the first invalid word.
@@ -127,9 +143,13 @@ impl Schema {
         Property::new(&self.0, schema)
     }
 
-    fn requires(&self, name: &str) -> bool {
+    fn required(&self) -> impl Iterator<Item = &str> {
         let required = self.0.get("required").and_then(Value::as_array);
-        required.is_some_and(|all| all.iter().any(|it| it == name))
+        required.into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    fn requires(&self, name: &str) -> bool {
+        self.required().any(|it| it == name)
     }
 
     /// Returns whether other arguments than the named ones are allowed.

@@ -3,17 +3,19 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use mcp_tokio::types::CallToolResult;
 use mcp_tokio::{Client, Json};
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::arguments;
 use crate::ask;
-use crate::call::find;
+use crate::call::{find, words};
 use crate::failure::{Exit, Failure};
 use crate::list::all_tools;
 use crate::more_args::BenchArgs;
 use crate::print::{self, Output, rows};
+use crate::refusals::excerpt;
 use crate::session;
 use crate::target::Target;
 
@@ -43,7 +45,7 @@ pub(crate) async fn run(args: BenchArgs, output: Output) -> Result<Exit, Failure
         let tool = find(&tools, tool)?;
         let arguments = match &args.args {
             Some(arguments) => arguments.clone(),
-            None => arguments::read(words, &tool.input_schema)?,
+            None => arguments::read_all(words, &tool.input_schema)?,
         };
         measure(&client, &tool.name, &arguments, &args).await
     });
@@ -106,7 +108,7 @@ async fn call(
     let result = client.call_tool(tool, arguments).timeout(timeout).await;
     let time = start.elapsed();
     match result {
-        Ok(result) if result.is_error => Ok((time, Err("the tool returned an error".into()))),
+        Ok(result) if result.is_error => Ok((time, Err(tool_error(&result)))),
         Ok(_) => Ok((time, Ok(()))),
         Err(error) => {
             let failure = Failure::from(error);
@@ -115,6 +117,15 @@ async fn call(
             }
             Ok((time, Err(failure.message)))
         }
+    }
+}
+
+/// The error that a tool has returned, on one line.
+fn tool_error(result: &CallToolResult) -> String {
+    let text: Vec<_> = result.content.iter().map(words).collect();
+    match excerpt(&text.join(" ")) {
+        text if text.is_empty() => "the tool returned an error".into(),
+        text => format!("the tool returned an error: {text}"),
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure>
         let tools = all_tools(&client, &server, &args.common).await?;
         let arguments = match (&args.args, find(&tools, tool)?) {
             (Some(arguments), _) => arguments.clone(),
-            (None, tool) => arguments::read(words, &tool.input_schema)?,
+            (None, tool) => arguments::read_all(words, &tool.input_schema)?,
         };
         call(&client, &server, &args, tool, &arguments, output).await
     });

@@ -35,9 +35,11 @@ mod strict;
 mod target;
 mod task;
 
+use std::env;
 use std::process::ExitCode;
 
 use clap::Parser;
+use serde_json::json;
 use tokio::runtime::Builder;
 
 use args::{Args, Do};
@@ -46,8 +48,14 @@ use more_args::{PromptCommand, ResourceCommand};
 use print::Output;
 
 fn main() -> ExitCode {
-    // For an invalid command line, clap prints the error and exits.
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|error| {
+        if error.use_stderr() && args::wants_json(env::args_os()) {
+            // The text for people follows.
+            let document = print::error(&Failure::usage(args::message(&error)));
+            print::document(&json!({ "error": document }));
+        }
+        error.exit()
+    });
     let common = args.command.common();
     let output = Output::new(common.is_some_and(|common| common.json));
     let file = common.and_then(|common| common.out.as_deref()).map_or(Ok(()), print::into_file);
