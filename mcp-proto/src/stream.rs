@@ -16,6 +16,7 @@
 
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::fmt;
 
 use bytes::{Bytes, BytesMut};
 
@@ -72,6 +73,18 @@ pub struct FramingError {
     pub beginning: Bytes,
     /// The error, such as [`ProtocolError::InvalidFrame`].
     pub error: ProtocolError,
+}
+
+impl fmt::Display for FramingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl core::error::Error for FramingError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.error)
+    }
 }
 
 /// A machine of messages: one side of a conversation, without bytes.
@@ -323,4 +336,20 @@ fn with_foreign_output(malformed: Malformed, text: &[u8]) -> Malformed {
     }
     let text = String::from_utf8_lossy(text).chars().take(FOREIGN_OUTPUT).collect();
     Malformed { error: ProtocolError::ForeignOutput { text }, ..malformed }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn error_of_a_framing_has_the_text_of_its_source() {
+        let error = ProtocolError::InvalidFrame { reason: "no length".into() };
+        let framing = FramingError { beginning: Bytes::new(), error };
+        let source = framing.source().unwrap();
+        assert!(source.is::<ProtocolError>());
+        assert_eq!(alloc::format!("{framing}"), alloc::format!("{source}"));
+    }
 }

@@ -255,7 +255,20 @@ impl fmt::Display for UrlRefusal {
     }
 }
 
-impl core::error::Error for AuthError {}
+impl core::error::Error for AuthError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        if let Self::Url { reason, .. } = self { Some(reason) } else { None }
+    }
+}
+
+impl core::error::Error for UrlRefusal {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Invalid(error) => Some(error),
+            Self::NotHttps | Self::Host(_) => None,
+        }
+    }
+}
 
 fn fmt_refused(f: &mut fmt::Formatter<'_>, error: &str, description: Option<&str>) -> fmt::Result {
     write!(f, "the authorization was refused: {}", excerpt(error))?;
@@ -282,4 +295,21 @@ pub(super) fn shown(url: &str) -> String {
 /// Text of a peer: at most 200 visible characters.
 pub(super) fn visible(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn reason_for_a_rejected_url_is_the_source() {
+        let reason = UrlRefusal::Invalid(crate::url::Url::parse("about:blank").unwrap_err());
+        assert!(reason.source().is_some_and(<dyn Error>::is::<UrlError>));
+        let error = AuthError::Url { url: "about:blank".into(), reason };
+        assert!(error.source().is_some_and(<dyn Error>::is::<UrlRefusal>));
+        assert!(UrlRefusal::NotHttps.source().is_none());
+        assert!(AuthError::TooManyFetches.source().is_none());
+    }
 }

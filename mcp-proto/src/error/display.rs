@@ -157,7 +157,11 @@ errors! {
         "the server asked for input more than Limits::max_input_rounds = {max_input_rounds} times";
 }
 
-impl core::error::Error for ProtocolError {}
+impl core::error::Error for ProtocolError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        if let Self::HeaderMismatch { error, .. } = self { Some(&**error) } else { None }
+    }
+}
 
 /// A hint at the modern opening, if the server serves modern clients.
 fn or_meta(serves_modern: bool) -> &'static str {

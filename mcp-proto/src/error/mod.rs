@@ -145,3 +145,28 @@ impl fmt::Display for ValidationStep {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn errors_around_another_one_have_it_as_their_source() {
+        let error = HeaderError::Repeated { header: "Mcp-Name".into() }.into();
+        let step = ValidationStep::Headers;
+        assert!(has_source::<HeaderError>(&ProtocolError::HeaderMismatch { step, error }));
+        let (name, reason) = ("tool".into(), PlanError::TooDeep);
+        assert!(has_source::<PlanError>(&UsageError::InvalidHeader { name, reason }));
+        let (name, reason) = ("tool".into(), SchemaError::TooComplex { reason: "size" });
+        assert!(has_source::<SchemaError>(&UsageError::UnusableSchema { name, reason }));
+
+        assert!(ProtocolError::CutOff.source().is_none());
+        assert!(UsageError::Closed.source().is_none());
+    }
+
+    fn has_source<T: Error + 'static>(error: &dyn Error) -> bool {
+        error.source().is_some_and(<dyn Error>::is::<T>)
+    }
+}

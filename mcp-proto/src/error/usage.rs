@@ -301,4 +301,13 @@ impl fmt::Debug for UsageError {
     }
 }
 
-impl core::error::Error for UsageError {}
+impl core::error::Error for UsageError {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others have no cause")]
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::UnusableSchema { reason, .. } => Some(reason),
+            Self::InvalidHeader { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+}

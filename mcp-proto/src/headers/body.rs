@@ -142,4 +142,26 @@ impl fmt::Display for BodyError {
     }
 }
 
-impl core::error::Error for BodyError {}
+impl core::error::Error for BodyError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Message(error) => Some(error),
+            Self::Header(error) => Some(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn contained_error_is_the_source() {
+        let error = BodyError::from(ProtocolError::UnexpectedBatch);
+        assert!(error.source().is_some_and(<dyn Error>::is::<ProtocolError>));
+        let error = BodyError::from(HeaderError::Repeated { header: "Mcp-Name".into() });
+        assert!(error.source().is_some_and(<dyn Error>::is::<HeaderError>));
+    }
+}

@@ -329,7 +329,11 @@ impl fmt::Display for InputFailure {
     }
 }
 
-impl core::error::Error for InputFailure {}
+impl core::error::Error for InputFailure {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        if let Self::Refused(error) = self { Some(error) } else { None }
+    }
+}
 
 /// Identifier of a legacy client's session over HTTP, for messages outside of its requests; see
 /// [`ReplyId::session`]. A byte stream has one session.
@@ -435,5 +439,12 @@ mod tests {
         assert_eq!(unreadable.client(), None);
         assert_eq!(unreadable.client_capabilities(), ClientCapabilities::default());
         assert_eq!(peer(None, "{}").client(), None);
+    }
+
+    #[test]
+    fn refusal_of_input_is_the_source_of_its_failure() {
+        use core::error::Error;
+        let failure = InputFailure::Refused(ErrorData::internal("no"));
+        assert!(failure.source().is_some_and(<dyn Error>::is::<ErrorData>));
     }
 }

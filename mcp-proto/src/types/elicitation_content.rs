@@ -197,6 +197,8 @@ impl fmt::Display for FieldError {
     }
 }
 
+impl core::error::Error for FieldError {}
+
 /// The content, an object, followed by the missing defaults.
 fn complete(schema: &RequestedSchema, content: &Json) -> Result<Json, ContentError> {
     let defaults: Vec<_> = schema.defaults().collect();

@@ -423,11 +423,8 @@ impl Error for TaskError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Store(error) => error.source(),
-            Self::Unknown
-            | Self::Unreadable
-            | Self::Ended
-            | Self::NoHost
-            | Self::InputNotAllowed(_) => None,
+            Self::InputNotAllowed(error) => Some(error),
+            Self::Unknown | Self::Unreadable | Self::Ended | Self::NoHost => None,
         }
     }
 }
