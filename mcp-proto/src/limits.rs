@@ -8,7 +8,7 @@ use crate::time::Duration;
 /// let mut limits = mcp_proto::Limits::default();
 /// limits.max_line_bytes = 1024 * 1024;
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// The maximum length of a line, in bytes without its newline; default 16 MiB. A longer line is

@@ -29,7 +29,7 @@ const MAX_SCOPE_BYTES: usize = 256;
 /// assert!(!asked.contains_all(&challenged));
 /// assert_eq!(asked.union(&challenged).to_param(), "files:read profile files:write");
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Scopes(Vec<String>);
 
 impl Scopes {

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
 /// The variables that a server inherits from the environment of its client.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum InheritedEnv {
     /// None.

@@ -238,7 +238,7 @@ impl fmt::Debug for RemoteTools {
 }
 
 /// The reason why the tools of another server are not registered.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RemoteToolsError {
     /// The other server does not list its tools, or does not report changes.

@@ -9,7 +9,7 @@ use crate::error::{EmitError, ProtocolError, UsageError};
 use crate::message::ErrorData;
 
 /// The reason why a call has no result.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
     /// The server has answered with an error.

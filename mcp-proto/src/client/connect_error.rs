@@ -8,7 +8,7 @@ use crate::challenge::Unauthorized;
 use crate::message::ErrorData;
 
 /// The reason why there is no connection.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The server supports these versions, and the client supports none of them.

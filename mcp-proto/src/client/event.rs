@@ -335,7 +335,7 @@ impl CallOptions {
 }
 
 /// A list of a server that the client fetches completely.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Listing {
     /// `tools/list`.

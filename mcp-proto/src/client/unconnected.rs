@@ -23,7 +23,7 @@ use crate::version::Era;
 
 /// Restart policy for a server over a byte stream that has ended, such as a child process. Over
 /// HTTP there is nothing to start: a client over HTTP always connects again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Restart {
     /// Never: the end of the stream closes the client.

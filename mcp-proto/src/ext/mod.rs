@@ -29,7 +29,7 @@ pub const UI: &str = "io.modelcontextprotocol/ui";
 pub const SKILLS: &str = "io.modelcontextprotocol/skills";
 
 /// A part of a server that can require an extension.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Feature {
     /// The tool of this name.

@@ -102,7 +102,7 @@ pub struct Response {
 pub struct Batch(pub(crate) Bytes);
 
 /// A text that is not a valid message.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Malformed {
     /// Reason why the message is invalid.

@@ -18,7 +18,7 @@ use crate::json::Json;
 /// ```
 ///
 /// [Specification: Schema Dialect](https://modelcontextprotocol.io/specification/2026-07-28/basic#schema-dialect)
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Dialect {
     /// `https://json-schema.org/draft/2020-12/schema`, the default.

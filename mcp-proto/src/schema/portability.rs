@@ -73,7 +73,7 @@ pub struct PortabilityFinding {
 }
 
 /// A rule for schemas that all known hosts accept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum PortabilityRule {
     /// A member that is not required has no `null` among its types.

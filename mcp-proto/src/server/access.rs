@@ -17,7 +17,7 @@ use super::event::Peer;
 use crate::change::List;
 
 /// An entry of a list.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum ListEntry {
     /// The tool of this name.

@@ -305,7 +305,7 @@ impl fmt::Debug for InputId {
 }
 
 /// Reason why a request for input has no answer.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum InputFailure {
     /// The client answered with an error.

@@ -8,7 +8,7 @@ use crate::json::Json;
 /// used, and is cached for fewer clients.
 ///
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
     /// Anyone.
@@ -20,7 +20,7 @@ pub enum CacheScope {
 /// Time for which clients may keep a result, and the clients that may use it.
 ///
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CacheHint {
     /// The milliseconds for which the result is fresh; 0 means never.
     pub ttl_ms: u64,

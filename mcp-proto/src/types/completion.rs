@@ -41,7 +41,7 @@ impl CompleteRequestParams {
 }
 
 /// The prompt or resource template that has the argument to complete.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum CompletionReference {
     /// A prompt.
@@ -67,7 +67,7 @@ impl CompletionReference {
 /// A reference to a prompt.
 ///
 /// [Schema: `PromptReference`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptreference)
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptReference {
     /// The name.
@@ -80,7 +80,7 @@ pub struct PromptReference {
 /// A reference to a resource template or a resource; called `ResourceReference` before 2025-06-18.
 ///
 /// [Schema: `ResourceTemplateReference`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplatereference)
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceTemplateReference {
     /// The URI or URI template.

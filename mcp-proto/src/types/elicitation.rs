@@ -172,7 +172,7 @@ impl ElicitResult {
 }
 
 /// The action of a user on an elicitation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {
     /// Submitted the form, or went to the URL.

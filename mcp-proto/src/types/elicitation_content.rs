@@ -130,7 +130,7 @@ impl core::error::Error for ContentError {
 }
 
 /// An error of a field of a form.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FieldError {
     /// The field is required, was omitted, and has no default.

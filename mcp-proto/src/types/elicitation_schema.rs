@@ -189,7 +189,7 @@ pub struct NumberSchema {
 }
 
 /// The `type` of a schema of numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NumberType {
     /// Fractions are allowed.

@@ -34,7 +34,7 @@ pub(crate) use pool::{Connect, Driving};
 pub(crate) use sink::EventSink;
 
 /// The clients that share a connection to the server.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Sharing {
     /// Each legacy client has its own connection, which declares the client's capabilities. Modern

@@ -23,7 +23,7 @@ use mcp_proto::client::ConnectError;
 /// assert_eq!(closed.to_string(), "the server has answered with HTTP status 404");
 /// assert_eq!(Closed::new(CloseCause::Ended).to_string(), "the server has ended the connection");
 /// ```
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Closed {
     /// Cause of the end.
@@ -34,7 +34,7 @@ pub struct Closed {
 }
 
 /// Cause of the end of a client's connection.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CloseCause {
     /// [`Client::close`](super::Client::close) was called.

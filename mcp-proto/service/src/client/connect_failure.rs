@@ -33,7 +33,7 @@ use mcp_proto::http::Url;
 /// assert!(error.source().is_some_and(|error| error.is::<ConnectError>()));
 /// # Ok::<(), Box<dyn Error>>(())
 /// ```
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectFailure {
     /// The program without its arguments, or the URL without its query, which may be secret.

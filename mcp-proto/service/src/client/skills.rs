@@ -176,7 +176,7 @@ async fn read(client: &Client, skill: &Skill, uri: &str) -> Result<VerifiedFile,
 }
 
 /// Errors of the calls for skills and their files.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SkillCallError {
     /// The server does not declare the extension, or the setting that the call needs.

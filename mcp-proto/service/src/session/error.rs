@@ -9,7 +9,7 @@ use mcp_proto::UsageError;
 use mcp_proto::server::InputFailure;
 
 /// The reason why a message to a [`Session`](super::Session) was not sent, or got no answer.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The session has ended, or its connection, or the server.

@@ -64,7 +64,7 @@ impl Default for TaskConfig {
 }
 
 /// The time at which a tool call becomes a task, if its client supports tasks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Tasks {
     /// After this time.

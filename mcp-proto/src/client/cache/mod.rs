@@ -92,7 +92,7 @@ pub struct Cache {
 }
 
 /// The limits of a [`Cache`].
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CacheLimits {
     /// The most results; default 1024.

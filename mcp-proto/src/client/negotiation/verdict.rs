@@ -10,7 +10,7 @@ use crate::types::{DiscoverResult, Implementation, ServerCapabilities};
 use crate::version::{Era, ProtocolVersion};
 
 /// Strategy of a client for finding a version that the server supports.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Negotiation {
     /// Sends `server/discover` first, then `initialize` if the server does not know that method.
@@ -26,7 +26,7 @@ pub enum Negotiation {
 /// Result of a negotiation. The application stores it for the next client of the same server, which
 /// then need not probe: see [`Config::verdict`](crate::client::Config::verdict). If a stored
 /// verdict has become wrong, the client detects this and probes the server.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The negotiated revision; its era is the era of the server. The client still requests the
@@ -42,7 +42,7 @@ pub struct Verdict {
 }
 
 /// The transport to a server over HTTP.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Transport {
     /// Streamable HTTP, or a transport other than HTTP.
@@ -65,7 +65,7 @@ impl Verdict {
 }
 
 /// The known facts about a server.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ServerInfo {
     /// The negotiated revision.
