@@ -327,4 +327,4 @@ pub use machine::{Action, Binding, Machine};
 pub use message::{ErrorData, ProgressToken, RequestId};
 pub use time::{Duration, Instant, iso8601};
 pub use trace::TraceContext;
-pub use version::{Era, EraPolicy, ProtocolVersion};
+pub use version::{Era, EraPolicy, ProtocolVersion, UnknownVersion};

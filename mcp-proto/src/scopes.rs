@@ -7,6 +7,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// The scope that requests a refresh token.
 #[cfg(feature = "auth")]
@@ -27,7 +28,7 @@ const MAX_SCOPE_BYTES: usize = 256;
 /// let asked = Scopes::words("files:read profile");
 /// let challenged = Scopes::words("files:write files:read");
 /// assert!(!asked.contains_all(&challenged));
-/// assert_eq!(asked.union(&challenged).to_param(), "files:read profile files:write");
+/// assert_eq!(asked.union(&challenged).to_string(), "files:read profile files:write");
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Scopes(Vec<String>);
@@ -87,6 +88,17 @@ impl Scopes {
     /// The value of the parameter `scope`: all, separated by spaces.
     pub fn to_param(&self) -> String {
         self.0.join(" ")
+    }
+}
+
+/// The value of the parameter `scope`.
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, scope) in self.iter().enumerate() {
+            f.write_str(if at == 0 { "" } else { " " })?;
+            f.write_str(scope)?;
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@
 
 use alloc::borrow::Cow;
 use core::fmt;
+use core::str::FromStr;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -119,6 +120,31 @@ impl fmt::Display for ProtocolVersion {
     }
 }
 
+impl FromStr for ProtocolVersion {
+    type Err = UnknownVersion;
+
+    fn from_str(name: &str) -> Result<Self, UnknownVersion> {
+        Self::from_name(name).ok_or(UnknownVersion)
+    }
+}
+
+/// Error of a text that is not the name of a [`ProtocolVersion`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownVersion;
+
+impl fmt::Display for UnknownVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the protocol version is unknown; use one of ")?;
+        for (at, version) in ProtocolVersion::ALL.iter().enumerate() {
+            let separator = if at == 0 { "" } else { ", " };
+            write!(f, "{separator}{version}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownVersion {}
+
 impl Serialize for ProtocolVersion {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
@@ -150,9 +176,11 @@ mod tests {
     fn t015_an_unknown_version_is_no_version() {
         for name in ["2999-01-01", "2025-11-26", "DRAFT-2026-v1", "", "2026-07-28 "] {
             assert_eq!(ProtocolVersion::from_name(name), None);
+            assert_eq!(name.parse::<ProtocolVersion>(), Err(UnknownVersion));
         }
         for version in ProtocolVersion::ALL.iter().copied() {
             assert_eq!(ProtocolVersion::from_name(version.as_str()), Some(version));
+            assert_eq!(version.as_str().parse(), Ok(version));
             assert_eq!(MODERN.contains(&version.as_str()), version.era() == Era::Modern);
         }
         assert!(

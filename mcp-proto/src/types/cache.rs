@@ -1,3 +1,5 @@
+use core::fmt;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::json::Json;
@@ -15,6 +17,22 @@ pub enum CacheScope {
     Public,
     /// Only clients with the same authorization as the original request.
     Private,
+}
+
+impl CacheScope {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+        }
+    }
+}
+
+impl fmt::Display for CacheScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// Time for which clients may keep a result, and the clients that may use it.

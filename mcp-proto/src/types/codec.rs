@@ -84,7 +84,7 @@ macro_rules! open_strings {
         $name:ident { $($(#[$about_one:meta])* $variant:ident = $text:literal,)* }
     ) => {
         $(#[$about])*
-        #[derive(Clone, PartialEq, Eq, Debug)]
+        #[derive(Clone, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
         pub enum $name {
             $($(#[$about_one])* $variant,)*
@@ -100,6 +100,27 @@ macro_rules! open_strings {
                     Self::Other(name) => name,
                 }
             }
+
+            /// The value without a copy of the text, if it is a known one.
+            fn known(text: &str) -> Option<Self> {
+                match text {
+                    $($text => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+
+        /// The string on the wire.
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::known(text).unwrap_or_else(|| Self::Other(text.into()))
+            }
         }
 
         impl serde::Serialize for $name {
@@ -111,10 +132,7 @@ macro_rules! open_strings {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let super::codec::BorrowedText(name) = serde::Deserialize::deserialize(deserializer)?;
-                Ok(match &*name {
-                    $($text => Self::$variant,)*
-                    _ => Self::Other(name.into_owned()),
-                })
+                Ok(Self::known(&name).unwrap_or_else(|| Self::Other(name.into_owned())))
             }
         }
     };

@@ -1,4 +1,5 @@
 use alloc::string::String;
+use core::fmt;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -181,6 +182,23 @@ pub enum ElicitAction {
     Decline,
     /// Closed the form or the request without an answer.
     Cancel,
+}
+
+impl ElicitAction {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Decline => "decline",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+impl fmt::Display for ElicitAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// The parameters of `notifications/elicitation/complete`; only in 2025-11-25.

@@ -1,5 +1,6 @@
 use alloc::string::String;
 use core::fmt;
+use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,29 @@ impl fmt::Display for LoggingLevel {
         f.write_str(self.as_str())
     }
 }
+
+impl FromStr for LoggingLevel {
+    type Err = UnknownLoggingLevel;
+
+    fn from_str(name: &str) -> Result<Self, UnknownLoggingLevel> {
+        Self::from_name(name).ok_or(UnknownLoggingLevel)
+    }
+}
+
+/// Error of a text that is not the name of a [`LoggingLevel`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownLoggingLevel;
+
+impl fmt::Display for UnknownLoggingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the level is unknown; use debug, info, notice, warning, error, critical, alert or \
+             emergency",
+        )
+    }
+}
+
+impl core::error::Error for UnknownLoggingLevel {}
 
 /// The parameters of `notifications/message`.
 ///

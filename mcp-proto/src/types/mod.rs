@@ -88,7 +88,9 @@ pub use implementation::Implementation;
 pub use input::{InputRequest, InputRequests, InputRequiredResult};
 pub use input_response::{InputResponse, InputResponses};
 pub use lifecycle::{DiscoverResult, InitializeRequestParams, InitializeResult};
-pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
+pub use logging::{
+    LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams, UnknownLoggingLevel,
+};
 pub use progress::{CancelledNotificationParams, ProgressNotificationParams};
 pub use prompt::{
     GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptMessage,
@@ -123,3 +125,56 @@ pub use task::{
     CreateTaskResult, DetailedTask, Task, TaskRequestParams, TaskStatus, UpdateTaskRequestParams,
 };
 pub use tool::{CallToolRequestParams, CallToolResult, ListToolsResult, Tool, ToolAnnotations};
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use core::fmt::{Debug, Display};
+
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::json::Json;
+
+    #[test]
+    fn texts_of_names_are_those_on_the_wire() {
+        check(&[Role::User, Role::Assistant]);
+        check(&[ElicitAction::Accept, ElicitAction::Decline, ElicitAction::Cancel]);
+        check(&[CacheScope::Public, CacheScope::Private]);
+        check(&[TaskStatus::Working, TaskStatus::InputRequired, TaskStatus::Completed]);
+        check(&[TaskStatus::Failed, TaskStatus::Cancelled]);
+    }
+
+    #[test]
+    fn open_names_are_converted_from_text() {
+        for (text, reason) in [
+            ("endTurn", StopReason::EndTurn),
+            ("toolUse", StopReason::ToolUse),
+            ("bored", StopReason::Other("bored".into())),
+        ] {
+            assert_eq!(StopReason::from(text), reason);
+            assert_eq!(reason.to_string(), text);
+            check(&[reason]);
+        }
+    }
+
+    #[test]
+    fn levels_are_parsed_from_their_names() {
+        for level in [LoggingLevel::Debug, LoggingLevel::Warning, LoggingLevel::Emergency] {
+            assert_eq!(level.to_string().parse(), Ok(level));
+        }
+        for name in ["", "Debug", "warn", "debug "] {
+            assert_eq!(name.parse::<LoggingLevel>(), Err(UnknownLoggingLevel));
+        }
+    }
+
+    /// Checks that the JSON of each value is its text as a string, and that it is read again.
+    fn check<T: Serialize + DeserializeOwned + Display + PartialEq + Debug>(values: &[T]) {
+        for value in values {
+            let json = Json::encode(value).unwrap();
+            assert_eq!(json, Json::encode(&value.to_string()).unwrap());
+            assert_eq!(&json.decode::<T>().unwrap(), value);
+        }
+    }
+}

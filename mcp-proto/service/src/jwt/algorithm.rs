@@ -1,5 +1,7 @@
 //! Names of signature algorithms.
 
+use core::fmt;
+
 /// A signature algorithm of JWTs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
@@ -14,6 +16,12 @@ pub enum JwtAlgorithm {
     Es384,
     /// Ed25519.
     EdDsa,
+}
+
+impl fmt::Display for JwtAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl JwtAlgorithm {

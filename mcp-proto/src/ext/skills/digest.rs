@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use core::fmt;
+use core::str::FromStr;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -46,6 +47,26 @@ impl fmt::Display for SkillDigest {
     }
 }
 
+impl FromStr for SkillDigest {
+    type Err = InvalidDigest;
+
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
+        Self::parse(text).ok_or(InvalidDigest)
+    }
+}
+
+/// Error of a text that is not a [`SkillDigest`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InvalidDigest;
+
+impl fmt::Display for InvalidDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected `sha256:` and 64 lower-case hexadecimal digits")
+    }
+}
+
+impl core::error::Error for InvalidDigest {}
+
 impl fmt::Debug for SkillDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -61,7 +82,6 @@ impl Serialize for SkillDigest {
 impl<'de> Deserialize<'de> for SkillDigest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'_, str>::deserialize(deserializer)?;
-        let expected = "expected `sha256:` and 64 lower-case hexadecimal digits";
-        Self::parse(&text).ok_or_else(|| D::Error::custom(expected))
+        text.parse().map_err(D::Error::custom)
     }
 }

@@ -29,7 +29,7 @@ mod scalar;
 mod uri;
 
 pub use catalog::SkillCatalog;
-pub use digest::SkillDigest;
+pub use digest::{InvalidDigest, SkillDigest};
 pub use entry::{Skill, SkillFile, VerifiedFile};
 pub use error::{FrontmatterError, SkillError};
 pub use files::SkillFiles;
