@@ -36,6 +36,13 @@ impl fmt::Display for Role {
 
 /// Hints for the client about how to use or show something.
 ///
+/// ```
+/// use mcp_proto::types::{Annotations, Resource, Role};
+///
+/// let hints = Annotations::default().audience(Role::User).priority(0.5);
+/// let report = Resource::new("file:///report.md", "report").annotations(hints);
+/// ```
+///
 /// [Schema: Annotations](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -52,7 +59,34 @@ pub struct Annotations {
     pub last_modified: Option<String>,
 }
 
+impl Annotations {
+    /// Adds a part of the intended audience.
+    pub fn audience(mut self, role: Role) -> Self {
+        self.audience.push(role);
+        self
+    }
+
+    /// Sets the importance, from 0 (optional) to 1 (effectively required).
+    pub fn priority(mut self, priority: f64) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Sets the time of the last change, in ISO 8601: `2025-01-12T15:00:58Z`.
+    pub fn last_modified(mut self, time: impl Into<String>) -> Self {
+        self.last_modified = Some(time.into());
+        self
+    }
+}
+
 /// An icon for a user interface.
+///
+/// ```
+/// use mcp_proto::types::{Icon, IconTheme, Implementation};
+///
+/// let icon = Icon::new("https://example.com/logo.svg").mime_type("image/svg+xml").size("any");
+/// let info = Implementation::new("greeter", "1.0.0").icon(icon.theme(IconTheme::Dark));
+/// ```
 ///
 /// [Schema: Icon](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -77,6 +111,24 @@ impl Icon {
     /// The icon at this URI.
     pub fn new(src: impl Into<String>) -> Self {
         Self { src: src.into(), mime_type: None, sizes: Vec::new(), theme: None }
+    }
+
+    /// Sets the media type.
+    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// Adds a usable size, such as `48x48` or `any`.
+    pub fn size(mut self, size: impl Into<String>) -> Self {
+        self.sizes.push(size.into());
+        self
+    }
+
+    /// Sets the background that the icon is designed for.
+    pub fn theme(mut self, theme: IconTheme) -> Self {
+        self.theme = Some(theme);
+        self
     }
 }
 

@@ -38,6 +38,22 @@ impl CompleteRequestParams {
         let argument = CompletionArgument { name: name.into(), value: value.into() };
         Self { reference, argument, context: None, meta: None }
     }
+
+    /// Adds the value of another argument to the context; since 2025-06-18.
+    ///
+    /// ```
+    /// use mcp_proto::types::{CompleteRequestParams, CompletionReference};
+    ///
+    /// let prompt = CompletionReference::prompt("review");
+    /// let params = CompleteRequestParams::new(prompt, "framework", "fla")
+    ///     .known_argument("language", "python");
+    /// assert_eq!(params.context.unwrap().arguments["language"], "python");
+    /// ```
+    pub fn known_argument(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let context = self.context.get_or_insert_default();
+        context.arguments.insert(name.into(), value.into());
+        self
+    }
 }
 
 /// The prompt or resource template that has the argument to complete.

@@ -110,6 +110,12 @@ impl TextContent {
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), annotations: None, meta: None }
     }
+
+    /// Sets the hints for the client.
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
 }
 
 /// An image.
@@ -141,6 +147,12 @@ impl ImageContent {
     /// An image: its bytes, and its media type.
     pub fn of_bytes(bytes: &[u8], mime_type: impl Into<String>) -> Self {
         Self::new(blob::encode(bytes), mime_type)
+    }
+
+    /// Sets the hints for the client.
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
     }
 
     /// The bytes.
@@ -182,6 +194,12 @@ impl AudioContent {
         Self::new(blob::encode(bytes), mime_type)
     }
 
+    /// Sets the hints for the client.
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
+
     /// The bytes.
     ///
     /// Fails with [`InvalidBase64`].
@@ -210,5 +228,11 @@ impl EmbeddedResource {
     /// A resource with these contents.
     pub fn new(contents: impl Into<ResourceContents>) -> Self {
         Self { resource: contents.into(), annotations: None, meta: None }
+    }
+
+    /// Sets the hints for the client.
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
     }
 }

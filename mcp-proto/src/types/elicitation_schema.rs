@@ -107,6 +107,12 @@ impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
 
 /// The schema of a text.
 ///
+/// ```
+/// use mcp_proto::types::{StringFormat, StringSchema};
+///
+/// let email = StringSchema::new().title("Email").format(StringFormat::Email).max_length(254);
+/// ```
+///
 /// [Schema: `StringSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -160,8 +166,10 @@ open_strings! {
 /// ```
 /// use mcp_proto::types::{Number, NumberSchema};
 ///
-/// let mut price = NumberSchema::new();
-/// price.minimum = Some(0.into());
+/// let seats = NumberSchema::integer().minimum(1).maximum(8).default_value(2);
+///
+/// // A number with a fraction must be finite.
+/// let mut price = NumberSchema::new().minimum(0);
 /// price.default = Number::from_f64(9.5);
 /// ```
 ///
@@ -222,6 +230,65 @@ enum BooleanType {
     #[default]
     #[serde(rename = "boolean")]
     Boolean,
+}
+
+impl StringSchema {
+    /// Sets the minimum number of characters.
+    pub fn min_length(mut self, characters: u64) -> Self {
+        self.min_length = Some(characters);
+        self
+    }
+
+    /// Sets the maximum number of characters.
+    pub fn max_length(mut self, characters: u64) -> Self {
+        self.max_length = Some(characters);
+        self
+    }
+
+    /// Sets the format of the text.
+    pub fn format(mut self, format: StringFormat) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Sets the default value of the field; since 2025-11-25.
+    pub fn default_value(mut self, text: impl Into<String>) -> Self {
+        self.default = Some(text.into());
+        self
+    }
+}
+
+impl NumberSchema {
+    /// A schema of numbers without a fraction.
+    pub fn integer() -> Self {
+        Self { r#type: NumberType::Integer, ..Self::default() }
+    }
+
+    /// Sets the minimum, inclusive.
+    pub fn minimum(mut self, minimum: impl Into<Number>) -> Self {
+        self.minimum = Some(minimum.into());
+        self
+    }
+
+    /// Sets the maximum, inclusive.
+    pub fn maximum(mut self, maximum: impl Into<Number>) -> Self {
+        self.maximum = Some(maximum.into());
+        self
+    }
+
+    /// Sets the default value of the field; since 2025-11-25.
+    pub fn default_value(mut self, number: impl Into<Number>) -> Self {
+        self.default = Some(number.into());
+        self
+    }
+}
+
+impl BooleanSchema {
+    /// Sets the default value of the field.
+    pub fn default_value(mut self, value: bool) -> Self {
+        self.default = Some(value);
+        self
+    }
 }
 
 macro_rules! constructors {

@@ -258,6 +258,58 @@ impl LegacyTitledEnumSchema {
     }
 }
 
+macro_rules! setters {
+    ($($schema:ident: $default:ty;)*) => {
+        $(impl $schema {
+            /// Sets the name for display.
+            pub fn title(mut self, title: impl Into<String>) -> Self {
+                self.title = Some(title.into());
+                self
+            }
+
+            /// Sets the description.
+            pub fn description(mut self, description: impl Into<String>) -> Self {
+                self.description = Some(description.into());
+                self
+            }
+
+            /// Sets the default choice.
+            pub fn default_value(mut self, choice: impl Into<$default>) -> Self {
+                self.default = Some(choice.into());
+                self
+            }
+        })*
+    };
+}
+
+setters! {
+    UntitledSingleSelectEnumSchema: String;
+    TitledSingleSelectEnumSchema: String;
+    UntitledMultiSelectEnumSchema: Vec<String>;
+    TitledMultiSelectEnumSchema: Vec<String>;
+    LegacyTitledEnumSchema: String;
+}
+
+macro_rules! counts {
+    ($($schema:ident)*) => {
+        $(impl $schema {
+            /// Sets the minimum number of choices.
+            pub fn min_items(mut self, choices: u64) -> Self {
+                self.min_items = Some(choices);
+                self
+            }
+
+            /// Sets the maximum number of choices.
+            pub fn max_items(mut self, choices: u64) -> Self {
+                self.max_items = Some(choices);
+                self
+            }
+        })*
+    };
+}
+
+counts! { UntitledMultiSelectEnumSchema TitledMultiSelectEnumSchema }
+
 /// The `type` of a schema of texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(super) enum StringType {

@@ -54,4 +54,16 @@ impl Implementation {
         self.description = Some(description.into());
         self
     }
+
+    /// Sets the URL of further documentation.
+    pub fn website_url(mut self, url: impl Into<String>) -> Self {
+        self.website_url = Some(url.into());
+        self
+    }
+
+    /// Adds an icon.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.icons.push(icon);
+        self
+    }
 }

@@ -106,6 +106,12 @@ impl LoggingMessageNotificationParams {
     pub fn new(level: LoggingLevel, data: Json) -> Self {
         Self { level, logger: None, data, meta: None }
     }
+
+    /// Sets the part of the server that logs.
+    pub fn logger(mut self, logger: impl Into<String>) -> Self {
+        self.logger = Some(logger.into());
+        self
+    }
 }
 
 /// The parameters of `logging/setLevel`; legacy.

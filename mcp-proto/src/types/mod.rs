@@ -128,7 +128,9 @@ pub use tool::{CallToolRequestParams, CallToolResult, ListToolsResult, Tool, Too
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
+    use alloc::format;
+    use alloc::string::{String, ToString};
+    use alloc::vec::Vec;
     use core::fmt::{Debug, Display};
 
     use serde::Serialize;
@@ -167,6 +169,101 @@ mod tests {
         for name in ["", "Debug", "warn", "debug "] {
             assert_eq!(name.parse::<LoggingLevel>(), Err(UnknownLoggingLevel));
         }
+    }
+
+    #[test]
+    fn setters_of_listed_entries_write_their_members() {
+        let icon = Icon::new("i").mime_type("image/png").size("48x48").size("any");
+        let icon = icon.theme(IconTheme::Dark);
+        let icons = r#""icons":[{"src":"i","mimeType":"image/png","sizes":["48x48","any"],"theme":"dark"}]"#;
+        let hints = Annotations::default().audience(Role::User).priority(0.5).last_modified("m");
+        let annotations =
+            r#""annotations":{"audience":["user"],"priority":0.5,"lastModified":"m"}"#;
+
+        let info = Implementation::new("n", "1").website_url("w").icon(icon.clone());
+        written(&info, &format!(r#"{{"name":"n","version":"1","websiteUrl":"w",{icons}}}"#));
+        let tool = Tool::new("n", Json::EMPTY_OBJECT).icon(icon.clone());
+        written(&tool, &format!(r#"{{"name":"n","inputSchema":{{}},{icons}}}"#));
+        let argument = PromptArgument::new("a").title("A");
+        let prompt = Prompt::new("n").title("t").argument(argument).icon(icon.clone());
+        let arguments = r#""arguments":[{"name":"a","title":"A"}]"#;
+        written(&prompt, &format!(r#"{{"name":"n","title":"t",{arguments},{icons}}}"#));
+        let resource = Resource::new("u:", "n").title("t").annotations(hints.clone()).size(7);
+        let expected = r#"{"uri":"u:","name":"n","title":"t","#;
+        written(
+            &resource.icon(icon.clone()),
+            &format!(r#"{expected}{annotations},"size":7,{icons}}}"#),
+        );
+        let template = ResourceTemplate::new("u:{x}", "n").title("t").annotations(hints.clone());
+        let expected = r#"{"uriTemplate":"u:{x}","name":"n","title":"t","#;
+        written(&template.icon(icon), &format!("{expected}{annotations},{icons}}}"));
+
+        let text = TextContent::new("x").annotations(hints.clone());
+        written(&text, &format!(r#"{{"text":"x",{annotations}}}"#));
+        let image = ImageContent::of_bytes(b"", "m").annotations(hints.clone());
+        written(&image, &format!(r#"{{"data":"","mimeType":"m",{annotations}}}"#));
+        let audio = AudioContent::of_bytes(b"", "m").annotations(hints.clone());
+        written(&audio, &format!(r#"{{"data":"","mimeType":"m",{annotations}}}"#));
+        let embedded = EmbeddedResource::new(ResourceContents::text("u:", "x")).annotations(hints);
+        let expected = r#"{"resource":{"uri":"u:","text":"x"},"#;
+        written(&embedded, &format!("{expected}{annotations}}}"));
+    }
+
+    #[test]
+    fn setters_of_fields_of_forms_write_their_members() {
+        let text = StringSchema::new().min_length(1).max_length(9).format(StringFormat::Date);
+        let expected =
+            r#"{"type":"string","minLength":1,"maxLength":9,"format":"date","default":"d"}"#;
+        written(&text.default_value("d"), expected);
+        let number = NumberSchema::integer().minimum(-1).maximum(9).default_value(2);
+        let expected = r#"{"type":"integer","minimum":-1,"maximum":9,"default":2}"#;
+        written(&number, expected);
+        let flag = BooleanSchema::new().default_value(true);
+        written(&flag, r#"{"type":"boolean","default":true}"#);
+
+        let one = UntitledSingleSelectEnumSchema::new(["a"]).title("t").description("d");
+        let expected =
+            r#"{"type":"string","title":"t","description":"d","enum":["a"],"default":"a"}"#;
+        written(&one.default_value("a"), expected);
+        let many = UntitledMultiSelectEnumSchema::new(["a"]).min_items(1).max_items(2);
+        let expected = r#"{"type":"array","minItems":1,"maxItems":2,"#;
+        let items = r#""items":{"type":"string","enum":["a"]},"default":["a"]}"#;
+        written(&many.default_value([String::from("a")]), &format!("{expected}{items}"));
+        let titled = TitledMultiSelectEnumSchema::new([]).min_items(1).max_items(2);
+        written(&titled, &format!(r#"{expected}"items":{{"anyOf":[]}}}}"#));
+    }
+
+    #[test]
+    fn setters_of_requests_and_results_write_their_members() {
+        let preferences = ModelPreferences::default().hint(ModelHint::new("m")).cost_priority(0.0);
+        let preferences = preferences.speed_priority(0.5).intelligence_priority(1.0);
+        let request = CreateMessageRequestParams::new(Vec::new(), 1)
+            .model_preferences(preferences)
+            .temperature(0.5)
+            .stop_sequence("a")
+            .stop_sequence("b")
+            .tool(Tool::new("n", Json::EMPTY_OBJECT))
+            .tool_choice(ToolChoice::new(ToolChoiceMode::Required));
+        written(
+            &request,
+            concat!(
+                r#"{"messages":[],"modelPreferences":{"hints":[{"name":"m"}],"costPriority":0,"#,
+                r#""speedPriority":0.5,"intelligencePriority":1},"temperature":0.5,"maxTokens":1,"#,
+                r#""stopSequences":["a","b"],"tools":[{"name":"n","inputSchema":{}}],"#,
+                r#""toolChoice":{"mode":"required"}}"#,
+            ),
+        );
+        let block = SamplingMessageContentBlock::text("x");
+        let answer = CreateMessageResult::new("m", block).stop_reason(StopReason::EndTurn);
+        assert_eq!(answer.stop_reason, Some(StopReason::EndTurn));
+        let message = LoggingMessageNotificationParams::new(LoggingLevel::Info, Json::EMPTY_OBJECT);
+        written(&message.logger("l"), r#"{"level":"info","logger":"l","data":{}}"#);
+        let result = GetPromptResult::new(Vec::new()).description("d");
+        written(&result, r#"{"description":"d","messages":[]}"#);
+    }
+
+    fn written<T: Serialize>(value: &T, expected: &str) {
+        assert_eq!(Json::encode(value).unwrap().as_str(), expected);
     }
 
     /// Checks that the JSON of each value is its text as a string, and that it is read again.

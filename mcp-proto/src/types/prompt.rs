@@ -82,6 +82,12 @@ impl Prompt {
         Ok(Self { arguments, ..Self::new(name) })
     }
 
+    /// Sets the name for display.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
     /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -91,6 +97,12 @@ impl Prompt {
     /// Adds an argument.
     pub fn argument(mut self, argument: PromptArgument) -> Self {
         self.arguments.push(argument);
+        self
+    }
+
+    /// Adds an icon.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.icons.push(icon);
         self
     }
 }
@@ -168,6 +180,12 @@ impl GetPromptResult {
     /// A result with these messages.
     pub fn new(messages: Vec<PromptMessage>) -> Self {
         Self { messages, ..Self::default() }
+    }
+
+    /// Sets the description of the prompt.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
     }
 }
 

@@ -34,6 +34,12 @@ impl PromptArgument {
         Self { required: true, ..Self::new(name) }
     }
 
+    /// Sets the name for display.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
     /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());

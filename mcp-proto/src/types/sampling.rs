@@ -73,6 +73,36 @@ impl CreateMessageRequestParams {
         self
     }
 
+    /// Sets the preferred model.
+    pub fn model_preferences(mut self, preferences: ModelPreferences) -> Self {
+        self.model_preferences = Some(preferences);
+        self
+    }
+
+    /// Sets the temperature, on the scale of the model.
+    pub fn temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// Adds a text that ends the answer.
+    pub fn stop_sequence(mut self, text: impl Into<String>) -> Self {
+        self.stop_sequences.push(text.into());
+        self
+    }
+
+    /// Adds a tool that the model may use; only for clients with the capability `sampling.tools`.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.get_or_insert_default().push(tool);
+        self
+    }
+
+    /// Sets the use of tools by the model; only for clients with the capability `sampling.tools`.
+    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.tool_choice = Some(choice);
+        self
+    }
+
     /// Returns whether each message with tool uses is followed by a message of the user that has
     /// exactly their results, and whether there are no other results.
     ///
@@ -177,6 +207,12 @@ impl CreateMessageResult {
         }
     }
 
+    /// Sets the reason for the end of the message.
+    pub fn stop_reason(mut self, reason: StopReason) -> Self {
+        self.stop_reason = Some(reason);
+        self
+    }
+
     /// The text of the first block that has one; `None` if there is no such block.
     pub fn as_text(&self) -> Option<&str> {
         self.content.blocks().iter().find_map(SamplingMessageContentBlock::as_text)
@@ -185,6 +221,13 @@ impl CreateMessageResult {
 
 /// The model that a server prefers; the client may choose another. Priorities go from 0, not
 /// important, to 1, the most important.
+///
+/// ```
+/// use mcp_proto::types::{CreateMessageRequestParams, ModelHint, ModelPreferences};
+///
+/// let fast = ModelPreferences::default().hint(ModelHint::new("haiku")).speed_priority(0.9);
+/// let request = CreateMessageRequestParams::new(Vec::new(), 256).model_preferences(fast);
+/// ```
 ///
 /// [Schema: `ModelPreferences`](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelpreferences)
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -203,6 +246,32 @@ pub struct ModelPreferences {
     /// The weight of a good answer.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub intelligence_priority: Option<f64>,
+}
+
+impl ModelPreferences {
+    /// Adds a hint at a model; the earlier hints are preferred.
+    pub fn hint(mut self, hint: ModelHint) -> Self {
+        self.hints.push(hint);
+        self
+    }
+
+    /// Sets the weight of a low price.
+    pub fn cost_priority(mut self, weight: f64) -> Self {
+        self.cost_priority = Some(weight);
+        self
+    }
+
+    /// Sets the weight of a fast answer.
+    pub fn speed_priority(mut self, weight: f64) -> Self {
+        self.speed_priority = Some(weight);
+        self
+    }
+
+    /// Sets the weight of a good answer.
+    pub fn intelligence_priority(mut self, weight: f64) -> Self {
+        self.intelligence_priority = Some(weight);
+        self
+    }
 }
 
 /// A hint at a preferred model.

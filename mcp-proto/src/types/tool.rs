@@ -165,6 +165,12 @@ impl Tool {
         let before = self.annotations.clone().unwrap_or_default();
         self.annotations(hints(before))
     }
+
+    /// Adds an icon.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.icons.push(icon);
+        self
+    }
 }
 
 /// Hints about a tool's behaviour; a client must not trust them.
