@@ -11,7 +11,16 @@ pub use core::time::Duration;
 
 /// A point in time: microseconds since an epoch that the driver chooses.
 ///
-/// It prints as seconds, as in transcripts: `Instant::from_micros(1_500_000)` is `1.5s`.
+/// It prints as seconds, as in transcripts.
+///
+/// ```
+/// use mcp_proto::{Duration, Instant};
+///
+/// let now = Instant::ZERO + Duration::from_millis(1_500);
+/// assert_eq!(now.to_string(), "1.5s");
+/// assert_eq!(now.duration_since(Instant::ZERO), Duration::from_millis(1_500));
+/// assert_eq!(now + Duration::MAX, Instant::NEVER);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Instant(u64);
 

@@ -24,6 +24,19 @@ use mcp_proto::server::{Change, Notification, Peer, Progress, ReplyId};
 use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 
 /// The request of a handler: facts about it, and messages to the client while it runs.
+///
+/// ```
+/// use mcp_proto::types::LoggingLevel;
+/// use mcp_service::Context;
+///
+/// async fn copy(files: Vec<String>, context: Context) -> String {
+///     for (number, file) in (1_u32..).zip(&files) {
+///         context.progress(number);
+///         context.log(LoggingLevel::Debug, file);
+///     }
+///     format!("copied {} files", files.len())
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Context {
     mailbox: Arc<ServiceMailbox>,

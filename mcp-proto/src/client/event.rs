@@ -237,6 +237,14 @@ pub struct InputId(pub(super) u64);
 pub struct SubscriptionId(pub(super) u64);
 
 /// Timeouts of a call, and the notifications that it asks for.
+///
+/// ```
+/// use mcp_proto::Duration;
+/// use mcp_proto::client::CallOptions;
+///
+/// let patient = CallOptions::default().timeout(Duration::from_secs(300)).progress();
+/// assert!(patient.progress && patient.reset_on_progress);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {

@@ -87,6 +87,23 @@ use recovery::ReconnectRate;
 pub use unconnected::Restart;
 
 /// The client's side of one connection.
+///
+/// ```
+/// use mcp_proto::client::{Client, ClientAction, Config};
+/// use mcp_proto::Instant;
+/// use mcp_proto::message::Outgoing;
+/// use mcp_proto::types::Implementation;
+///
+/// let mut client = Client::new(Config::new(Implementation::new("host", "1.0.0")));
+/// client.handle_opened(Instant::ZERO);
+/// // The probe. A server that does not know this method gets `initialize` next.
+/// let Some(ClientAction::Send(Outgoing::Request { method, .. })) = client.poll_action() else {
+///     panic!("no request");
+/// };
+/// assert_eq!(method, "server/discover");
+/// // The server has some time to answer.
+/// assert!(client.poll_timeout().is_some());
+/// ```
 #[derive(Debug)]
 pub struct Client {
     conn: Conn,

@@ -1,4 +1,19 @@
 //! Encoding and decoding of frames, usable without the rest of MCP.
+//!
+//! In: bytes, split anywhere. Out: lines, [events](sse), or [requests and responses](http1).
+//!
+//! ```
+//! use mcp_proto::Bytes;
+//! use mcp_proto::frame::{Line, LineReader};
+//!
+//! let mut reader = LineReader::new(8);
+//! reader.push(Bytes::from("one\r\nt"));
+//! assert_eq!(reader.next_line(), Some(Line::Complete(Bytes::from("one"))));
+//! assert_eq!(reader.next_line(), None);
+//! reader.push(Bytes::from("wo\nmuch too long\n"));
+//! assert_eq!(reader.next_line(), Some(Line::Complete(Bytes::from("two"))));
+//! assert_eq!(reader.next_line(), Some(Line::TooLong(Bytes::from("much too"))));
+//! ```
 
 pub mod http1;
 mod line;

@@ -39,6 +39,19 @@ pub use spare::Spare;
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// One JSON value as text: valid, UTF-8, cheap to clone.
+///
+/// The text stays as it was parsed, with its spaces, and two values are equal if their texts are.
+/// A value from a message is a slice of that message; [`detach`](Self::detach) copies it.
+///
+/// ```
+/// use mcp_proto::Json;
+///
+/// let json = Json::parse("[1, 2]")?;
+/// assert_eq!(json.decode::<Vec<u8>>()?, [1, 2]);
+/// assert_eq!(json.as_str(), "[1, 2]");
+/// assert_eq!(Json::encode(&[1, 2])?.as_str(), "[1,2]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Json(Bytes);
 

@@ -29,6 +29,42 @@
 //! addition, the connection is open, draining (no more input, requests in flight) or closed. A
 //! request in flight is in its handler, waits for input (legacy), or is a subscription (modern).
 //!
+//! A server without a binding, as in a test:
+//!
+//! ```
+//! use mcp_proto::message::{self, Outgoing};
+//! use mcp_proto::server::{Config, Outcome, Registry, Server, ServerAction, ServerEvent};
+//! use mcp_proto::types::{CallToolResult, Implementation, Tool};
+//! use mcp_proto::{Instant, Json, Limits};
+//!
+//! let mut registry = Registry::new(Implementation::new("greeter", "1.0.0"));
+//! registry.add_tool(Tool::new("greet", Json::parse(r#"{"type":"object"}"#)?), "hello")?;
+//! let mut server = Server::new(registry.declaration(), Config::default());
+//!
+//! let text = concat!(
+//!     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","_meta":{"#,
+//!     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+//!     r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+//! );
+//! let now = Instant::ZERO;
+//! match message::parse(&text.into(), &Limits::default()) {
+//!     Ok(incoming) => server.handle_message(now, incoming),
+//!     Err(malformed) => server.handle_malformed(now, malformed),
+//! }
+//! let Some(ServerAction::Event(ServerEvent::Request(request))) = server.poll_action() else {
+//!     panic!("no request");
+//! };
+//! let greeting = registry.handler(request.handler).ok_or("no handler")?;
+//! let result = Json::encode(&CallToolResult::text(*greeting))?;
+//! server.respond(now, request.reply, Outcome::Complete(result));
+//! let Some(ServerAction::Send { message: Outgoing::Result { id, .. }, .. }) = server.poll_action()
+//! else {
+//!     panic!("no answer");
+//! };
+//! assert_eq!(id, 1.into());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
 mod access;

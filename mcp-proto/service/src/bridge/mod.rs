@@ -48,6 +48,18 @@ pub enum Sharing {
 }
 
 /// Settings of a bridge.
+///
+/// ```
+/// use mcp_proto::types::Implementation;
+/// use mcp_service::runtime::BridgeTarget;
+/// use mcp_service::{BridgeConfig, Command, Sharing};
+///
+/// // A server in a child process that knows nothing about its clients.
+/// let target = BridgeTarget::Command(Command::new("weather-server"));
+/// let mut config = BridgeConfig::new(Implementation::new("gateway", "1.0.0"));
+/// config.sharing = Sharing::Shared;
+/// // `mcp_tokio::bridge(target, config)` returns the bridge; serve its `catalog()`.
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BridgeConfig {
