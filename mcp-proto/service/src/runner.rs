@@ -66,7 +66,7 @@ pub(super) struct Runner {
     rare: Option<Box<Rare>>,
 }
 
-/// What few connections need.
+/// State that few connections need.
 #[derive(Default)]
 struct Rare {
     /// Notifications that were dropped because the client does not read.

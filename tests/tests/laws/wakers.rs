@@ -64,12 +64,10 @@ impl Site {
         while let Some(action) = self.endpoint.poll_action() {
             match action {
                 EndpointAction::Wake(visitor) => woken.push(visitor),
-                EndpointAction::Event(event) => {
-                    if let ServerEvent::Request(request) = event {
-                        self.owed.push(request.reply);
-                    }
+                EndpointAction::Event(ServerEvent::Request(request)) => {
+                    self.owed.push(request.reply);
                 }
-                _ => {}
+                EndpointAction::Event(_) | _ => {}
             }
         }
         woken

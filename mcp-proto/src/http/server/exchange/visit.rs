@@ -31,10 +31,10 @@ impl Exchange {
         }
     }
 
-    /// Visits the endpoint, which wakes `me` when another visit is due, and nobody that visited
-    /// before. A visit is allowed at any time. The caller takes the actions of the exchange and of the endpoint afterwards. Do not
-    /// visit while the client does not read and the exchange still has output: the messages stay
-    /// queued at the endpoint.
+    /// Visits the endpoint, which wakes `me` when another visit is due, in place of the handle of
+    /// an earlier visit. A visit is allowed at any time. The caller takes the actions of the
+    /// exchange and of the endpoint afterwards. Do not visit while the client does not read and the
+    /// exchange still has output: the messages stay queued at the endpoint.
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         match core::mem::replace(&mut self.state, State::Answered) {
             State::Waiting(request) => {
