@@ -12,7 +12,7 @@
 //! | [`SeqMap`] | the calls that an application waits for |
 //! | `LastRequest` | the heads of a client's requests |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
-//! | `RequestCache`, `admit_cached`, `answer_cached` | requests of another HTTP stack |
+//! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
 //! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
@@ -83,4 +83,10 @@ pub fn answer_cached(
     cache: &mut RequestCache,
 ) -> Exchange {
     admission.answer_cached(now, declaration, body, cache)
+}
+
+/// Returns whether an exchange has a machine of its own, or gets one: it may have events. The
+/// endpoint handles the events of all others.
+pub fn has_machine(exchange: &Exchange) -> bool {
+    exchange.has_machine()
 }

@@ -17,7 +17,7 @@ use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::HeadSource;
 use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
-use mcp_proto::internals::{admit_cached, answer_cached};
+use mcp_proto::internals::{admit_cached, answer_cached, has_machine};
 use mcp_proto::resource_server::VerifiedToken;
 use mcp_proto::server::{
     Change, Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
@@ -107,9 +107,9 @@ pub struct Answering {
     ended: bool,
 }
 
-/// The runner of a response, which is made when the response has a handler of its own, or waits.
-/// Most calls of sessions do neither. If each had a runner, a call in a session behind tower would
-/// cost 2 % more.
+/// The runner of a response. Without a machine of its own, the response has one once it waits. Most
+/// calls of sessions never do. If each had a runner, a call in a session behind tower would cost 2 %
+/// more.
 enum LazyRunner {
     Snapshot(Arc<CatalogSnapshot>),
     Runner(Runner, EndpointWaker),
@@ -143,10 +143,10 @@ impl Answering {
         snapshot: Arc<CatalogSnapshot>,
         exchange: Exchange,
     ) -> Self {
-        let runner = if exchange.needs_endpoint() {
-            LazyRunner::Snapshot(snapshot)
-        } else {
+        let runner = if has_machine(&exchange) {
             LazyRunner::runner(&hub.catalog, snapshot)
+        } else {
+            LazyRunner::Snapshot(snapshot)
         };
         Self { hub, exchange, runner, now, next_sleep: None, ended: false }
     }
@@ -185,7 +185,7 @@ impl Answering {
         // A visit that makes no room is not repeated.
         let mut may_need_room = true;
         for _ in 0..TURN_ROUNDS {
-            if let Some(part) = self.take_part(now, waker) {
+            if let Some(part) = self.take_part(now) {
                 return Some(part);
             }
             let needs_room = may_need_room && self.hub.needs_room();
@@ -214,7 +214,7 @@ impl Answering {
             }
         }
         // If work is left after these rounds, `end_turn` wakes the waker.
-        let part = self.take_part(now, waker);
+        let part = self.take_part(now);
         let is_awaited = matches!(self.runner, LazyRunner::Runner(..));
         if part.is_none() && (self.exchange.needs_endpoint() || !is_awaited) {
             waker.wake_by_ref();
@@ -223,24 +223,24 @@ impl Answering {
     }
 
     /// Handles the actions of the exchange up to the next part.
-    fn take_part(&mut self, now: Instant, waker: &Waker) -> Option<Part> {
+    fn take_part(&mut self, now: Instant) -> Option<Part> {
         while let Some(action) = self.exchange.poll_part() {
             match action {
                 ExchangeAction::Head(head) => return Some(Part::Head(head)),
                 ExchangeAction::Data(data) => return Some(Part::Data(self.hub.count_bytes(data))),
                 ExchangeAction::End => {
                     self.ended = true;
-                    self.handle_remaining_events(now, waker);
+                    self.handle_remaining_events(now);
                     return Some(Part::End);
                 }
-                ExchangeAction::Event(event) => self.event(now, event, waker),
+                ExchangeAction::Event(event) => self.event(now, event),
                 _ => {}
             }
         }
         let (head, body) = self.exchange.take_whole()?;
         self.ended = true;
         // A notification is answered before its handler gets it.
-        self.handle_remaining_events(now, waker);
+        self.handle_remaining_events(now);
         let body = self.hub.count_bytes(body.unwrap_or_default());
         Some(Part::Whole(head, body))
     }
@@ -259,8 +259,8 @@ impl Answering {
         hub.visit(now, EndpointVisit { visitor, visits });
     }
 
-    fn event(&mut self, now: Instant, event: ServerEvent, waker: &Waker) {
-        self.run(now, waker);
+    fn event(&mut self, now: Instant, event: ServerEvent) {
+        // Without a machine of its own, an exchange has no events.
         let LazyRunner::Runner(runner, _) = &mut self.runner else { return };
         match event {
             ServerEvent::Request(request) => runner.start(now, &mut self.exchange, request, false),
@@ -277,10 +277,10 @@ impl Answering {
         }
     }
 
-    fn handle_remaining_events(&mut self, now: Instant, waker: &Waker) {
+    fn handle_remaining_events(&mut self, now: Instant) {
         while let Some(action) = self.exchange.poll_part() {
             if let ExchangeAction::Event(event) = action {
-                self.event(now, event, waker);
+                self.event(now, event);
             }
         }
     }
@@ -297,7 +297,7 @@ impl Drop for Answering {
         if self.exchange.needs_endpoint() {
             self.visit(now);
         }
-        self.handle_remaining_events(now, Waker::noop());
+        self.handle_remaining_events(now);
     }
 }
 

@@ -304,6 +304,15 @@ impl Exchange {
             && !matches!(self.state, State::Alone(_) | State::Reading(_) | State::Listening { .. })
     }
 
+    /// Returns whether the exchange has a machine of its own, or gets one by its visit.
+    pub(crate) fn has_machine(&self) -> bool {
+        match &self.state {
+            State::Alone(_) | State::Listening { .. } => true,
+            State::Waiting(request) => matches!(**request, Wanted::Listen { .. }),
+            State::Answered | State::Reading(_) => false,
+        }
+    }
+
     /// Returns whether the exchange has a stream that answers no request.
     pub(super) fn only_listens(&self) -> bool {
         match &self.state {
