@@ -108,8 +108,8 @@ pub struct Answering {
 }
 
 /// The runner of a response. Without a machine of its own, the response has one once it waits. Most
-/// calls of sessions never do. If each had a runner, a call in a session behind tower would cost 2 %
-/// more.
+/// calls of sessions never do. With a runner for each, a call in a session behind tower would cost
+/// 2 % more.
 enum LazyRunner {
     Snapshot(Arc<CatalogSnapshot>),
     Runner(Runner, EndpointWaker),
