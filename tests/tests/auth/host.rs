@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mcp_proto::auth::{Authorizer, Config};
+use mcp_proto::auth::{Authorizer, Config, Fetch};
 use mcp_proto::client::{self, CallError, CallId, CallOptions, ClientEvent, Negotiation};
 use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::client::{Action, ExchangeId, Request};
@@ -29,6 +29,10 @@ pub(crate) struct Host {
     pub(crate) proofs: Vec<(String, Option<Value>)>,
     pub(crate) events: Vec<ClientEvent>,
     pub(crate) is_closed: bool,
+    /// True if the requests of the authorizer stay open.
+    pub(crate) is_slow: bool,
+    /// The open requests of the authorizer.
+    pub(crate) fetches: Vec<(ExchangeId, Fetch)>,
     /// True if the server is one of HTTP+SSE.
     pub(crate) is_old: bool,
     /// The stream of such a server, once it is open.
@@ -57,6 +61,8 @@ impl Host {
             proofs: Vec::new(),
             events: Vec::new(),
             is_closed: false,
+            is_slow: false,
+            fetches: Vec::new(),
             is_old: false,
             stream: None,
         }
@@ -97,22 +103,11 @@ impl Host {
             let now = self.world.now;
             match action {
                 Action::Open { exchange, request } => self.serve(exchange, &request),
-                Action::Fetch { exchange, fetch } => {
-                    let (status, location, body) = self.world.answer(&fetch);
-                    if status == 0 {
-                        self.client.handle_failure(now, exchange, "no connection");
-                        continue;
-                    }
-                    let mut head = StatusHead::new(status);
-                    if let Some(location) = location {
-                        head.push("Location", location.as_bytes());
-                    }
-                    self.client.handle_head(now, exchange, &head);
-                    for piece in body.into_bytes().chunks(7) {
-                        self.client.handle_body(now, exchange, piece.to_vec().into());
-                    }
-                    self.client.handle_end(now, exchange);
+                Action::Fetch { exchange, fetch } if self.is_slow => {
+                    self.fetches.push((exchange, *fetch));
                 }
+                Action::Fetch { exchange, fetch } => self.answer(exchange, &fetch),
+                Action::Abort { exchange } => self.fetches.retain(|(id, _)| *id != exchange),
                 Action::Authorize(action) => {
                     if let Some(reply) = self.world.reply(action) {
                         self.client.with_authorizer(now, reply).unwrap();
@@ -123,6 +118,24 @@ impl Host {
                 _ => {}
             }
         }
+    }
+
+    /// Answers a request of the authorizer.
+    pub(crate) fn answer(&mut self, exchange: ExchangeId, fetch: &Fetch) {
+        let now = self.world.now;
+        let (status, location, body) = self.world.answer(fetch);
+        if status == 0 {
+            return self.client.handle_failure(now, exchange, "no connection");
+        }
+        let mut head = StatusHead::new(status);
+        if let Some(location) = location {
+            head.push("Location", location.as_bytes());
+        }
+        self.client.handle_head(now, exchange, &head);
+        for piece in body.into_bytes().chunks(7) {
+            self.client.handle_body(now, exchange, piece.to_vec().into());
+        }
+        self.client.handle_end(now, exchange);
     }
 
     /// The server's answer to a request.

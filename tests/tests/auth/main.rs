@@ -5,6 +5,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a driver of a test skips other actions")]
 
 mod authorize;
+mod closing;
 mod discovery;
 mod grants;
 mod host;

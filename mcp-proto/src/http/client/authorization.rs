@@ -25,12 +25,26 @@ pub(super) struct OwnAuthorizer {
     fetch: Option<OpenFetch>,
     /// True if the last flow has failed.
     pub(super) has_failed: bool,
+    close: CloseState,
+}
+
+/// Progress of the close of the client. The answer to a POST in flight may replace the stored
+/// refresh token, so the close waits for the answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum CloseState {
+    Open,
+    /// The client ends its session. The close may wait until this time.
+    Begun(Instant),
+    /// The close waits, until this time at most.
+    Waiting(Instant),
+    Over,
 }
 
 /// An open request of the authorizer, and the received part of its answer.
 struct OpenFetch {
     exchange: ExchangeId,
     id: FetchId,
+    is_post: bool,
     status: u16,
     location: Option<String>,
     nonce: Option<String>,
@@ -40,16 +54,48 @@ struct OpenFetch {
 
 impl OwnAuthorizer {
     pub(super) fn new(authorizer: Authorizer) -> Self {
-        Self { authorizer, fetch: None, has_failed: false }
+        Self { authorizer, fetch: None, has_failed: false, close: CloseState::Open }
     }
 
     /// The next time at which to call [`handle_timeout`](Self::handle_timeout).
     pub(super) fn due(&self) -> Option<Instant> {
-        self.authorizer.poll_timeout()
+        let close = match self.close {
+            CloseState::Waiting(until) => Some(until),
+            CloseState::Open | CloseState::Begun(_) | CloseState::Over => None,
+        };
+        close.into_iter().chain(self.authorizer.poll_timeout()).min()
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.authorizer.handle_timeout(now);
+    }
+
+    /// Begins the close of the client, which may wait for a POST until this time.
+    pub(super) fn begin_close(&mut self, until: Instant) {
+        self.close = CloseState::Begun(until);
+    }
+
+    /// Returns whether the close has to wait for the answer to a POST.
+    pub(super) fn delays_close(&mut self, now: Instant) -> bool {
+        let CloseState::Begun(until) = self.close else { return false };
+        let waits = until > now && self.fetch.as_ref().is_some_and(|fetch| fetch.is_post);
+        self.close = if waits { CloseState::Waiting(until) } else { CloseState::Over };
+        waits
+    }
+
+    /// Returns whether the session has ended: the authorizer may send no other request.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self.close, CloseState::Waiting(_) | CloseState::Over)
+    }
+
+    /// Returns true once, when the wait of the close is over.
+    pub(super) fn take_close(&mut self, now: Instant) -> bool {
+        let CloseState::Waiting(until) = self.close else { return false };
+        let is_over = self.fetch.is_none() || until <= now;
+        if is_over {
+            self.close = CloseState::Over;
+        }
+        is_over
     }
 
     /// Handles the head of an answer; returns false if the exchange is not the authorizer's.
@@ -97,11 +143,11 @@ impl OwnAuthorizer {
     }
 
     /// Records that a request of the authorizer is sent.
-    pub(super) fn begin_fetch(&mut self, exchange: ExchangeId, id: FetchId) {
-        self.fetch = Some(OpenFetch::new(exchange, id));
+    pub(super) fn begin_fetch(&mut self, exchange: ExchangeId, fetch: &Fetch) {
+        self.fetch = Some(OpenFetch::new(exchange, fetch));
     }
 
-    /// Removes the open request, whose time is over, if there is one.
+    /// Removes the open request, which is no longer needed, if there is one.
     pub(super) fn end_fetch(&mut self) -> Option<ExchangeId> {
         Some(self.fetch.take()?.exchange)
     }
@@ -114,8 +160,9 @@ pub(super) fn text(head: &StatusHead, name: &str) -> Option<String> {
 }
 
 impl OpenFetch {
-    fn new(exchange: ExchangeId, id: FetchId) -> Self {
-        Self { exchange, id, status: 0, location: None, nonce: None, body: Vec::new() }
+    fn new(exchange: ExchangeId, fetch: &Fetch) -> Self {
+        let (id, is_post) = (fetch.id, fetch.method == "POST");
+        Self { exchange, id, is_post, status: 0, location: None, nonce: None, body: Vec::new() }
     }
 
     fn push(&mut self, data: &[u8]) {

@@ -199,11 +199,12 @@ impl Client {
             }
         }
         match action {
+            AuthAction::Fetch(_) if authorization.is_closed() => {}
             AuthAction::Fetch(mut fetch) => {
                 let user_agent = self.requests.user_agent();
                 fetch.fields.extend(user_agent.map(|it| ("User-Agent", Secret::new(it))));
                 let exchange = ExchangeId(self.exchanges.serial());
-                authorization.begin_fetch(exchange, fetch.id);
+                authorization.begin_fetch(exchange, &fetch);
                 self.queue.push_back(Action::Fetch { exchange, fetch: Box::new(fetch) });
             }
             AuthAction::Changed(state) => {
@@ -228,6 +229,30 @@ impl Client {
             | AuthAction::Consent(_)) => self.queue.push_back(Action::Authorize(other)),
         }
         true
+    }
+
+    /// Returns whether the close has to wait for the answer to a request of the authorizer.
+    /// Otherwise ends the open request.
+    pub(super) fn authorizer_delays_close(&mut self, now: Instant) -> bool {
+        let Some(authorization) = &mut self.authorization else { return false };
+        let waits = authorization.delays_close(now);
+        if !waits {
+            self.end_authorization();
+        }
+        waits
+    }
+
+    /// Closes, if the wait for the answer to a request of the authorizer is over.
+    pub(super) fn close_after_authorization(&mut self, now: Instant) {
+        if self.authorization.as_mut().is_some_and(|it| it.take_close(now)) {
+            self.end_authorization();
+            self.queue.push_back(Action::Close);
+        }
+    }
+
+    fn end_authorization(&mut self) {
+        let open = self.authorization.as_mut().and_then(OwnAuthorizer::end_fetch);
+        self.queue.extend(open.map(|exchange| Action::Abort { exchange }));
     }
 
     /// Sends the held requests, or fails them.

@@ -14,7 +14,7 @@
 //! | `cancel`, or the time of a call is over | `Abort`; legacy: a POST with `notifications/cancelled` |
 //! | 307 or 308 within the origin | the same request there, with a proof of its own if the token is bound to a key |
 //! | -32020 to a call of a tool | `tools/list`, and the call once more if its headers are others by then |
-//! | `close` | legacy: a DELETE; then `Close` |
+//! | `close` | legacy: a DELETE; then `Close`, after a POST of the authorizer if one is open, which has `Limits::drain` |
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
@@ -243,8 +243,11 @@ impl Client {
     fn pump(&mut self, now: Instant) {
         self.pump_messages(now);
         #[cfg(feature = "auth")]
-        while self.pump_authorization(now) {
-            self.pump_messages(now);
+        {
+            while self.pump_authorization(now) {
+                self.pump_messages(now);
+            }
+            self.close_after_authorization(now);
         }
     }
 
@@ -352,15 +355,24 @@ impl Client {
         self.session_stream = SessionStream::default();
         self.session.open();
         self.is_closing = true;
+        #[cfg(feature = "auth")]
+        if let Some(authorization) = &mut self.authorization {
+            authorization.begin_close(now + self.rpc.limits().drain);
+        }
         if !self.session.has_id() {
-            return self.closed();
+            return self.closed(now);
         }
         let request = self.requests.delete(&self.session);
         self.open(now, request, Purpose::Delete);
         self.session.set_id(None);
     }
 
-    fn closed(&mut self) {
+    #[cfg_attr(not(feature = "auth"), expect(unused_variables, reason = "no authorizer"))]
+    fn closed(&mut self, now: Instant) {
+        #[cfg(feature = "auth")]
+        if self.authorizer_delays_close(now) {
+            return;
+        }
         self.queue.push_back(Action::Close);
     }
 

@@ -444,7 +444,7 @@ impl Client {
             Purpose::HttpSseStream(initialize) => self.old_stream_broke(now, &initialize, error),
             Purpose::HttpSsePost(id) => self.old_post_broke(now, &id, error),
             Purpose::Drain => {}
-            Purpose::Delete => self.closed(),
+            Purpose::Delete => self.closed(now),
         }
     }
 }

@@ -136,8 +136,8 @@ impl HttpClientService {
     }
 
     /// Drives the client until it is closed, by [`Client::close`] or by a failure to connect.
-    /// Then pending writes and removals of the `Vault` have `Limits::drain` to end. Dropping the
-    /// service closes all connections.
+    /// A token request in flight has `Limits::drain` to end, and then so have pending writes and
+    /// removals of the `Vault`. Dropping the service closes all connections.
     ///
     /// Fails with the error of the first connection or of a later one.
     pub async fn drive(
