@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blob::{self, InvalidBase64};
 use super::codec::tagged_by_type;
+use super::setters::annotated;
 use super::{Annotations, Resource, ResourceContents};
 use crate::json::Json;
 
@@ -110,12 +111,6 @@ impl TextContent {
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), annotations: None, meta: None }
     }
-
-    /// Sets the hints for the client.
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.annotations = Some(annotations);
-        self
-    }
 }
 
 /// An image.
@@ -147,12 +142,6 @@ impl ImageContent {
     /// An image: its bytes, and its media type.
     pub fn of_bytes(bytes: &[u8], mime_type: impl Into<String>) -> Self {
         Self::new(blob::encode(bytes), mime_type)
-    }
-
-    /// Sets the hints for the client.
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.annotations = Some(annotations);
-        self
     }
 
     /// The bytes.
@@ -194,12 +183,6 @@ impl AudioContent {
         Self::new(blob::encode(bytes), mime_type)
     }
 
-    /// Sets the hints for the client.
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.annotations = Some(annotations);
-        self
-    }
-
     /// The bytes.
     ///
     /// Fails with [`InvalidBase64`].
@@ -229,10 +212,6 @@ impl EmbeddedResource {
     pub fn new(contents: impl Into<ResourceContents>) -> Self {
         Self { resource: contents.into(), annotations: None, meta: None }
     }
-
-    /// Sets the hints for the client.
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.annotations = Some(annotations);
-        self
-    }
 }
+
+annotated! { TextContent ImageContent AudioContent EmbeddedResource }

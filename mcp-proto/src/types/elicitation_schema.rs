@@ -6,6 +6,7 @@ use serde_json::Number;
 
 use super::codec::{exact_number, open_strings, variant};
 use super::enum_schema::StringType;
+use super::setters::described;
 use super::{
     LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
     UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
@@ -292,41 +293,18 @@ impl BooleanSchema {
 }
 
 macro_rules! constructors {
-    ($($variant:ident($schema:ident),)*) => {
-        $(
-            impl $schema {
-                /// A schema without constraints.
-                pub fn new() -> Self {
-                    Self::default()
-                }
-
-                /// Sets the name for display.
-                pub fn title(mut self, title: impl Into<String>) -> Self {
-                    self.title = Some(title.into());
-                    self
-                }
-
-                /// Sets the description.
-                pub fn description(mut self, description: impl Into<String>) -> Self {
-                    self.description = Some(description.into());
-                    self
-                }
+    ($($schema:ident)*) => {
+        $(impl $schema {
+            /// A schema without constraints.
+            pub fn new() -> Self {
+                Self::default()
             }
-
-            impl From<$schema> for PrimitiveSchemaDefinition {
-                fn from(schema: $schema) -> Self {
-                    Self::$variant(schema)
-                }
-            }
-        )*
+        })*
     };
 }
 
-constructors! {
-    String(StringSchema),
-    Number(NumberSchema),
-    Boolean(BooleanSchema),
-}
+constructors! { StringSchema NumberSchema BooleanSchema }
+described! { StringSchema NumberSchema BooleanSchema }
 
 macro_rules! into_definition {
     ($($variant:ident($schema:ident),)*) => {
@@ -339,6 +317,9 @@ macro_rules! into_definition {
 }
 
 into_definition! {
+    String(StringSchema),
+    Number(NumberSchema),
+    Boolean(BooleanSchema),
     UntitledSingleSelectEnum(UntitledSingleSelectEnumSchema),
     TitledSingleSelectEnum(TitledSingleSelectEnumSchema),
     UntitledMultiSelectEnum(UntitledMultiSelectEnumSchema),

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::setters::described;
 use crate::json::integer::optional_integer;
 
 /// One of several texts.
@@ -258,21 +259,17 @@ impl LegacyTitledEnumSchema {
     }
 }
 
-macro_rules! setters {
+described! {
+    UntitledSingleSelectEnumSchema
+    TitledSingleSelectEnumSchema
+    UntitledMultiSelectEnumSchema
+    TitledMultiSelectEnumSchema
+    LegacyTitledEnumSchema
+}
+
+macro_rules! defaults {
     ($($schema:ident: $default:ty;)*) => {
         $(impl $schema {
-            /// Sets the name for display.
-            pub fn title(mut self, title: impl Into<String>) -> Self {
-                self.title = Some(title.into());
-                self
-            }
-
-            /// Sets the description.
-            pub fn description(mut self, description: impl Into<String>) -> Self {
-                self.description = Some(description.into());
-                self
-            }
-
             /// Sets the default choice.
             pub fn default_value(mut self, choice: impl Into<$default>) -> Self {
                 self.default = Some(choice.into());
@@ -282,7 +279,7 @@ macro_rules! setters {
     };
 }
 
-setters! {
+defaults! {
     UntitledSingleSelectEnumSchema: String;
     TitledSingleSelectEnumSchema: String;
     UntitledMultiSelectEnumSchema: Vec<String>;

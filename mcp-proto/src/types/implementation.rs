@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::Icon;
+use super::setters::{described, with_icons};
 
 /// The identity of an implementation: a client's `clientInfo`, a server's `serverInfo`.
 ///
@@ -43,27 +44,12 @@ impl Implementation {
         }
     }
 
-    /// Sets the name for display.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the description.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
     /// Sets the URL of further documentation.
     pub fn website_url(mut self, url: impl Into<String>) -> Self {
         self.website_url = Some(url.into());
         self
     }
-
-    /// Adds an icon.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.icons.push(icon);
-        self
-    }
 }
+
+described! { Implementation }
+with_icons! { Implementation }

@@ -45,6 +45,7 @@ mod resource_read;
 mod roots;
 mod sampling;
 mod sampling_content;
+mod setters;
 mod string_format;
 mod structured_error;
 mod subscription;

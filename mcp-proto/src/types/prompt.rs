@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cache::ttl_ms;
 #[cfg(feature = "schemars")]
 use super::derived;
+use super::setters::{described, with_icons};
 use super::{CacheScope, ContentBlock, Icon, InputResponses, PromptArgument, ResultType, Role};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
@@ -82,30 +83,15 @@ impl Prompt {
         Ok(Self { arguments, ..Self::new(name) })
     }
 
-    /// Sets the name for display.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the description.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
     /// Adds an argument.
     pub fn argument(mut self, argument: PromptArgument) -> Self {
         self.arguments.push(argument);
         self
     }
-
-    /// Adds an icon.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.icons.push(icon);
-        self
-    }
 }
+
+described! { Prompt }
+with_icons! { Prompt }
 
 /// The result of `prompts/list`.
 ///

@@ -3,6 +3,7 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 use super::codec::is_false;
+use super::setters::described;
 
 /// An argument of a prompt.
 ///
@@ -33,16 +34,6 @@ impl PromptArgument {
     pub fn required(name: impl Into<String>) -> Self {
         Self { required: true, ..Self::new(name) }
     }
-
-    /// Sets the name for display.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the description.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
 }
+
+described! { PromptArgument }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
+use super::setters::{annotated, described, with_icons};
 use super::{Annotations, CacheScope, Icon, ResultType};
 use crate::json::Json;
 use crate::json::integer::optional_integer;
@@ -62,39 +63,15 @@ impl Resource {
         }
     }
 
-    /// Sets the name for display.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the description.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
     /// Sets the media type.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
 
-    /// Sets the hints for the client.
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.annotations = Some(annotations);
-        self
-    }
-
     /// Sets the size in bytes, before any encoding.
     pub fn size(mut self, bytes: u64) -> Self {
         self.size = Some(bytes);
-        self
-    }
-
-    /// Adds an icon.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.icons.push(icon);
         self
     }
 }
@@ -145,36 +122,16 @@ impl ResourceTemplate {
         }
     }
 
-    /// Sets the name for display.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the description.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
     /// Sets the media type of the resources.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
-
-    /// Sets the hints for the client.
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.annotations = Some(annotations);
-        self
-    }
-
-    /// Adds an icon.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.icons.push(icon);
-        self
-    }
 }
+
+described! { Resource ResourceTemplate }
+with_icons! { Resource ResourceTemplate }
+annotated! { Resource ResourceTemplate }
 
 /// The result of `resources/list`.
 ///

@@ -8,6 +8,7 @@ use super::cache::ttl_ms;
 use super::codec::{is_false, present};
 #[cfg(feature = "schemars")]
 use super::derived::{self, Derivation};
+use super::setters::{described, with_icons};
 use super::structured_error::StructuredError;
 use super::text_result::{plain_result, result_around, text_in_place};
 use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, TextContent};
@@ -91,18 +92,6 @@ impl Tool {
         Ok(Self::new(name, schema))
     }
 
-    /// Sets the name for display.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the description.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
     /// Sets the JSON Schema of the structured content.
     pub fn output_schema(mut self, schema: Json) -> Self {
         self.output_schema = Some(schema);
@@ -165,13 +154,10 @@ impl Tool {
         let before = self.annotations.clone().unwrap_or_default();
         self.annotations(hints(before))
     }
-
-    /// Adds an icon.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.icons.push(icon);
-        self
-    }
 }
+
+described! { Tool }
+with_icons! { Tool }
 
 /// Hints about a tool's behaviour; a client must not trust them.
 ///
