@@ -94,11 +94,7 @@ impl Scopes {
 /// The value of the parameter `scope`.
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, scope) in self.iter().enumerate() {
-            f.write_str(if at == 0 { "" } else { " " })?;
-            f.write_str(scope)?;
-        }
-        Ok(())
+        f.write_str(&self.to_param())
     }
 }
 
