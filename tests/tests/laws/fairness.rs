@@ -13,7 +13,7 @@ use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Action, Bytes, Duration, Instant, Json, Machine};
 use proptest::prelude::*;
 
-use super::http::{INITIALIZE, META, post};
+use super::http::{INITIALIZE, modern, post};
 
 /// The clients that keep within their shares; the one that does not comes on top of them.
 const HONEST: usize = 3;
@@ -137,14 +137,9 @@ impl Site {
             }
             Step::Listen(who) if who != FLOODER && self.clients[who].listeners.len() >= SHARE => {}
             Step::Listen(who) => {
-                let params = format!(r#""notifications":{{"toolsListChanged":true}},{META}"#);
-                let method = "subscriptions/listen";
-                let body = format!(
-                    r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#
-                );
-                let fields =
-                    format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n");
-                let (number, answer) = self.ask(who, &post(&body, &fields));
+                let params = r#""notifications":{"toolsListChanged":true},"#;
+                let listen = modern("subscriptions/listen", "", params);
+                let (number, answer) = self.ask(who, &listen);
                 let listens = answer.starts_with("HTTP/1.1 200 ");
                 assert!(listens || who == FLOODER, "{who} is refused: {answer}");
                 if listens {

@@ -97,7 +97,7 @@ fn t024_t026_sessions_that_come_and_go_leave_nothing() {
 }
 
 pub(super) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
-pub(super) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"progressToken":1}"#;
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"progressToken":1}"#;
 pub(super) const SESSION: &str = "Mcp-Session-Id: 00000000000000000000000000000001\r\n";
 
 pub(super) fn post(body: &str, fields: &str) -> String {
@@ -108,7 +108,7 @@ pub(super) fn post(body: &str, fields: &str) -> String {
     )
 }
 
-fn modern(method: &str, name: &str, params: &str) -> String {
+pub(super) fn modern(method: &str, name: &str, params: &str) -> String {
     let body =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{META}}}}}"#);
     let name = if name.is_empty() { String::new() } else { format!("Mcp-Name: {name}\r\n") };

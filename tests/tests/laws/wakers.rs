@@ -10,7 +10,7 @@ use mcp_proto::server::{Change, Declaration, List, Outcome, Registry, Reply, Ser
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Action, Bytes, Instant, Json, Machine};
 
-use super::http::{INITIALIZE, META, SESSION, post};
+use super::http::{INITIALIZE, SESSION, modern, post};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -104,11 +104,9 @@ fn a_change_wakes_the_last_visitor_of_a_get_stream() {
 
 #[test]
 fn a_change_wakes_the_last_visitor_that_listens() {
-    let method = "subscriptions/listen";
-    let params = format!(r#""notifications":{{"toolsListChanged":true}},{META}"#);
-    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
-    let fields = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n");
-    Site::new().check(&post(&body, &fields), "list_changed", |site| {
+    let listen =
+        modern("subscriptions/listen", "", r#""notifications":{"toolsListChanged":true},"#);
+    Site::new().check(&listen, "list_changed", |site| {
         site.endpoint.publish(NOW, &Change::ListChanged(List::Tools)).unwrap();
     });
 }
