@@ -244,12 +244,15 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 /// The rate of attempts to recover. The first attempt begins at once, the next attempts after 1 s,
 /// 2 s, and so on up to 30 s, each up to a quarter longer. A connection that lasts longer than the
-/// last delay resets the delays.
+/// last delay resets the delays. Over HTTP no attempt begins before the time in the `Retry-After`
+/// of the last refusal, of which 30 s at most count.
 #[derive(Debug, Default)]
 pub(super) struct ReconnectRate {
     delay: Duration,
     /// Earliest time of the next attempt.
     next: Instant,
+    /// The time before which the server wants no attempt.
+    refused_until: Instant,
     last: LastConnection,
     /// The share of a quarter that is added to each delay: 255 for all of it.
     random: u8,
@@ -305,10 +308,16 @@ impl ReconnectRate {
         self.next = now + spread(self.delay, self.random);
     }
 
+    /// Records that the server wants no attempt for this time (`Retry-After`).
+    pub(super) fn refused(&mut self, now: Instant, retry_after: Duration) {
+        self.refused_until = now + spread(retry_after.min(LONGEST), self.random);
+    }
+
     /// Records a failed attempt; returns the earliest time of the next attempt.
     pub(super) fn failed(&mut self, now: Instant) -> Instant {
         self.lost(now);
-        self.next = now + spread(self.delay.max(FIRST), self.random);
+        let next = now + spread(self.delay.max(FIRST), self.random);
+        self.next = next.max(self.refused_until);
         self.next
     }
 

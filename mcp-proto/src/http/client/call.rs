@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::Fields;
 use super::action::is_value;
 use super::backoff::Backoff;
-use super::reading::retry_after;
+use super::reading::{Answer, retry_after};
 use super::resume::Break;
 use super::session::SessionId;
 use crate::error::ProtocolError;
@@ -70,6 +70,19 @@ impl Call {
         let is_accepted = self.era == Era::Legacy && self.is_resumed();
         is_subscribed && is_error && broke == Break::Unavailable
             || is_accepted && matches!(broke, Break::Unavailable | Break::Conflict)
+    }
+
+    /// Handles the head of the answer.
+    pub(super) fn handle_head(&mut self, now: Instant, head: &StatusHead, answer: &Answer) {
+        if let Some(fault) = answer.fault() {
+            self.fault = Some(fault);
+        }
+        self.stream.handle_head(now, head, answer.has_events());
+        if self.method == "initialize"
+            && let Some(id) = head.field("Mcp-Session-Id").and_then(SessionId::read)
+        {
+            self.session_id = Some(id);
+        }
     }
 
     /// Returns whether there is an event id to resume from. If so, a GET requests the rest of the

@@ -15,10 +15,9 @@ use super::call::{Call, Sent};
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::LINGER;
 use super::meaning::{cancelled, classify, may_settle};
-use super::reading::Answer;
+use super::reading::{Answer, retry_after};
 use super::refresh::Refresh;
 use super::resume::Break;
-use super::session::SessionId;
 use super::sse2024::FirstRefusal;
 use super::{Client, ExchangeId};
 use crate::client::recovery::Refusal;
@@ -72,15 +71,12 @@ impl Client {
         let has_events = answer.has_events();
         match &mut open.purpose {
             Purpose::Call(call) => {
-                if let Some(fault) = answer.fault() {
-                    call.fault = Some(fault);
-                }
-                call.stream.handle_head(now, head, has_events);
-                if call.method == "initialize"
-                    && let Some(id) = head.field("Mcp-Session-Id").and_then(SessionId::read)
+                if let Some(delay) = retry_after(head)
+                    && self.rpc.is_probe(&call.id)
                 {
-                    call.session_id = Some(id);
+                    self.rpc.handle_retry_after(now, delay);
                 }
+                call.handle_head(now, head, &answer);
                 open.answer = Some(answer);
             }
             Purpose::Listen if has_events => {
