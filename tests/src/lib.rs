@@ -23,3 +23,4 @@ pub mod runtimes;
 pub mod scripted;
 pub mod stdio_client;
 pub mod transcript;
+pub mod wrapped_service;

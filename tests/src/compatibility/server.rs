@@ -3,7 +3,6 @@
 //! In: bytes. Out: bytes; and, to whoever counts, that it was started and that its tool was called.
 
 use std::sync::Arc;
-use std::task::Waker;
 
 use bytes::Bytes;
 use mcp_proto::server::Config;
@@ -137,51 +136,20 @@ impl Drive for Porter {
         }
     }
 
-    fn handle_eof(&mut self, now: Instant) {
-        self.service.handle_eof(now);
-    }
-
-    fn handle_stop(&mut self, now: Instant) {
-        self.service.handle_stop(now);
-    }
-
-    fn turn(&mut self, now: Instant, waker: &Waker) {
-        self.service.turn(now, waker);
-    }
-
-    fn output(&self) -> &[u8] {
-        self.service.output()
-    }
-
-    fn handle_written(&mut self, count: usize) {
-        self.service.handle_written(count);
-    }
-
-    fn handle_write_closed(&mut self) -> bool {
-        self.service.handle_write_closed()
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.service.poll_timeout()
-    }
-
     fn wants_read(&self) -> bool {
         !matches!(self.door, Door::Broken) && self.service.wants_read()
-    }
-
-    fn is_write_blocked(&self) -> bool {
-        self.service.is_write_blocked()
     }
 
     fn is_closed(&self) -> bool {
         matches!(self.door, Door::Broken) || self.service.is_closed()
     }
 
-    fn flush_deadline(&self) -> Option<Instant> {
-        self.service.flush_deadline()
-    }
-
     fn is_aborted(&self) -> bool {
         matches!(self.door, Door::Broken) || self.service.is_aborted()
+    }
+
+    crate::pass_to_service! {
+        handle_eof handle_stop turn output handle_written handle_write_closed poll_timeout
+        is_write_blocked flush_deadline
     }
 }

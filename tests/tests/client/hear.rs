@@ -1,12 +1,10 @@
 //! Messages of servers: logs, other notifications, and errors.
 
-use std::task::Waker;
-
 use bytes::Bytes;
+use mcp_proto::Json;
 use mcp_proto::client::Negotiation;
 use mcp_proto::server::{Config, Notification};
 use mcp_proto::types::LoggingLevel;
-use mcp_proto::{Instant, Json};
 use mcp_service::testing::{Network, Pair};
 use mcp_service::{Client, Context, Drive, Handler, Registry, Service};
 use serde_json::{Value, json};
@@ -155,22 +153,6 @@ impl Noisy {
 }
 
 impl Drive for Noisy {
-    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
-        self.service.handle_bytes(now, data);
-    }
-
-    fn handle_eof(&mut self, now: Instant) {
-        self.service.handle_eof(now);
-    }
-
-    fn handle_stop(&mut self, now: Instant) {
-        self.service.handle_stop(now);
-    }
-
-    fn turn(&mut self, now: Instant, waker: &Waker) {
-        self.service.turn(now, waker);
-    }
-
     fn output(&self) -> &[u8] {
         if self.greeting.is_empty() { self.service.output() } else { &self.greeting }
     }
@@ -183,32 +165,9 @@ impl Drive for Noisy {
         }
     }
 
-    fn handle_write_closed(&mut self) -> bool {
-        self.service.handle_write_closed()
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.service.poll_timeout()
-    }
-
-    fn wants_read(&self) -> bool {
-        self.service.wants_read()
-    }
-
-    fn is_write_blocked(&self) -> bool {
-        self.service.is_write_blocked()
-    }
-
-    fn is_closed(&self) -> bool {
-        self.service.is_closed()
-    }
-
-    fn flush_deadline(&self) -> Option<Instant> {
-        self.service.flush_deadline()
-    }
-
-    fn is_aborted(&self) -> bool {
-        self.service.is_aborted()
+    mcp_tests::pass_to_service! {
+        handle_bytes handle_eof handle_stop turn handle_write_closed poll_timeout wants_read
+        is_write_blocked is_closed flush_deadline is_aborted
     }
 }
 

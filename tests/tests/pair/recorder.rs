@@ -1,7 +1,6 @@
 //! A server that writes down what it hears, and when; and one to talk to.
 
 use std::sync::{Arc, Mutex};
-use std::task::Waker;
 
 use bytes::Bytes;
 use mcp_proto::Instant;
@@ -72,47 +71,8 @@ impl Drive for Recorder {
         self.service.handle_eof(now);
     }
 
-    fn handle_stop(&mut self, now: Instant) {
-        self.service.handle_stop(now);
-    }
-
-    fn turn(&mut self, now: Instant, waker: &Waker) {
-        self.service.turn(now, waker);
-    }
-
-    fn output(&self) -> &[u8] {
-        self.service.output()
-    }
-
-    fn handle_written(&mut self, count: usize) {
-        self.service.handle_written(count);
-    }
-
-    fn handle_write_closed(&mut self) -> bool {
-        self.service.handle_write_closed()
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.service.poll_timeout()
-    }
-
-    fn wants_read(&self) -> bool {
-        self.service.wants_read()
-    }
-
-    fn is_write_blocked(&self) -> bool {
-        self.service.is_write_blocked()
-    }
-
-    fn is_closed(&self) -> bool {
-        self.service.is_closed()
-    }
-
-    fn flush_deadline(&self) -> Option<Instant> {
-        self.service.flush_deadline()
-    }
-
-    fn is_aborted(&self) -> bool {
-        self.service.is_aborted()
+    mcp_tests::pass_to_service! {
+        handle_stop turn output handle_written handle_write_closed poll_timeout wants_read
+        is_write_blocked is_closed flush_deadline is_aborted
     }
 }

@@ -13,7 +13,7 @@ use mcp_proto::types::{
     Implementation, LoggingLevel, Prompt, PromptArgument, PromptMessage, RequestedSchema, Resource,
     ResourceContents, ResourceTemplate, Role,
 };
-use mcp_proto::{Bytes, Duration, ErrorCode, ErrorData, Instant, Json, UsageError};
+use mcp_proto::{Duration, ErrorCode, ErrorData, Instant, Json, UsageError};
 use mcp_service::{Catalog, Client, Context, Drive, Handler, Interrupt, Registry, Service};
 use serde::Deserialize;
 
@@ -193,25 +193,9 @@ impl Drop for Watched {
 }
 
 impl Drive for Watched {
-    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
-        self.service.handle_bytes(now, data);
-    }
-
-    fn handle_eof(&mut self, now: Instant) {
-        self.service.handle_eof(now);
-    }
-
-    fn handle_stop(&mut self, now: Instant) {
-        self.service.handle_stop(now);
-    }
-
     fn turn(&mut self, now: Instant, waker: &Waker) {
         self.service.turn(now, waker);
         self.look();
-    }
-
-    fn output(&self) -> &[u8] {
-        self.service.output()
     }
 
     fn handle_written(&mut self, count: usize) {
@@ -219,32 +203,9 @@ impl Drive for Watched {
         self.look();
     }
 
-    fn handle_write_closed(&mut self) -> bool {
-        self.service.handle_write_closed()
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.service.poll_timeout()
-    }
-
-    fn wants_read(&self) -> bool {
-        self.service.wants_read()
-    }
-
-    fn is_write_blocked(&self) -> bool {
-        self.service.is_write_blocked()
-    }
-
-    fn is_closed(&self) -> bool {
-        self.service.is_closed()
-    }
-
-    fn flush_deadline(&self) -> Option<Instant> {
-        self.service.flush_deadline()
-    }
-
-    fn is_aborted(&self) -> bool {
-        self.service.is_aborted()
+    crate::pass_to_service! {
+        handle_bytes handle_eof handle_stop output handle_write_closed poll_timeout wants_read
+        is_write_blocked is_closed flush_deadline is_aborted
     }
 }
 
