@@ -90,6 +90,11 @@ impl ClientRef {
             capabilities: request.peer.capabilities.clone(),
         }
     }
+
+    /// Returns whether both requests are of the same client: of the same byte stream or session.
+    fn is_same_client(&self, other: &Self) -> bool {
+        !self.is_lone && !other.is_lone && self.session == other.session
+    }
 }
 
 impl CallPurpose {
@@ -121,6 +126,11 @@ impl UpstreamCall {
     pub(super) fn may_ask(&self) -> bool {
         let is_answered = matches!(self.purpose, CallPurpose::Answer(_) | CallPurpose::Parked);
         is_answered && self.method.row().is_some_and(MethodRow::may_require_input)
+    }
+
+    /// Returns whether the client waits for the response.
+    fn is_waited_for(&self) -> bool {
+        matches!(self.purpose, CallPurpose::Answer(_))
     }
 
     /// The tool that is called.
@@ -183,6 +193,21 @@ impl UpstreamCalls {
     /// The call for the request of a client.
     pub(super) fn of_request(&self, about: ReplyId) -> Option<CallId> {
         self.by_request.get(&about).copied()
+    }
+
+    /// The matching call for a message that names none: the newest call whose client waits for the
+    /// response, or else the newest. `None` if the matching calls are of several clients.
+    pub(super) fn of_one_client(&self, wanted: impl Fn(&UpstreamCall) -> bool) -> Option<CallId> {
+        let mut found = self.by_id.iter().filter(|(_, call)| wanted(call)).rev();
+        let (newest, first) = found.next()?;
+        let mut waiting = first.is_waited_for().then_some(*newest);
+        for (id, call) in found {
+            if !call.caller.is_same_client(&first.caller) {
+                return None;
+            }
+            waiting = waiting.or_else(|| call.is_waited_for().then_some(*id));
+        }
+        waiting.or(Some(*newest))
     }
 
     /// The matching calls, oldest first.

@@ -9,7 +9,7 @@ use super::calls::{CallPurpose, UpstreamCall};
 use super::inputs::RoundError;
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
-use super::parked::LateResponse;
+use super::parked::{LateResponse, PendingInput};
 use super::subscriptions::refused;
 use super::table::{BridgeMessage, BridgeStep, decide};
 use super::translate;
@@ -154,9 +154,8 @@ impl Bridge {
         client: &mut Client,
     ) -> Option<LateResponse> {
         let (late, unanswered) = self.parked.respond(id, call, response, &self.config.limits);
-        for reply in unanswered {
-            let error = ErrorData::internal("the request has been answered");
-            client.answer(now, reply, Err(error));
+        for input in unanswered {
+            self.leave_input(now, input, "the request has been answered", client);
         }
         late
     }
@@ -204,15 +203,16 @@ impl Bridge {
     /// Handles a legacy server's request for input of a client.
     fn input(&mut self, now: Instant, input: Input, client: &mut Client) {
         let Input { reply, call, request, .. } = input;
-        let call = call.filter(|call| self.calls.get(*call).is_some()).or_else(|| {
-            let may_ask = self.calls.find(UpstreamCall::may_ask);
-            if let [only] = *may_ask { Some(only) } else { None }
-        });
+        let named = call.filter(|call| self.calls.get(*call).is_some());
+        let call = named.or_else(|| self.calls.of_one_client(UpstreamCall::may_ask));
+        let is_sure = named.is_some() || self.calls.find(UpstreamCall::may_ask).len() == 1;
         let caller = call.and_then(|call| self.calls.get(call)).map(|call| &call.caller);
         match (call, caller) {
             (Some(call), Some(caller)) if caller.era == Era::Modern => {
                 let Some(capability) = missing_capability(&caller.capabilities, &request) else {
-                    return self.parked.add_input(call, reply, request);
+                    let any_call_of = Some(caller.session).filter(|_| !is_sure);
+                    let input = PendingInput { reply, request, any_call_of };
+                    return self.parked.add_input(call, input);
                 };
                 let error = ProtocolError::UndeclaredInput { capability };
                 let error = ErrorData::in_revision(&error, ProtocolVersion::LATEST_LEGACY);
@@ -220,8 +220,9 @@ impl Bridge {
             }
             (Some(call), Some(caller)) => {
                 let session = caller.session;
-                let about = self.calls.get(call).and_then(|call| call.purpose.about());
-                let ends_with = Some(call).filter(|_| ends_with_call(&request));
+                let call = Some(call).filter(|_| is_sure);
+                let about = call.and_then(|call| self.calls.get(call)?.purpose.about());
+                let ends_with = call.filter(|_| ends_with_call(&request));
                 let ticket = self.inputs.ask(reply, ends_with);
                 let asks = BridgeAction::RequestInput { session, about, request, ticket };
                 self.actions.push_back(asks);
@@ -236,6 +237,25 @@ impl Bridge {
                 let asks = BridgeAction::RequestInput { session, about, request, ticket };
                 self.actions.push_back(asks);
             }
+        }
+    }
+
+    /// Handles a request for input whose call has ended. If the request may be about another call
+    /// of the same client, this call asks for the input. Otherwise the server gets an error.
+    pub(super) fn leave_input(
+        &mut self,
+        now: Instant,
+        input: PendingInput,
+        why: &'static str,
+        client: &mut Client,
+    ) {
+        let other = input.any_call_of.and_then(|session| {
+            let is_other = |call: &UpstreamCall| call.may_ask() && call.caller.session == session;
+            self.calls.of_one_client(is_other)
+        });
+        match other {
+            Some(call) => self.parked.add_input(call, input),
+            None => client.answer(now, input.reply, Err(ErrorData::internal(why))),
         }
     }
 
@@ -313,11 +333,11 @@ impl Bridge {
 
     /// Sends a log message that names no request to its client, if only one client is possible.
     fn report(&mut self, method: String, params: Json) {
-        let in_flight = self.calls.find(|call| matches!(call.purpose, CallPurpose::Answer(_)));
+        let is_answered = |call: &UpstreamCall| matches!(call.purpose, CallPurpose::Answer(_));
         if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
             self.notify_session(session, method, params);
-        } else if let [only] = *in_flight
-            && let Some(about) = self.calls.get(only).and_then(|call| call.purpose.about())
+        } else if let Some(call) = self.calls.of_one_client(is_answered)
+            && let Some(about) = self.calls.get(call).and_then(|call| call.purpose.about())
         {
             self.notify(about, method, params);
         }

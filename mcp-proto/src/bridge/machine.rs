@@ -337,14 +337,14 @@ impl Bridge {
     }
 
     pub(super) fn cancel(&mut self, now: Instant, call: CallId, client: &mut Client) {
-        for reply in self.parked.cancel(call) {
-            let error = ErrorData::internal("the request was cancelled");
-            client.answer(now, reply, Err(error));
-        }
-        self.end_input_requests(now, call, "the request was cancelled", client);
+        let why = "the request was cancelled";
+        self.end_input_requests(now, call, why, client);
         // The call ends here at once, before the client reports its end.
         if let Some(UpstreamCall { caller, purpose, .. }) = self.calls.remove(call) {
             self.forget(&caller, &purpose);
+        }
+        for input in self.parked.cancel(call) {
+            self.leave_input(now, input, why, client);
         }
         let _ = client.cancel(now, call);
     }

@@ -32,8 +32,10 @@
 //!
 //! An answer goes only to the request whose call it answers. A server's request for input goes to
 //! the client of the call that it names. A legacy server on a byte stream names no call. In this
-//! case the request goes to the only call that may ask, or to the only session. Otherwise the
-//! request is refused.
+//! case the request goes to the only call that may ask, or to the only session. If several calls
+//! may ask and all are of one byte stream or session, the request goes to its client. A modern
+//! client is asked in answer to its newest call, and in answer to another call if this one ends
+//! first. Otherwise the request is refused.
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)
 

@@ -28,6 +28,7 @@ use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
 use crate::message::ErrorData;
+use crate::server::SessionRef;
 use crate::time::Instant;
 use crate::types::{InputRequest, InputResponse};
 use crate::version::Era;
@@ -50,10 +51,13 @@ struct WaitingCall {
     response: Option<Box<LateResponse>>,
 }
 
+/// A request of a legacy server that a modern client has not answered.
 #[derive(Debug)]
-struct PendingInput {
-    reply: InputReply,
-    request: InputRequest,
+pub(super) struct PendingInput {
+    pub(super) reply: InputReply,
+    pub(super) request: InputRequest,
+    /// The client, if the request names no call and may be about any call of this client.
+    pub(super) any_call_of: Option<SessionRef>,
 }
 
 /// A call and the server's answer.
@@ -72,11 +76,11 @@ pub(super) enum RetryMatch {
 
 impl Parked {
     /// Records that a legacy server needs input for a call.
-    pub(super) fn add_input(&mut self, call: CallId, reply: InputReply, request: InputRequest) {
+    pub(super) fn add_input(&mut self, call: CallId, input: PendingInput) {
         let waiting = self.calls.entry(call).or_default();
         waiting.count += 1;
         let key = alloc::format!("input-{}", waiting.count);
-        waiting.inputs.insert(key, PendingInput { reply, request });
+        waiting.inputs.insert(key, input);
     }
 
     /// The calls that need input, and whose requests are in flight.
@@ -161,12 +165,11 @@ impl Parked {
         call: UpstreamCall,
         response: Result<Json, ErrorData>,
         limits: &Limits,
-    ) -> (Option<LateResponse>, Vec<InputReply>) {
+    ) -> (Option<LateResponse>, Vec<PendingInput>) {
         let Some(waiting) = self.calls.get_mut(&id) else {
             return (Some((call, response)), Vec::new());
         };
-        let inputs = core::mem::take(&mut waiting.inputs);
-        let unanswered = inputs.into_values().map(|input| input.reply).collect();
+        let unanswered = core::mem::take(&mut waiting.inputs).into_values().collect();
         if waiting.until.is_none() {
             self.calls.remove(&id);
             return (Some((call, response)), unanswered);
@@ -209,14 +212,14 @@ impl Parked {
     }
 
     /// Cancels a call; returns its unanswered inputs.
-    pub(super) fn cancel(&mut self, call: CallId) -> Vec<InputReply> {
+    pub(super) fn cancel(&mut self, call: CallId) -> Vec<PendingInput> {
         let Some(WaitingCall { inputs, until, .. }) = self.calls.remove(&call) else {
             return Vec::new();
         };
         if let Some((reference, _)) = until {
             self.references.remove(&reference);
         }
-        inputs.into_values().map(|input| input.reply).collect()
+        inputs.into_values().collect()
     }
 
     /// The calls whose clients have not retried in time, and which must be cancelled.

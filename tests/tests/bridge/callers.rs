@@ -101,6 +101,37 @@ fn reference_to_a_waiting_call_is_of_no_use_to_another_principal() {
     world.run(stolen).unwrap();
 }
 
+#[test]
+fn question_that_may_be_of_several_clients_is_refused() {
+    let world = World::default();
+    let (_bridge, _) = bridged(&world, Era::Legacy, Sharing::PerClient);
+    let caller = Caller { principal: "ada", era: Era::Modern, can_be_asked: true };
+    let clients = [raw(&world, caller), raw(&world, caller)];
+    let results = Arc::new(Mutex::new(Vec::new()));
+    for (client, pause) in clients.iter().zip([5, 10]) {
+        let (client, results) = (client.clone(), results.clone());
+        world.spawn(async move {
+            let call = json!({"name": "whisper", "arguments": {"secret": "s", "pause": pause}});
+            let result = client.call::<Json>("tools/call", &call).await;
+            results.lock().unwrap().push(result);
+        });
+    }
+    let all_finish = async {
+        while results.lock().unwrap().len() < 2 {
+            world.sleep(Duration::from_secs(1)).await;
+        }
+    };
+    world.run(all_finish).unwrap();
+    // The server asks about one call while both are in flight, and then about the other one.
+    let results = results.lock().unwrap();
+    let Err(CallError::Error { error, .. }) = &results[0] else {
+        panic!("{results:?}");
+    };
+    assert_eq!(error.code.0, -32603);
+    let asked: Value = results[1].as_ref().unwrap().decode().unwrap();
+    assert_eq!(asked["resultType"], "input_required");
+}
+
 /// Clients of two principals, in both eras, some of which can be asked; two of each kind of the
 /// modern era, which share a connection.
 fn callers() -> Vec<Caller> {

@@ -82,7 +82,7 @@ fn client_that_goes_with_an_elicitation_open_leaves_nothing_behind() {
     forwarded(&mut bridged, Era::Legacy, 1, "tools/call", json!({"name": "x"}));
     bridged.server(r#"{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{}}"#);
     bridged.client_ends();
-    bridged.pass(mcp_proto::Duration::from_secs(3));
+    bridged.pass(Duration::from_secs(3));
     let lines = bridged.to_server();
     let answers: Vec<_> = lines.iter().filter(|line| line["id"] == 5).collect();
     assert_eq!(answers.len(), 1, "{lines:?}");
@@ -125,7 +125,7 @@ fn both_ends_at_once_leave_one_response_each() {
                 bridged.server_ends();
                 bridged.client_ends();
             }
-            bridged.pass(mcp_proto::Duration::from_secs(600));
+            bridged.pass(Duration::from_secs(600));
             let lines = bridged.to_client();
             let answers: Vec<_> =
                 lines.iter().filter(|line| line.get("method").is_none()).collect();
@@ -167,7 +167,7 @@ fn flood_of_questions_is_answered_and_bounded() {
         let asked = bridged.to_client().len();
         assert!(asked <= mcp_proto::Limits::default().max_in_flight, "{asked} questions");
         bridged.client_ends();
-        bridged.pass(mcp_proto::Duration::from_secs(600));
+        bridged.pass(Duration::from_secs(600));
         let lines = bridged.to_server();
         let mut answered = vec![0; QUESTIONS];
         for line in lines.iter().filter(|line| line.get("method").is_none()) {

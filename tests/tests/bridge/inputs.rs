@@ -1,7 +1,5 @@
 //! Elicitation, sampling and roots: what a server asks goes to the client of its call, in its era.
 
-use mcp_proto::Duration;
-
 use mcp_proto::Limits;
 
 use super::*;
@@ -9,11 +7,11 @@ use super::*;
 const QUESTION: &str = r#"{"jsonrpc":"2.0","id":"q1","method":"elicitation/create",
     "params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}},"new":1.0}}"#;
 
-fn question() -> String {
+pub(super) fn question() -> String {
     QUESTION.replace('\n', "")
 }
 
-fn call(bridged: &mut Bridged, down: Era, id: u64, params: Value) -> Value {
+pub(super) fn call(bridged: &mut Bridged, down: Era, id: u64, params: Value) -> Value {
     forwarded(bridged, down, id, "tools/call", params)
 }
 
@@ -384,17 +382,6 @@ fn rounds_of_a_modern_server_pass_to_a_modern_client() {
     let asked = call(&mut bridged, Era::Modern, 2, params);
     assert_eq!(asked["params"]["requestState"], "s");
     assert_eq!(asked["params"]["inputResponses"], json!({"a": {"n": [2.0]}}));
-}
-
-#[test]
-fn input_for_one_of_several_callers_is_refused_if_nothing_says_for_whom() {
-    let mut bridged = quiet(Era::Modern, Era::Legacy);
-    call(&mut bridged, Era::Modern, 1, json!({"name": "x"}));
-    call(&mut bridged, Era::Modern, 2, json!({"name": "y"}));
-    bridged.server(&question());
-    assert_eq!(bridged.to_client(), Vec::<Value>::new());
-    let got = only(bridged.to_server());
-    assert_eq!((&got["id"], &got["error"]["code"]), (&json!("q1"), &json!(-32603)));
 }
 
 #[test]

@@ -22,9 +22,10 @@ mod same_era;
 mod subscriptions;
 mod tables;
 mod tasks;
+mod unnamed;
 
 use mcp_proto::client::Negotiation;
-use mcp_proto::{Era, EraPolicy, ProtocolVersion};
+use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
 use mcp_tests::bridge::Bridged;
 use serde_json::{Value, json};
 
