@@ -11,7 +11,8 @@
 //! | work | a batch and its answers | the batch | above three quarters |
 //! | work | an answer that is not yet polled | the queue of `server::Server` | above the limit |
 //! | work | unwritten output | `Account` of a driver | never: the driver stops reading |
-//! | work | clients and subscriptions of sessions; events for a connected reader | `http` (sessions) | never |
+//! | work | subscriptions of sessions | `http` (sessions) | above half |
+//! | work | clients of sessions; events for a connected reader | `http` (sessions) | never |
 //! | replay | events kept for a client that reconnects | `http` (sessions) | dropped, oldest first, when work needs the room |
 //!
 //! The last quarter is reserved for the answers to accepted work. Small requests and answers of
@@ -85,6 +86,12 @@ impl Budget {
     /// Returns whether `bytes` bytes of new work would be accepted.
     pub(crate) fn has_room(&self, max: usize, bytes: usize) -> bool {
         self.0.work().saturating_add(bytes) <= for_new_work(max)
+    }
+
+    /// Returns whether `bytes` bytes that may stay for long would be accepted. They get half of the
+    /// limit, so that they cannot take the room of all new work.
+    pub(crate) fn has_lasting_room(&self, max: usize, bytes: usize) -> bool {
+        self.0.work().saturating_add(bytes) <= max / 2
     }
 
     /// Returns whether an answer of `bytes` bytes to accepted work may be kept.

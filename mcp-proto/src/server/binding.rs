@@ -157,11 +157,10 @@ impl Server {
         self.lifecycle.session_mut().map(Session::client_mut)
     }
 
-    /// The bytes that a session stores: the client's description, and the URIs of its
-    /// subscriptions.
+    /// The bytes that a session stores: the client's description, and its subscriptions.
     pub(crate) fn session_bytes(&self) -> usize {
         let session = self.lifecycle.session();
-        session.map_or(0, |session| session.bytes() + self.subscriptions.bytes())
+        session.map_or(0, |session| session.bytes() + self.subscriptions.memory())
     }
 
     /// Filter of the subscription of a modern client, if there is one.

@@ -23,6 +23,7 @@ use bytes::Bytes;
 
 use super::call::{Call, ReplyPath};
 use super::calls::Calls;
+use super::config::Config;
 use super::context::Context;
 use super::event::Peer;
 use super::filter::Filter;
@@ -38,6 +39,9 @@ use crate::seq_map::SeqMap;
 
 /// The key of a legacy session as a listener; requests are counted from 1.
 const SESSION: u64 = 0;
+
+/// Estimated memory of a subscription in addition to its URI or task id, in bytes.
+const PER_SUBSCRIPTION: usize = 96;
 
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
@@ -68,16 +72,20 @@ impl Subscriptions {
         }
     }
 
-    /// Adds a subscription of a legacy session to a resource.
+    /// Adds a subscription of a legacy session to a resource. Fails if the session, or the server
+    /// as a whole, has no room for another one.
     pub(super) fn subscribe(
         &mut self,
         uri: &str,
         peer: Option<Arc<Peer>>,
-        limits: &Limits,
+        config: &Config,
     ) -> Result<(), ProtocolError> {
         let known = self.listeners.get(SESSION).is_some_and(|session| session.filter.has_uri(uri));
         if !known {
-            self.admit(1, uri.len(), limits)?;
+            self.admit(1, uri.len(), &config.limits)?;
+            if !config.has_lasting_room(uri.len().saturating_add(PER_SUBSCRIPTION)) {
+                return Err(config.endpoint_full());
+            }
         }
         if let Some(session) = self.listeners.get_mut(SESSION) {
             session.peer = peer;
@@ -280,9 +288,9 @@ impl Subscriptions {
         Filter::read(context, params, |count, bytes| self.admit(count, bytes, limits))
     }
 
-    /// The bytes of the URIs and task ids of all subscriptions.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
+    /// The memory of all subscriptions, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.saturating_add(self.count.saturating_mul(PER_SUBSCRIPTION))
     }
 
     /// Checks that `count` more subscriptions, with `bytes` bytes of URIs, may be open.

@@ -141,6 +141,49 @@ fn second_hour_19_replay_gives_way_to_requests() {
     assert!((1..5).contains(&site.lost), "{} are lost", site.lost);
 }
 
+fn subscribe(id: usize, length: usize) -> String {
+    let uri = format!("test:{id:0length$}");
+    let params = format!("{{\"uri\":\"{uri}\"}}");
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"resources/subscribe\",\"params\":{params}}}"
+    )
+}
+
+#[test]
+fn subscriptions_of_many_sessions_are_bounded() {
+    // The URIs are so short that no request counts by itself.
+    for (sessions, count, length) in [(20, 250, 3500), (200, 1000, 4)] {
+        let meter = Meter::start();
+        let mut site = site();
+        let mut refused = 0;
+        let mut last = String::new();
+        for _ in 0..sessions {
+            last = opened(&mut site);
+            let number = site.connect();
+            for id in 0..count {
+                let answer = site.ask(number, &of_session(&last, &subscribe(id, length)));
+                let is_refused = answer.starts_with("HTTP/1.1 503 ");
+                let is_full = answer.contains("-32603") && answer.contains("max_endpoint_bytes");
+                assert!(
+                    if is_refused { is_full } else { answer.contains("\"result\"") },
+                    "{answer}"
+                );
+                refused += usize::from(is_refused);
+            }
+            site.reset(number);
+        }
+        assert!(refused > sessions * count / 3, "{refused} are refused");
+        meter.assert_peak("subscriptions of many sessions", MAX / 2 + SLACK);
+        // Requests still have room.
+        let number = site.connect();
+        site.write(number, &of_session(&last, &long_call(1, MIB)));
+        assert_eq!(site.owed.len(), 1, "{}", site.take(number));
+        site.owed.clear();
+        site.pass(Duration::from_secs(2 * 60 * 60));
+        assert_holds_nothing(&mut site);
+    }
+}
+
 /// Keeps an answer of this many bytes for a client that may come back.
 fn keep_answer(site: &mut Site, length: usize) {
     let session = opened(site);

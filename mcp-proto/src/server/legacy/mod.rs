@@ -69,7 +69,7 @@ pub(super) fn serve(
             }
             let session = lifecycle.session().filter(|_| declaration.has_filters());
             let peer = session.map(|session| session.peer(context));
-            subscriptions.subscribe(&uri, peer, context.limits())?;
+            subscriptions.subscribe(&uri, peer, context.config())?;
             Json::EMPTY_OBJECT
         }
         Method::Unsubscribe => {
