@@ -12,7 +12,8 @@
 //! | work | an answer that is not yet polled | the queue of `server::Server` | above the limit |
 //! | work | unwritten output | `Account` of a driver | never: the driver stops reading |
 //! | work | subscriptions of sessions | `http` (sessions) | above half |
-//! | work | clients of sessions; events for a connected reader | `http` (sessions) | never |
+//! | work | notifications for a connected reader that leaves events unread | `http` (sessions) | dropped above three quarters |
+//! | work | clients of sessions; other events for a connected reader | `http` (sessions) | never |
 //! | replay | events kept for a client that reconnects | `http` (sessions) | dropped, oldest first, when work needs the room |
 //!
 //! The last quarter is reserved for the answers to accepted work. Small requests and answers of

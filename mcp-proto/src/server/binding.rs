@@ -163,6 +163,11 @@ impl Server {
         session.map_or(0, |session| session.bytes() + self.subscriptions.memory())
     }
 
+    /// Returns whether the budget has room for `bytes` bytes of new work.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        self.context.config().has_room(bytes)
+    }
+
     /// Filter of the subscription of a modern client, if there is one.
     pub(crate) fn filter(&self) -> Option<Filter> {
         self.subscriptions.filter()

@@ -188,14 +188,13 @@ impl Calls {
     /// Returns whether `bytes` bytes of input may be kept. One request is accepted at any size, and
     /// its size does not count against its own input.
     pub(super) fn has_room_for_input(&self, context: &Context, bytes: usize) -> bool {
-        let Limits { max_endpoint_bytes, max_in_flight_bytes, .. } = *context.limits();
-        if !context.config().budget.has_room(max_endpoint_bytes, bytes) {
+        if !context.config().has_room(bytes) {
             return false;
         }
         if self.len() > 1 {
             return self.has_room(context, bytes);
         }
-        self.input.saturating_add(bytes) <= max_in_flight_bytes
+        self.input.saturating_add(bytes) <= context.limits().max_in_flight_bytes
     }
 
     /// Takes a request from its handler, and ends it without an answer.

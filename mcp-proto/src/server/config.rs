@@ -23,6 +23,11 @@ impl Config {
         ProtocolError::EndpointFull { max_endpoint_bytes: self.limits.max_endpoint_bytes }
     }
 
+    /// Returns whether the budget has room for `bytes` bytes of new work.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        self.budget.has_room(self.limits.max_endpoint_bytes, bytes)
+    }
+
     /// Returns whether the budget has room for `bytes` bytes that a client may keep for long.
     pub(crate) fn has_lasting_room(&self, bytes: usize) -> bool {
         self.budget.has_lasting_room(self.limits.max_endpoint_bytes, bytes)

@@ -184,6 +184,37 @@ fn subscriptions_of_many_sessions_are_bounded() {
     }
 }
 
+#[test]
+fn events_for_clients_that_do_not_read_are_bounded() {
+    let meter = Meter::start();
+    let mut site = site();
+    let numbers: Vec<_> = (0..40)
+        .map(|_| {
+            let session = opened(&mut site);
+            let number = site.connect();
+            site.write(number, &of_session(&session, &call(1, "hold")));
+            site.connections.get_mut(&number).expect("a client").reads = false;
+            number
+        })
+        .collect();
+    let message = "x".repeat(4 * KIB);
+    for at in 0..numbers.len() {
+        (0..250).for_each(|step| site.progress(at, step, &message));
+    }
+    meter.assert_peak("events for clients that do not read", MAX + SLACK);
+    assert!(site.lost > 8000, "{} are lost", site.lost);
+    // The answers still have room, and a client that reads gets its answer.
+    for number in numbers {
+        site.answer(number, long_result(10 * KIB));
+        site.wake(number);
+        let answer = site.take(number);
+        assert!(answer.contains("notifications/progress") && answer.contains("\"result\""));
+        site.reset(number);
+    }
+    site.pass(Duration::from_secs(2 * 60 * 60));
+    assert_holds_nothing(&mut site);
+}
+
 /// Keeps an answer of this many bytes for a client that may come back.
 fn keep_answer(site: &mut Site, length: usize) {
     let session = opened(site);

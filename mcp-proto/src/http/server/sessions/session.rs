@@ -25,6 +25,10 @@ use crate::version::{Era, ProtocolVersion};
 /// Idle time after which a session frees memory that it does not need.
 const IDLE_DELAY: Duration = Duration::from_secs(1);
 
+/// The most unread bytes of events to which a notification is added while the endpoint has no room
+/// for new work.
+const MAX_UNREAD_IF_TIGHT: usize = 16 * 1024;
+
 /// A stream and a reader of it that never exist: readers count from 1.
 pub(super) const NO_READER: (u64, u64) = (GET_STREAM, 0);
 
@@ -207,6 +211,9 @@ impl<W: Clone> Session<W> {
     }
 
     fn push_event(&mut self, now: Instant, stream: u64, event: ReplayEvent, queue: &mut Queue<W>) {
+        if event.kind == EventKind::Notification && !self.has_room_for(&event.message) {
+            return report_lost(1, queue);
+        }
         if stream == GET_STREAM {
             self.streams.open_get_stream();
         }
@@ -224,6 +231,12 @@ impl<W: Clone> Session<W> {
         if has_unread_oversized {
             self.release(now, stream, queue);
         }
+    }
+
+    /// Returns whether a notification may be stored. Events for a connected reader are never dropped
+    /// to make room, so that a client that does not read gets no more of them.
+    fn has_room_for(&self, notification: &Unsent) -> bool {
+        self.streams.awaited() <= MAX_UNREAD_IF_TIGHT || self.server.has_room(notification.len())
     }
 
     /// Drops the events that are too long to be kept, if their reader is gone.
