@@ -32,9 +32,9 @@ pub(crate) struct AsyncIo {
 }
 
 impl AsyncIo {
-    /// A runtime that spawns tasks with `spawn`. Its clock starts with this call.
+    /// A runtime that spawns tasks with `spawn`.
     pub(crate) fn on(spawn: impl Fn(Spawned) + Send + Sync + 'static) -> Self {
-        Self { spawn: Arc::new(spawn), spawns_handlers: true, epoch: time::Instant::now() }
+        Self { spawn: Arc::new(spawn), spawns_handlers: true, epoch: runtime::epoch() }
     }
 
     /// Tasks on smol's threads.

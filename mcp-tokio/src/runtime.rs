@@ -1,6 +1,5 @@
 //! Tokio as a [`Runtime`]: timers, tasks, sockets, child processes.
 
-use std::future::Future;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
@@ -25,7 +24,7 @@ pub(crate) struct Tokio {
     pub(crate) epoch: Epoch,
 }
 
-/// The tokio time at which the clock of a server or a client starts.
+/// The tokio time at which the clocks of servers and clients start.
 #[derive(Clone, Copy)]
 pub(crate) struct Epoch(time::Instant);
 
@@ -40,13 +39,14 @@ impl Epoch {
 }
 
 impl Tokio {
-    /// The current runtime; its clock starts with this call.
+    /// The current runtime. If its clock is paused before the common epoch, the clock starts now.
     ///
     /// # Panics
     ///
     /// Outside of a runtime.
     pub(crate) fn current() -> Self {
-        Self { handle: Handle::current(), epoch: Epoch(time::Instant::now()) }
+        let epoch = time::Instant::from(runtime::epoch()).min(time::Instant::now());
+        Self { handle: Handle::current(), epoch: Epoch(epoch) }
     }
 }
 

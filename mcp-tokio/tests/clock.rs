@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::io;
+use std::time::Duration;
 
 use mcp_tests::everything;
-use mcp_tokio::{Config, serve};
+use mcp_tokio::{Config, Handler, HandlerKind, Registry, limit_rate, serve};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
@@ -54,6 +55,25 @@ async fn the_last_answer_passes_through_a_narrow_pipe() {
     assert_eq!(lines.next_line().await.unwrap(), None);
 }
 
+#[tokio::test(start_paused = true)]
+async fn servers_that_begin_at_different_times_share_a_rate() {
+    let mut registry = everything::registry().unwrap();
+    registry.around(HandlerKind::Tool, limit_rate(1, Duration::from_secs(10)));
+    let mut first = Client::of(registry.clone(), 1024).await;
+    time::advance(Duration::from_secs(3600)).await;
+    first.wait(1, 0).await;
+    assert_eq!(first.line().await, text(1, "waited"));
+    time::advance(Duration::from_secs(11)).await;
+    let mut second = Client::of(registry, 1024).await;
+    second.wait(1, 0).await;
+    assert_eq!(second.line().await, text(1, "waited"));
+    first.wait(2, 0).await;
+    let refused = first.line().await;
+    assert!(refused.contains("Too many calls; try again in "), "{refused}");
+    first.end().await.unwrap();
+    second.end().await.unwrap();
+}
+
 struct Client {
     writer: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -63,9 +83,13 @@ struct Client {
 impl Client {
     /// A client in a legacy session, on a stream that holds so many bytes.
     async fn new(room: usize) -> Self {
+        Self::of(everything::registry().unwrap(), room).await
+    }
+
+    /// The same, of a server with this registry.
+    async fn of(registry: Registry<Handler>, room: usize) -> Self {
         let (ours, theirs) = tokio::io::duplex(room);
         let (reader, writer) = tokio::io::split(theirs);
-        let registry = everything::registry().unwrap();
         let served = tokio::spawn(serve(registry, Config::default(), reader, writer));
         let (reader, writer) = tokio::io::split(ours);
         let mut client = Self { writer, lines: BufReader::new(reader).lines(), served };

@@ -24,6 +24,7 @@ mod bridge;
 mod client;
 mod dial;
 mod dialed;
+mod epoch;
 mod event_count;
 mod eyeballs;
 #[cfg(feature = "jwt")]
@@ -69,6 +70,7 @@ pub use bridge::{BridgeTarget, ByteStream, OpenStream, bridge};
 pub use client::{connect, run};
 pub use dial::{Dialer, connect_http, connect_http_with, run_http, run_http_with};
 pub use dialed::Dialed;
+pub use epoch::epoch;
 #[cfg(feature = "jwt")]
 pub use get::{get, jwks};
 #[doc(hidden)]
@@ -85,7 +87,9 @@ pub use tls::NOT_TLS;
 
 /// A runtime: the services of an executor and its reactor that servers and clients need.
 ///
-/// Each value has an epoch, from which its timers count. Clones share the epoch.
+/// Each value has an epoch, from which its timers count. Clones share the epoch. Values whose
+/// servers share a registry must have the same epoch, such as [`epoch`]: middleware such as
+/// [`limit_rate`](crate::limit_rate) compares the times of all requests.
 pub trait Runtime: Clone + Send + Sync + 'static {
     /// A clock with one timer.
     type Timer: Clock + Send + 'static;

@@ -233,8 +233,8 @@ impl<W: Clone> Session<W> {
         }
     }
 
-    /// Returns whether a notification may be stored. Events for a connected reader are never dropped
-    /// to make room, so that a client that does not read gets no more of them.
+    /// Returns whether a notification may be stored. Events for a connected reader are never
+    /// dropped to make room, so a client that does not read gets no more of them.
     fn has_room_for(&self, notification: &Unsent) -> bool {
         self.streams.awaited() <= MAX_UNREAD_IF_TIGHT || self.server.has_room(notification.len())
     }
