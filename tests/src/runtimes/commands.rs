@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::{env, fs, io, process};
 
 use libtest_mimic::{Failed, Trial};
+use mcp_proto::Duration;
 use mcp_proto::client::{CallError, Config, ConnectError, Restart};
 use mcp_proto::types::Implementation;
 use mcp_service::{Client, CloseCause, Command, ConnectFailure, Stderr};
@@ -35,6 +36,11 @@ const CHECKS: &[Named] = &[
     (
         "second_hour_09_a_server_that_cannot_be_started_again_fails_the_call",
         second_hour_09_a_server_that_cannot_be_started_again_fails_the_call,
+    ),
+    ("calls_fail_while_an_ended_server_exits", calls_fail_while_an_ended_server_exits),
+    (
+        "close_while_an_ended_server_exits_starts_none",
+        close_while_an_ended_server_exits_starts_none,
     ),
     (
         "second_hour_24_a_dropped_connect_kills_the_server",
@@ -166,6 +172,75 @@ fn second_hour_09_a_server_is_started_again_with_the_next_call(suite: Suite) -> 
         Box::pin(said) as Running
     };
     (suite.with_command)(client, server(suite)?.stderr(stderr), Box::new(script))
+}
+
+fn calls_fail_while_an_ended_server_exits(suite: Suite) -> Check {
+    let script = |client: Client, _| async move {
+        let closed = client.closed();
+        // The first call notices the end; the second one comes after it.
+        for _ in 0..2 {
+            assert_eq!(client.list_tools().await.err(), Some(CallError::Closed));
+        }
+        assert!(is_pending(closed), "the server has exited already");
+        Ok(())
+    };
+    with_slow_exit(suite, client(), script)
+}
+
+fn close_while_an_ended_server_exits_starts_none(suite: Suite) -> Check {
+    let client =
+        Client::new(Config::new(Implementation::new("test", "1")).restart(Restart::Always));
+    let lost = Event::default();
+    let loses = lost.clone();
+    client.on_disconnect(move |_| loses.notify());
+    let script = |client: Client, pids: mpsc::Receiver<String>| async move {
+        poll_fn(|context| lost.poll(context)).await;
+        client.close().await;
+        assert!(pids.try_recv().is_err(), "another server was started");
+        Ok(())
+    };
+    with_slow_exit(suite, client, script)
+}
+
+/// Kills a server whose launcher closes its output then, and ignores SIGTERM; runs a script
+/// meanwhile.
+fn with_slow_exit<F>(
+    suite: Suite,
+    client: Client,
+    script: impl FnOnce(Client, mpsc::Receiver<String>) -> F + 'static,
+) -> Check
+where
+    F: Future<Output = Check> + 'static,
+{
+    const LAUNCHER: &str = r#"
+        trap '' TERM
+        sh -c 'echo $$ >&2; exec "$0"' "$0"
+        exec sleep 100 >&-
+    "#;
+    let (pid, pids) = mpsc::channel();
+    // The shell may write that the server was killed.
+    let is_pid = |line: &str| line.parse::<u32>().is_ok();
+    let stderr = Stderr::lines(move |line| {
+        if is_pid(line) {
+            pid.send(line.to_owned()).unwrap_or_default();
+        }
+    });
+    let command = Command::new("sh").args(["-c", LAUNCHER]).arg(env::current_exe()?);
+    let command = command.env(SERVER, suite.name).stderr(stderr).grace(Duration::from_millis(300));
+    let given = client.clone();
+    let script = move |connecting: Connecting| {
+        let said = async move {
+            connecting.await?;
+            process::Command::new("kill").args(["-KILL", &received(&pids).await?]).status()?;
+            script(given, pids).await
+        };
+        Box::pin(said) as Running
+    };
+    (suite.with_command)(client, command, Box::new(script))
+}
+
+fn is_pending(future: impl Future) -> bool {
+    pin!(future).poll(&mut Context::from_waker(Waker::noop())).is_pending()
 }
 
 /// The next value, without blocking: on a runtime of one thread its sender is another task.

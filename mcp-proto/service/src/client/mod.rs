@@ -212,9 +212,7 @@ impl ClientService {
     }
 
     fn act_on_queued(&mut self, now: Instant) {
-        while self.state != ServiceState::Reopening
-            && let Some(action) = self.connection.poll_action()
-        {
+        while let Some(action) = self.connection.poll_action() {
             match action {
                 Action::Transmit(bytes) => {
                     if let Some(wire) = &mut self.wire {

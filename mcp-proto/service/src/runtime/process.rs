@@ -7,7 +7,7 @@
 //!
 //! [Specification: stdio, shutdown](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#shutdown)
 
-use core::future::{pending, poll_fn};
+use core::future::{Future, pending, poll_fn};
 use core::pin::pin;
 use core::task::{Context, Poll};
 use std::io;
@@ -22,7 +22,7 @@ use super::server_output::ServerOutput;
 use super::stream::{drive_until, sleep_until, unless};
 use super::{Child, Runtime};
 use crate::{
-    BoxReader, BoxWriter, Client, ClientService, Clock, Command, ConnectFailure, Duplex,
+    BoxReader, BoxWriter, Client, ClientService, Clock, Command, ConnectFailure, Drive, Duplex,
     ProcessGroup, Reader, Writer,
 };
 use mcp_proto::Duration;
@@ -95,7 +95,7 @@ async fn run_process<R: Runtime>(
     loop {
         let driven =
             drive_until(&mut service, &mut process.stream, &mut clock, pending(), None).await;
-        let exited = process.end(&mut clock).await;
+        let exited = end(runtime, &mut service, &mut clock, process).await;
         if let Ok(status) = exited {
             service.handle_exited(status);
         }
@@ -106,6 +106,34 @@ async fn run_process<R: Runtime>(
         process = started;
         service.handle_opened(clock.now());
     }
+}
+
+/// Ends a server whose stream has ended. A server may take long to exit: meanwhile calls fail or
+/// time out.
+async fn end<R: Runtime>(
+    runtime: &R,
+    service: &mut ClientService,
+    clock: &mut R::Timer,
+    process: Process<R>,
+) -> io::Result<ExitStatus> {
+    service.handle_write_closed();
+    let mut timer = runtime.timer();
+    let mut ending = pin!(process.end(&mut timer));
+    poll_fn(|context| {
+        for _ in 0..ROUNDS {
+            if let Poll::Ready(exited) = ending.as_mut().poll(context) {
+                return Poll::Ready(exited);
+            }
+            service.turn(clock.now(), context.waker());
+            let due = service.poll_timeout();
+            if !due.is_some_and(|at| clock.poll_timer(context, at).is_ready()) {
+                return Poll::Pending;
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
 }
 
 /// Waits until the server is to be started again, and starts it; `None` if the client is closed.
@@ -255,7 +283,6 @@ impl Writer for NoStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::future::Future;
     use core::task::Waker;
 
     struct Endless;
