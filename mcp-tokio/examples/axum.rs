@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stopped = stop_signal()?;
     eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
 
-    let (path, head_timeout) = (config.path.clone(), config.server.limits.head_timeout);
+    let (path, limits) = (config.path.clone(), config.server.limits.clone());
     let mcp = HttpService::new(registry()?, config);
     let app = Router::new()
         .route("/", get(async || "An MCP server is at another path."))
@@ -29,8 +29,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         stopped.await;
         mcp.shutdown();
     };
-    // Not `axum::serve`, which waits for slow heads for ever.
-    hyper_serve::serve(listener, app, head_timeout, stop).await;
+    // Not `axum::serve`, which waits for slow clients for ever.
+    hyper_serve::serve(listener, app, &limits, stop).await;
     // Handlers that are cancelled at the end run once more.
     mcp.finish().await;
     Ok(())

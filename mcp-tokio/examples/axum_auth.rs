@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut config = HttpConfig::default();
     config.protect(resource, verify);
 
-    let head_timeout = config.server.limits.head_timeout;
+    let limits = config.server.limits.clone();
     let mcp = HttpService::new(registry()?, config);
     let app =
         Router::new().route_service(&metadata, mcp.clone()).route_service("/mcp", mcp.clone());
@@ -60,8 +60,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         stopped.await;
         mcp.shutdown();
     };
-    // Not `axum::serve`, which waits for slow heads for ever.
-    hyper_serve::serve(listener, app, head_timeout, stop).await;
+    // Not `axum::serve`, which waits for slow clients for ever.
+    hyper_serve::serve(listener, app, &limits, stop).await;
     // Handlers that are cancelled at the end run once more.
     mcp.finish().await;
     Ok(())

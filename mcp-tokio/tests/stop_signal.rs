@@ -12,7 +12,8 @@ use mcp_tokio::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpSocket;
 use tokio::process::{Child, ChildStderr, Command};
 
 #[tokio::test]
@@ -46,6 +47,47 @@ async fn sigterm_and_sigint_end_the_examples_behind_axum() {
             server.ends().await;
         }
     }
+}
+
+#[tokio::test]
+async fn sigterm_ends_the_example_although_a_client_does_not_read_its_answer() {
+    let server = Example::start("axum").await;
+    let address = server.url.strip_prefix("http://").and_then(|url| url.strip_suffix("/mcp"));
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(address.unwrap().parse().unwrap()).await.unwrap();
+    // Two answers of this length are more than the buffers of the sockets hold.
+    let request = echo(&"x".repeat(4_000_000));
+    let writing = tokio::spawn(async move {
+        stream.write_all(&request).await.unwrap();
+        stream.write_all(&request).await.unwrap();
+        stream
+    });
+    // The first bytes of an answer show that it is being sent.
+    let stream = tokio::time::timeout(Duration::from_secs(5), writing).await;
+    if let Ok(stream) = &stream {
+        stream.as_ref().unwrap().readable().await.unwrap();
+    }
+    kill_process(server.pid(), Signal::TERM).unwrap();
+    server.ends().await;
+}
+
+/// A call of the tool `echo`.
+fn echo(message: &str) -> Vec<u8> {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "name": "echo", "arguments": { "message": message }, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let body = body.to_string();
+    let length = body.len();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: tools/call\r\nMcp-Name: echo\r\nContent-Length: {length}\r\n\r\n"
+    );
+    [head.into_bytes(), body.into_bytes()].concat()
 }
 
 /// A running example.

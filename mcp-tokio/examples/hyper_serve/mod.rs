@@ -2,7 +2,8 @@
 //!
 //! `axum::serve` never ends a connection whose client sends its head slowly, or not at all: hyper
 //! has a time for that, which needs a timer, and `axum::serve` gives it none. A few hundred such
-//! clients use up the file descriptors of a process.
+//! clients use up the file descriptors of a process. With a graceful shutdown `axum::serve` also
+//! waits for ever for a client that does not read its answer.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,16 +15,19 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use mcp_tokio::Limits;
 use tokio::net::{TcpListener, TcpStream};
 
 /// Serves `app` until `stop` completes and the last answer is sent. A head that takes longer than
-/// `head_timeout` ends its connection, and so does a pause between two requests.
+/// `Limits::head_timeout` ends its connection, and so does a pause between two requests. After
+/// `stop` requests have `Limits::drain` to be answered, and clients as long again to read.
 pub(crate) async fn serve(
     listener: TcpListener,
     app: Router,
-    head_timeout: Duration,
+    limits: &Limits,
     stop: impl Future<Output = ()>,
 ) {
+    let (head_timeout, patience) = (limits.head_timeout, limits.drain.saturating_mul(2));
     let connections = GracefulShutdown::new();
     let mut stop = pin!(stop);
     loop {
@@ -39,7 +43,7 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    connections.shutdown().await;
+    _ = tokio::time::timeout(patience, connections.shutdown()).await;
 }
 
 /// Serves a connection in a task of its own.

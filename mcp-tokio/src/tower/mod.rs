@@ -51,8 +51,9 @@ pub use request::HttpFuture;
 /// # }
 /// ```
 ///
-/// `axum::serve` never ends a connection whose client sends its head slowly. The example `axum` of
-/// this crate shows a loop that does, and that passes the addresses of clients.
+/// `axum::serve` never ends a connection whose client sends its head slowly, and its shutdown waits
+/// for every client to read its answer. The example `axum` of this crate shows a loop that ends such
+/// connections, and that passes the addresses of clients.
 ///
 /// With [`Config::protect`] the service also serves its metadata, if the router sends that path
 /// here:
@@ -169,7 +170,8 @@ impl HttpService {
 
     /// Starts the shutdown: streams without a request end, subscriptions end with their result, and
     /// requests in flight get `Limits::drain` (2 s) to be answered. The caller stops accepting
-    /// connections, waits for the open ones, and then for [`finish`](Self::finish).
+    /// connections, waits for the open ones, and then for [`finish`](Self::finish). A client may
+    /// never read its answer, so the wait for connections needs a limit.
     pub fn shutdown(&self) {
         self.shared.server.shutdown(self.shared.runtime.epoch.now());
         self.shared.stopping.send_replace(true);
