@@ -43,7 +43,7 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    _ = tokio::time::timeout(patience, connections.shutdown()).await;
+    drop(tokio::time::timeout(patience, connections.shutdown()).await);
 }
 
 /// Serves a connection in a task of its own.
