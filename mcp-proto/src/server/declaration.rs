@@ -197,8 +197,8 @@ impl Declaration {
         !self.access.filters.is_empty()
     }
 
-    /// Source of completions for a prompt or a template; `None` if there is no such prompt or
-    /// template.
+    /// Source of completions for a prompt, a template or a resource; `None` if there is none of that
+    /// name or URI.
     pub(super) fn completion(
         &self,
         reference: &Reference,
@@ -208,8 +208,15 @@ impl Declaration {
             Reference::Prompt(name) => ListEntry::prompt(&**name),
             Reference::Template(template) => ListEntry::resource_template(&**template),
         };
-        let source = self.completions.get(reference).copied();
-        source.filter(|_| !self.hides(entry, caller))
+        match (self.completions.get(reference), reference) {
+            (Some(source), _) => Some(*source).filter(|_| !self.hides(entry, caller)),
+            // The URI of a resource has no variables.
+            (None, Reference::Template(uri)) if self.resources.contains_key(uri) => {
+                let resource = || ListEntry::resource(&**uri);
+                Some(CompletionSource::Empty).filter(|_| !self.hides(resource, caller))
+            }
+            (None, Reference::Template(_) | Reference::Prompt(_)) => None,
+        }
     }
 
     /// The handler of a method that the specification does not define, and the extensions that a
