@@ -80,7 +80,7 @@ impl TaskUpdate {
     /// principal. Of two states of a task, the later state has the larger `order`. `None` if the
     /// JSON is not a task.
     pub fn new(task: Json, order: u64, owner: Option<&str>) -> Option<Self> {
-        let Task { task_id, status, .. } = task.decode().ok()?;
+        let Task { task_id, status, .. } = task.decode_lossy().ok()?;
         let (owner, is_last) = (owner.map(Into::into), status.is_terminal());
         Some(Self { task_id, owner, order, is_last, task })
     }

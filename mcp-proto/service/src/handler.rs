@@ -154,7 +154,7 @@ impl Handler {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoResult<CompleteResult>,
     {
-        Self::request(move |given, context| match given.params.decode() {
+        Self::request(move |given, context| match given.params.decode_lossy() {
             Ok(params) => HandlerCall::to(f(params, context)),
             Err(error) => HandlerCall::invalid::<CompleteRequestParams>(&given.params, &error),
         })

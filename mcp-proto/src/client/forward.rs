@@ -26,7 +26,7 @@ pub(super) fn notification(
     let Notification { method, params, .. } = notification;
     let is_progress = matches!(method, Method::Progress);
     let call = if is_progress {
-        let read = params.json().decode::<ProgressNotificationParams>().ok();
+        let read = params.json().decode_lossy::<ProgressNotificationParams>().ok();
         match read.map(|read| calls.progressed(now, read, inputs)) {
             Some(Ok(Some((call, _)))) => Some(call),
             // The notification arrived after the response.

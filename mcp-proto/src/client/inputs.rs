@@ -333,7 +333,7 @@ pub(super) fn requests(value: Raw<'_>) -> Option<Vec<(String, InputRequest)>> {
     value.members(|key, value| {
         // `serde` would also read a struct from an array.
         let object = Some(value).filter(|value| value.is_object());
-        let request = object.and_then(|value| serde_json::from_slice(value.0).ok());
+        let request = object.and_then(|value| Json::trusted(value.0.to_vec()).decode_lossy().ok());
         match (key.string(), request) {
             (Some(key), Some(request)) if keys.insert(key.clone().into_owned()) => {
                 requests.push((key.into_owned(), request));

@@ -42,7 +42,7 @@ impl Notice {
         let Notification { method, params, .. } = notification;
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others are an extension's")]
         let change = match method {
-            Method::Progress => return params.json().decode().ok().map(Self::Progress),
+            Method::Progress => return params.json().decode_lossy().ok().map(Self::Progress),
             Method::LogMessage => {
                 let message = params.json().decode_lossy().ok();
                 return message.map(|message| Self::Event(ClientEvent::Log(message)));

@@ -242,6 +242,11 @@ impl<'a> Raw<'a> {
         self.0.first() == Some(&b'"') && (!has_escape(self.0) || self.string().is_some())
     }
 
+    /// Returns whether the value is a string, possibly with half a surrogate pair.
+    pub(crate) fn is_quoted(self) -> bool {
+        self.0.first() == Some(&b'"')
+    }
+
     /// Returns whether the value is this text as a string without escapes.
     pub(crate) fn is_spelled(self, text: &str) -> bool {
         matches!(self.0, [b'"', inner @ .., b'"'] if inner == text.as_bytes())

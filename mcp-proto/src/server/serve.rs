@@ -216,7 +216,7 @@ impl Declaration {
         arguments.raw().members(|key, value| {
             let name = key.string().unwrap_or_default();
             missing.retain(|required| **required != *name);
-            if value.string().is_none() {
+            if !value.is_quoted() {
                 bad.get_or_insert_with(|| name.into_owned());
             }
         });
@@ -230,7 +230,7 @@ impl Declaration {
 
     fn complete(&self, params: &Params, caller: &Caller<'_>) -> Result<Served, ProtocolError> {
         let json = params.json();
-        let asked: Option<CompleteRequestParams> = json.decode().ok();
+        let asked: Option<CompleteRequestParams> = json.decode_lossy().ok();
         // serde would also read a struct from an array.
         let asked = asked.filter(|asked| {
             let has = |member| json.raw().has_object(member);

@@ -7,7 +7,7 @@ use super::super::call_error::{CallError, is_temporary};
 use super::super::connect_error::ConnectError;
 use super::super::result::ResultType;
 use super::probe::{Failure, ProbeOutcome};
-use super::verdict::{Negotiation, ServerInfo};
+use super::verdict::{Negotiation, ServerInfo, discover_result};
 use crate::error::ErrorCode;
 use crate::json::Json;
 use crate::message::ErrorData;
@@ -111,7 +111,7 @@ impl Negotiation {
     ) -> (ProbeOutcome, ProbeResult) {
         let (supported, discover, error) = match answer {
             Ok(result) => match versions(&result) {
-                Some(supported) => (supported, result.decode().ok(), None),
+                Some(supported) => (supported, discover_result(&result), None),
                 None => return (ProbeOutcome::Malformed, ProbeResult::default()),
             },
             Err(error) => (listed(&error), None, Some(error)),

@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
@@ -113,7 +115,7 @@ impl ServerInfo {
                 initialized: None,
             };
         };
-        let meta = result.meta.as_ref().and_then(|meta| meta.decode::<Meta>().ok());
+        let meta = result.meta.as_ref().and_then(|meta| meta.decode_lossy::<Meta>().ok());
         Self {
             version,
             capabilities: result.capabilities.clone(),
@@ -140,13 +142,44 @@ impl ServerInfo {
         let Initialized { protocol_version, capabilities, server_info, instructions } = result;
         let server = Self {
             version: ProtocolVersion::LATEST_LEGACY,
-            capabilities: capabilities.and_then(|json| json.decode().ok()).unwrap_or_default(),
-            implementation: server_info.and_then(|json| json.decode().ok()),
-            instructions: instructions.and_then(|json| json.decode().ok()),
+            capabilities: read(capabilities).unwrap_or_default(),
+            implementation: read(server_info),
+            instructions: read(instructions),
             initialized: Some(Box::new(text.detach())),
         };
         Some((protocol_version, server))
     }
+}
+
+/// The `DiscoverResult` in an object. Unreadable parts are left out.
+pub(super) fn discover_result(result: &Json) -> Option<DiscoverResult> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Discovered {
+        supported_versions: Vec<String>,
+        capabilities: Option<Json>,
+        instructions: Option<Json>,
+        #[serde(rename = "_meta")]
+        meta: Option<Json>,
+    }
+    if let Ok(whole) = result.decode_lossy() {
+        return Some(whole);
+    }
+    let parts: Discovered = result.decode().ok()?;
+    Some(DiscoverResult {
+        result_type: None,
+        supported_versions: parts.supported_versions,
+        capabilities: read(parts.capabilities).unwrap_or_default(),
+        instructions: read(parts.instructions),
+        ttl_ms: None,
+        cache_scope: None,
+        meta: parts.meta,
+    })
+}
+
+/// A part of an answer; `None` if it is unreadable.
+fn read<T: DeserializeOwned>(part: Option<Json>) -> Option<T> {
+    part?.decode_lossy().ok()
 }
 
 #[cfg(test)]

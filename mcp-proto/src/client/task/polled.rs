@@ -72,7 +72,7 @@ impl PolledTask {
 /// Reads the task in a result.
 pub(in super::super) fn task(result: &Json) -> Result<Task, ProtocolError> {
     let task = Some(result).filter(|result| result.raw().is_object());
-    let task = task.and_then(|result| result.decode::<Task>().ok());
+    let task = task.and_then(|result| result.decode_lossy::<Task>().ok());
     task.filter(|task| !task.task_id.is_empty()).ok_or_else(|| invalid("a task"))
 }
 
