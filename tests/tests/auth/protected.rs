@@ -282,6 +282,19 @@ fn a_body_is_not_read_before_the_verdict() {
 }
 
 #[test]
+fn a_request_without_a_verdict_is_answered_when_the_server_stops() {
+    let mut socket = Socket::with(Config::default(), |config| {
+        let resource = ProtectedResource::new(PUBLIC, ISSUER).unwrap();
+        config.protect(resource, |_: String| std::future::pending::<VerifiedToken>());
+    });
+    assert_eq!(socket.raw(&request("alice", "", &json!({}))), "");
+    socket.service.handle_stop(socket.now);
+    let text = socket.raw("");
+    assert!(text.starts_with("HTTP/1.1 503 ") && text.contains("Connection: close"), "{text}");
+    assert!(socket.service.is_closed());
+}
+
+#[test]
 fn a_verifier_that_panics_refuses() {
     let mut config = Config::default();
     let resource = ProtectedResource::new(PUBLIC, ISSUER).unwrap();

@@ -9,7 +9,7 @@
 //! | | `Limits::head_timeout` after its first byte | 408, `Lingering` |
 //! | | `Limits::connection_idle_timeout` without one; the end of input | closed |
 //! | | a head whose token must be verified | `Verifying` |
-//! | `Verifying` | a verdict; `Limits::verify_timeout` | as after a head |
+//! | `Verifying` | a verdict; `Limits::verify_timeout`, the shutdown (503) | as after a head |
 //! | `Body` | the rest of it | `Answering` |
 //! | | `Limits::body_timeout` | 408, `Lingering` |
 //! | any of these | invalid HTTP, or too much of it ([`Refusal`](crate::frame::http1::Refusal)) | its status, `Lingering` |
@@ -121,9 +121,11 @@ impl Connection {
         exchange.notify(now, about, notification)
     }
 
-    /// Shuts down: requests in flight get `Limits::drain`, and no more requests are read.
+    /// Shuts down: requests in flight get `Limits::drain`, and no more requests are read. A request
+    /// whose token is being verified is answered with 503.
     pub fn shutdown(&mut self, now: Instant) {
         self.now = now;
+        self.resume(|_| true, Err(TokenRefusal::unavailable()));
         if let Some(exchange) = self.state.exchange_mut() {
             exchange.shutdown(now);
         }
