@@ -8,6 +8,7 @@ mod failing;
 mod follow_tasks;
 mod grants;
 mod http;
+mod panics;
 mod pipe;
 mod recorder;
 mod sign_in;

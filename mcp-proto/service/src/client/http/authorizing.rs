@@ -10,15 +10,18 @@
 //! | stop listening | prepare for a redirect, or ask the user |
 //! | write, remove | change the record of the key; they end first, without a reply |
 //!
+//! A panic of the application's code counts as a failure of what it was asked for.
+//!
 //! When the client closes, only changes of records continue, for `Limits::drain` at most.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::future::poll_fn;
+use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_proto::auth::{
     AuthAction, Authorizer, ConsentPage, KeyRole, RecordId, Secret, SignId, SubjectId,
@@ -27,6 +30,7 @@ use mcp_proto::{Duration, Instant};
 
 use crate::Clock;
 use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
+use crate::panics::catch_async_panic;
 
 /// The futures and locks of a client's sign-in.
 pub(super) struct Authorizing {
@@ -90,22 +94,24 @@ impl Authorizing {
                 if locks {
                     purpose = TaskPurpose::Lock(id);
                 }
-                Box::pin(async move {
+                let read = async move {
                     // A failed lock is ignored: only a race with another process is possible then.
                     let lock = if locks { vault.lock(&key).await.ok() } else { None };
                     let record = vault.read(&key).await.ok().flatten();
                     SignInStep::Read { id, record, lock }
-                })
+                };
+                catching(read, SignInStep::Read { id, record: None, lock: None })
             }
             AuthAction::Release { id, key, record: Some(record) } => {
                 let (lock, earlier) = (self.release(id), self.take_changes(&key));
                 purpose = TaskPurpose::Change(key.clone());
-                Box::pin(async move {
+                let write = async move {
                     finish_all(earlier).await;
                     let written = vault.write(&key, &record).await;
                     drop(lock);
                     SignInStep::Written(id, written)
-                })
+                };
+                catching(write, SignInStep::Written(id, Err(panicked())))
             }
             AuthAction::Release { id, record: None, .. } => {
                 self.release(id);
@@ -114,22 +120,23 @@ impl Authorizing {
             AuthAction::Remove { key } => {
                 let earlier = self.take_changes(&key);
                 purpose = TaskPurpose::Change(key.clone());
-                Box::pin(async move {
+                let remove = async move {
                     finish_all(earlier).await;
                     // A record that stays is harmless: the server will refuse its tokens.
                     let _ = vault.remove(&key).await;
                     SignInStep::Removed
-                })
+                };
+                catching(remove, SignInStep::Removed)
             }
             AuthAction::Listen { redirect_uri, port } => {
                 purpose = TaskPurpose::Consent;
-                self.prepare(&redirect_uri, port)
+                self.prepare(redirect_uri, port)
             }
             AuthAction::Consent(page) => {
                 purpose = TaskPurpose::Consent;
                 self.ask(page)
             }
-            AuthAction::Sign { id, key, input } => self.sign(id, key, &input),
+            AuthAction::Sign { id, key, input } => self.sign(id, key, input),
             AuthAction::Subject { id } => self.subject(id),
             AuthAction::StopListening => {
                 self.tasks.retain(|task| task.purpose != TaskPurpose::Consent);
@@ -158,54 +165,58 @@ impl Authorizing {
     }
 
     /// Prepares for a redirect.
-    fn prepare(&self, redirect_uri: &str, port: Option<u16>) -> AuthFuture<SignInStep> {
-        let consent = self.sign_in.consent.as_ref();
-        let prepared = consent.map(|consent| consent.prepare(redirect_uri, port));
-        Box::pin(async move {
-            SignInStep::Prepared(match prepared {
-                Some(prepared) => prepared.await,
+    fn prepare(&self, redirect_uri: String, port: Option<u16>) -> AuthFuture<SignInStep> {
+        let consent = self.sign_in.consent.clone();
+        let prepare = async move {
+            SignInStep::Prepared(match consent {
+                Some(consent) => consent.prepare(&redirect_uri, port).await,
                 None => Err(no_consent()),
             })
-        })
+        };
+        catching(prepare, SignInStep::Prepared(Err(panicked())))
     }
 
     /// Shows a page to the user.
     fn ask(&mut self, page: ConsentPage) -> AuthFuture<SignInStep> {
-        let asked = self.pending.as_mut().map(|pending| pending.ask(page));
-        Box::pin(async move {
+        let ask = || self.pending.as_mut().map(|pending| pending.ask(page));
+        let asked = catch_unwind(AssertUnwindSafe(ask));
+        let ask = async move {
             SignInStep::Redirect(match asked {
-                Some(asked) => asked.await,
-                None => Err(no_consent().to_string()),
+                Ok(Some(asked)) => asked.await,
+                Ok(None) => Err(no_consent().to_string()),
+                Err(_) => Err(panicked().to_string()),
             })
-        })
+        };
+        catching(ask, SignInStep::Redirect(Err(panicked().to_string())))
     }
 
     /// Signs with a key of the application.
-    fn sign(&self, id: SignId, key: KeyRole, input: &Secret) -> AuthFuture<SignInStep> {
+    fn sign(&self, id: SignId, key: KeyRole, input: Secret) -> AuthFuture<SignInStep> {
         let key = match key {
-            KeyRole::Client => &self.sign_in.client_key,
-            KeyRole::Proof => &self.sign_in.proof_key,
+            KeyRole::Client => self.sign_in.client_key.clone(),
+            KeyRole::Proof => self.sign_in.proof_key.clone(),
         };
-        let signed = key.as_ref().map(|key| key.sign(input.expose().as_bytes()));
-        Box::pin(async move {
-            let signed = match signed {
-                Some(signed) => signed.await,
+        let sign = async move {
+            let signed = match key {
+                Some(key) => key.sign(input.expose().as_bytes()).await,
                 None => Err(io::Error::other("the client has no signing key")),
             };
             SignInStep::Signed(id, signed)
-        })
+        };
+        catching(sign, SignInStep::Signed(id, Err(panicked())))
     }
 
     /// Gets the token of a workload or a user from the application.
     fn subject(&self, id: SubjectId) -> AuthFuture<SignInStep> {
-        let given = self.sign_in.subject.as_ref().map(|subject| subject());
-        Box::pin(async move {
-            let given = match given {
-                Some(given) => given.await,
+        let subject = self.sign_in.subject.clone();
+        let give = async move {
+            let given = match subject {
+                Some(subject) => subject().await,
                 None => Err(io::Error::other("there is no function for the subject token")),
             };
             SignInStep::Subject(id, given)
-        })
+        };
+        catching(give, SignInStep::Subject(id, Err(panicked())))
     }
 
     /// Polls all futures, and passes their outputs to the authorizer; returns false if none is
@@ -302,6 +313,19 @@ async fn finish_all(futures: Vec<AuthFuture<SignInStep>>) {
     for future in futures {
         future.await;
     }
+}
+
+/// The output of `future`, or `otherwise` if code of the application panics.
+fn catching(
+    future: impl Future<Output = SignInStep> + Send + 'static,
+    otherwise: SignInStep,
+) -> AuthFuture<SignInStep> {
+    let caught = catch_async_panic(Box::pin(future));
+    Box::pin(async move { caught.await.unwrap_or(otherwise) })
+}
+
+fn panicked() -> io::Error {
+    io::Error::other("the code of the application panicked")
 }
 
 fn no_consent() -> io::Error {
