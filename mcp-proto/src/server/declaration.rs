@@ -197,8 +197,8 @@ impl Declaration {
         !self.access.filters.is_empty()
     }
 
-    /// Source of completions for a prompt, a template or a resource; `None` if there is none of that
-    /// name or URI.
+    /// Source of completions for a prompt, a template or a resource; `None` if there is none of
+    /// that name or URI.
     pub(super) fn completion(
         &self,
         reference: &Reference,

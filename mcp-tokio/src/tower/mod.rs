@@ -52,8 +52,8 @@ pub use request::HttpFuture;
 /// ```
 ///
 /// `axum::serve` never ends a connection whose client sends its head slowly, and its shutdown waits
-/// for every client to read its answer. The example `axum` of this crate shows a loop that ends such
-/// connections, and that passes the addresses of clients.
+/// for every client to read its answer. The example `axum` of this crate shows a loop that ends
+/// such connections, and that passes the addresses of clients.
 ///
 /// With [`Config::protect`] the service also serves its metadata, if the router sends that path
 /// here:

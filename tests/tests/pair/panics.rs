@@ -1,5 +1,7 @@
 //! Vaults and consents that panic, in virtual time.
 
+#![expect(clippy::panic, reason = "the library catches it")]
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +49,7 @@ fn pair(server: AuthServer, sign_in: SignIn) -> (Pair, Client) {
     let config = HttpClientConfig::new(Url::parse(SERVER).unwrap()).sign_in(sign_in);
     let pair = Pair::over_http(registry());
     let server = server.clock(pair.clock());
-    let mut pair =
+    let pair =
         pair.http_config(protected(&server)).http_client_config(config).auth_server(&server);
     let client = pair.client();
     (pair, client)
