@@ -87,46 +87,25 @@ impl Authorizing {
 
     /// Starts the future of an action.
     pub(super) fn begin(&mut self, action: AuthAction) {
-        let vault = self.sign_in.vault.clone();
         let mut purpose = TaskPurpose::Other;
         let future: AuthFuture<SignInStep> = match action {
             AuthAction::Load { id, key, locks } => {
                 if locks {
                     purpose = TaskPurpose::Lock(id);
                 }
-                let read = async move {
-                    // A failed lock is ignored: only a race with another process is possible then.
-                    let lock = if locks { vault.lock(&key).await.ok() } else { None };
-                    let record = vault.read(&key).await.ok().flatten();
-                    SignInStep::Read { id, record, lock }
-                };
-                catching(read, SignInStep::Read { id, record: None, lock: None })
+                self.read(id, key, locks)
             }
             AuthAction::Release { id, key, record: Some(record) } => {
-                let (lock, earlier) = (self.release(id), self.take_changes(&key));
                 purpose = TaskPurpose::Change(key.clone());
-                let write = async move {
-                    finish_all(earlier).await;
-                    let written = vault.write(&key, &record).await;
-                    drop(lock);
-                    SignInStep::Written(id, written)
-                };
-                catching(write, SignInStep::Written(id, Err(panicked())))
+                self.write(id, key, record)
             }
             AuthAction::Release { id, record: None, .. } => {
                 self.release(id);
                 return;
             }
             AuthAction::Remove { key } => {
-                let earlier = self.take_changes(&key);
                 purpose = TaskPurpose::Change(key.clone());
-                let remove = async move {
-                    finish_all(earlier).await;
-                    // A record that stays is harmless: the server will refuse its tokens.
-                    let _ = vault.remove(&key).await;
-                    SignInStep::Removed
-                };
-                catching(remove, SignInStep::Removed)
+                self.remove(key)
             }
             AuthAction::Listen { redirect_uri, port } => {
                 purpose = TaskPurpose::Consent;
@@ -162,6 +141,43 @@ impl Authorizing {
             |purpose: &TaskPurpose| matches!(purpose, TaskPurpose::Change(own) if own == key);
         let changes = self.tasks.extract_if(.., |task| is_change(&task.purpose));
         changes.map(|task| task.future).collect()
+    }
+
+    /// Reads a record, and locks its key before if `locks` is true.
+    fn read(&self, id: RecordId, key: String, locks: bool) -> AuthFuture<SignInStep> {
+        let vault = self.sign_in.vault.clone();
+        let read = async move {
+            // A failed lock is ignored: only a race with another process is possible then.
+            let lock = if locks { vault.lock(&key).await.ok() } else { None };
+            let record = vault.read(&key).await.ok().flatten();
+            SignInStep::Read { id, record, lock }
+        };
+        catching(read, SignInStep::Read { id, record: None, lock: None })
+    }
+
+    /// Writes a record, then releases the lock of its key.
+    fn write(&mut self, id: RecordId, key: String, record: Secret) -> AuthFuture<SignInStep> {
+        let (lock, earlier) = (self.release(id), self.take_changes(&key));
+        let vault = self.sign_in.vault.clone();
+        let write = async move {
+            finish_all(earlier).await;
+            let written = vault.write(&key, &record).await;
+            drop(lock);
+            SignInStep::Written(id, written)
+        };
+        catching(write, SignInStep::Written(id, Err(panicked())))
+    }
+
+    /// Removes a record.
+    fn remove(&mut self, key: String) -> AuthFuture<SignInStep> {
+        let (vault, earlier) = (self.sign_in.vault.clone(), self.take_changes(&key));
+        let remove = async move {
+            finish_all(earlier).await;
+            // A record that stays is harmless: the server will refuse its tokens.
+            let _ = vault.remove(&key).await;
+            SignInStep::Removed
+        };
+        catching(remove, SignInStep::Removed)
     }
 
     /// Prepares for a redirect.
