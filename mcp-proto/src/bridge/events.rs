@@ -250,8 +250,11 @@ impl Bridge {
         client: &mut Client,
     ) {
         let other = input.any_call_of.and_then(|session| {
-            let is_other = |call: &UpstreamCall| call.may_ask() && call.caller.session == session;
-            self.calls.of_one_client(is_other)
+            self.calls.of_one_client(|call| {
+                call.may_ask()
+                    && call.caller.session == session
+                    && missing_capability(&call.caller.capabilities, &input.request).is_none()
+            })
         });
         match other {
             Some(call) => self.parked.add_input(call, input),

@@ -88,6 +88,23 @@ fn question_ends_with_the_last_call_of_its_client() {
 }
 
 #[test]
+fn question_moves_to_no_call_that_does_not_declare_it() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let mut params = modern(json!({"name": "x"}));
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    bridged.client(&request(1, "tools/call", &params));
+    bridged.to_server();
+    let second = call(&mut bridged, Era::Modern, 2, json!({"name": "y"}));
+    bridged.server(&question());
+    assert_eq!(only(bridged.to_client())["id"], 2);
+    let result = json!({"jsonrpc": "2.0", "id": second["id"], "result": {"content": []}});
+    bridged.server(&result.to_string());
+    assert!(bridged.to_client().is_empty());
+    let refused = only(bridged.to_server());
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("q1"), &json!(-32603)));
+}
+
+#[test]
 fn call_that_waits_for_its_client_does_not_get_the_questions_of_others() {
     let mut bridged = quiet(Era::Modern, Era::Legacy);
     call(&mut bridged, Era::Modern, 1, json!({"name": "x"}));
