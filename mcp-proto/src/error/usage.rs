@@ -78,7 +78,7 @@ pub enum UsageError {
         /// The URI.
         uri: String,
     },
-    /// A resource's URI must begin with a scheme and a colon.
+    /// The URI of a resource, or the URL of an elicitation, must begin with a scheme and a colon.
     InvalidUri {
         /// The URI.
         uri: String,

@@ -91,7 +91,8 @@ impl ProtectedResource {
     }
 
     /// Sets the scopes that the server lists, separated by spaces. A client without other scopes
-    /// requests all listed scopes.
+    /// requests all listed scopes. Do not list `offline_access`: it is between the client and the
+    /// authorization server.
     #[must_use]
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Scopes::words(scopes);

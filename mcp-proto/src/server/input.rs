@@ -15,10 +15,10 @@ use super::call::Call;
 use super::calls::Calls;
 use super::context::Context;
 use super::event::Peer;
-use super::inputs::Inputs;
+use super::inputs::{Inputs, check_content};
 use super::lifecycle::Lifecycle;
 use super::outcome::{Input, InputRequired, Outcome};
-use crate::error::{ErrorCode, ProtocolError, UsageError, ValidationStep};
+use crate::error::{ErrorCode, ProtocolError, ValidationStep};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Member, Outgoing, Params};
@@ -136,8 +136,7 @@ fn check_requests(era: Era, inputs: Inputs, required: &InputRequired) -> Result<
     let mut keys = Vec::new();
     let mut lacking = Inputs::default();
     for (key, request) in &required.requests {
-        if !request.has_balanced_tools() {
-            let error = UsageError::UnbalancedTools;
+        if let Err(error) = check_content(request) {
             return Err(ErrorData::internal(alloc::format!("the input `{key}`: {error}")));
         }
         let lacks = inputs.lacks(Inputs::of_request(request));

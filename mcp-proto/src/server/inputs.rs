@@ -3,6 +3,8 @@
 //! In: `ClientCapabilities`, and requests for input. Out: the capabilities that are missing.
 //! A bridge asks about requests that it has not decoded.
 
+use super::names::has_scheme;
+use crate::error::UsageError;
 use crate::json::{Json, Raw};
 use crate::types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, InputRequest,
@@ -24,6 +26,17 @@ pub(crate) fn missing_capability(
             inputs.missing(request)
         }
     }
+}
+
+/// Checks what the type of a request does not: the URL to visit, and the results of tools in
+/// messages for a model.
+pub(super) fn check_content(request: &InputRequest) -> Result<(), UsageError> {
+    if let InputRequest::Elicit(ElicitRequestParams::Url(params)) = request
+        && !has_scheme(&params.url)
+    {
+        return Err(UsageError::InvalidUri { uri: params.url.clone() });
+    }
+    if request.has_balanced_tools() { Ok(()) } else { Err(UsageError::UnbalancedTools) }
 }
 
 /// Kinds of input that a client supports.

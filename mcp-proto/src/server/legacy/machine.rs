@@ -82,10 +82,11 @@ impl Server {
     /// reports the outcome, after `timeout` at the latest.
     ///
     /// Fails with [`UsageError::Closed`], with [`UsageError::NoServerRequests`] unless the
-    /// connection was opened with `initialize`, with [`UsageError::NotInitialized`], with
-    /// [`UsageError::UndeclaredByClient`], with [`UsageError::NotInRevision`], with
-    /// [`UsageError::UnbalancedTools`], and with [`UsageError::TooManyCalls`] while
-    /// `Limits::max_in_flight` requests wait for the client.
+    /// connection was opened with `initialize`, and with [`UsageError::NotInitialized`]. Fails with
+    /// [`UsageError::UndeclaredByClient`], [`UsageError::NotInRevision`],
+    /// [`UsageError::UnbalancedTools`], and [`UsageError::InvalidUri`] for a URL without a scheme.
+    /// Fails with [`UsageError::TooManyCalls`] while `Limits::max_in_flight` requests wait for the
+    /// client.
     pub fn request_input(
         &mut self,
         now: Instant,

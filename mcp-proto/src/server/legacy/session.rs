@@ -14,7 +14,7 @@ use super::super::call::Requester;
 use super::super::context::Context;
 use super::super::event::Peer;
 use super::super::extensions::Extensions;
-use super::super::inputs::Inputs;
+use super::super::inputs::{Inputs, check_content};
 use super::super::outcome::Input;
 use crate::error::{ProtocolError, UsageError};
 use crate::json::{Json, Raw};
@@ -189,8 +189,7 @@ impl Session {
         }
         match self.inputs.missing(request) {
             Some(capability) => Err(UsageError::UndeclaredByClient { capability }),
-            None if !request.has_balanced_tools() => Err(UsageError::UnbalancedTools),
-            None => Ok(()),
+            None => check_content(request),
         }
     }
 
