@@ -129,7 +129,7 @@ impl UpstreamCall {
     }
 
     /// Returns whether the client waits for the response.
-    fn is_waited_for(&self) -> bool {
+    pub(super) fn is_waited_for(&self) -> bool {
         matches!(self.purpose, CallPurpose::Answer(_))
     }
 

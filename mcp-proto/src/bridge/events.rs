@@ -336,10 +336,9 @@ impl Bridge {
 
     /// Sends a log message that names no request to its client, if only one client is possible.
     fn report(&mut self, method: String, params: Json) {
-        let is_answered = |call: &UpstreamCall| matches!(call.purpose, CallPurpose::Answer(_));
         if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
             self.notify_session(session, method, params);
-        } else if let Some(call) = self.calls.of_one_client(is_answered)
+        } else if let Some(call) = self.calls.of_one_client(UpstreamCall::is_waited_for)
             && let Some(about) = self.calls.get(call).and_then(|call| call.purpose.about())
         {
             self.notify(about, method, params);
