@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::process::ExitStatus;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use mcp_proto::Instant;
@@ -15,6 +15,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::unconstrained;
 use tokio::time::{self, Sleep};
 
 /// The runtime that a function was called on.
@@ -32,18 +33,11 @@ impl Epoch {
     pub(crate) fn now(self) -> Instant {
         Instant::ZERO + self.0.elapsed()
     }
-
-    fn deadline(self, at: Instant) -> time::Instant {
-        self.0 + at.duration_since(Instant::ZERO)
-    }
 }
 
 impl Tokio {
-    /// The current runtime. If its clock is paused before the common epoch, the clock starts now.
-    ///
-    /// # Panics
-    ///
-    /// Outside of a runtime.
+    /// The current runtime; panics without one. If its clock is paused before the common epoch, the
+    /// clock starts now.
     pub(crate) fn current() -> Self {
         let epoch = time::Instant::from(runtime::epoch()).min(time::Instant::now());
         Self { handle: Handle::current(), epoch: Epoch(epoch) }
@@ -57,7 +51,7 @@ impl Runtime for Tokio {
     type Child = Child;
 
     fn timer(&self) -> Timer {
-        Timer { epoch: self.epoch, sleep: Box::pin(time::sleep_until(self.epoch.0)) }
+        Timer { epoch: self.epoch, sleep: Box::pin(time::sleep_until(self.epoch.0)), woken: None }
     }
 
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
@@ -108,6 +102,8 @@ impl Runtime for Tokio {
 pub(crate) struct Timer {
     epoch: Epoch,
     sleep: Pin<Box<Sleep>>,
+    /// The task that `sleep` wakes, once it is polled.
+    woken: Option<Waker>,
 }
 
 impl Clock for Timer {
@@ -116,13 +112,20 @@ impl Clock for Timer {
     }
 
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
-        let deadline = self.epoch.deadline(at);
+        let deadline = self.epoch.0 + at.duration_since(Instant::ZERO);
+        let task = context.waker();
+        let is_woken = self.woken.as_ref().is_some_and(|woken| woken.will_wake(task));
         if self.sleep.deadline() > deadline {
             self.sleep.as_mut().reset(deadline);
+        } else if is_woken && !self.sleep.is_elapsed() {
+            // Without another poll, a call of a client takes 2 % fewer instructions.
+            return Poll::Pending;
         }
+        self.woken = Some(task.clone());
         // Most deadlines are postponed before they are due: the timer is set again when it fires.
         loop {
-            ready!(self.sleep.as_mut().poll(context));
+            // A task without budget would not be remembered by `sleep`.
+            ready!(pin!(unconstrained(self.sleep.as_mut())).poll(context));
             if self.sleep.deadline() >= deadline {
                 return Poll::Ready(());
             }
@@ -206,8 +209,7 @@ impl runtime::Child for Child {
     }
 }
 
-#[cfg(test)]
-#[cfg(unix)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::sync::LazyLock;
 

@@ -17,9 +17,8 @@ use crate::signals::stop_signal;
 /// Serves the peer at the other end of a stream until it ends.
 ///
 /// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
-/// A peer that stops reading ends the connection without an error.
-///
-/// Fails with the error of `reader` or `writer`.
+/// A peer that stops reading ends the connection without an error. Fails with the error of `reader`
+/// or `writer`.
 pub async fn serve(
     catalog: impl Into<Catalog>,
     config: Config,

@@ -7,7 +7,6 @@ use std::io;
 /// [`serve_http_until`](crate::serve_http_until), or to another HTTP stack.
 ///
 /// After this call the signals no longer end the process, also if the future is dropped.
-///
 /// Fails if the process cannot listen for the signals. Panics outside of a tokio runtime.
 pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
     #[cfg(unix)]

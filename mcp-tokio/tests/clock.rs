@@ -2,15 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+use std::future::Future;
 use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_tests::everything;
 use mcp_tokio::{Config, Handler, HandlerKind, Registry, limit_rate, serve};
 use tokio::io::{
-    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+    AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadBuf, ReadHalf,
+    WriteHalf,
 };
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, consume_budget};
 use tokio::time;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
@@ -74,10 +78,53 @@ async fn servers_that_begin_at_different_times_share_a_rate() {
     second.end().await.unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn deadlines_wake_a_task_that_was_given_the_conversation_and_has_spent_its_budget() {
+    let (ours, theirs) = tokio::io::duplex(1024);
+    let (reader, writer) = tokio::io::split(theirs);
+    let reader = Spending { reader, task: None };
+    let registry = everything::registry().unwrap();
+    let mut served = Box::pin(serve(registry, Config::default(), reader, writer));
+    let (reader, writer) = tokio::io::split(ours);
+    let mut client = Client { writer, lines: BufReader::new(reader).lines(), served: None };
+    client.send(INITIALIZE).await;
+    client.wait(1, 100).await;
+    tokio::select! {
+        _ = &mut served => panic!("it has ended"),
+        _ = client.line() => {}
+    }
+    client.served = Some(tokio::spawn(served));
+    assert_eq!(client.line().await, text(1, "waited"));
+    client.end().await.unwrap();
+}
+
+/// A reader that spends the budget of each task, when it first has nothing for it.
+struct Spending<R> {
+    reader: R,
+    task: Option<Waker>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Spending<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.reader).poll_read(context, buffer);
+        let is_known = self.task.as_ref().is_some_and(|task| task.will_wake(context.waker()));
+        if read.is_pending() && !is_known {
+            self.task = Some(context.waker().clone());
+            while pin!(consume_budget()).poll(context).is_ready() {}
+        }
+        read
+    }
+}
+
 struct Client {
     writer: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    served: JoinHandle<io::Result<()>>,
+    /// None while the test itself serves.
+    served: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Client {
@@ -90,7 +137,7 @@ impl Client {
     async fn of(registry: Registry<Handler>, room: usize) -> Self {
         let (ours, theirs) = tokio::io::duplex(room);
         let (reader, writer) = tokio::io::split(theirs);
-        let served = tokio::spawn(serve(registry, Config::default(), reader, writer));
+        let served = Some(tokio::spawn(serve(registry, Config::default(), reader, writer)));
         let (reader, writer) = tokio::io::split(ours);
         let mut client = Self { writer, lines: BufReader::new(reader).lines(), served };
         client.send(INITIALIZE).await;
@@ -131,7 +178,7 @@ impl Client {
         let Self { mut writer, mut lines, served } = self;
         writer.shutdown().await?;
         assert_eq!(lines.next_line().await?, None);
-        served.await.unwrap()
+        served.unwrap().await.unwrap()
     }
 }
 
