@@ -12,6 +12,7 @@ use super::super::catalog::{Catalog, CatalogSnapshot};
 use super::super::link::EndpointVisitor;
 use super::super::runner::{Runner, Scope};
 use super::super::session::SessionScope;
+use super::request_caches::TakenCache;
 use super::{EndpointVisit, EndpointWaker, ServerShared};
 use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
@@ -28,8 +29,8 @@ use mcp_proto::{RequestId, UsageError};
 #[derive(Debug)]
 pub struct Admission {
     hub: Arc<ServerShared>,
-    /// The length of the head in bytes, which finds the cache.
-    head_length: usize,
+    /// A request that is given up loses its cache, which costs the next one some work.
+    cache: TakenCache,
     request: http::Admission,
 }
 
@@ -39,14 +40,15 @@ impl Admission {
         head: impl HeadSource,
         verdict: Option<VerifiedToken>,
     ) -> Result<Self, Box<Answering>> {
-        let head_length = head.length();
+        let mut taken = hub.caches.take(head.length());
         let admitted = match verdict {
-            None => hub.caches.with(head_length, |cache| admit_cached(&hub.config, head, cache)),
+            None => admit_cached(&hub.config, head, &mut taken.cache),
             verdict => http::Admission::with_verdict(&hub.config, head.into_head(), verdict),
         };
         match admitted {
-            Ok(request) => Ok(Self { hub, head_length, request }),
+            Ok(request) => Ok(Self { hub, cache: taken, request }),
             Err(exchange) => {
+                hub.caches.put_back(taken);
                 let snapshot = hub.catalog.snapshot();
                 Err(Box::new(Answering::new(Instant::ZERO, hub, snapshot, *exchange)))
             }
@@ -84,12 +86,10 @@ impl Admission {
     }
 
     fn begin(self, now: Instant, body: Option<&Bytes>) -> Answering {
-        let Self { hub, head_length, request } = self;
+        let Self { hub, mut cache, request } = self;
         let snapshot = hub.catalog.snapshot();
-        let declaration = &snapshot.declaration;
-        let exchange = hub
-            .caches
-            .with(head_length, |cache| answer_cached(request, now, declaration, body, cache));
+        let exchange = answer_cached(request, now, &snapshot.declaration, body, &mut cache.cache);
+        hub.caches.put_back(cache);
         Answering::new(now, hub, snapshot, exchange)
     }
 }
