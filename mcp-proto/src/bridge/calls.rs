@@ -196,18 +196,24 @@ impl UpstreamCalls {
     }
 
     /// The matching call for a message that names none: the newest call whose client waits for the
-    /// response, or else the newest. `None` if the matching calls are of several clients.
-    pub(super) fn of_one_client(&self, wanted: impl Fn(&UpstreamCall) -> bool) -> Option<CallId> {
+    /// response, or else the newest. Also returns whether no other call matches. `None` if the
+    /// matching calls are of several clients.
+    pub(super) fn of_one_client(
+        &self,
+        wanted: impl Fn(&UpstreamCall) -> bool,
+    ) -> Option<(CallId, bool)> {
         let mut found = self.by_id.iter().filter(|(_, call)| wanted(call)).rev();
         let (newest, first) = found.next()?;
+        let mut is_only = true;
         let mut waiting = first.is_waited_for().then_some(*newest);
         for (id, call) in found {
             if !call.caller.is_same_client(&first.caller) {
                 return None;
             }
+            is_only = false;
             waiting = waiting.or_else(|| call.is_waited_for().then_some(*id));
         }
-        waiting.or(Some(*newest))
+        Some((waiting.unwrap_or(*newest), is_only))
     }
 
     /// The matching calls, oldest first.

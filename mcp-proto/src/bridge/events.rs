@@ -203,41 +203,35 @@ impl Bridge {
     /// Handles a legacy server's request for input of a client.
     fn input(&mut self, now: Instant, input: Input, client: &mut Client) {
         let Input { reply, call, request, .. } = input;
-        let named = call.filter(|call| self.calls.get(*call).is_some());
-        let call = named.or_else(|| self.calls.of_one_client(UpstreamCall::may_ask));
-        let is_sure = named.is_some() || self.calls.find(UpstreamCall::may_ask).len() == 1;
-        let caller = call.and_then(|call| self.calls.get(call)).map(|call| &call.caller);
-        match (call, caller) {
-            (Some(call), Some(caller)) if caller.era == Era::Modern => {
+        let named = call.filter(|call| self.calls.get(*call).is_some()).map(|call| (call, true));
+        let found = named.or_else(|| self.calls.of_one_client(UpstreamCall::may_ask));
+        let found = found.and_then(|(id, is_sure)| Some((id, self.calls.get(id)?, is_sure)));
+        let (session, call) = match found {
+            Some((id, UpstreamCall { caller, .. }, is_sure)) if caller.era == Era::Modern => {
                 let Some(capability) = missing_capability(&caller.capabilities, &request) else {
                     let any_call_of = Some(caller.session).filter(|_| !is_sure);
                     let input = PendingInput { reply, request, any_call_of };
-                    return self.parked.add_input(call, input);
+                    return self.parked.add_input(id, input);
                 };
                 let error = ProtocolError::UndeclaredInput { capability };
                 let error = ErrorData::in_revision(&error, ProtocolVersion::LATEST_LEGACY);
-                client.answer(now, reply, Err(error));
+                return client.answer(now, reply, Err(error));
             }
-            (Some(call), Some(caller)) => {
-                let session = caller.session;
-                let call = Some(call).filter(|_| is_sure);
-                let about = call.and_then(|call| self.calls.get(call)?.purpose.about());
-                let ends_with = call.filter(|_| ends_with_call(&request));
-                let ticket = self.inputs.ask(reply, ends_with);
-                let asks = BridgeAction::RequestInput { session, about, request, ticket };
-                self.actions.push_back(asks);
+            Some((id, call, is_sure)) => {
+                (call.caller.session, Some((id, call)).filter(|_| is_sure))
             }
-            _ => {
+            None => {
                 let Some(session) = self.sessions.only().filter(|_| self.is_alone()) else {
                     let why = "the bridge cannot tell which client this is for";
                     return client.answer(now, reply, Err(ErrorData::internal(why)));
                 };
-                let ticket = self.inputs.ask(reply, None);
-                let about = None;
-                let asks = BridgeAction::RequestInput { session, about, request, ticket };
-                self.actions.push_back(asks);
+                (session, None)
             }
-        }
+        };
+        let about = call.and_then(|(_, call)| call.purpose.about());
+        let ends_with = call.map(|(id, _)| id).filter(|_| ends_with_call(&request));
+        let ticket = self.inputs.ask(reply, ends_with);
+        self.actions.push_back(BridgeAction::RequestInput { session, about, request, ticket });
     }
 
     /// Handles a request for input whose call has ended. If the request may be about another call
@@ -257,7 +251,7 @@ impl Bridge {
             })
         });
         match other {
-            Some(call) => self.parked.add_input(call, input),
+            Some((call, _)) => self.parked.add_input(call, input),
             None => client.answer(now, input.reply, Err(ErrorData::internal(why))),
         }
     }
@@ -338,7 +332,7 @@ impl Bridge {
     fn report(&mut self, method: String, params: Json) {
         if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
             self.notify_session(session, method, params);
-        } else if let Some(call) = self.calls.of_one_client(UpstreamCall::is_waited_for)
+        } else if let Some((call, _)) = self.calls.of_one_client(UpstreamCall::is_waited_for)
             && let Some(about) = self.calls.get(call).and_then(|call| call.purpose.about())
         {
             self.notify(about, method, params);
