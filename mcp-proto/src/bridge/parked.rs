@@ -142,19 +142,23 @@ impl Parked {
         if !same {
             return None;
         }
-        let responses = params.raw().member("inputResponses");
-        if let Some(key) = responses.and_then(|responses| waiting.misfit(responses)) {
-            return Some(RetryMatch::Misfit(key));
-        }
+        let answers = match waiting.answers(params.raw().member("inputResponses")) {
+            Ok(answers) => answers,
+            Err(key) => return Some(RetryMatch::Misfit(key)),
+        };
         self.references.remove(reference);
         let mut waiting = self.calls.remove(&call)?;
         if let Some(response) = waiting.response {
             return Some(RetryMatch::LateResponse(response));
         }
         waiting.until = None;
-        let answers = responses.map(|responses| waiting.take_answers(responses));
+        let answers = answers.into_iter().filter_map(|(key, answer)| {
+            let PendingInput { reply, .. } = waiting.inputs.remove(&key)?;
+            Some((reply, answer.json().clone()))
+        });
+        let answers = answers.collect();
         self.calls.insert(call, waiting);
-        Some(RetryMatch::Call(call, answers.unwrap_or_default()))
+        Some(RetryMatch::Call(call, answers))
     }
 
     /// Ends a call that the server has answered. Keeps the response if the call is parked,
@@ -235,26 +239,18 @@ impl Parked {
 }
 
 impl WaitingCall {
-    /// The key of the first answer with another type than its request expects.
-    fn misfit(&self, responses: Raw<'_>) -> Option<String> {
-        let mut misfit = None;
-        responses.members(|key, answer| {
+    /// The answers of a retry to pending inputs, by their keys. Fails with the key of the first
+    /// answer that has another type than its request expects.
+    fn answers(&self, responses: Option<Raw<'_>>) -> Result<Vec<(String, InputResponse)>, String> {
+        let mut answers = Ok(Vec::new());
+        responses.unwrap_or(Raw(b"{}")).members(|key, answer| {
             let key = key.string().unwrap_or_default();
-            let Some(input) = self.inputs.get(&*key).filter(|_| misfit.is_none()) else { return };
+            let (Some(input), Ok(found)) = (self.inputs.get(&*key), &mut answers) else { return };
             let answer = InputResponse::from(super::inputs::copy(answer));
-            let is_misfit = !answer.is_result_of(input.request.method());
-            misfit = is_misfit.then(|| key.into_owned());
-        });
-        misfit
-    }
-
-    /// Removes the inputs that a retry answers; returns them with their answers.
-    fn take_answers(&mut self, responses: Raw<'_>) -> Vec<(InputReply, Json)> {
-        let mut answers = Vec::new();
-        responses.members(|key, answer| {
-            let input = key.string().and_then(|key| self.inputs.remove(&*key));
-            if let Some(PendingInput { reply, .. }) = input {
-                answers.push((reply, super::inputs::copy(answer)));
+            if answer.is_result_of(input.request.method()) {
+                found.push((key.into_owned(), answer));
+            } else {
+                answers = Err(key.into_owned());
             }
         });
         answers
