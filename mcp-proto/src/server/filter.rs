@@ -11,12 +11,12 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::context::Context;
-use super::names::has_scheme;
 use crate::change::{Change, List};
 use crate::error::ProtocolError;
 use crate::json::Raw;
 use crate::message::{Capability, Params};
 use crate::types::SubscriptionFilter;
+use crate::url::has_scheme;
 
 /// Changes that a subscriber wants to be notified of.
 #[derive(Clone, Debug, Default)]

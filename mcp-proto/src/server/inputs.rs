@@ -3,13 +3,13 @@
 //! In: `ClientCapabilities`, and requests for input. Out: the capabilities that are missing.
 //! A bridge asks about requests that it has not decoded.
 
-use super::names::has_scheme;
 use crate::error::UsageError;
 use crate::json::{Json, Raw};
 use crate::types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, InputRequest,
     ListChangedCapability, SamplingCapability,
 };
+use crate::url::has_scheme;
 
 /// The capability that a client with these capabilities must declare for a forwarded request, if it
 /// does not declare it.

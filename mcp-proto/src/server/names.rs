@@ -1,21 +1,12 @@
-//! Syntax checks for the names of tools and resources.
+//! Syntax check for the names of tools.
 //!
-//! In: a name. Out: true if it is valid. Called by the [`Registry`](super::Registry) and by
-//! subscriptions.
+//! In: a name. Out: true if it is valid. Called by the [`Registry`](super::Registry).
 
 /// Returns whether a name has the specification's "only allowed characters", which some clients
 /// enforce.
 pub(super) fn is_tool_name(name: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     (1..=128).contains(&name.len()) && name.bytes().all(allowed)
-}
-
-/// Returns whether a text begins with the scheme of a URI (RFC 3986, section 3.1).
-pub(super) fn has_scheme(uri: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
-    uri.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(allowed)
-    })
 }
 
 #[cfg(test)]

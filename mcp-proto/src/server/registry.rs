@@ -10,7 +10,6 @@ use super::access::ListEntry;
 use super::cacheable::Cacheable;
 use super::declaration::Declaration;
 use super::handler_id::HandlerId;
-use super::names::has_scheme;
 use super::registered::{Reference, Registered};
 use super::template::UriTemplate;
 use crate::change::List;
@@ -24,6 +23,7 @@ use crate::schema::{check_dialects, has_type_object};
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
+use crate::url::has_scheme;
 
 /// Tools, resources, prompts and methods of a server, with handlers of the caller's type `H`.
 ///

@@ -19,6 +19,7 @@ use crate::error::{UrlError, excerpt};
 use parse::{
     check_characters, push_path, read_host, read_port, split_port, split_query, split_scheme,
 };
+pub(crate) use parse::{has_scheme, is_scheme};
 
 /// An `http` or `https` URL in normal form. Scheme and host are in lower case, an IPv6 address is
 /// in its short form, and the default port is omitted. There are no dot segments and no fragment.
@@ -132,7 +133,7 @@ impl Url {
     /// [RFC 3986, section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2)
     pub fn join(&self, location: &str) -> Result<Self, UrlError> {
         let location = check_characters(location)?;
-        if split_scheme(location).is_some() {
+        if has_scheme(location) {
             return Self::parse(location);
         }
         if location.starts_with("//") {

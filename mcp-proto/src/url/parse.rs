@@ -22,13 +22,20 @@ pub(super) fn check_characters(text: &str) -> Result<&str, UrlError> {
     }
 }
 
-/// The scheme of an absolute URL and the text after its colon; `None` without a scheme.
+/// Returns whether a text is the scheme of a URI (RFC 3986, section 3.1).
+pub(crate) fn is_scheme(text: &str) -> bool {
+    let is_allowed = |byte: u8| matches!(byte, b'+' | b'-' | b'.') || byte.is_ascii_alphanumeric();
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.bytes().all(is_allowed)
+}
+
+/// Returns whether a text begins with the scheme of a URI.
+pub(crate) fn has_scheme(text: &str) -> bool {
+    split_scheme(text).is_some()
+}
+
+/// The scheme of an absolute URI and the text after its colon; `None` without a scheme.
 pub(super) fn split_scheme(reference: &str) -> Option<(&str, &str)> {
-    let is_scheme_byte =
-        |byte: u8| matches!(byte, b'+' | b'-' | b'.') || byte.is_ascii_alphanumeric();
-    reference.split_once(':').filter(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(is_scheme_byte)
-    })
+    reference.split_once(':').filter(|(scheme, _)| is_scheme(scheme))
 }
 
 /// Host and port; the colons of an IPv6 address are inside of brackets.

@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{SKILL_FILE, SkillError};
+use crate::url::is_scheme;
 
 /// The maximum bytes of a URI.
 const MAX_URI: usize = 2048;
@@ -103,11 +104,6 @@ pub(super) fn encoded(text: &str, out: &mut String) {
             out.extend(['%', digit(byte >> 4), digit(byte)]);
         }
     }
-}
-
-fn is_scheme(scheme: &str) -> bool {
-    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'+' | b'-' | b'.'))
 }
 
 /// A byte of a segment: `pchar` of RFC 3986, or a part of a character that is not ASCII.

@@ -19,7 +19,6 @@ use super::calls::Calls;
 use super::context::Context;
 use super::forward;
 use super::lifecycle::Lifecycle;
-use super::names::has_scheme;
 use super::outcome::Input;
 use super::serve::{Answer, Caller, Served, not_found, string};
 use super::subscriptions::Subscriptions;
@@ -27,6 +26,7 @@ use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::message::{ErrorData, Member, Method, Request};
 use crate::time::Instant;
+use crate::url::has_scheme;
 use crate::version::Era;
 
 pub(super) use server_requests::ServerRequests;
