@@ -91,6 +91,15 @@ impl PooledConnections {
         Some(upstream)
     }
 
+    /// Moves a connection that the caller closes to `closing`, if it is open: the next request
+    /// opens another one.
+    fn retire(&mut self, owner: &Owner, upstream: &Upstream) {
+        if self.open.get(owner).is_some_and(|it| it.is(upstream)) {
+            self.open.remove(owner);
+            self.closing.push(upstream.clone());
+        }
+    }
+
     /// Makes room for the connection of an owner. Returns the connection to close for that, if any,
     /// or an error if all connections are in use.
     fn make_room(&mut self, owner: &Owner, max: usize) -> Result<Option<Upstream>, ErrorData> {
@@ -356,24 +365,14 @@ impl Bridge {
     /// Removes a connection that has no request, and had none since the last call. Returns true if
     /// that is so; the caller then closes the connection.
     fn retire_if_idle(&self, owner: &Owner, upstream: &Upstream, before: &mut Option<u64>) -> bool {
-        let PooledConnections { open, closing, .. } = &mut *self.0.connections.lock();
+        let connections = &mut *self.0.connections.lock();
         // No race: requests are numbered while the pool is locked.
         let (is_idle, last_request) = upstream.last_use();
         let is_unused = is_idle && before.replace(last_request) == Some(last_request);
-        if is_unused && open.get(owner).is_some_and(|it| it.is(upstream)) {
-            open.remove(owner);
-            closing.push(upstream.clone());
+        if is_unused {
+            connections.retire(owner, upstream);
         }
         is_unused
-    }
-
-    /// Removes a connection that the caller closes: the next request opens another one.
-    fn retire(&self, owner: &Owner, upstream: &Upstream) {
-        let PooledConnections { open, closing, .. } = &mut *self.0.connections.lock();
-        if open.get(owner).is_some_and(|it| it.is(upstream)) {
-            open.remove(owner);
-            closing.push(upstream.clone());
-        }
     }
 
     /// Ends the session of a client: closes or drops its own connection, or removes the session
@@ -389,7 +388,7 @@ impl Bridge {
             shared.end_session(session);
         }
         if let Some(upstream) = own {
-            self.retire(&owner, &upstream);
+            self.0.connections.lock().retire(&owner, &upstream);
             (self.0.connect.spawn)(Box::pin(async move { upstream.close().await }));
         }
     }
