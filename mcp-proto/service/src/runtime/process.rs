@@ -117,20 +117,17 @@ async fn end<R: Runtime>(
     process: Process<R>,
 ) -> io::Result<ExitStatus> {
     service.handle_write_closed();
+    // `drive_until` would return at once, since the conversation has ended.
     let mut timer = runtime.timer();
     let mut ending = pin!(process.end(&mut timer));
     poll_fn(|context| {
-        for _ in 0..ROUNDS {
-            if let Poll::Ready(exited) = ending.as_mut().poll(context) {
-                return Poll::Ready(exited);
-            }
-            service.turn(clock.now(), context.waker());
-            let due = service.poll_timeout();
-            if !due.is_some_and(|at| clock.poll_timer(context, at).is_ready()) {
-                return Poll::Pending;
-            }
+        if let Poll::Ready(exited) = ending.as_mut().poll(context) {
+            return Poll::Ready(exited);
         }
-        context.waker().wake_by_ref();
+        service.turn(clock.now(), context.waker());
+        if service.poll_timeout().is_some_and(|at| clock.poll_timer(context, at).is_ready()) {
+            context.waker().wake_by_ref();
+        }
         Poll::Pending
     })
     .await
