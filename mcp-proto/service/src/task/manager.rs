@@ -202,7 +202,7 @@ impl TaskManager {
     /// The last input of the client; `None` while answers are missing. Fails with
     /// [`TaskError::Ended`] if the task has ended, for example by a cancellation.
     pub async fn input(&self, id: &TaskId) -> Result<Option<Input>, TaskError> {
-        let (record, _) = self.change(id, |_, _| TaskStep::Ignore).await?;
+        let record = self.get(id).await?;
         let status = record.task().status;
         if status.is_terminal() {
             return Err(TaskError::Ended);
@@ -212,8 +212,7 @@ impl TaskManager {
 
     /// Returns whether a task has ended, so that its job should stop.
     pub async fn has_ended(&self, id: &TaskId) -> Result<bool, TaskError> {
-        let (record, _) = self.change(id, |_, _| TaskStep::Ignore).await?;
-        Ok(record.task().status.is_terminal())
+        Ok(self.get(id).await?.task().status.is_terminal())
     }
 
     async fn apply(
@@ -300,6 +299,11 @@ impl TaskManager {
         }
         store.create(now, &id, record.owner(), bytes, expires).await?;
         Ok((id, record))
+    }
+
+    /// Reads a task, after applying an expired TTL or lease.
+    pub(super) async fn get(&self, id: &TaskId) -> Result<Record, TaskError> {
+        Ok(self.change(id, |_, _| TaskStep::Ignore).await?.0)
     }
 
     /// Applies an event to a task. An expired TTL or lease is applied before; the lease of a

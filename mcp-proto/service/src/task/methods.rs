@@ -150,7 +150,7 @@ async fn answer(method: TaskMethod, params: &Json, context: &Context) -> Result<
     };
     let id = TaskId::from(task_id);
     let responses: Option<InputResponses> = input_responses.and_then(|it| it.decode().ok());
-    let found = find(&id, context).await;
+    let found = context.catalog().tasks().get(&id).await;
     let lookup = match &found {
         Ok(record) if record.owner() == context.peer().principal.as_deref() => Lookup::Found,
         Ok(_) => Lookup::Foreign,
@@ -244,12 +244,6 @@ impl Drop for Lookups<'_> {
     fn drop(&mut self) {
         self.0.watched().end_lookup();
     }
-}
-
-/// Reads a task, after applying an expired TTL or lease.
-async fn find(id: &TaskId, context: &Context) -> Result<Record, TaskError> {
-    let manager = context.catalog().tasks();
-    Ok(manager.change(id, |_, _| TaskStep::Ignore).await?.0)
 }
 
 async fn cancel(id: &TaskId, context: &Context) -> Result<Json, ErrorData> {

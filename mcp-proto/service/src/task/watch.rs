@@ -27,7 +27,6 @@ use super::run::within;
 use super::watched::{ChangedFlag, WatchBegin};
 use mcp_proto::Duration;
 use mcp_proto::server::task::TaskId;
-use mcp_proto::server::task::step::TaskStep;
 
 /// The pause before a failed read is retried.
 const RETRY: Duration = Duration::from_secs(20);
@@ -43,8 +42,7 @@ pub(super) async fn subscribe(
     id: &TaskId,
     owner: Option<&str>,
 ) -> bool {
-    let found = manager.change(id, |_, _| TaskStep::Ignore).await;
-    let Ok((record, _)) = found else { return false };
+    let Ok(record) = manager.get(id).await else { return false };
     if record.owner() != owner {
         return false;
     }
@@ -80,9 +78,8 @@ impl Watch {
         let Self { manager, id, changed } = &self;
         let mut clock = host.clock();
         loop {
-            let reading = manager.change(id, |_, _| TaskStep::Ignore);
-            let pause = match within(&mut *clock, reading).await {
-                Some(Ok((record, _))) => {
+            let pause = match within(&mut *clock, manager.get(id)).await {
+                Some(Ok(record)) => {
                     manager.watched().notify(id, &record, false);
                     if record.task().status.is_terminal() {
                         return;
