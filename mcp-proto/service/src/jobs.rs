@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::cancel::Cancel;
 use super::handler_call::{BoxFuture, HandlerCall};
-use super::panics::catch_panic;
+use super::panics::{catch_panic, panicked};
 use super::service_mailbox::{Command, FIRST_SLOT, ServiceMailbox};
 use super::{Clock, Spawned};
 use mcp_proto::Duration;
@@ -74,7 +74,7 @@ impl Job {
     fn poll(&mut self, waker: &Waker) -> Poll<Outcome> {
         let mut context = Context::from_waker(waker);
         catch_unwind(AssertUnwindSafe(|| self.future.as_mut().poll(&mut context)))
-            .unwrap_or_else(|_| Poll::Ready(panicked()))
+            .unwrap_or_else(|_| Poll::Ready(Outcome::Error(panicked())))
     }
 
     /// Drops the handler's future, which may panic, and marks the request as ended.
@@ -111,7 +111,7 @@ pub(super) fn call_handler(
     call: impl FnOnce() -> HandlerCall,
 ) -> StartedJob {
     let running = catch_unwind(AssertUnwindSafe(call));
-    match running.unwrap_or_else(|_| HandlerCall::Done(panicked())) {
+    match running.unwrap_or_else(|_| HandlerCall::Done(Outcome::Error(panicked()))) {
         HandlerCall::Future(future) => StartedJob::Pending(Job { reply, cancel, future }),
         HandlerCall::Done(outcome) => {
             cancel.end();
@@ -319,10 +319,6 @@ impl Drop for SpawnedHandler {
         }
         self.mailbox.remove_handler();
     }
-}
-
-fn panicked() -> Outcome {
-    Outcome::Error(ErrorData::internal("the handler panicked"))
 }
 
 fn dropped() -> Outcome {

@@ -1,4 +1,4 @@
-//! Panics of the application's code that have no one to be reported to.
+//! Panics of the application's code.
 
 use alloc::boxed::Box;
 use core::future::{Future, poll_fn};
@@ -6,9 +6,16 @@ use core::pin::Pin;
 use core::task::Poll;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs code of the application and ignores a panic.
-pub(crate) fn catch_panic(f: impl FnOnce()) {
-    let _ = catch_unwind(AssertUnwindSafe(f));
+use mcp_proto::ErrorData;
+
+/// Runs code of the application. Returns `None` if it panics.
+pub(crate) fn catch_panic<T>(f: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(f)).ok()
+}
+
+/// The error of a request whose handler has panicked.
+pub(crate) fn panicked() -> ErrorData {
+    ErrorData::internal("the handler panicked")
 }
 
 /// Runs a future with code of the application and drops it. Returns `None` if it panics.
@@ -16,8 +23,7 @@ pub(crate) async fn catch_async_panic<T>(
     mut future: Pin<Box<dyn Future<Output = T> + Send>>,
 ) -> Option<T> {
     let output = poll_fn(|context| {
-        catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context).map(Some)))
-            .unwrap_or(Poll::Ready(None))
+        catch_panic(|| future.as_mut().poll(context).map(Some)).unwrap_or(Poll::Ready(None))
     })
     .await;
     catch_panic(|| drop(future));

@@ -8,7 +8,6 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_proto::ext::Feature;
 #[cfg(feature = "skills")]
@@ -23,6 +22,7 @@ use mcp_proto::{Json, UsageError};
 
 use crate::handler::Handler;
 use crate::middleware::Layers;
+use crate::panics::catch_panic;
 use crate::task::{TaskManager, Tasks};
 use crate::validation::Validation;
 
@@ -142,8 +142,7 @@ impl<H> Registry<H> {
         entry: ListEntry,
         filter: impl Fn(&Peer) -> bool + Send + Sync + 'static,
     ) -> Result<&mut Self, UsageError> {
-        let filter =
-            move |peer: &Peer| catch_unwind(AssertUnwindSafe(|| filter(peer))).unwrap_or_default();
+        let filter = move |peer: &Peer| catch_panic(|| filter(peer)).unwrap_or_default();
         self.entries.only_for(entry, filter)?;
         Ok(self)
     }

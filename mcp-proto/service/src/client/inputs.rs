@@ -7,15 +7,13 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::task::Wake;
 use core::task::{Context, Poll, Waker};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::binding::ClientBinding;
 use super::callback_set::AnswerFuture;
 use super::client_mailbox::ClientMailbox;
-use crate::panics::catch_panic;
+use crate::panics::{catch_panic, panicked};
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
-use mcp_proto::Json;
 use mcp_proto::client::{Input, InputId, InputReply};
 
 /// The requests for input whose handlers run.
@@ -41,14 +39,13 @@ impl Inputs {
         let Input { reply, request, .. } = input;
         let id = reply.id();
         let callbacks = mailbox.callbacks();
-        let future = catch_unwind(AssertUnwindSafe(|| callbacks.answer(request)));
-        let future = match future {
-            Ok(Some(future)) => future,
-            Ok(None) => {
+        let future = match catch_panic(|| callbacks.answer(request)) {
+            Some(Some(future)) => future,
+            Some(None) => {
                 let error = ErrorData::internal("the client has no handler for this");
                 return binding.with(now, |client| client.answer(now, reply, Err(error)));
             }
-            Err(_) => return binding.with(now, |client| client.answer(now, reply, panicked())),
+            None => return binding.with(now, |client| client.answer(now, reply, Err(panicked()))),
         };
         let waker = Waker::from(Arc::new(InputWaker { id, mailbox: mailbox.clone() }));
         self.0.insert(id, PendingInput { reply, future, waker });
@@ -59,8 +56,8 @@ impl Inputs {
     pub(super) fn poll(&mut self, now: Instant, binding: &mut impl ClientBinding, input: InputId) {
         let Some(PendingInput { future, waker, .. }) = self.0.get_mut(&input) else { return };
         let mut context = Context::from_waker(waker);
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
-        let Poll::Ready(answer) = polled.unwrap_or_else(|_| Poll::Ready(panicked())) else {
+        let polled = catch_panic(|| future.as_mut().poll(&mut context));
+        let Poll::Ready(answer) = polled.unwrap_or_else(|| Poll::Ready(Err(panicked()))) else {
             return;
         };
         if let Some(PendingInput { reply, future, .. }) = self.0.remove(&input) {
@@ -86,8 +83,4 @@ impl Wake for InputWaker {
     fn wake(self: Arc<Self>) {
         self.mailbox.ready(self.id);
     }
-}
-
-fn panicked() -> Result<Json, ErrorData> {
-    Err(ErrorData::internal("the handler panicked"))
 }

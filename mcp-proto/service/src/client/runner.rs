@@ -78,7 +78,9 @@ impl ClientRunner {
     /// Callback of the application for lines of the conversation, if any.
     pub(super) fn watcher(&self) -> Option<Callback<str>> {
         let f = self.mailbox.callbacks().wire?;
-        Some(Arc::new(move |line: &str| catch_panic(|| f(line))))
+        Some(Arc::new(move |line: &str| {
+            catch_panic(|| f(line));
+        }))
     }
 
     /// Begins a turn; `waker` is woken when there is more work after it.

@@ -9,9 +9,9 @@ use alloc::task::Wake;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::EndpointWaker;
+use crate::panics::catch_panic;
 use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
 
 /// The verification of the token of a connection's request.
@@ -58,7 +58,7 @@ impl Future for Guarded {
     type Output = VerifiedToken;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<VerifiedToken> {
-        catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)))
-            .unwrap_or_else(|_| Poll::Ready(Err(TokenRefusal::unavailable())))
+        catch_panic(|| self.0.as_mut().poll(context))
+            .unwrap_or_else(|| Poll::Ready(Err(TokenRefusal::unavailable())))
     }
 }

@@ -7,16 +7,15 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::task::{Context, Poll};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::host::BoxClock;
 use crate::cancel::Cancel;
 use crate::commands::{Command, Commands};
 use crate::handler_call::BoxFuture;
-use crate::panics::catch_panic;
+use crate::panics::{catch_panic, panicked};
 use crate::service_mailbox::ServiceMailbox;
+use mcp_proto::Instant;
 use mcp_proto::server::{Outcome, Peer};
-use mcp_proto::{ErrorData, Instant};
 
 /// A handler with its own mailbox. Dropping it cancels the handler.
 pub(super) struct Driven {
@@ -52,14 +51,12 @@ impl Driven {
         mut report: impl FnMut(Command),
     ) -> Poll<Outcome> {
         self.mailbox.begin_turn(self.clock.now(), context.waker());
-        let polled = catch_unwind(AssertUnwindSafe(|| self.handler.as_mut().poll(context)));
+        let polled = catch_panic(|| self.handler.as_mut().poll(context));
         let queued = self.mailbox.take_work().and_then(|work| work.queued);
         let commands: Commands = queued.map(|queued| queued.commands).unwrap_or_default();
         self.next_sleep = self.mailbox.end_turn();
         commands.into_iter().for_each(&mut report);
-        polled.unwrap_or_else(|_| {
-            Poll::Ready(Outcome::Error(ErrorData::internal("the handler panicked")))
-        })
+        polled.unwrap_or_else(|| Poll::Ready(Outcome::Error(panicked())))
     }
 
     /// Ready at `at`. If the handler sleeps, and its sleep ends earlier, the waker is woken then.

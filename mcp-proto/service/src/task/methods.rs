@@ -9,7 +9,6 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::future::ready;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +23,7 @@ use crate::checks::Checks;
 use crate::context::CallContext;
 use crate::handler_call::{HandlerArgs, HandlerCall};
 use crate::input::Round;
+use crate::panics::{catch_panic, panicked};
 use crate::service_mailbox::ServiceMailbox;
 use crate::{Catalog, Context, Handler, Registry};
 use mcp_proto::ext::{self, Feature};
@@ -355,11 +355,7 @@ fn call_again(
         None => checks.call(&handler, given, context),
         Some(layered) => layered.run(&handler, checks, given, context),
     };
-    let called = catch_unwind(AssertUnwindSafe(call));
-    Some(called.unwrap_or_else(|_| {
-        let error = ErrorData::internal("the handler panicked");
-        HandlerCall::Done(Outcome::Error(error))
-    }))
+    Some(catch_panic(call).unwrap_or_else(|| HandlerCall::Done(Outcome::Error(panicked()))))
 }
 
 #[derive(Deserialize)]

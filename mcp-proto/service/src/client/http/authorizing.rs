@@ -21,7 +21,6 @@ use alloc::vec::Vec;
 use core::future::{Future, poll_fn};
 use core::task::{Context, Poll};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_proto::auth::{
     AuthAction, Authorizer, ConsentPage, KeyRole, RecordId, Secret, SignId, SubjectId,
@@ -30,7 +29,7 @@ use mcp_proto::{Duration, Instant};
 
 use crate::Clock;
 use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
-use crate::panics::catch_async_panic;
+use crate::panics::{catch_async_panic, catch_panic};
 
 /// The futures and locks of a client's sign-in.
 pub(super) struct Authorizing {
@@ -194,13 +193,12 @@ impl Authorizing {
 
     /// Shows a page to the user.
     fn ask(&mut self, page: ConsentPage) -> AuthFuture<SignInStep> {
-        let ask = || self.pending.as_mut().map(|pending| pending.ask(page));
-        let asked = catch_unwind(AssertUnwindSafe(ask));
+        let asked = catch_panic(|| self.pending.as_mut().map(|pending| pending.ask(page)));
         let ask = async move {
             SignInStep::Redirect(match asked {
-                Ok(Some(asked)) => asked.await,
-                Ok(None) => Err(no_consent().to_string()),
-                Err(_) => Err(panicked().to_string()),
+                Some(Some(asked)) => asked.await,
+                Some(None) => Err(no_consent().to_string()),
+                None => Err(panicked().to_string()),
             })
         };
         catching(ask, SignInStep::Redirect(Err(panicked().to_string())))
