@@ -14,7 +14,7 @@
 use alloc::string::String;
 
 use super::document::Document;
-use super::error::visible;
+use super::error::{AuthError, visible};
 use super::secret::Secret;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 
@@ -259,6 +259,17 @@ impl TokenAnswer {
             }),
             _ => Self::Unusable,
         }
+    }
+
+    /// The refusal by an answer that is no token.
+    pub(super) fn into_error(self) -> AuthError {
+        let (error, description) = match self {
+            Self::Error(error, description) => (error, description),
+            Self::Token(_) | Self::Unusable | Self::Unavailable => {
+                ("the answer of the token endpoint is no token".into(), None)
+            }
+        };
+        AuthError::Refused { error, description }
     }
 
     /// True if the endpoint requires a nonce.

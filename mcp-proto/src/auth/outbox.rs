@@ -26,7 +26,7 @@ const MAX_FETCHES: u8 = 40;
 
 const METADATA_TIME: Duration = Duration::from_secs(10);
 const TOKEN_TIME: Duration = Duration::from_secs(30);
-const SIGN_TIME: Duration = Duration::from_secs(30);
+pub(super) const SIGN_TIME: Duration = Duration::from_secs(30);
 const STORE_TIME: Duration = Duration::from_secs(10);
 const CONSENT_TIME: Duration = Duration::from_secs(5 * 60);
 

@@ -19,13 +19,13 @@ use super::action::{KeyRole, SignId, TokenId};
 use super::error::AuthError;
 use super::event::StepContext;
 use super::jwt::ProofTarget;
+use super::outbox::SIGN_TIME;
 use super::secret::Secret;
-use super::token_call::signed;
+use super::token_call::{signed, unsigned};
 use crate::time::{Duration, Instant};
 use crate::url::Url;
 
 const MAX_PENDING: usize = 64;
-const SIGN_TIME: Duration = Duration::from_secs(30);
 const MAX_AGE: Duration = Duration::from_secs(60);
 
 /// Pending proofs and signed proofs.
@@ -135,6 +135,6 @@ impl Proofs {
             return Ok(());
         }
         self.pending.clear();
-        Err(AuthError::Signature { reason: "there was no signature within 30 seconds".into() })
+        Err(unsigned())
     }
 }

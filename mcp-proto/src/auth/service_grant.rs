@@ -18,7 +18,6 @@
 //! Authorization](https://modelcontextprotocol.io/extensions/auth/enterprise-managed-authorization)
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 
 use super::action::{RecordId, SubjectId};
 use super::error::{AuthError, shown};
@@ -259,12 +258,6 @@ fn token(
             });
             Err(AuthError::Unavailable { url: shown(url) })
         }
-        (_, TokenAnswer::Error(error, description)) => {
-            Err(AuthError::Refused { error, description })
-        }
-        _ => {
-            let error = "the answer of the token endpoint is no token".to_string();
-            Err(AuthError::Refused { error, description: None })
-        }
+        (_, answer) => Err(answer.into_error()),
     }
 }

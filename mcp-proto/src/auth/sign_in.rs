@@ -16,7 +16,7 @@
 //! [Specification: Authorization
 //! Flow](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-flow-steps)
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -408,10 +408,7 @@ impl Consenting {
             (_, TokenAnswer::Error(error, description)) => {
                 self.refused(error, description, context)
             }
-            _ => {
-                let error = "the answer of the token endpoint is no token".to_string();
-                Err(AuthError::Refused { error, description: None })
-            }
+            (_, answer) => Err(answer.into_error()),
         }
     }
 

@@ -68,9 +68,7 @@ impl TokenCall {
                     .map(StepProgress::Pending)
             }
             (CallState::Asserting { .. } | CallState::Proving { .. }, AuthEvent::TimedOut) => {
-                Err(AuthError::Signature {
-                    reason: "there was no signature within 30 seconds".into(),
-                })
+                Err(unsigned())
             }
             (CallState::Sent { fetch }, AuthEvent::Fetched(id, answer)) if id == fetch => {
                 Self::read(draft, is_repeated, answer.as_ref(), context)
@@ -153,6 +151,11 @@ impl TokenCall {
         }
         Ok(StepProgress::Done(answer))
     }
+}
+
+/// The error if a signature does not come in time.
+pub(super) fn unsigned() -> AuthError {
+    AuthError::Signature { reason: "there was no signature within 30 seconds".into() }
 }
 
 /// The token of an input and its signature.
