@@ -385,14 +385,7 @@ impl<L: Link> Drive for Service<L> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let until = match self.phase {
-            ServicePhase::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
-            ServicePhase::Open
-            | ServicePhase::Ending
-            | ServicePhase::Stopping
-            | ServicePhase::Closed { .. }
-            | ServicePhase::Aborted => None,
-        };
+        let until = self.flush_deadline().filter(|_| self.output.waiting() > 0);
         let times = [self.link.poll_timeout(), self.next_sleep, until, self.write_deadline];
         times.into_iter().flatten().min()
     }

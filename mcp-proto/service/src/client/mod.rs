@@ -305,15 +305,7 @@ impl Drive for ClientService {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let until = match self.state {
-            ServiceState::Closed { until } if self.output.waiting() > 0 => Some(until),
-            ServiceState::Open
-            | ServiceState::Disconnected
-            | ServiceState::Idle
-            | ServiceState::Reopening
-            | ServiceState::Closed { .. }
-            | ServiceState::Aborted => None,
-        };
+        let until = self.flush_deadline().filter(|_| self.output.waiting() > 0);
         let due = self.connection.poll_timeout().into_iter().chain(self.runner.poll_timeout());
         due.chain(until).min()
     }
