@@ -116,8 +116,9 @@ impl HttpServer {
         Self { hub: Arc::new(hub) }
     }
 
-    /// Calls `f` with each event of a session, such as a fault of a client or a lost message.
-    /// Several threads may call `f` at the same time. A panic of `f` is ignored.
+    /// Calls `f` with each event of the endpoint that concerns no handler. That is a fault of a
+    /// client, a lost message, a limit that was reached, or a connection that could not be
+    /// accepted. Several threads may call `f` at the same time. A panic of `f` is ignored.
     pub fn on_event(&self, f: impl Fn(&ServerEvent) + Send + Sync + 'static) {
         let before = self.hub.on_event.lock().replace(Arc::new(f));
         drop(before);
