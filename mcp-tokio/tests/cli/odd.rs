@@ -15,6 +15,7 @@ crate::all!(
     numbers_keep_their_digits,
     replay_answers_text_that_is_not_utf_8,
     empty_token_is_no_token,
+    empty_secret_is_refused,
     secrets_of_an_invalid_url_are_masked,
     bridge_without_standard_error_serves,
     entries_that_are_left_out_are_named,
@@ -136,6 +137,19 @@ fn empty_token_is_no_token() {
     assert_eq!((ran.exit, ran.err.contains("Authorization")), (0, false), "{ran:?}");
     let ran = run_in(&[("KEY", "")], &["tools", &url, "--bearer-env", "KEY"]);
     assert_eq!((ran.exit, &*ran.err), (2, "mcp: the variable KEY is empty\n"));
+}
+
+fn empty_secret_is_refused() {
+    let folder = Scratch::new("empty-secret");
+    let credentials = &*folder.path("");
+    let url = over_http(None);
+    for words in [
+        &["login", &url, "--client-id", "a", "--client-secret-env", "KEY"][..],
+        &["bridge", &url, "--listen", "127.0.0.1:0", "--require-bearer-env", "KEY"],
+    ] {
+        let ran = run_in(&[("KEY", ""), ("MCP_CREDENTIALS", credentials)], words);
+        assert_eq!((ran.exit, &*ran.err), (2, "mcp: the variable KEY is empty\n"), "{words:?}");
+    }
 }
 
 fn secrets_of_an_invalid_url_are_masked() {

@@ -28,6 +28,7 @@ mod refusals;
 mod replay;
 mod request;
 mod resource;
+mod secret_variable;
 mod servers_file;
 mod session;
 mod sign_in;

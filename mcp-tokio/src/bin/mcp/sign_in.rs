@@ -13,6 +13,7 @@ use mcp_tokio::auth::{FileVault, Loopback, Paste, SignIn, open_page};
 
 use crate::failure::Failure;
 use crate::print;
+use crate::secret_variable;
 
 /// The options of a sign-in.
 #[derive(clap::Args, Clone)]
@@ -66,11 +67,7 @@ impl SignInArgs {
             (true, false) => SignIn::new(vault).consent(Loopback::with(show)),
             (true, true) => SignIn::new(vault).consent(Paste::new(ask)),
         };
-        let secret = self.client_secret_env.as_ref().map(|name| {
-            env::var(name)
-                .map_err(|_| Failure::usage(format!("the environment has no variable {name}")))
-        });
-        let secret = secret.transpose()?;
+        let secret = self.client_secret_env.as_deref().map(secret_variable::read).transpose()?;
         let args = self.clone();
         Ok(Some(sign_in.settings(move |settings| {
             let mut settings = settings

@@ -10,6 +10,7 @@ use mcp_tokio::{Command, HttpClientConfig, Stderr, Url};
 
 use crate::args::{Common, Variable};
 use crate::failure::Failure;
+use crate::secret_variable;
 use crate::servers_file::{self, Entry};
 
 /// A server to be connected.
@@ -187,12 +188,5 @@ fn token(common: &Common) -> Result<Option<String>, Failure> {
 
 /// The token in the variable that `--bearer-env` names.
 fn named_token(common: &Common) -> Result<Option<String>, Failure> {
-    let Some(name) = &common.bearer_env else { return Ok(None) };
-    match env::var(name) {
-        Ok(token) if token.is_empty() => {
-            Err(Failure::usage(format!("the variable {name} is empty")))
-        }
-        Ok(token) => Ok(Some(token)),
-        Err(_) => Err(Failure::usage(format!("the environment has no variable {name}"))),
-    }
+    common.bearer_env.as_deref().map(secret_variable::read).transpose()
 }

@@ -2,10 +2,10 @@
 //!
 //! In: arguments. Out: settings of the server over HTTP, which reject clients without a token.
 
-use std::env;
 use std::net::SocketAddr;
 
 use crate::failure::Failure;
+use crate::secret_variable;
 
 /// The tokens that clients must send over HTTP.
 #[derive(clap::Args)]
@@ -25,12 +25,7 @@ impl TokenArgs {
     /// Fails if other machines can reach the address, and no token is required.
     pub(super) fn required(&self, address: SocketAddr) -> Result<Option<String>, Failure> {
         match &self.require_bearer_env {
-            Some(name) => {
-                let token = env::var(name).ok().filter(|token| !token.is_empty());
-                token.map(Some).ok_or_else(|| {
-                    Failure::usage(format!("the environment has no token in the variable {name}"))
-                })
-            }
+            Some(name) => secret_variable::read(name).map(Some),
             None if address.ip().is_loopback() || self.has_issuer() => Ok(None),
             None => Err(Failure::usage(format!(
                 "whoever reaches {address} could use the server: no token is required"
