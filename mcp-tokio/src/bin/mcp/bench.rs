@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::arguments;
 use crate::ask;
-use crate::call::{find, words};
+use crate::call::{find, split, words};
 use crate::failure::{Exit, Failure};
 use crate::list::all_tools;
 use crate::more_args::BenchArgs;
@@ -32,12 +32,7 @@ struct Measured {
 pub(crate) async fn run(args: BenchArgs, output: Output) -> Result<Exit, Failure> {
     let (url, words) = args.common.split(&args.words);
     let target = Target::new(url, &args.common)?;
-    let (tool, words) = words
-        .split_first()
-        .ok_or_else(|| Failure::usage("which tool? `mcp tools` lists those that there are"))?;
-    if args.args.is_some() && !words.is_empty() {
-        return Err(Failure::usage("arguments are KEY=VALUE, or JSON behind --args, and not both"));
-    }
+    let (tool, words) = split(words, args.args.as_ref())?;
     let client = session::fast_client(&args.common)?;
     ask::decline(&client);
     let measured = session::with(&client, target, async |server| {

@@ -21,13 +21,7 @@ use crate::target::Target;
 pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure> {
     let (url, words) = args.common.split(&args.words);
     let target = Target::new(url, &args.common)?;
-    let (tool, words) = words
-        .split_first()
-        .ok_or_else(|| Failure::usage("which tool? `mcp tools` lists those that there are"))?;
-    if args.args.is_some() && !words.is_empty() {
-        return Err(Failure::usage("arguments are KEY=VALUE, or JSON behind --args, and not both"));
-    }
-
+    let (tool, words) = split(words, args.args.as_ref())?;
     let client = session::follower(&args.common)?;
     ask::user(&client, output);
     show_logs(&client, output);
@@ -86,6 +80,22 @@ async fn call(
     let call = client.call_tool(tool, arguments).timeout(timeout).max_total(Duration::MAX);
     let call = call.on_progress(progress).on_task(move |task| show_task(&task, output));
     Ok(Started::Done(call.await?))
+}
+
+/// The name of a tool, and the words with its arguments.
+///
+/// Fails without a name, and if there are words as well as the value of `--args`.
+pub(crate) fn split<'a>(
+    words: &'a [String],
+    args: Option<&Json>,
+) -> Result<(&'a String, &'a [String]), Failure> {
+    let (tool, words) = words
+        .split_first()
+        .ok_or_else(|| Failure::usage("which tool? `mcp tools` lists those that there are"))?;
+    if args.is_some() && !words.is_empty() {
+        return Err(Failure::usage("arguments are KEY=VALUE, or JSON behind --args, and not both"));
+    }
+    Ok((tool, words))
 }
 
 pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Failure> {
