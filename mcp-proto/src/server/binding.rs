@@ -9,6 +9,7 @@ use super::calls::Calls;
 use super::config::Config;
 use super::context::{Context, ServerChannel};
 use super::declaration::Declaration;
+use super::dispatch::is_initialize;
 use super::event::{CancelCause, Peer, ReplyId, ServerAction, ServerEvent, StreamId};
 use super::extensions::Extensions;
 use super::filter::Filter;
@@ -18,7 +19,7 @@ use super::machine::Server;
 use super::subscriptions::Subscriptions;
 use crate::limits::Limits;
 use crate::machine::Action;
-use crate::message::{Incoming, Message, Method, Outgoing, RequestId};
+use crate::message::{Incoming, Outgoing, RequestId};
 use crate::time::Instant;
 use crate::version::ProtocolVersion;
 
@@ -41,11 +42,7 @@ impl Server {
         incoming: &Incoming,
         version: ProtocolVersion,
     ) -> Self {
-        let opens = matches!(
-            incoming,
-            Incoming::Message(Message::Request(request)) if matches!(request.method, Method::Initialize)
-        );
-        let lifecycle = if opens {
+        let lifecycle = if is_initialize(incoming) {
             Lifecycle::undecided()
         } else {
             Lifecycle::legacy(Session::stateless(version, principal.clone()))

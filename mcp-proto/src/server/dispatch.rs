@@ -56,6 +56,12 @@ pub(crate) fn facts(incoming: &Incoming) -> (Kind, Claim) {
     }
 }
 
+/// Returns whether this is the request `initialize`.
+pub(crate) fn is_initialize(incoming: &Incoming) -> bool {
+    let is_initialize = |method: &Method| matches!(method, Method::Initialize);
+    matches!(incoming, Incoming::Message(Message::Request(it)) if is_initialize(&it.method))
+}
+
 /// The id of a request.
 pub(crate) fn request_id(incoming: &Incoming) -> Option<RequestId> {
     match incoming {

@@ -39,7 +39,8 @@ use super::unsent::Unsent;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{Incoming, Message, RequestId};
 use crate::server::{
-    self, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent, request_id,
+    self, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent, is_initialize,
+    request_id,
 };
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
@@ -49,7 +50,7 @@ use replay::Resumed;
 pub(super) use request_context::{
     Field, PostOutcome, RequestContext, SessionHeader, StreamCursor, VersionHeader,
 };
-use request_context::{check_version, differs, opens};
+use request_context::{check_version, differs};
 use schedule::Schedule;
 use session::{NO_READER, Session};
 use standing::HolderListing;
@@ -91,7 +92,7 @@ impl<W: Clone> Sessions<W> {
         me: &W,
         queue: &mut Queue<W>,
     ) -> Result<PostOutcome, (Option<RequestId>, ProtocolError)> {
-        let opens = opens(incoming);
+        let opens = is_initialize(incoming);
         if opens && context.session == SessionHeader::Absent {
             return self.open(now, declaration, context, incoming, me, queue);
         }

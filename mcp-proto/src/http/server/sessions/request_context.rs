@@ -13,7 +13,7 @@ use super::session::Session;
 use super::stream::event_id;
 use crate::error::ProtocolError;
 use crate::json::Raw;
-use crate::message::{Incoming, Member, Message, Method};
+use crate::message::{Incoming, Member, Message};
 use crate::server::{Extensions, ServerEvent};
 use crate::version::{Era, ProtocolVersion};
 
@@ -262,17 +262,6 @@ pub(super) fn differs(context: &RequestContext, incoming: &Incoming) -> Option<P
     let asked = request.params.raw(Member::ProtocolVersion);
     let expected = asked.and_then(Raw::string)?.into_owned();
     (header != expected).then_some(ProtocolError::VersionDiffers { header, expected })
-}
-
-pub(super) fn opens(incoming: &Incoming) -> bool {
-    match incoming {
-        Incoming::Message(Message::Request(request)) => {
-            matches!(request.method, Method::Initialize)
-        }
-        Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
-            false
-        }
-    }
 }
 
 #[cfg(test)]
