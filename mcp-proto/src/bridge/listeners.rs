@@ -11,7 +11,6 @@ use alloc::vec::Vec;
 use super::subscription_load::SubscriptionLoad;
 use crate::change::is_part;
 use crate::json::Json;
-use crate::json::write::List;
 use crate::limits::Limits;
 use crate::message::ErrorData;
 use crate::server::ReplyId;
@@ -79,12 +78,7 @@ impl ModernListeners {
     /// flag is true if nothing is honoured.
     pub(super) fn acknowledgement(&self, about: ReplyId) -> Option<(Json, bool)> {
         let listener = self.open.get(&about).filter(|listener| listener.missing.is_empty())?;
-        let mut out = Vec::new();
-        let mut object = List::object(&mut out);
-        let filter = Json::encode(&listener.filter).unwrap_or(Json::EMPTY_OBJECT);
-        object.member("notifications", filter.as_bytes());
-        object.end();
-        Some((Json::trusted(out), listener.filter == SubscriptionFilter::default()))
+        Some((listener.filter.params(), listener.filter == SubscriptionFilter::default()))
     }
 
     /// The subscriptions that a notification belongs to.

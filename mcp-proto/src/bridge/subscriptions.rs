@@ -254,7 +254,7 @@ impl Bridge {
         }
         let filter = SubscriptionFilter::new().resource(uri.clone());
         let purpose = CallPurpose::Subscription { about, uri };
-        self.call(now, caller, (Method::Listen, listening(&filter)), no_timeout(), purpose, client);
+        self.call(now, caller, (Method::Listen, filter.params()), no_timeout(), purpose, client);
     }
 
     /// Returns whether a call to a modern server has begun this subscription of a legacy client.
@@ -288,7 +288,7 @@ impl Bridge {
             listen.request();
         }
         let caller = ClientRef::of_session(session);
-        let call = (Method::Listen, listening(&filter));
+        let call = (Method::Listen, filter.params());
         let purpose = CallPurpose::Lists { is_renewal };
         self.call(now, caller, call, no_timeout(), purpose, client);
     }
@@ -379,16 +379,6 @@ impl Bridge {
             }
         }
     }
-}
-
-/// The parameters of `subscriptions/listen`.
-fn listening(filter: &SubscriptionFilter) -> Json {
-    let filter = Json::encode(filter).unwrap_or(Json::EMPTY_OBJECT);
-    let mut params = Vec::new();
-    let mut object = List::object(&mut params);
-    object.member("notifications", filter.as_bytes());
-    object.end();
-    Json::trusted(params)
 }
 
 pub(super) fn refused(uri: &str) -> ErrorData {

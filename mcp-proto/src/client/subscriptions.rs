@@ -113,16 +113,7 @@ impl Subscriptions {
 
     /// The parameters of `subscriptions/listen`.
     pub(super) fn listen_params(&self, id: SubscriptionId) -> Json {
-        let Some(Subscription { requested, .. }) = self.open.get(&id) else {
-            return Json::EMPTY_OBJECT;
-        };
-        let mut params = Vec::new();
-        let mut object = Writer::object(&mut params);
-        // A plain value: the encoding cannot fail.
-        let filter = Json::encode(requested).unwrap_or(Json::EMPTY_OBJECT);
-        object.member("notifications", filter.as_bytes());
-        object.end();
-        Json::trusted(params)
+        self.open.get(&id).map_or(Json::EMPTY_OBJECT, |open| open.requested.params())
     }
 
     /// Records that a request replaces an earlier request of this subscription, if there was one.

@@ -80,6 +80,14 @@ impl SubscriptionFilter {
             ..Self::default()
         }
     }
+
+    /// The parameters of `subscriptions/listen`, or of its acknowledgement, without `_meta`.
+    pub(crate) fn params(&self) -> Json {
+        let notifications = self.clone();
+        let params = SubscriptionsListenRequestParams { notifications, meta: None };
+        // Plain values: the encoding cannot fail.
+        Json::encode(&params).unwrap_or(Json::EMPTY_OBJECT)
+    }
 }
 
 /// The parameters of `subscriptions/listen`.
