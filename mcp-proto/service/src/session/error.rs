@@ -14,7 +14,8 @@ use mcp_proto::server::InputFailure;
 pub enum SessionError {
     /// The session has ended, or its connection, or the server.
     Closed,
-    /// The client has more than 1 MiB of unread output, or 1,024 messages wait for the service.
+    /// The client leaves too much output unread, as for
+    /// [`Context::progress`](crate::Context::progress), or 1,024 messages wait for the service.
     Full,
     /// The message cannot be sent to this client: because of its era, revision or capabilities, of
     /// `Limits::max_in_flight` unanswered requests, or because the message is invalid.
@@ -70,7 +71,7 @@ impl fmt::Display for SessionError {
         match self {
             Self::Closed => f.write_str("the session has ended"),
             Self::Full => f.write_str(
-                "the queue of the client is full: more than 1 MiB of output or 1,024 messages",
+                "the queue of the client is full: too much unread output, or 1,024 messages",
             ),
             Self::NotSent(error) => write!(f, "nothing is sent to the client: {error}"),
             Self::Refused(error) => write!(f, "the client refused: {error}"),
