@@ -16,7 +16,7 @@ use crate::json::Json;
 use crate::message::{ErrorData, Method, Outgoing};
 use crate::resource_server::{Claims, Scopes};
 use crate::trace::TraceContext;
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel, read_capabilities};
 use crate::version::ProtocolVersion;
 
 /// An action of a [`Server`](super::Server).
@@ -211,9 +211,9 @@ impl Peer {
         self.client_info.as_ref()?.decode().ok()
     }
 
-    /// Decodes the client's capabilities; empty if they do not fit the type.
+    /// Decodes the client's capabilities, without those that do not fit the type.
     pub fn client_capabilities(&self) -> ClientCapabilities {
-        self.capabilities.decode().unwrap_or_default()
+        read_capabilities(&self.capabilities)
     }
 
     /// Over HTTP: the claims of the token, if the server is protected by a

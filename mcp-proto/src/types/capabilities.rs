@@ -1,10 +1,13 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::codec::is_false;
-use crate::json::Json;
+use crate::json::write::List;
+use crate::json::{Json, Raw};
 
 /// The capabilities of a client. A capability is supported if it is present; its value has
 /// settings.
@@ -112,5 +115,65 @@ impl ElicitationCapability {
     /// 2025-11-25 never name one.
     pub fn accepts_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
+    }
+}
+
+/// Reads the capabilities of a peer. If a capability has another type, it is left out, and if its
+/// settings do, it has none. The rest is kept.
+pub(crate) fn read_capabilities<T: DeserializeOwned + Default>(capabilities: &Json) -> T {
+    if let Ok(all) = capabilities.decode_lossy() {
+        return all;
+    }
+    let mut readable = Vec::new();
+    let mut object = List::object(&mut readable);
+    capabilities.raw().members(|key, value| {
+        let Some(key) = key.string() else { return };
+        let without_settings = value.is_object().then_some(Raw(b"{}"));
+        let fits = |value: &Raw<'_>| alone(&key, *value).decode_lossy::<T>().is_ok();
+        if let Some(value) = [Some(value), without_settings].into_iter().flatten().find(fits) {
+            object.member(&key, value.0);
+        }
+    });
+    object.end();
+    Json::trusted(readable).decode_lossy().unwrap_or_default()
+}
+
+/// An object with one member.
+fn alone(key: &str, value: Raw<'_>) -> Json {
+    let mut out = Vec::new();
+    let mut object = List::object(&mut out);
+    object.member(key, value.0);
+    object.end();
+    Json::trusted(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn unreadable_capability_hides_no_other() {
+        let read = |text: &'static str| {
+            let read: ServerCapabilities = read_capabilities(&Json::constant(text));
+            Json::encode(&read).unwrap().to_string()
+        };
+        for (text, expected) in [
+            (r#"{"tools":[],"prompts":{}}"#, r#"{"prompts":{}}"#),
+            (r#"{"tools":true,"prompts":null,"resources":{}}"#, r#"{"resources":{}}"#),
+            (r#"{"tools":{"listChanged":"yes"},"logging":{}}"#, r#"{"logging":{},"tools":{}}"#),
+            (r#"{"resources":{"listChanged":0,"subscribe":true}}"#, r#"{"resources":{}}"#),
+            (r#"{"experimental":[],"extensions":"x","logging":{}}"#, r#"{"logging":{}}"#),
+            (r#"{"experimental":{"a":1},"tools":5,"x":[]}"#, r#"{"experimental":{"a":1}}"#),
+            ("[]", "{}"),
+            ("5", "{}"),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+        let client = r#"{"roots":5,"sampling":{"tools":{}},"elicitation":"form"}"#;
+        let client: ClientCapabilities = read_capabilities(&Json::constant(client));
+        let sampling = client.sampling.unwrap();
+        assert!(sampling.tools.is_some() && client.roots.is_none() && client.elicitation.is_none());
     }
 }

@@ -59,6 +59,7 @@ pub use blob::InvalidBase64;
 #[cfg(feature = "skills")]
 pub(crate) use cache::ttl_ms;
 pub use cache::{CacheHint, CacheScope};
+pub(crate) use capabilities::read_capabilities;
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability,
     SamplingCapability, ServerCapabilities,

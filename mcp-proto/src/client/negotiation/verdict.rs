@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
-use crate::types::{DiscoverResult, Implementation, ServerCapabilities};
+use crate::types::{DiscoverResult, Implementation, ServerCapabilities, read_capabilities};
 use crate::version::{Era, ProtocolVersion};
 
 /// Strategy of a client for finding a version that the server supports.
@@ -142,7 +142,7 @@ impl ServerInfo {
         let Initialized { protocol_version, capabilities, server_info, instructions } = result;
         let server = Self {
             version: ProtocolVersion::LATEST_LEGACY,
-            capabilities: read(capabilities).unwrap_or_default(),
+            capabilities: capabilities.map(|it| read_capabilities(&it)).unwrap_or_default(),
             implementation: read(server_info),
             instructions: read(instructions),
             initialized: Some(Box::new(text.detach())),
@@ -169,7 +169,7 @@ pub(super) fn discover_result(result: &Json) -> Option<DiscoverResult> {
     Some(DiscoverResult {
         result_type: None,
         supported_versions: parts.supported_versions,
-        capabilities: read(parts.capabilities).unwrap_or_default(),
+        capabilities: parts.capabilities.map(|it| read_capabilities(&it)).unwrap_or_default(),
         instructions: read(parts.instructions),
         ttl_ms: None,
         cache_scope: None,
