@@ -154,7 +154,8 @@ pub struct Limits {
     pub session_init_timeout: Duration,
     /// The maximum number of events of a stream that are kept for a client that is disconnected or
     /// reconnects; default 256. Above the limit, the oldest notifications are dropped, then the
-    /// oldest requests to the client, but never an answer.
+    /// oldest requests to the client, but never an answer. A connected client misses no event while
+    /// fewer than 2,048 wait to be sent to it.
     pub max_replay_events: usize,
     /// The maximum bytes of the events that are kept on all streams of a session; default 1 MiB.
     /// Above the limit, events are dropped in the same order as for `max_replay_events`. A longer

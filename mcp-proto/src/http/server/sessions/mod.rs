@@ -151,9 +151,8 @@ impl<W: Clone> Sessions<W> {
         let (stream, reader) =
             session.handle_on_stream(now, incoming, context.extensions.clone(), me, queue);
         let Some(version) = session.version() else {
-            let next = session.streams.change(stream, |stream| stream.next(reader, 0, me).1);
-            return match next {
-                Some(Next::Event { message, status }) => {
+            return match session.next_event(stream, reader, 0, me) {
+                Some((_, Next::Event { message, status })) => {
                     Ok(PostOutcome::Answered { status: status.unwrap_or(400), message })
                 }
                 _ => Err((id, ProtocolError::BeforeInitialize { serves_modern: false })),
@@ -245,8 +244,8 @@ impl<W: Clone> Sessions<W> {
     /// The next event for a reader, which is `me` from now on.
     pub(super) fn next(&mut self, place: &mut StreamCursor, me: &W) -> Next {
         let Some(session) = self.sessions.get_mut(&place.session) else { return Next::Gone };
-        let next = |stream: &mut Stream<W>| stream.next(place.reader, place.after, me);
-        let Some((number, next)) = session.streams.change(place.stream, next) else {
+        let next = session.next_event(place.stream, place.reader, place.after, me);
+        let Some((number, next)) = next else {
             return Next::Gone;
         };
         place.after = number;

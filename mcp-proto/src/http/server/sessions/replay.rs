@@ -144,6 +144,16 @@ impl Replay {
         Some(kept.number <= self.taken)
     }
 
+    /// Drops the oldest notification that a reader has taken, if there is one, as
+    /// [`Self::forget_one`] does.
+    pub(super) fn forget_taken(&mut self) -> Option<bool> {
+        let mut taken = self.older.iter().take_while(|kept| kept.number <= self.taken);
+        let at = taken.position(|kept| kept.event.kind == EventKind::Notification && kept.stays)?;
+        let kept = self.older.remove(at)?;
+        self.subtract(&kept);
+        Some(true)
+    }
+
     /// Returns whether [`Self::forget_one`] finds an event to drop.
     pub(super) fn can_forget(&self) -> bool {
         self.all().any(|kept| kept.stays && kept.event.kind.status().is_none())
@@ -160,6 +170,11 @@ impl Replay {
         self.bytes = 0;
         self.oversized = 0;
         untaken
+    }
+
+    /// Frees the memory of dropped events.
+    pub(super) fn shrink(&mut self) {
+        self.older.shrink_to_fit();
     }
 
     /// Drops the events that are too long to be kept. Returns how many of them no reader had taken,

@@ -12,7 +12,7 @@ use super::super::status;
 use super::super::unsent::Unsent;
 use super::replay::{EventKind, ReplayEvent};
 use super::standing::{BudgetShare, HolderListing, Use};
-use super::stream::Stream;
+use super::stream::{Next, Stream};
 use super::streams::{GET_STREAM, Streams};
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
@@ -266,6 +266,18 @@ impl<W: Clone> Session<W> {
         self.forget_streams(now);
     }
 
+    /// The next item for a reader of a stream; see [`Stream::next`].
+    pub(super) fn next_event(
+        &mut self,
+        number: u64,
+        reader: u64,
+        after: u64,
+        wake: &W,
+    ) -> Option<(u64, Next)> {
+        let limits = self.server.limits();
+        self.streams.change(number, |stream| stream.next(reader, after, wake, limits))
+    }
+
     /// Detaches the reader of a stream. If the reader has received everything, the stream is
     /// dropped.
     pub(super) fn detach(
@@ -279,9 +291,11 @@ impl<W: Clone> Session<W> {
         let limits = self.server.limits();
         let left = self.streams.change(stream, |left| {
             // A replaced reader has not received the events that the current reader waits for.
-            left.detach(now, reader, limits) && has_received_all && left.is_finished()
+            let lost = left.detach(now, reader, limits);
+            (lost.is_some() && has_received_all && left.is_finished(), lost.unwrap_or(0))
         });
-        if let Some(is_done) = left {
+        if let Some((is_done, lost)) = left {
+            report_lost(lost, queue);
             if is_done {
                 self.streams.remove(stream);
             } else {

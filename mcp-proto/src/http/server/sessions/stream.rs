@@ -2,8 +2,9 @@
 //!
 //! In: messages of the session's machine. Out: numbered events for the attached reader. A client
 //! that reconnects with the number of its last event gets the later events again. A stream keeps at
-//! most `Limits::max_replay_events` events. All streams of a session together keep at most
-//! `Limits::max_replay_bytes`. [`Replay`] defines the order in which events are dropped.
+//! most `Limits::max_replay_events` events, and up to 2,048 that an attached reader has not taken.
+//! All streams of a session together keep at most `Limits::max_replay_bytes`. [`Replay`] defines
+//! the order in which events are dropped.
 //!
 //! [Specification: Resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
 
@@ -14,6 +15,10 @@ use super::replay::{Replay, ReplayEvent, Resumed};
 use crate::limits::Limits;
 use crate::message::RequestId;
 use crate::time::Instant;
+
+/// The most events that an attached reader has not taken. A turn of a service may add 1,024
+/// notifications of handlers, and as many changes, before the reader takes any.
+const MAX_UNREAD: usize = 2048;
 
 #[derive(Debug)]
 pub(super) struct Stream<W> {
@@ -79,17 +84,26 @@ impl<W: Clone> Stream<W> {
         }
         self.finished = event.kind.status().is_some();
         self.kept_until = now + limits.replay_timeout;
-        if self.reader.is_none() {
+        if self.reader.is_none() || self.replay.len() >= limits.max_replay_events {
             event.message.encode();
         }
         self.replay.push(event, limits.max_replay_bytes);
+        let lost = self.forget_excess(limits);
+        (self.wake(), lost)
+    }
+
+    /// Drops events above the limit. Returns how many of them no reader had taken.
+    fn forget_excess(&mut self, limits: &Limits) -> u64 {
         let mut lost = 0;
-        while self.replay.len() > limits.max_replay_events
-            && let Some(was_taken) = self.forget_one()
-        {
+        while self.replay.len() > limits.max_replay_events {
+            let was_taken = match self.reader {
+                Some(_) if self.replay.len() <= MAX_UNREAD => self.replay.forget_taken(),
+                Some(_) | None => self.forget_one(),
+            };
+            let Some(was_taken) = was_taken else { break };
             lost += u64::from(!was_taken);
         }
-        (self.wake(), lost)
+        lost
     }
 
     /// Drops the least important event, if there is one, but never the answer. Returns whether a
@@ -137,27 +151,35 @@ impl<W: Clone> Stream<W> {
         before
     }
 
-    /// Detaches a reader. Returns false if another reader had replaced it.
-    pub(super) fn detach(&mut self, now: Instant, reader: u64, limits: &Limits) -> bool {
-        let reads = self.has_reader(reader);
-        if reads {
-            self.reader = None;
-            self.polls = false;
-            self.replay.encode();
-            self.kept_until = now + limits.replay_timeout;
+    /// Detaches a reader. Returns the number of events that were dropped before a reader took them;
+    /// `None` if another reader had replaced this one.
+    pub(super) fn detach(&mut self, now: Instant, reader: u64, limits: &Limits) -> Option<u64> {
+        if !self.has_reader(reader) {
+            return None;
         }
-        reads
+        self.reader = None;
+        self.polls = false;
+        self.replay.encode();
+        self.kept_until = now + limits.replay_timeout;
+        Some(self.forget_excess(limits))
     }
 
     /// The next item for a reader after the event `after`, and the number of that event. If there
     /// is none, the next event wakes `wake`.
-    pub(super) fn next(&mut self, reader: u64, after: u64, wake: &W) -> (u64, Next) {
+    pub(super) fn next(
+        &mut self,
+        reader: u64,
+        after: u64,
+        wake: &W,
+        limits: &Limits,
+    ) -> (u64, Next) {
         let current = match &mut self.reader {
             Some(current) if current.number == reader => current,
             Some(_) | None => return (after, Next::End),
         };
         current.woken = false;
         if let Some((number, ReplayEvent { message, kind })) = self.replay.take(after) {
+            self.forget_excess(limits);
             return (number, Next::Event { message, status: kind.status() });
         }
         let next = match (self.finished, self.polls) {
@@ -190,6 +212,11 @@ impl<W: Clone> Stream<W> {
     /// Drops all events. Returns how many of them no reader had taken.
     pub(super) fn forget_events(&mut self) -> u64 {
         self.replay.clear()
+    }
+
+    /// Frees the memory of dropped events.
+    pub(super) fn shrink(&mut self) {
+        self.replay.shrink();
     }
 
     /// See [`Replay::forget_all_oversized`].

@@ -152,6 +152,7 @@ impl<W: Clone> Streams<W> {
         if self.get(GET_STREAM).is_some_and(|stream| !stream.is_read() && stream.count() == 0) {
             self.remove(GET_STREAM);
         }
+        self.streams.values_mut().for_each(Stream::shrink);
         self.streams.shrink();
     }
 
