@@ -36,6 +36,14 @@ fn idle(site: &Site, who: u8) -> Socket {
 }
 
 #[test]
+fn longest_drain_leaves_no_end_of_patience() {
+    let mut config = Config::default();
+    config.server.limits.drain = Duration::MAX;
+    let site = Site::with(registry(|_: Value, _| async { "done" }), config);
+    assert_eq!(site.server.patience(), Duration::MAX);
+}
+
+#[test]
 fn second_hour_21_a_change_wakes_no_idle_connection() {
     let mut registry = registry(|_: Value, _| async { "done" });
     registry.list_changed(List::Tools).subscribe();
