@@ -116,6 +116,17 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
         if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
+    /// `serde_json` refuses numbers beyond the range.
+    #[expect(clippy::cast_possible_truncation, reason = "the check is for what is beyond")]
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.0.as_f64() {
+            Some(number) if (number as f32).is_infinite() => {
+                Err(self.no(&alloc::format!("a number from {:?} to {:?}", f32::MIN, f32::MAX)))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     /// A raw value is a newtype struct with a private name, which only `serde_json` can read.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
@@ -157,7 +168,7 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f64 char str string bytes byte_buf unit
         unit_struct seq tuple tuple_struct map identifier ignored_any
     }
 }

@@ -50,6 +50,21 @@ fn arguments_that_do_not_fit_are_told_to_the_model() {
 }
 
 #[test]
+fn number_beyond_the_range_of_a_float_is_told_with_its_place() {
+    #[derive(Deserialize)]
+    struct Size {
+        size: f32,
+    }
+    let mut bench = Bench::new(|size: Size, _| async move { size.size.to_string() });
+    for size in [1e39, -1e300] {
+        bench.call_with(1, &json!({ "size": size }));
+        let [line]: [String; 1] = bench.out().try_into().unwrap();
+        let expected = "input schema: /size: expected a number from -3.4028235e38 to 3.4028235e38";
+        assert!(line.contains(expected), "{line}");
+    }
+}
+
+#[test]
 fn a_text() {
     assert_eq!(result("text"), answer(1, "text"));
     assert_eq!(result("text".to_owned()), answer(1, "text"));
