@@ -71,8 +71,8 @@ pub enum Tasks {
     After(Duration),
     /// As soon as its handler is pending.
     Always,
-    /// As soon as its handler is pending. A client without support for tasks gets -32021, and its
-    /// call does not run.
+    /// As soon as its handler is pending. A client without support for tasks gets -32021, or -32603
+    /// if it is legacy, and its call does not run.
     Required,
     /// If its handler returns [`Interrupt::Task`](crate::Interrupt::Task).
     Manual,
