@@ -73,8 +73,8 @@ impl Context {
     /// Sends progress: a number that must increase from call to call, or a [`Progress`] with a
     /// total and a message. The notification is dropped if the client did not ask for progress, or
     /// if the number does not increase or is not finite. It is also dropped after the end of the
-    /// request, and while too much output to the client is unwritten. Too much is 1 MiB, or 16 KiB
-    /// while the server refuses new work for lack of memory.
+    /// request, and while too much output to the client waits. Too much is 1 MiB that is unwritten
+    /// (16 KiB while the server refuses new work for lack of memory), or 1,024 notifications.
     pub fn progress(&self, progress: impl Into<Progress>) {
         if self.call.wants_progress {
             self.notify(Notification::Progress(progress.into()));
@@ -95,7 +95,7 @@ impl Context {
     /// Sends a log message about this request: a string, or any other value. The message is dropped
     /// unless the registry declares [`logging`](crate::Registry::logging) and the client asked for
     /// this level. It is also dropped if the value cannot be serialized, after the end of the
-    /// request, and while too much output to the client is unwritten; see [`Context::progress`].
+    /// request, and while too much output to the client waits; see [`Context::progress`].
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
@@ -117,7 +117,7 @@ impl Context {
 
     /// Sends a notification about this request, as
     /// [`Server::notify`](mcp_proto::server::Server::notify) does. A notification that this method
-    /// refuses is dropped, and so is any while too much output to the client is unwritten; see
+    /// refuses is dropped, and so is any while too much output to the client waits; see
     /// [`Context::progress`].
     pub fn notify(&self, notification: Notification) {
         self.mailbox.command(Command::Notify(self.about, notification));
