@@ -393,6 +393,13 @@ impl Call {
         if is_begun && !self.is_idempotent() { CallError::Interrupted } else { cause }
     }
 
+    /// The outcome of the call if it fails with this error. The last request may not have reached a
+    /// handler that has asked for input, but an earlier request has.
+    pub(super) fn failure(&self, error: CallError) -> CallError {
+        let is_executed = self.has_been_handled() && self.following().is_none();
+        if is_executed && !self.is_idempotent() { error.of_accepted_call() } else { error }
+    }
+
     /// Returns whether a handler has seen the call: the handler has asked for input.
     pub(super) fn has_been_handled(&self) -> bool {
         self.rounds > 0
@@ -427,15 +434,7 @@ impl Call {
 
     /// The subscription that the call requests.
     pub(super) fn listens(&self) -> Option<SubscriptionId> {
-        match self.goal {
-            Goal::Listen { subscription } => Some(subscription),
-            Goal::Answer { .. }
-            | Goal::Pages(_)
-            | Goal::Task(_)
-            | Goal::Subscribe { .. }
-            | Goal::Nobody
-            | Goal::Notification => None,
-        }
+        if let Goal::Listen { subscription } = self.goal { Some(subscription) } else { None }
     }
 
     pub(super) fn is_sent(&self) -> bool {

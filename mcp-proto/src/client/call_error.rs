@@ -91,7 +91,8 @@ impl CallError {
         }
     }
 
-    /// The error of a call that the server had accepted before it refused the rest of the answer.
+    /// The error of a call that the server had accepted before it refused the rest of the answer,
+    /// or the input that it had asked for.
     pub(crate) fn of_accepted_call(self) -> Self {
         if self.may_have_been_executed() { self } else { Self::Interrupted }
     }

@@ -204,7 +204,7 @@ impl ClientCore {
     ) {
         let id = call.id;
         let ticket = call.ticket.take();
-        let result = result.or_else(|error| {
+        let result = result.map_err(|error| call.failure(error)).or_else(|error| {
             self.cache.fail(now, call.cacheable(), ticket, error, &self.config.limits)
         });
         // Over HTTP a legacy server cannot cancel its request for input any more: the stream of the
