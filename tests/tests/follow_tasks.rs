@@ -137,6 +137,26 @@ fn client_that_follows_no_tasks_declares_nothing_and_keeps_no_more() {
     client.with(now, |client| client.leave_task(now, call).unwrap_err());
 }
 
+#[test]
+fn poll_that_waits_to_be_sent_is_late_like_one_that_was_sent() {
+    for timeout in [Duration::ZERO, Duration::from_secs(1)] {
+        let mut client = client(Config::new(Implementation::new("a", "1")).follow_tasks());
+        let mut now = Instant::ZERO;
+        let options = CallOptions::default().timeout(timeout);
+        client.with(now, |client| {
+            client.handle_blocked();
+            client.follow_task(now, "t", options).unwrap();
+        });
+        for _ in 0..10 {
+            let due = client.poll_timeout().expect("the call has a timeout");
+            now = now.max(due);
+            client.handle_timeout(now);
+            assert!(client.poll_timeout() > Some(now), "{timeout:?}: it is due at {now} again");
+            assert!(sent(&mut client).is_empty(), "{timeout:?}: the server does not read");
+        }
+    }
+}
+
 fn all() -> impl Iterator<Item = (FollowEvent, FollowInput, bool, &'static str, FollowStep)> {
     TABLE.cases().map(|((event, input, over), row)| {
         let row = row.expect("the table has a gap");

@@ -96,7 +96,9 @@ impl Client {
         if is_over.is_none() || is_over == Some(false) && call.ends <= now {
             return self.stop_call(now, number, CallError::TimedOut);
         }
-        let event = if call.is_sent() { FollowEvent::Unavailable } else { FollowEvent::Due };
+        // A request that waits to be sent is late, too: another poll would wait in its place.
+        let is_due = call.is_between_polls();
+        let event = if is_due { FollowEvent::Due } else { FollowEvent::Unavailable };
         if let Some(call) = self.core.withdraw(&self.conn, number) {
             self.advance(now, number, call, event, PolledContent::Error(CallError::TimedOut));
         }
