@@ -14,6 +14,7 @@
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 //! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
 //! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
+//! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
 use alloc::boxed::Box;
@@ -33,7 +34,8 @@ use crate::json::Json;
 pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, write};
 use crate::message::ErrorData;
 pub use crate::seq_map::SeqMap;
-use crate::server::{self, Declaration, Outcome, Peer};
+pub use crate::server::handler_id::NewHandlerIds;
+use crate::server::{self, Declaration, Outcome, Peer, Registry};
 use crate::time::Instant;
 
 /// A view of a value.
@@ -62,6 +64,11 @@ pub fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
 /// The error of a job whose request has become a task, as its client may get it.
 pub fn task_error(error: ErrorData) -> ErrorData {
     server::task_error(error)
+}
+
+/// Gives the handlers of `mounted` new ids if `host` has one of them.
+pub fn renumber_shared<H>(mounted: &mut Registry<H>, host: &Registry<H>) -> NewHandlerIds {
+    mounted.renumber_shared(host)
 }
 
 /// Checks the head of a request that needs no verdict. `cache` has parts of the last requests.

@@ -13,6 +13,7 @@ use mcp_proto::ext::Feature;
 #[cfg(feature = "skills")]
 use mcp_proto::ext::skills::SkillCatalog;
 use mcp_proto::ext::ui::AppPage;
+use mcp_proto::internals::renumber_shared;
 use mcp_proto::server::task::method::TaskMethod;
 use mcp_proto::server::{self, Cacheable, Declaration, HandlerId, List, ListEntry, Peer};
 use mcp_proto::types::{
@@ -208,7 +209,8 @@ impl<H> Registry<H> {
     /// other one does not compile.
     pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
         let Self { mut entries, mut validation, layers, task_tools, has_task_methods, .. } = other;
-        self.validation.prepare_mount(&mut validation, &entries)?;
+        let new_ids = renumber_shared(&mut entries, &self.entries);
+        self.validation.prepare_mount(&mut validation, &entries, &new_ids)?;
         if self.has_task_methods && has_task_methods {
             // They are the same for all tools.
             for method in [TaskMethod::Get, TaskMethod::Update, TaskMethod::Cancel] {
@@ -218,7 +220,8 @@ impl<H> Registry<H> {
         let handlers = entries.handlers().collect();
         self.entries.mount(prefix, entries)?;
         self.validation.mount(validation);
-        self.layers.mount(&layers, handlers, |id| self.entries.handler(id).is_some());
+        let is_served = |id| self.entries.handler(id).is_some();
+        self.layers.mount(&layers, handlers, &new_ids, is_served);
         self.task_tools.extend(task_tools);
         self.has_task_methods |= has_task_methods;
         #[cfg(feature = "skills")]

@@ -22,6 +22,7 @@ mod compiled {
     use alloc::sync::Arc;
 
     use mcp_proto::UsageError;
+    use mcp_proto::internals::NewHandlerIds;
     use mcp_proto::server::{HandlerId, Registry};
     use mcp_proto::types::Tool;
 
@@ -87,9 +88,14 @@ mod compiled {
             &self,
             other: &mut Self,
             entries: &Registry<H>,
+            new_ids: &NewHandlerIds,
         ) -> Result<(), UsageError> {
             match self {
-                Self::Named(_) => Ok(()),
+                Self::Named(_) => {
+                    let schemas = core::mem::take(other.schemas_mut()).into_iter();
+                    *other.schemas_mut() = schemas.map(|(id, it)| (new_ids.of(id), it)).collect();
+                    Ok(())
+                }
                 Self::All(_) => other.include_all(entries),
             }
         }
@@ -131,6 +137,7 @@ mod compiled {
 )]
 mod nothing {
     use mcp_proto::UsageError;
+    use mcp_proto::internals::NewHandlerIds;
     use mcp_proto::server::Registry;
 
     /// No tool is validated.
@@ -148,6 +155,7 @@ mod nothing {
             &self,
             _: &mut Self,
             _: &Registry<H>,
+            _: &NewHandlerIds,
         ) -> Result<(), UsageError> {
             Ok(())
         }

@@ -128,6 +128,10 @@ impl<T: Listed> Entries<T> {
         self.list.iter()
     }
 
+    pub(super) fn handlers_mut(&mut self) -> impl Iterator<Item = &mut HandlerId> {
+        self.list.iter_mut().map(|(_, handler)| handler)
+    }
+
     /// The entries that are not disabled.
     pub(super) fn enabled(&self, access: &EntryAccess) -> impl Iterator<Item = &(T, HandlerId)> {
         self.list.iter().filter(|(item, _)| access.is_enabled(|| T::entry(item.key())))

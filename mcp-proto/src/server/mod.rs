@@ -84,7 +84,7 @@ mod event;
 mod extensions;
 mod filter;
 mod forward;
-mod handler_id;
+pub(crate) mod handler_id;
 mod ids;
 mod input;
 mod inputs;

@@ -8,7 +8,7 @@ use alloc::string::String;
 
 use super::access::ListEntry;
 use super::entries::{Entries, Listed};
-use super::handler_id::HandlerId;
+use super::handler_id::{HandlerId, NewHandlerIds};
 use super::registered::{Reference, Registered};
 use super::registry::Registry;
 use crate::error::UsageError;
@@ -31,7 +31,8 @@ impl<H> Registry<H> {
     /// name, a URI, a template, a method, a notification, an extension with other settings, or
     /// `fallback`. Fails with [`UsageError::ReservedMethod`] for a registry that
     /// [forwards](Registry::forward), which answers all methods.
-    pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
+    pub fn mount(&mut self, prefix: &str, mut other: Self) -> Result<&mut Self, UsageError> {
+        other.renumber_shared(self);
         let Self { registered, mut handlers } = other;
         self.registered.check_mount(prefix, &registered)?;
         if let (Some(_), Some(unused)) =
@@ -42,6 +43,21 @@ impl<H> Registry<H> {
         self.registered.mount(prefix, registered);
         self.handlers.extend(handlers);
         Ok(self)
+    }
+
+    /// Gives the handlers new ids if `other` has one of them, as the clone of a registry has.
+    pub(crate) fn renumber_shared(&mut self, other: &Self) -> NewHandlerIds {
+        let mut ids = NewHandlerIds::default();
+        if !self.handlers.keys().any(|serial| other.handlers.contains_key(serial)) {
+            return ids;
+        }
+        for id in self.registered.handlers_mut() {
+            let old = core::mem::replace(id, ids.renew(*id));
+            if let Some(handler) = self.handlers.remove(&old.serial) {
+                self.handlers.insert(id.serial, handler);
+            }
+        }
+        ids
     }
 
     /// Removes a method, and returns its handler.
@@ -70,6 +86,16 @@ impl<H> Registry<H> {
 }
 
 impl Registered {
+    /// The ids that [`Registry::handlers`] returns.
+    fn handlers_mut(&mut self) -> impl Iterator<Item = &mut HandlerId> {
+        let lists = self.tools.handlers_mut().chain(self.resources.handlers_mut());
+        let lists = lists.chain(self.templates.handlers_mut()).chain(self.prompts.handlers_mut());
+        let others = self.completions.values_mut().chain(self.methods.values_mut());
+        let others = others.chain(self.notifications.values_mut());
+        let others = others.chain(&mut self.task_subscriptions);
+        lists.chain(others).chain(&mut self.fallback).chain(&mut self.forward)
+    }
+
     fn check_mount(&self, prefix: &str, other: &Self) -> Result<(), UsageError> {
         if other.forward.is_some() {
             return Err(UsageError::ReservedMethod { method: "forward".into() });

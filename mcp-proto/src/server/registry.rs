@@ -4,7 +4,6 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::access::ListEntry;
 use super::cacheable::Cacheable;
@@ -441,9 +440,7 @@ impl<H> Registry<H> {
     }
 
     fn add_handler(&mut self, handler: H, asks: bool) -> HandlerId {
-        // No two registries share a number.
-        static SERIALS: AtomicUsize = AtomicUsize::new(0);
-        let id = HandlerId { serial: SERIALS.fetch_add(1, Ordering::Relaxed), asks };
+        let id = HandlerId::new(asks);
         self.handlers.insert(id.serial, handler);
         id
     }

@@ -93,6 +93,41 @@ fn functions_around_mounted_handlers_stay_with_them_and_are_inside() {
     }
 }
 
+/// A registry may serve several tenants, each behind functions of its own.
+#[test]
+fn mounted_clones_of_a_registry_share_no_handler() {
+    let log = Log::default();
+    let mut host = registry("host", &log);
+    let mut inner = registry("inner", &log);
+    inner.around_all(noting(&log, "inner"));
+    let mut plugin = registry("plugin", &log);
+    plugin.mount("inner_", inner).unwrap();
+    let mut b = plugin.clone();
+    b.around_all(noting(&log, "b"));
+    let called_as = Arc::<Mutex<Vec<String>>>::default();
+    let seen = called_as.clone();
+    b.around(HandlerKind::Tool, move |request, next| {
+        seen.lock().unwrap().push(request.tool.as_ref().unwrap().name.clone());
+        next.run(request)
+    });
+    host.mount("a_", plugin.clone()).unwrap();
+    host.mount("b_", b).unwrap();
+    host.mount("c_", plugin).unwrap();
+    host.remove_tool("c_echo").unwrap();
+    let mut pair = Pair::new(host);
+    for (tool, result, expected) in [
+        ("a_echo", "plugin", [].as_slice()),
+        ("b_echo", "plugin", &["b"]),
+        ("a_inner_echo", "inner", &["inner"]),
+        ("b_inner_echo", "inner", &["b", "inner"]),
+        ("c_inner_echo", "inner", &["inner"]),
+    ] {
+        assert_eq!(called(&mut pair, tool), result);
+        assert_eq!(std::mem::take(&mut *log.lock().unwrap()), expected, "{tool}");
+    }
+    assert_eq!(*called_as.lock().unwrap(), ["b_echo", "b_inner_echo"]);
+}
+
 /// As a server does that loads a plugin again and again.
 #[test]
 fn functions_around_removed_handlers_are_dropped_by_the_next_mount() {

@@ -18,6 +18,7 @@ use super::handler::Handler;
 use super::handler_call::{BoxFuture, HandlerArgs, HandlerCall};
 use super::result::tool_outcome;
 use super::{Context, Registry};
+use mcp_proto::internals::NewHandlerIds;
 use mcp_proto::message::Method;
 use mcp_proto::server::{HandlerId, Outcome};
 use mcp_proto::types::{CallToolResult, Tool};
@@ -190,11 +191,13 @@ impl Layers {
         &mut self,
         other: &Self,
         handlers: BTreeSet<HandlerId>,
+        new_ids: &NewHandlerIds,
         is_served: impl Fn(HandlerId) -> bool,
     ) {
         let handlers = Arc::new(handlers);
         let mounted = other.0.iter().cloned().map(|layer| {
-            let handlers = layer.mounted.unwrap_or_else(|| handlers.clone());
+            let inner = layer.mounted.map(|inner| inner.iter().map(|id| new_ids.of(*id)).collect());
+            let handlers = inner.map_or_else(|| handlers.clone(), Arc::new);
             Layer { mounted: Some(handlers), ..layer }
         });
         let layers = Arc::make_mut(&mut self.0);
