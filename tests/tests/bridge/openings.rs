@@ -1,9 +1,13 @@
 //! The era of a stream whose `initialize` another server answers: only a result makes it legacy.
 
+use std::sync::Arc;
+
 use mcp_proto::server::{Config, InputRequired, Outcome, Registry, Request, Server, ServerEvent};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::Implementation;
-use mcp_proto::{Action, Binding, Bytes, Duration, Era, ErrorData, Instant, Json, Limits, Machine};
+use mcp_proto::{
+    Action, Binding, Bytes, Duration, Era, ErrorData, Instant, Json, Limits, Machine, http,
+};
 use serde_json::{Value, json};
 
 use super::{ERAS, initialize, modern, only, request};
@@ -78,6 +82,59 @@ fn stream_counts_as_legacy_while_initialize_is_pending() {
     assert_eq!(only(forwarder.take_answers())["result"]["protocolVersion"], "2025-11-25");
     forwarder.client(&request(4, "tools/list", &modern(json!({}))));
     assert_eq!(code(&only(forwarder.take_answers())), Some(-32600));
+}
+
+#[test]
+fn refused_initialize_leaves_no_session_behind() {
+    for result in [true, false] {
+        for is_direct in [true, false] {
+            let mut registry = Registry::new(Implementation::new("forwarder", "1.0.0"));
+            registry.forward(());
+            let (now, config) = (Instant::ZERO, Arc::new(http::Config::default()));
+            let ids = Box::new(|| [7; 16]);
+            let mut endpoint = http::Endpoint::new(registry.declaration(), config.clone(), ids);
+            let mut connection = http::Connection::new(now, registry.declaration(), config);
+            connection.handle_bytes(now, post(&initialize()));
+            connection.visit(now, &mut endpoint, &());
+            let mut reply = None;
+            while let Some(action) = endpoint.poll_action() {
+                if let http::EndpointAction::Event(ServerEvent::Request(request)) = action {
+                    reply = Some(request.reply);
+                }
+            }
+            let outcome = if result {
+                Outcome::Complete(Json::EMPTY_OBJECT)
+            } else {
+                Outcome::Error(ErrorData::new(mcp_proto::ErrorCode(-32000), "no"))
+            };
+            if is_direct {
+                connection.visit_with(now, &mut endpoint, &(), reply.unwrap(), outcome);
+            } else {
+                endpoint.respond(now, reply.unwrap(), outcome);
+                connection.visit(now, &mut endpoint, &());
+            }
+            let mut said = Vec::new();
+            while let Some(action) = connection.poll_action() {
+                if let Action::Transmit(bytes) = action {
+                    said.extend_from_slice(&bytes);
+                }
+            }
+            endpoint.handle_timeout(now);
+            let said = String::from_utf8(said).unwrap();
+            assert_eq!(said.contains("\"code\":-32000"), !result, "{said}");
+            assert_eq!(said.contains("Mcp-Session-Id: "), result, "{said}");
+            assert_eq!(endpoint.sessions(), usize::from(result), "{said}");
+        }
+    }
+}
+
+/// A POST of a legacy client.
+fn post(body: &str) -> Bytes {
+    let length = body.len();
+    Bytes::from(format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: {length}\r\n\r\n{body}"
+    ))
 }
 
 impl Forwarder {

@@ -36,6 +36,14 @@ impl Unsent {
         }
     }
 
+    /// True if this is an error that is not encoded yet.
+    pub(super) fn is_error(&self) -> bool {
+        match self {
+            Self::Message { message, .. } => matches!(**message, Outgoing::Error { .. }),
+            Self::Text(_) => false,
+        }
+    }
+
     /// Encodes the message, so that it shares no memory. Call this for a message that waits for a
     /// client: its parts may be slices of larger buffers.
     pub(super) fn encode(&mut self) {

@@ -282,7 +282,8 @@ impl Answer {
         if head.status == 503 {
             head.fields.push(("Retry-After", RETRY_AFTER.into()));
         }
-        if message.is_some()
+        // Only a result of `initialize` opens a session.
+        if message.as_ref().is_some_and(|message| !message.is_error())
             && let Some(session) = self.session.take()
         {
             head.fields.push(("Mcp-Session-Id", session.into()));

@@ -348,12 +348,14 @@ impl<W: Clone> Session<W> {
         is_idle.then(|| (if self.streams.is_read() { Use::Read } else { Use::Idle }, self.used))
     }
 
-    /// Time at which the session expires unless it is used.
+    /// Time at which the session expires unless it is used. A session whose `initialize` was
+    /// answered with an error ends at once.
     pub(super) fn ends(&self) -> Instant {
         let Limits { session_idle_timeout, session_init_timeout, .. } = *self.server.limits();
         // A connected client, or a request in flight, keeps the session open.
         match (self.streams.is_read() || !self.server.is_idle(), self.begun) {
             (true, _) => Instant::NEVER,
+            (false, _) if self.version().is_none() => self.used,
             (false, true) => self.used + session_idle_timeout,
             (false, false) => self.used + session_init_timeout,
         }
