@@ -81,12 +81,7 @@ impl Bridge {
         let Some(call) = self.calls.remove(id) else { return };
         self.end_input_requests(now, id, "the request has been answered", client);
         let up = self.upstream.era(client).unwrap_or(call.caller.era);
-        let response = result.map_err(|error| {
-            if let CallError::Error { error, .. } = error {
-                return error;
-            }
-            ErrorData::internal(alloc::format!("the server has not answered: {error}"))
-        });
+        let response = result.map_err(response_error);
         match call.purpose.clone() {
             CallPurpose::Answer(about) => {
                 self.handle_answer(now, about, (id, call, up), response, client);
@@ -363,6 +358,18 @@ impl Bridge {
         let notification = Notification::Forwarded { method, params };
         self.actions.push_back(BridgeAction::NotifySession { session, notification });
     }
+}
+
+/// The error for a client whose call has no result.
+fn response_error(error: CallError) -> ErrorData {
+    if let CallError::Error { error, .. } = error {
+        return error;
+    }
+    ErrorData::internal(if let CallError::Http { status } = error {
+        alloc::format!("the server's answer with HTTP status {status} has no response")
+    } else {
+        alloc::format!("the server has not answered: {error}")
+    })
 }
 
 /// Returns whether a request for input ends with its call. A server may list roots at any time, for

@@ -2,6 +2,7 @@
 
 use mcp_proto::client::Negotiation;
 
+use super::missed_changes::{over_http, request_of};
 use super::*;
 
 #[test]
@@ -174,5 +175,18 @@ fn flood_of_questions_is_answered_and_bounded() {
             answered[usize::try_from(line["id"].as_u64().unwrap()).unwrap()] += 1;
         }
         assert!(answered.iter().all(|count| *count == 1), "{down:?}: {asked}");
+    }
+}
+
+#[test]
+fn answer_over_http_without_a_response_is_named() {
+    for status in [200, 500] {
+        let mut bridged = over_http(Era::Modern);
+        bridged.client(&request(1, "tools/call", &modern(json!({"name": "x"}))));
+        let asked = request_of(&mut bridged, "tools/call");
+        bridged.http_answer(asked.exchange, status, &[], None);
+        let error = only(bridged.to_client())["error"].clone();
+        let message = format!("the server's answer with HTTP status {status} has no response");
+        assert_eq!(error, json!({"code": -32603, "message": message}));
     }
 }
