@@ -24,6 +24,7 @@ crate::all!(
     wrong_command_line_for_programs,
     missing_argument_is_named,
     help_says_what_exit_codes_mean,
+    help_says_what_the_timeout_of_a_bridge_limits,
 );
 
 /// A run that fails as it should, with no result.
@@ -304,4 +305,9 @@ fn help_says_what_exit_codes_mean() {
     for code in [0, 1, 2, 3, 4, 5, 6, 7, 130] {
         assert!(ran.out.contains(&format!("\n{code:>5}  ")), "{code}: {}", ran.out);
     }
+}
+
+fn help_says_what_the_timeout_of_a_bridge_limits() {
+    let ran = run(&["bridge", "--help"]);
+    assert!(ran.out.contains("\n--timeout limits the negotiation with the server."), "{}", ran.out);
 }
