@@ -25,6 +25,7 @@ const PER_PLACE: usize = 4;
 /// of text and one description of a client.
 #[derive(Debug, Default)]
 pub(super) struct RequestCaches {
+    #[expect(clippy::vec_box, reason = "each request moves its cache several times")]
     places: [Lock<Vec<Box<RequestCache>>>; PLACES],
 }
 
@@ -63,7 +64,9 @@ mod tests {
         let kept = |place: usize| caches.places[place].lock().len();
         for (taken, expected) in [(3, 3), (9, PER_PLACE), (1, PER_PLACE)] {
             let taken: Vec<_> = (0..taken).map(|_| caches.take(7)).collect();
-            taken.into_iter().for_each(|taken| caches.put_back(taken));
+            for taken in taken {
+                caches.put_back(taken);
+            }
             assert_eq!(kept(7), expected);
         }
         assert_eq!(kept(8), 0);
