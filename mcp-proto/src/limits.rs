@@ -120,7 +120,8 @@ pub struct Limits {
     pub connection_idle_timeout: Duration,
     /// The longest time that an HTTP response may be silent; default 15 s. Then the response
     /// becomes a stream of events, unless it is one already, and a comment is sent to keep the
-    /// connection alive.
+    /// connection alive. A stream has no session id and no status of an error, so with zero no
+    /// legacy client gets a session.
     pub keep_alive: Duration,
     /// The maximum number of HTTP connections that an adapter serves at a time; default 16,384. To
     /// accept a further one, the adapter ends the longest idle connection of the holder with the
