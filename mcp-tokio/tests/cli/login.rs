@@ -17,6 +17,7 @@ crate::all! {
     credentials_are_stored_used_and_removed,
     commands_ask_nobody_unless_told_to,
     person_who_refuses_is_told_of,
+    failure_names_the_option_that_helps,
     only_servers_over_http_have_a_sign_in,
     example_keychain_keeps_credentials_in_a_program,
 }
@@ -31,9 +32,15 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new(name: &str) -> Self {
+        Self::with(name, |server| server)
+    }
+
+    /// A site whose authorization server is changed first.
+    fn with(name: &str, change: impl FnOnce(AuthServer) -> AuthServer) -> Self {
         let [own, auth] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let url = format!("http://{}/mcp", own.local_addr().unwrap());
         let server = AuthServer::new(&format!("http://{}", auth.local_addr().unwrap()), &url);
+        let server = change(server);
         auth_site::serve(auth, server.clone());
         let mut config = HttpConfig::default();
         let guard = server.clone();
@@ -122,6 +129,14 @@ fn person_who_refuses_is_told_of() {
     let ran = run_as("browser", &environment, &["login", &site.url]);
     assert_eq!(ran.exit, 7);
     assert!(ran.err.contains("could not be opened"), "{}", ran.err);
+}
+
+fn failure_names_the_option_that_helps() {
+    let site = Site::with("unregistered", AuthServer::without_registration);
+    let ran = site.run(&["login"]);
+    assert_eq!(ran.exit, 7);
+    assert!(ran.err.contains("does not register clients"), "{}", ran.err);
+    assert!(ran.err.contains("--client-id sets the client"), "{}", ran.err);
 }
 
 fn only_servers_over_http_have_a_sign_in() {

@@ -13,6 +13,9 @@ use crate::print::{self, Output};
 use crate::session::{Session, client};
 use crate::target::Target;
 
+const SETTINGS: &str = "the settings of a sign-in are options: --client-id sets the client, --issuer \
+                        accepts an issuer; see mcp login --help";
+
 /// Signs in, and connects to show that the tokens are accepted.
 pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failure> {
     args.common.sign_in.login = true;
@@ -35,10 +38,9 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
         }
         Ok(server)
     });
-    // The advice of a refusal is to run this command.
+    // The advice of a refusal is to run this command, and its text names settings of the library.
     let done = done.await.map_err(|failure| {
-        let is_refused = failure.exit == Exit::Unauthorized;
-        Failure { advice: failure.advice.filter(|_| !is_refused), ..failure }
+        if failure.exit == Exit::Unauthorized { failure.advice(SETTINGS) } else { failure }
     });
     session.close().await;
     let server = done?.implementation.map(|it| it.name);
