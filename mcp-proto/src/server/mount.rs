@@ -21,11 +21,11 @@ impl<H> Registry<H> {
     /// prefix, such as `notes_`. Resources and templates keep their URIs. Methods and notifications
     /// keep their names.
     ///
-    /// The entries keep their scopes, filters, required extensions, completions and app pages.
-    /// Instructions are appended. The registry then declares what either of both declares:
-    /// extensions, `listChanged`, `subscribe`, logging. Name, version, page size and caching hints
-    /// of the other registry are dropped, and so is its handler of task subscriptions if this
-    /// registry has one.
+    /// The entries keep their scopes, filters, required extensions, completions and app pages. The
+    /// handlers of a clone of a mounted registry get new ids. Instructions are appended. The
+    /// registry then declares what either of both declares: extensions, `listChanged`, `subscribe`,
+    /// logging. Name, version, page size and caching hints of the other registry are dropped, and
+    /// so is its handler of task subscriptions if this registry has one.
     ///
     /// Fails, and changes nothing, with [`UsageError::Duplicate`] for an entry of both: a prefixed
     /// name, a URI, a template, a method, a notification, an extension with other settings, or
