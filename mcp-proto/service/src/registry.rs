@@ -210,7 +210,7 @@ impl<H> Registry<H> {
     pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
         let Self { mut entries, mut validation, layers, task_tools, has_task_methods, .. } = other;
         let new_ids = renumber_shared(&mut entries, &self.entries);
-        self.validation.prepare_mount(&mut validation, &entries, &new_ids)?;
+        self.validation.prepare_mount(&mut validation, &entries)?;
         if self.has_task_methods && has_task_methods {
             // They are the same for all tools.
             for method in [TaskMethod::Get, TaskMethod::Update, TaskMethod::Cancel] {
@@ -219,7 +219,7 @@ impl<H> Registry<H> {
         }
         let handlers = entries.handlers().collect();
         self.entries.mount(prefix, entries)?;
-        self.validation.mount(validation);
+        self.validation.mount(validation, &new_ids);
         let is_served = |id| self.entries.handler(id).is_some();
         self.layers.mount(&layers, handlers, &new_ids, is_served);
         self.task_tools.extend(task_tools);

@@ -88,22 +88,17 @@ mod compiled {
             &self,
             other: &mut Self,
             entries: &Registry<H>,
-            new_ids: &NewHandlerIds,
         ) -> Result<(), UsageError> {
             match self {
-                Self::Named(_) => {
-                    let schemas = core::mem::take(other.schemas_mut()).into_iter();
-                    *other.schemas_mut() = schemas.map(|(id, it)| (new_ids.of(id), it)).collect();
-                    Ok(())
-                }
+                Self::Named(_) => Ok(()),
                 Self::All(_) => other.include_all(entries),
             }
         }
 
         /// Takes over the schemas of a registry that is mounted.
-        pub(crate) fn mount(&mut self, other: Self) {
+        pub(crate) fn mount(&mut self, other: Self, new_ids: &NewHandlerIds) {
             let (Self::Named(schemas) | Self::All(schemas)) = other;
-            self.schemas_mut().extend(schemas);
+            self.schemas_mut().extend(schemas.into_iter().map(|(id, it)| (new_ids.of(id), it)));
         }
 
         /// The compiled schemas of the tool that has this handler, if it is validated.
@@ -155,11 +150,10 @@ mod nothing {
             &self,
             _: &mut Self,
             _: &Registry<H>,
-            _: &NewHandlerIds,
         ) -> Result<(), UsageError> {
             Ok(())
         }
 
-        pub(crate) fn mount(&self, _: Self) {}
+        pub(crate) fn mount(&self, _: Self, _: &NewHandlerIds) {}
     }
 }

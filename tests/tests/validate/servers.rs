@@ -209,3 +209,22 @@ fn input() -> Value {
 fn registry() -> Registry<Handler> {
     Registry::new(Implementation::new("office", "1"))
 }
+
+#[test]
+fn mounted_clones_of_a_registry_are_validated_apart() {
+    let mut plugin = registry();
+    let long = Tool::new("long", json(&json!({"type": "object", "required": ["text"]})));
+    plugin.tool_with(long, |_: Value, _| async { "called" }).unwrap();
+    let mut validated = plugin.clone();
+    validated.validate("long").unwrap();
+    let mut host = registry();
+    host.mount("a_", plugin.clone()).unwrap();
+    host.mount("b_", validated).unwrap();
+    host.mount("c_", plugin).unwrap();
+    let mut pair = Pair::new(host);
+    let client = pair.client();
+    for (tool, is_refused) in [("a_long", false), ("b_long", true), ("c_long", false)] {
+        let result = pair.run(client.call_tool(tool, &json!({}))).unwrap();
+        assert_eq!(result.is_error, is_refused, "{tool}");
+    }
+}

@@ -30,7 +30,7 @@ use mcp_proto::{RequestId, UsageError};
 pub struct Admission {
     hub: Arc<ServerShared>,
     /// A request that is given up loses its cache, which costs the next one some work.
-    cache: TakenCache,
+    taken: TakenCache,
     request: http::Admission,
 }
 
@@ -46,7 +46,7 @@ impl Admission {
             verdict => http::Admission::with_verdict(&hub.config, head.into_head(), verdict),
         };
         match admitted {
-            Ok(request) => Ok(Self { hub, cache: taken, request }),
+            Ok(request) => Ok(Self { hub, taken, request }),
             Err(exchange) => {
                 hub.caches.put_back(taken);
                 let snapshot = hub.catalog.snapshot();
@@ -86,10 +86,10 @@ impl Admission {
     }
 
     fn begin(self, now: Instant, body: Option<&Bytes>) -> Answering {
-        let Self { hub, mut cache, request } = self;
+        let Self { hub, mut taken, request } = self;
         let snapshot = hub.catalog.snapshot();
-        let exchange = answer_cached(request, now, &snapshot.declaration, body, &mut cache.cache);
-        hub.caches.put_back(cache);
+        let exchange = answer_cached(request, now, &snapshot.declaration, body, &mut taken.cache);
+        hub.caches.put_back(taken);
         Answering::new(now, hub, snapshot, exchange)
     }
 }
