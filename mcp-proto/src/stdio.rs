@@ -69,6 +69,14 @@ impl Framing for Lines {
         self.reader.next_line().map(|line| self.message(line))
     }
 
+    fn keeps_memory(&self) -> bool {
+        self.reader.keeps_memory()
+    }
+
+    fn release_memory(&mut self) {
+        self.reader.release_memory();
+    }
+
     fn finish(&mut self) -> Option<Result<Bytes, FramingError>> {
         self.reader.finish().map(|line| self.message(line))
     }

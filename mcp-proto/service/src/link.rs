@@ -97,6 +97,10 @@ impl Link for Connection<Server> {
         false
     }
 
+    fn handle_pause(&mut self, now: Instant, writes: bool) {
+        self.handle_writing(now, writes);
+    }
+
     /// The only connection has no number.
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
         None

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use crate::json::spare::LARGE;
+use crate::json::spare::{LARGE, MAX_KEPT};
 use crate::json::{BYTE_ORDER_MARK as BOM, Spare};
 
 /// Item read by a [`LineReader`].
@@ -33,6 +33,8 @@ pub struct LineReader {
     partial: Vec<u8>,
     /// Memory of the last large line that was incomplete.
     spare: Spare,
+    /// The same for a line over [`MAX_KEPT`], until its release.
+    huge: Spare,
     state: LineState,
 }
 
@@ -54,6 +56,7 @@ impl LineReader {
             input: Bytes::new(),
             partial: Vec::new(),
             spare: Spare::new(),
+            huge: Spare::new(),
             state: LineState::Start,
         }
     }
@@ -114,7 +117,7 @@ impl LineReader {
         let mut line = piece;
         if !self.partial.is_empty() {
             self.extend_partial(&line);
-            line = self.spare.keep(core::mem::take(&mut self.partial));
+            line = self.keep_partial();
         }
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);
@@ -127,11 +130,33 @@ impl LineReader {
         (!blank).then_some(Line::Complete(line))
     }
 
+    /// Returns whether the memory of a line over 2 MiB is kept for the next one, until
+    /// [`LineReader::release_memory`].
+    pub fn keeps_memory(&self) -> bool {
+        !self.huge.is_empty()
+    }
+
+    /// Releases the memory of a line over 2 MiB. Memory up to that size is kept.
+    pub fn release_memory(&mut self) {
+        self.huge.release();
+    }
+
+    /// Takes the incomplete line, and keeps its memory.
+    fn keep_partial(&mut self) -> Bytes {
+        let partial = core::mem::take(&mut self.partial);
+        if partial.capacity() > MAX_KEPT {
+            self.huge.keep_any(partial)
+        } else {
+            self.spare.keep(partial)
+        }
+    }
+
     /// Adds the rest of the input to the incomplete line; a large line moves to spare memory.
     fn extend_partial(&mut self, piece: &[u8]) {
         let length = self.partial.len() + piece.len();
         if length > LARGE && self.partial.capacity() <= LARGE {
-            let mut large = self.spare.take(length.max(2 * LARGE));
+            let spare = if self.keeps_memory() { &mut self.huge } else { &mut self.spare };
+            let mut large = spare.take(length.max(2 * LARGE));
             large.extend_from_slice(&self.partial);
             self.partial = large;
         }
@@ -189,6 +214,8 @@ pub fn write_line(out: &mut BytesMut, start: usize) {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     fn lines(max: usize, chunks: &[&[u8]]) -> Vec<Line> {
@@ -250,6 +277,41 @@ mod tests {
         reader.push(chunk.clone());
         let Some(Line::Complete(line)) = reader.next_line() else { panic!() };
         assert_eq!(line.as_ptr(), chunk.as_ptr());
+    }
+
+    #[test]
+    fn memory_of_a_huge_line_is_kept_until_its_release() {
+        let mut reader = LineReader::new(usize::MAX);
+        let mut byte = b'a';
+        let mut read = |length: usize, releases: bool| {
+            byte += 1;
+            reader.push(vec![byte; length].into());
+            assert_eq!(reader.next_line(), None);
+            if releases {
+                reader.release_memory();
+                assert!(!reader.keeps_memory());
+            }
+            reader.push(Bytes::from_static(b"\n"));
+            let Some(Line::Complete(line)) = reader.next_line() else { panic!() };
+            assert_eq!(line.len(), length);
+            assert!(line.iter().all(|it| *it == byte), "nothing of the line before");
+            (line, reader.keeps_memory())
+        };
+        assert!(!read(LARGE, false).1);
+        let (first, is_kept) = read(2 * MAX_KEPT, false);
+        assert!(is_kept);
+        let place = first.as_ptr();
+        let (second, _) = read(2 * MAX_KEPT, false);
+        assert_ne!(second.as_ptr(), place, "the first line is still in use");
+        drop(first);
+        let place = second.as_ptr();
+        drop(second);
+        for releases in [false, true] {
+            let (line, is_kept) = read(LARGE + 1, releases);
+            assert!(is_kept);
+            assert_eq!(line.as_ptr(), place, "a shorter line has the memory of a huge one");
+        }
+        assert!(!read(9, true).1);
     }
 
     #[test]

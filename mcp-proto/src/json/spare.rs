@@ -45,12 +45,28 @@ impl Spare {
 
     /// Keeps the memory of a text that was written into a buffer from [`Self::take`].
     pub(crate) fn keep(&mut self, buffer: Vec<u8>) -> Bytes {
-        let is_kept = (LARGE..=MAX_KEPT).contains(&buffer.capacity());
-        let text = Bytes::from(buffer);
-        if is_kept {
-            self.0 = text.clone();
+        if (LARGE..=MAX_KEPT).contains(&buffer.capacity()) {
+            self.keep_any(buffer)
+        } else {
+            buffer.into()
         }
+    }
+
+    /// Keeps memory of any size.
+    pub(crate) fn keep_any(&mut self, buffer: Vec<u8>) -> Bytes {
+        let text = Bytes::from(buffer);
+        self.0 = text.clone();
         text
+    }
+
+    /// Returns whether no memory is kept.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Drops the memory; a text that is still in use keeps it.
+    pub(crate) fn release(&mut self) {
+        self.0 = Bytes::new();
     }
 }
 

@@ -277,7 +277,10 @@ impl Lines {
 
     fn push(&mut self, data: Bytes) {
         match self {
-            Self::Messages(reader) => reader.push(data),
+            Self::Messages(reader) => {
+                reader.release_memory();
+                reader.push(data);
+            }
             Self::Http(lines) => lines.push(&data),
         }
     }
