@@ -389,6 +389,7 @@ fn with_foreign_output(malformed: Malformed, text: &[u8]) -> Malformed {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
     use core::error::Error;
 
     use super::*;
@@ -402,7 +403,7 @@ mod tests {
         let mut connection: stdio::Connection<Server> =
             Connection::server(registry.declaration(), server::Config::default());
         let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let long = [b"{\"p\":\"", &[b'x'; 3 * 1024 * 1024][..]].concat();
+        let long = [b"{\"p\":\"", &*vec![b'x'; 3 * 1024 * 1024]].concat();
         let receive = |connection: &mut stdio::Connection<Server>, at| {
             connection.handle_bytes(ms(at), Bytes::copy_from_slice(&long));
             connection.handle_bytes(ms(at), Bytes::from_static(b"\"}\n"));

@@ -43,6 +43,8 @@ pub struct Unauthorized {
     pub message: Option<String>,
     /// The reason why a sign-in has failed, if the client has tried one.
     pub sign_in: Option<String>,
+    /// True if this refuses a poll of the task that the call has started. The task goes on.
+    pub has_task: bool,
 }
 
 /// One way to authenticate.
@@ -63,7 +65,8 @@ impl Unauthorized {
     /// Skips unreadable parts, so that a client can use the readable rest. Keeps at most 16
     /// challenges, 32 parameters of each challenge, and 8 KiB of text.
     pub fn new<'a>(status: u16, values: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        Self { status, challenges: parse::challenges(values), message: None, sign_in: None }
+        let challenges = parse::challenges(values);
+        Self { status, challenges, message: None, sign_in: None, has_task: false }
     }
 
     /// The first challenge of the scheme `Bearer`, which is the scheme of the specification.

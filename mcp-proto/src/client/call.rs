@@ -396,8 +396,11 @@ impl Call {
     /// The outcome of the call if it fails with this error. The last request may not have reached a
     /// handler that has asked for input, but an earlier request has.
     pub(super) fn failure(&self, error: CallError) -> CallError {
-        let is_executed = self.has_been_handled() && self.following().is_none();
-        if is_executed && !self.is_idempotent() { error.of_accepted_call() } else { error }
+        if let Some(following) = self.following() {
+            return if following.is_own() { error.of_task(following.task_id()) } else { error };
+        }
+        let is_executed = self.has_been_handled() && !self.is_idempotent();
+        if is_executed { error.of_accepted_call() } else { error }
     }
 
     /// Returns whether a handler has seen the call: the handler has asked for input.

@@ -40,15 +40,16 @@ pub enum CallError {
         /// The id of the task.
         task_id: String,
     },
-    /// The call no longer follows its task: the connection has ended, or the application has
-    /// detached the task. The task continues at the server; see [`Client::follow_task`].
+    /// The call no longer follows its task: the connection has ended, the server has refused to
+    /// read a poll, or the application has detached the task. The task continues at the server; see [`Client::follow_task`].
     ///
     /// [`Client::follow_task`]: super::Client::follow_task
     TaskLeft {
         /// The id of the task.
         task_id: String,
     },
-    /// Over HTTP: the server requires authentication.
+    /// Over HTTP: the server requires authentication. It has not executed the call, unless
+    /// [`Unauthorized::has_task`] is true.
     Unauthorized(Unauthorized),
     /// Over HTTP: the server has answered with this status, without further details. By 413, 414,
     /// 415 and 431 it refuses the request before it reads the message.
@@ -83,12 +84,18 @@ impl CallError {
             | Self::TaskGone { .. }
             | Self::TaskLeft { .. }
             | Self::SessionExpired => true,
-            Self::Connect(_)
-            | Self::Closed
-            | Self::Unauthorized(_)
-            | Self::Header(_)
-            | Self::Usage(_) => false,
+            Self::Unauthorized(unauthorized) => unauthorized.has_task,
+            Self::Connect(_) | Self::Closed | Self::Header(_) | Self::Usage(_) => false,
         }
+    }
+
+    /// The error of a call whose task goes on at the server.
+    pub(super) fn of_task(self, task_id: &str) -> Self {
+        if let Self::Unauthorized(unauthorized) = self {
+            return Self::Unauthorized(Unauthorized { has_task: true, ..unauthorized });
+        }
+        let is_true = self.may_have_been_executed();
+        if is_true { self } else { Self::TaskLeft { task_id: task_id.into() } }
     }
 
     /// The error of a call that the server had accepted before it refused the rest of the answer,

@@ -5,13 +5,16 @@ mod site;
 mod time;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use mcp_proto::client::{CallError, ConnectError, Listing};
-use mcp_proto::types::CallToolResult;
+use mcp_proto::client::{CallError, Config, ConnectError, Listing};
+use mcp_proto::types::{CallToolResult, Implementation};
 use mcp_proto::{ErrorCode, ErrorData};
 
 use crate::bench::Log;
 use site::{Site, TOOLS, answer};
+
+const WORKING: &str = r#"{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-11-24T12:00:00Z","lastUpdatedAt":"2026-11-24T12:00:00Z","ttlMs":null}"#;
 
 #[test]
 fn each_exchange_has_a_connection_of_its_own() {
@@ -83,6 +86,32 @@ fn a_call_that_the_server_has_not_read_was_not_executed() {
         let error = ErrorData::new(ErrorCode(-32000), "no");
         let error = CallError::Error { error, status: Some(status) };
         assert_eq!(error.may_have_been_executed(), may_have_been_executed, "{status}");
+    }
+}
+
+#[test]
+fn a_call_whose_task_goes_on_may_have_been_executed() {
+    let config = Config::new(Implementation::new("bench", "1")).follow_tasks();
+    for status in [401, 403, 413] {
+        let mut site = Site::of_modern_server(config.clone());
+        let call = site.call("a");
+        site.turn();
+        site.socket(1).answer(&answer(2, WORKING));
+        site.turn();
+        site.requests();
+        site.pass(Duration::from_secs(1));
+        let poll = site.requests().pop().unwrap();
+        assert!(poll.contains("tasks/get"), "{poll}");
+        site.socket(0).answer(&format!("HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n"));
+        site.turn();
+        let error = call.take().unwrap().unwrap_err();
+        assert!(error.may_have_been_executed(), "{error}");
+        match error {
+            CallError::Unauthorized(refusal) => {
+                assert_eq!((refusal.status, true), (status, refusal.has_task))
+            }
+            error => assert_eq!(error, CallError::TaskLeft { task_id: "t1".into() }),
+        }
     }
 }
 

@@ -74,7 +74,12 @@ impl Site {
     /// A client that knows its server to be a modern one, and keeps the connection. The number of
     /// its next request is 2.
     pub(super) fn fresh() -> Self {
-        let mut site = Self::unconnected(Network::Connects);
+        Self::of_modern_server(Config::new(Implementation::new("bench", "1")))
+    }
+
+    /// The same with settings of its own.
+    pub(super) fn of_modern_server(config: Config) -> Self {
+        let mut site = Self::new(config, Network::Connects, None);
         site.turn();
         site.socket(0).answer(&answer(r#""discover-1""#, TOOLS));
         site.turn();
