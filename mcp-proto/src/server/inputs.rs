@@ -17,15 +17,7 @@ pub(crate) fn missing_capability(
     capabilities: &Json,
     request: &InputRequest,
 ) -> Option<&'static str> {
-    let inputs = Inputs::of(capabilities);
-    match request {
-        InputRequest::Forwarded { method, params } => {
-            inputs.lacks(Inputs::of_forwarded(method, params)).first()
-        }
-        InputRequest::Elicit(_) | InputRequest::CreateMessage(_) | InputRequest::ListRoots(_) => {
-            inputs.missing(request)
-        }
-    }
+    Inputs::of(capabilities).missing(request)
 }
 
 /// Checks what the type of a request does not: the URL to visit, and the results of tools in
@@ -90,7 +82,7 @@ impl Inputs {
             InputRequest::Elicit(ElicitRequestParams::Url(_)) => {
                 Self { elicitation_url: true, ..none }
             }
-            InputRequest::Forwarded { .. } => none,
+            InputRequest::Forwarded { method, params } => Self::of_forwarded(method, params),
         }
     }
 

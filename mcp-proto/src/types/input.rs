@@ -56,7 +56,7 @@ pub enum InputRequest {
     CreateMessage(Box<CreateMessageRequestParams>),
     /// `roots/list`: list the folders that the server may work in.
     ListRoots(RequestParams),
-    /// Any request of another server, unchanged and unchecked.
+    /// Any request of another server, unchanged. Only the capability that it needs is checked.
     Forwarded {
         /// The method.
         method: Box<str>,

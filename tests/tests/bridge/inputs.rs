@@ -187,6 +187,21 @@ fn modern_client_brings_the_input_of_a_legacy_server_with_its_retry() {
 }
 
 #[test]
+fn legacy_client_is_asked_only_what_it_declares() {
+    for (capabilities, is_asked) in [(json!({}), false), (json!({"elicitation": {}}), true)] {
+        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
+        let initialize = initialize_with(&capabilities);
+        connect_with(&mut bridged, Era::Legacy, Era::Legacy, &initialize);
+        bridged.to_client();
+        call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+        bridged.server(&question());
+        assert_eq!(!bridged.to_client().is_empty(), is_asked, "{capabilities}");
+        let refused = bridged.to_server().pop();
+        assert_eq!(refused.is_none(), is_asked, "{refused:?}");
+    }
+}
+
+#[test]
 fn modern_client_is_asked_only_what_it_declares() {
     let form = json!({"message": "Sure?", "requestedSchema": {}});
     let url = json!({"message": "Pay", "mode": "url", "url": "https://a.example"});

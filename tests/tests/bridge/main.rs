@@ -76,9 +76,13 @@ fn handshake(up: Era) -> Value {
 
 /// `initialize` of a legacy client.
 fn initialize() -> String {
+    initialize_with(&json!({"elicitation": {"url": {}, "form": {}}, "sampling": {}, "roots": {}}))
+}
+
+/// The same with these capabilities.
+fn initialize_with(capabilities: &Value) -> String {
     let params = json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"elicitation": {"url": {}, "form": {}}, "sampling": {}, "roots": {}},
+        "protocolVersion": "2025-11-25", "capabilities": capabilities,
         "clientInfo": {"name": "client", "version": "1"},
     });
     request(0, "initialize", &params)
@@ -86,13 +90,18 @@ fn initialize() -> String {
 
 /// Connects the server and the client, on byte streams.
 fn connect(bridged: &mut Bridged, down: Era, up: Era) {
+    connect_with(bridged, down, up, &initialize());
+}
+
+/// The same for a legacy client with this `initialize`.
+fn connect_with(bridged: &mut Bridged, down: Era, up: Era, initialize: &str) {
     let answer = handshake(up);
     let asked = bridged.to_server();
     let id = &asked[0]["id"];
     bridged.server(&json!({"jsonrpc": "2.0", "id": id, "result": answer}).to_string());
     bridged.to_server();
     if down == Era::Legacy {
-        bridged.client(&initialize());
+        bridged.client(initialize);
         if up == Era::Modern {
             let asked = bridged.to_server();
             assert_eq!(asked[0]["method"], "server/discover");

@@ -4,9 +4,8 @@ use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use mcp_proto::ErrorData;
-use mcp_proto::UsageError;
 use mcp_proto::server::InputFailure;
+use mcp_proto::{ErrorCode, ErrorData, UsageError};
 
 /// The reason why a message to a [`Session`](super::Session) was not sent, or got no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,6 +52,9 @@ impl SessionError {
             Self::TimedOut => InputFailure::TimedOut,
             Self::InvalidAnswer { .. } => InputFailure::NotAnObject,
             Self::Closed => InputFailure::Closed,
+            Self::NotSent(error @ UsageError::UndeclaredByClient { .. }) => {
+                InputFailure::Refused(ErrorData::new(ErrorCode::INVALID_PARAMS, error.to_string()))
+            }
             Self::Full | Self::NotSent(_) => {
                 InputFailure::Refused(ErrorData::internal(self.to_string()))
             }
@@ -103,6 +105,10 @@ mod tests {
         assert!(failure.to_string().contains("the queue of the client is full"), "{failure}");
         let failure = SessionError::from(UsageError::NotInFlight).into_failure();
         assert!(failure.to_string().contains("nothing is sent to the client"), "{failure}");
+        let undeclared = UsageError::UndeclaredByClient { capability: "roots" };
+        let failure = SessionError::from(undeclared).into_failure();
+        let InputFailure::Refused(error) = failure else { panic!("{failure}") };
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
         assert_eq!(SessionError::Closed.into_failure(), InputFailure::Closed);
     }
 }
