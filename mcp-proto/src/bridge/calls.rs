@@ -38,6 +38,8 @@ pub(super) struct UpstreamCall {
     pub(super) params: Json,
     /// The number of rounds of input that the call has had.
     pub(super) rounds: usize,
+    /// The highest progress that was forwarded to the client, in all rounds.
+    pub(super) progress: Option<f64>,
     pub(super) options: CallOptions,
     pub(super) purpose: CallPurpose,
     /// The number of the last acknowledged request, if the call subscribes. The client sends the
@@ -174,6 +176,21 @@ impl UpstreamCalls {
         let Some(call) = self.by_id.get_mut(&id) else { return false };
         let before = call.acknowledged.replace(number);
         before.map_or_else(|| call.purpose.is_renewal(), |before| before != number)
+    }
+
+    /// Records a report of progress. Returns false if the report must not be forwarded: with input
+    /// the handler runs again from its beginning, but the client has a single request. "The
+    /// progress value MUST increase with each notification".
+    pub(super) fn advance(&mut self, id: CallId, params: &Json) -> bool {
+        let Some(call) = self.by_id.get_mut(&id) else { return true };
+        let progress = params.raw().member("progress");
+        let progress = progress.and_then(|Raw(text)| core::str::from_utf8(text).ok()?.parse().ok());
+        let Some(progress): Option<f64> = progress else { return true };
+        let increases = call.progress.is_none_or(|before| progress > before);
+        if increases {
+            call.progress = Some(progress);
+        }
+        increases || call.rounds == 0
     }
 
     pub(super) fn add_renewal(&mut self, id: CallId, uri: String) {

@@ -312,6 +312,9 @@ impl Bridge {
                             self.notify(about, method, params);
                         }
                     }
+                    (CallPurpose::Answer(_), _)
+                        if method == "notifications/progress"
+                            && !self.calls.advance(call, &params) => {}
                     (CallPurpose::Answer(about), _) => self.notify(about, method, params),
                     _ => {}
                 }

@@ -312,10 +312,18 @@ impl Bridge {
         let kept = if is_kept { params.detach() } else { Json::EMPTY_OBJECT };
         match client.call(now, name, params, options.clone()) {
             Ok(call) => {
-                let (params, rounds, acknowledged) = (kept, 0, None);
                 self.calls.insert(
                     call,
-                    UpstreamCall { caller, method, params, rounds, options, purpose, acknowledged },
+                    UpstreamCall {
+                        caller,
+                        method,
+                        params: kept,
+                        rounds: 0,
+                        progress: None,
+                        options,
+                        purpose,
+                        acknowledged: None,
+                    },
                 );
             }
             Err(error) => {

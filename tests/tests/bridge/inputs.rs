@@ -366,6 +366,39 @@ fn legacy_client_is_asked_what_a_modern_server_requires() {
 }
 
 #[test]
+fn progress_of_a_legacy_client_increases_over_all_rounds() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let params = json!({"name": "x", "_meta": {"progressToken": "mine"}});
+    bridged.client(&request(1, "tools/call", &params));
+    let mut asked = only(bridged.to_server());
+    for expected in [vec![0.5, 1.0], vec![2.0], vec![3.0]] {
+        let mut told = Vec::new();
+        // The handler runs from its beginning in each round.
+        for progress in
+            [0.5, 1.0, 2.0, 3.0].into_iter().take_while(|it| expected.last() >= Some(it))
+        {
+            let params = json!({
+                "progressToken": asked["params"]["_meta"]["progressToken"], "progress": progress,
+            });
+            let line = json!({
+                "jsonrpc": "2.0", "method": "notifications/progress", "params": params,
+            });
+            bridged.server(&line.to_string());
+            told.extend(bridged.to_client().iter().map(|line| line["params"]["progress"].clone()));
+        }
+        assert_eq!(told, expected);
+        let result = json!({
+            "resultType": "input_required", "inputRequests": {"a": {"method": "roots/list"}},
+        });
+        bridged.server(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string());
+        let question = only(bridged.to_client());
+        let line = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}});
+        bridged.client(&line.to_string());
+        asked = only(bridged.to_server());
+    }
+}
+
+#[test]
 fn refusal_of_a_legacy_client_ends_the_request_at_a_modern_server() {
     let mut bridged = quiet(Era::Legacy, Era::Modern);
     let asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
