@@ -14,6 +14,7 @@
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 //! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
 //! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
+//! | `offered_tool` | the tool of a task that goes on with its input |
 //! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
@@ -35,7 +36,7 @@ pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, write};
 use crate::message::ErrorData;
 pub use crate::seq_map::SeqMap;
 pub use crate::server::handler_id::NewHandlerIds;
-use crate::server::{self, Declaration, Outcome, Peer, Registry};
+use crate::server::{self, Declaration, HandlerId, Outcome, Peer, Registry};
 use crate::time::Instant;
 
 /// A view of a value.
@@ -64,6 +65,15 @@ pub fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
 /// The error of a job whose request has become a task, as its client may get it.
 pub fn task_error(error: ErrorData) -> ErrorData {
     server::task_error(error)
+}
+
+/// The handler of a tool; `None` if there is no such tool for this caller.
+pub fn offered_tool(
+    declaration: &Declaration,
+    name: &str,
+    caller: &Arc<Peer>,
+) -> Option<HandlerId> {
+    declaration.offered_tool(name, caller)
 }
 
 /// Gives the handlers of `mounted` new ids if `host` has one of them.

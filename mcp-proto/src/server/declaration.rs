@@ -152,6 +152,12 @@ impl Declaration {
         declaration
     }
 
+    /// The handler of a tool; `None` if the tool is unknown, disabled or hidden from this caller.
+    pub(crate) fn offered_tool(&self, name: &str, caller: &Arc<Peer>) -> Option<HandlerId> {
+        let entry = self.tools.get(name)?;
+        (!self.hides(|| ListEntry::tool(name), || caller.clone())).then_some(entry.handler)
+    }
+
     /// The handler of a resource, and the variables of the template that its URI matches.
     pub(super) fn resource(
         &self,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_proto::ErrorData;
+use mcp_proto::server::ListEntry;
 use mcp_proto::types::{
     ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams, InputRequest,
     InputRequests, RequestedSchema,
@@ -259,4 +260,28 @@ fn a_tool_that_is_removed_while_its_task_waits_fails_it() {
     process.catalog.update(|registry| Ok(registry.remove_tool("t"))).unwrap();
     process.update(&id, json!({"a": {"roots": []}}));
     assert_eq!(process.get(&id)["status"], "failed");
+}
+
+#[test]
+fn a_tool_that_is_disabled_or_hidden_while_its_task_waits_fails_it() {
+    for is_disabled in [true, false] {
+        let (registry, calls) = asking(&["a"]);
+        let mut process = Process::new(registry);
+        let id = process.task();
+        process.pass(2 * MOMENT);
+        let tool = ListEntry::tool("t");
+        let hide = |registry: &mut Registry| {
+            if is_disabled {
+                registry.disable(tool.clone())?;
+            } else {
+                registry.only_for(tool.clone(), |_| false)?;
+            }
+            Ok(())
+        };
+        process.catalog.update(hide).unwrap();
+        process.update(&id, json!({"a": {"roots": []}}));
+        process.pass(2 * MOMENT);
+        assert_eq!(process.get(&id)["status"], "failed");
+        assert_eq!(calls.load(Ordering::Relaxed), 1, "the handler runs only once");
+    }
 }

@@ -27,6 +27,7 @@ use crate::panics::{catch_panic, panicked};
 use crate::service_mailbox::ServiceMailbox;
 use crate::{Catalog, Context, Handler, Registry};
 use mcp_proto::ext::{self, Feature};
+use mcp_proto::internals::offered_tool;
 use mcp_proto::message::Method;
 use mcp_proto::server::task::method::{self, Lookup, TaskAnswer, TaskMethod};
 use mcp_proto::server::task::step::TaskStep;
@@ -295,12 +296,14 @@ async fn give_and_resume(
     Ok(Json::EMPTY_OBJECT)
 }
 
-/// Calls the handler of a task again, detached; `false` if the handler was removed.
+/// Calls the handler of a task again, detached; `false` if the tool was removed or disabled, or is
+/// hidden from the client.
 fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> bool {
     let catalog = context.catalog();
     let manager = catalog.tasks();
     let snapshot = catalog.snapshot();
-    let handler = snapshot.registry.handler_of_tool(&call.tool);
+    let peer = context.shared_peer();
+    let handler = offered_tool(&snapshot.declaration, &call.tool, &peer);
     let (Some(host), Some(handler)) = (manager.current_host(), handler) else { return false };
     let clock = host.clock();
     let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
@@ -317,7 +320,7 @@ fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> b
         HandlerCall::Future(future) => future,
         HandlerCall::Done(outcome) => Box::pin(ready(outcome)),
     };
-    let driven = Driven::new(future, context.shared_peer(), (mailbox, cancel), clock);
+    let driven = Driven::new(future, peer, (mailbox, cancel), clock);
     TaskRun::new((&manager, &host), id.clone(), record, driven).renew_first().spawn();
     true
 }
