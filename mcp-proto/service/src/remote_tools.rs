@@ -13,7 +13,7 @@
 //! | progress | progress, if the caller wants it |
 //! | the end of the caller's request | a cancellation |
 //! | `input_required` of a modern server | [`Outcome::InputRequired`]; the answers go back with the state of the server |
-//! | a request for input of a legacy server | a call of a function of the client, such as [`Client::on_form`] |
+//! | a request for input of a legacy server, or of a task that the client follows | a call of a function of the client, such as [`Client::on_form`] |
 //! | a log message | a call of [`Client::on_log`] |
 //!
 //! | verb | tools registered before | the registry afterwards |
@@ -67,8 +67,10 @@ type Configure = dyn Fn(&mut Registry, &str) -> Result<(), UsageError> + Send + 
 /// forwarded. A modern server requests input from the caller, as far as the caller declares the
 /// capability. A legacy server requests only the input that the client declares. The functions of
 /// the client ([`Client::on_form`], [`Client::on_create_message`], [`Client::set_roots`]) answer
-/// for all callers. Without these functions a legacy server cannot request input. A
-/// [`Bridge`](crate::Bridge) forwards everything, but for one server only.
+/// for all callers. Without these functions a legacy server cannot request input. The same
+/// functions answer the requests of a task, if the client
+/// [follows tasks](mcp_proto::client::Config::follow_tasks). A [`Bridge`](crate::Bridge) forwards
+/// everything, but for one server only.
 ///
 /// [`Limits::max_pages`](mcp_proto::Limits::max_pages) and
 /// [`Limits::max_list_bytes`](mcp_proto::Limits::max_list_bytes) of the client bound the tools. A
