@@ -1,12 +1,12 @@
 //! The trace that a request belongs to: from an application to a handler.
 
-use mcp_proto::client::{CallOptions, Negotiation};
+use mcp_proto::client::{CallOptions, Config, Negotiation};
 use mcp_proto::types::{
     ElicitAction, ElicitRequestFormParams, ElicitResult, Implementation, RequestedSchema,
 };
-use mcp_proto::{Json, TraceContext};
+use mcp_proto::{Duration, Json, TraceContext};
 use mcp_service::testing::Pair;
-use mcp_service::{Client, Context, Handler, Interrupt, Registry};
+use mcp_service::{Client, Context, Handler, Interrupt, Registry, Tasks};
 use serde_json::{Value, json};
 
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
@@ -131,4 +131,22 @@ fn what_is_no_string_is_no_trace() {
         let call = pair.client().call("tools/call", &params);
         assert_eq!(text(&pair.run(call).unwrap()), "nothing");
     }
+}
+
+#[test]
+fn handler_of_a_task_that_goes_on_with_input_knows_the_trace() {
+    async fn ask(_: Value, context: Context) -> Result<String, Interrupt> {
+        context.sleep(Duration::from_secs(1)).await;
+        context.elicit("sure", ElicitRequestFormParams::new("Sure?", RequestedSchema::new()))?;
+        Ok(said(&context))
+    }
+    let mut registry = Registry::new(Implementation::new("traced", "1.0.0"));
+    let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
+    registry.tool_with(mcp_proto::types::Tool::new("task", schema), ask).unwrap();
+    registry.tasks("task", Tasks::Always).unwrap();
+    let config = Config::new(Implementation::new("app", "1.0.0")).follow_tasks();
+    let mut pair = Pair::new(registry).client_config(config);
+    agreeable(&pair.client());
+    let text = call(&mut pair, "task", Some(TraceContext::new(PARENT)));
+    assert_eq!(text, format!("{PARENT} - -"));
 }

@@ -343,7 +343,7 @@ fn call_again(
         may_be_task: false,
         log_level: None,
         round: Some(Arc::new(Round::new(record.input()))),
-        trace: None,
+        trace: context.call.trace.clone(),
         #[cfg(feature = "request-state")]
         request: id.asks().then(|| (Method::CallTool, call.params.clone())),
     };
