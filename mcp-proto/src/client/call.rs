@@ -68,8 +68,8 @@ pub(super) enum Goal {
     Task(Box<FollowedTask>),
     /// A subscription of a modern server, which the response ends.
     Listen { subscription: SubscriptionId },
-    /// A subscription to one resource of a legacy server.
-    Subscribe { subscription: SubscriptionId, uri: String },
+    /// A subscription to one resource of a legacy server; `None` for its end.
+    Subscribe { subscription: Option<SubscriptionId>, uri: String },
     /// No recipient: the result of this request needs no event.
     Nobody,
     /// No recipient: this is a notification.
@@ -420,7 +420,7 @@ impl Call {
     /// The subscription, if this call is its request to a legacy server for one resource.
     pub(super) fn subscribes(&self) -> Option<SubscriptionId> {
         match self.goal {
-            Goal::Subscribe { subscription, .. } => Some(subscription),
+            Goal::Subscribe { subscription, .. } => subscription,
             Goal::Answer { .. }
             | Goal::Pages(_)
             | Goal::Task(_)

@@ -82,17 +82,16 @@ impl ClientCore {
             let ResourceRequest { subscription, uri } = request;
             let mut options = CallOptions::default();
             let (method, goal) = match subscription {
-                Some(id) if !has_room => {
-                    self.subscriptions.answered(id, &uri, false, &mut self.outbox);
+                // Without a request to unsubscribe, further notifications are simply ignored.
+                _ if !has_room => {
+                    self.subscriptions.answered(subscription, &uri, false, &mut self.outbox);
                     continue;
                 }
-                Some(subscription) => {
+                Some(_) => {
                     options.max_total = Duration::MAX;
                     ("resources/subscribe", Goal::Subscribe { subscription, uri })
                 }
-                // Without the request, further notifications are simply ignored.
-                None if !has_room => continue,
-                None => ("resources/unsubscribe", Goal::Nobody),
+                None => ("resources/unsubscribe", Goal::Subscribe { subscription, uri }),
             };
             let number = self.calls.number();
             let call = Box::new(Call::new(now, number, method.into(), params, options, goal));

@@ -37,6 +37,9 @@ pub(super) struct Subscriptions {
     changed_tasks: BTreeSet<String>,
     /// Queued requests to a legacy server.
     resource_requests: VecDeque<ResourceRequest>,
+    /// The resources with an unanswered request to unsubscribe, each with the requests that wait
+    /// for the answer: over HTTP a server may read two requests in the other order.
+    leaving: BTreeMap<String, Vec<ResourceRequest>>,
     /// Reason why the legacy server cannot send messages outside of calls, if it cannot.
     no_stream: Option<CallError>,
 }
@@ -238,6 +241,8 @@ impl Subscriptions {
     /// subscriptions that must be requested again.
     pub(super) fn forget_session(&mut self) -> Vec<SubscriptionId> {
         self.no_stream = None;
+        self.resource_requests.clear();
+        self.leaving.clear();
         for open in self.open.values_mut() {
             open.legacy_lists = SubscriptionFilter::default();
             open.subscribed_uris.clear();
@@ -282,17 +287,34 @@ impl Subscriptions {
 
     /// The next request for a legacy server.
     pub(super) fn next_resource_request(&mut self) -> Option<ResourceRequest> {
-        self.resource_requests.pop_front()
+        loop {
+            let next = self.resource_requests.pop_front()?;
+            // A subscription may have been removed while its request waited.
+            if next.subscription.is_some_and(|id| !self.contains(id)) {
+                continue;
+            }
+            if let Some(waiting) = self.leaving.get_mut(&next.uri) {
+                waiting.push(next);
+                continue;
+            }
+            if next.subscription.is_none() {
+                self.leaving.insert(next.uri.clone(), Vec::new());
+            }
+            return Some(next);
+        }
     }
 
-    /// Handles the answer of a legacy server to a subscription to `uri`.
+    /// Handles the answer of a legacy server to a subscription to `uri`, or to its end.
     pub(super) fn answered(
         &mut self,
-        id: SubscriptionId,
+        id: Option<SubscriptionId>,
         uri: &str,
         is_accepted: bool,
         outbox: &mut Outbox,
     ) {
+        let Some(id) = id else {
+            return self.resource_requests.extend(self.leaving.remove(uri).unwrap_or_default());
+        };
         match self.open.get_mut(&id) {
             Some(subscription) => {
                 subscription.pending_uris.remove(uri);
