@@ -1,4 +1,4 @@
-//! ^C.
+//! ^C, and SIGTERM.
 
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ crate::all!(
     for_programs,
     output_that_cannot_be_written_keeps_the_exit_code,
     interrupted_bridge_ends_all_servers_at_once,
+    sigterm_cancels_and_ends_the_server,
 );
 
 fn has(ran: &Ran, what: &str) -> bool {
@@ -125,4 +126,16 @@ fn interrupted_bridge_ends_all_servers_at_once() {
     bridge.interrupt();
     let elapsed = start.elapsed().as_secs();
     assert!((2..6).contains(&elapsed), "{elapsed} s");
+}
+
+fn sigterm_cancels_and_ends_the_server() {
+    let program = and_this(&[]).pop().unwrap();
+    // It goes on after the end of its input.
+    let script = "\"$0\"; exec sleep 60";
+    let words = ["call", "sleep", "--env", SERVER, "--", "sh", "-c", script, program];
+    let mut running = Running::shown("both", &words);
+    running.err_until("tools/call");
+    running.terminate();
+    let ran = running.end();
+    assert_eq!((ran.exit, has(&ran, "notifications/cancelled")), (130, true), "{ran:?}");
 }

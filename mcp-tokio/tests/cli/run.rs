@@ -120,6 +120,11 @@ impl Running {
         interrupt(&self.child);
     }
 
+    #[cfg(unix)]
+    pub(crate) fn terminate(&self) {
+        send(&self.child, rustix::process::Signal::TERM);
+    }
+
     /// Result of the run, from here on.
     #[cfg(unix)]
     pub(crate) fn end(mut self) -> Ran {
@@ -175,8 +180,13 @@ fn masked(text: &str) -> String {
 /// Interrupts a process, as ^C does.
 #[cfg(unix)]
 pub(crate) fn interrupt(child: &Child) {
-    use rustix::process::{Pid, Signal, kill_process};
+    send(child, rustix::process::Signal::INT);
+}
+
+#[cfg(unix)]
+fn send(child: &Child, signal: rustix::process::Signal) {
+    use rustix::process::{Pid, kill_process};
 
     let id = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
-    kill_process(id, Signal::INT).unwrap();
+    kill_process(id, signal).unwrap();
 }

@@ -320,8 +320,8 @@ Exit codes:
     7  the server requires authorization
     8  a schema breaks a rule of `tools --strict`
     9  an answer differs from that of a recording
-  130  it was interrupted (^C): what was out is cancelled, and the connection closed; a second ^C
-       does not wait for that
+  130  it was interrupted (^C or SIGTERM): what was out is cancelled, and the connection closed; a
+       second one does not wait for that
 
 With --json what went wrong is the last line: {\"error\":{\"exit\":7,\"kind\":\"unauthorized\",\"message\":…}}.
 MCP_WIRE=1 in the environment shows the conversation on standard error. A server that is started

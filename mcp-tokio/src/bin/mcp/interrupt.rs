@@ -1,17 +1,16 @@
-//! Interruption by ^C.
+//! Interruption by ^C, or by SIGTERM.
 //!
 //! In: a future. Out: its result, or a failure if the user interrupts it. The future is then
 //! dropped, which cancels a call in flight.
 
 use std::future::{Future, pending, poll_fn};
+use std::io;
 use std::pin::pin;
 use std::task::Poll;
 
-use tokio::signal::ctrl_c;
-
 use crate::failure::{Exit, Failure};
 
-/// Awaits a future, unless the user interrupts it: by SIGINT, or its equivalent on other systems.
+/// Awaits a future, unless SIGINT, SIGTERM, or the equivalent of another system interrupts it.
 pub(crate) async fn unless_interrupted<T>(
     f: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
@@ -28,8 +27,28 @@ pub(crate) async fn unless_interrupted<T>(
 }
 
 async fn interrupted() {
-    if ctrl_c().await.is_err() {
-        // The signal cannot be caught, and ends the program.
+    if caught().await.is_err() {
+        // The signals cannot be caught, and end the program.
         pending::<()>().await;
     }
+}
+
+/// Completes at SIGINT, and at SIGTERM: `timeout` and runners of tests send that. The server has a
+/// process group of its own, so the signal does not reach it.
+#[cfg(unix)]
+async fn caught() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    poll_fn(|context| {
+        let is_caught =
+            interrupt.poll_recv(context).is_ready() | terminate.poll_recv(context).is_ready();
+        if is_caught { Poll::Ready(Ok(())) } else { Poll::Pending }
+    })
+    .await
+}
+
+#[cfg(windows)]
+async fn caught() -> io::Result<()> {
+    tokio::signal::ctrl_c().await
 }
