@@ -25,6 +25,7 @@ crate::all!(
     missing_argument_is_named,
     help_says_what_exit_codes_mean,
     help_says_what_the_timeout_of_a_bridge_limits,
+    tip_for_an_unknown_option_is_no_command,
 );
 
 /// A run that fails as it should, with no result.
@@ -310,4 +311,16 @@ fn help_says_what_exit_codes_mean() {
 fn help_says_what_the_timeout_of_a_bridge_limits() {
     let ran = run(&["bridge", "--help"]);
     assert!(ran.out.contains("\n--timeout limits the negotiation with the server."), "{}", ran.out);
+}
+
+fn tip_for_an_unknown_option_is_no_command() {
+    // What comes behind two dashes would start a server.
+    for words in [&["tools", "http://a/", "--hedaer", "x"][..], &["call", "a", "-x", "--", "b"]] {
+        let ran = run(words);
+        assert_eq!((ran.exit, ran.err.contains("as a value")), (2, false), "{ran:?}");
+    }
+    let ran = run(&["tools", "http://a/", "--hedaer", "x"]);
+    assert!(ran.err.contains("a similar argument exists: '--header'"), "{ran:?}");
+    let ran = run(&["--json", "tools", "http://a/"]);
+    assert!(ran.err.contains("'tools --json' exists"), "{ran:?}");
 }

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 use mcp_tokio::types::LoggingLevel;
 use mcp_tokio::{Json, Negotiation, ProtocolVersion};
@@ -236,6 +237,18 @@ impl Do {
             Self::Completions(_) | Self::Man(_) => return None,
         })
     }
+}
+
+/// Reads the command line. The tip of clap to put two dashes before an unknown option is left out:
+/// what comes behind them starts a server.
+pub(crate) fn parse() -> Result<Args, clap::Error> {
+    Args::try_parse().map_err(|mut error| {
+        if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+            tips.retain(|tip| !tip.to_string().starts_with("to pass "));
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+        error
+    })
 }
 
 /// Returns whether the words of an invalid command line ask for JSON.

@@ -39,7 +39,6 @@ mod task;
 use std::env;
 use std::process::ExitCode;
 
-use clap::Parser;
 use serde_json::json;
 use tokio::runtime::Builder;
 
@@ -49,7 +48,7 @@ use more_args::{PromptCommand, ResourceCommand};
 use print::Output;
 
 fn main() -> ExitCode {
-    let args = Args::try_parse().unwrap_or_else(|error| {
+    let args = args::parse().unwrap_or_else(|error| {
         if error.use_stderr() && args::wants_json(env::args_os()) {
             // The text for people follows.
             let document = print::error(&Failure::usage(args::message(&error)));
