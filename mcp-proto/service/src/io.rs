@@ -21,6 +21,10 @@ use mcp_proto::{Duration, Instant};
 pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A clock and one timer.
+///
+/// Here, and in [`Reader`], [`Writer`] and [`Io`], a method that returns `Pending` must have the
+/// waker of its context woken later. This applies even to a runtime that polls all tasks all the
+/// time.
 pub trait Clock {
     /// The monotonic time since an epoch of the adapter's choice, which all connections of a server
     /// share.
