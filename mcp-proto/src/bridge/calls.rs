@@ -135,6 +135,12 @@ impl UpstreamCall {
         matches!(self.purpose, CallPurpose::Answer(_))
     }
 
+    /// Returns whether a log message of the server may be about the call. A subscription logs
+    /// nothing.
+    pub(super) fn may_log(&self) -> bool {
+        self.is_waited_for() && self.method != Method::Listen
+    }
+
     /// The tool that is called.
     pub(super) fn tool(&self) -> Option<String> {
         let name = self.params.raw().member("name").and_then(Raw::string);

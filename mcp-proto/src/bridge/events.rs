@@ -330,7 +330,7 @@ impl Bridge {
     fn report(&mut self, method: String, params: Json) {
         if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
             self.notify_session(session, method, params);
-        } else if let Some((call, _)) = self.calls.of_one_client(UpstreamCall::is_waited_for)
+        } else if let Some((call, _)) = self.calls.of_one_client(UpstreamCall::may_log)
             && let Some(about) = self.calls.get(call).and_then(|call| call.purpose.about())
         {
             self.notify(about, method, params);

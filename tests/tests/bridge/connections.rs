@@ -147,6 +147,28 @@ fn ended_session_is_forgotten_by_a_shared_connection() {
 }
 
 #[test]
+fn log_message_is_of_the_call_and_not_of_a_subscription() {
+    for policy in [EraPolicy::LegacyOnly, EraPolicy::ModernOnly] {
+        let world = World::default();
+        let config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+        let bridge = bridge(&world, pipe(&world, policy, Arc::default()), config);
+        let client = client(Era::Modern);
+        let logs = Arc::new(Mutex::new(0));
+        let count = logs.clone();
+        client.on_log(move |_| *count.lock().unwrap() += 1);
+        attach(&world, &client, Transport::Http, &bridge.catalog());
+        let talk = async {
+            client.set_log_level(LoggingLevel::Debug).await.unwrap();
+            let filter = SubscriptionFilter::new().resource("test://watched-resource");
+            let _subscription = client.subscribe(filter).await.unwrap();
+            client.call_tool("test_tool_with_logging", &json!({})).await.unwrap();
+        };
+        world.run(talk).unwrap();
+        assert_eq!(*logs.lock().unwrap(), 3, "{policy:?}");
+    }
+}
+
+#[test]
 fn subscriptions_of_all_clients_count_together() {
     let world = World::default();
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
