@@ -236,13 +236,15 @@ pub(super) fn initialized(discovered: &Json) -> Json {
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     object.text("protocolVersion", "");
-    let mut info = None;
+    // Servers of earlier drafts name themselves outside of `_meta`.
+    let (mut info, mut outside) = (None, None);
     discovered.raw().members(|key, value| match key.string().as_deref() {
         Some("protocolVersion" | "resultType" | "supportedVersions" | "ttlMs" | "cacheScope") => {}
         Some("_meta") => info = value.member(SERVER_INFO),
+        Some("serverInfo") => outside = Some(value).filter(|it| it.is_object()),
         _ => object.copy(key, value),
     });
-    object.member("serverInfo", info.map_or(NOBODY, |info| info.0));
+    object.member("serverInfo", info.or(outside).map_or(NOBODY, |info| info.0));
     object.end();
     Json::trusted(out)
 }

@@ -15,6 +15,34 @@ fn legacy_client_gets_the_handshake_of_a_modern_server() {
     assert_eq!(answer["result"], expected);
 }
 
+/// A server of an earlier draft has its `serverInfo` outside of `_meta`. Clients cannot read a
+/// handshake with a duplicate member.
+#[test]
+fn server_info_outside_of_meta_is_sent_once() {
+    let [old, new] = ["old", "new"].map(|name| json!({"name": name, "version": "1"}));
+    let unknown = json!({"name": "unknown", "version": "unknown"});
+    for (outside, meta, expected) in [
+        (&old, json!({}), &old),
+        (&old, json!({SERVER_INFO: new}), &new),
+        (&json!("none"), json!({}), &unknown),
+    ] {
+        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Modern));
+        let mut discovered = handshake(Era::Modern);
+        discovered["serverInfo"] = outside.clone();
+        discovered["_meta"] = meta;
+        let asked = bridged.to_server();
+        let answer = json!({"jsonrpc": "2.0", "id": asked[0]["id"], "result": discovered});
+        bridged.server(&answer.to_string());
+        bridged.client(&initialize());
+        let asked = only(bridged.to_server());
+        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": discovered});
+        bridged.server(&answer.to_string());
+        assert_eq!(&only(bridged.to_client())["result"]["serverInfo"], expected);
+        let [to_client, _] = bridged.into_sent().map(|sent| String::from_utf8(sent).unwrap());
+        assert_eq!(to_client.matches("\"serverInfo\"").count(), 1, "{to_client}");
+    }
+}
+
 #[test]
 fn modern_client_gets_the_discovery_of_a_legacy_server() {
     let mut bridged = quiet(Era::Modern, Era::Legacy);
