@@ -74,6 +74,8 @@ pub(super) struct UpstreamCalls {
     by_request: BTreeMap<ReplyId, CallId>,
     /// The resources that calls subscribe to again, on another connection to a legacy server.
     renewals: BTreeMap<CallId, String>,
+    /// The resources that the bridge itself unsubscribes from, at a legacy server.
+    leavings: BTreeMap<CallId, String>,
 }
 
 impl ClientRef {
@@ -211,6 +213,14 @@ impl UpstreamCalls {
 
     pub(super) fn take_renewal(&mut self, id: CallId) -> Option<String> {
         self.renewals.remove(&id)
+    }
+
+    pub(super) fn add_leaving(&mut self, id: CallId, uri: String) {
+        self.leavings.insert(id, uri);
+    }
+
+    pub(super) fn take_leaving(&mut self, id: CallId) -> Option<String> {
+        self.leavings.remove(&id)
     }
 
     /// The call for the request of a client.

@@ -77,6 +77,9 @@ impl Bridge {
         if let Some(uri) = self.calls.take_renewal(id) {
             return self.handle_renewed(&uri, &result);
         }
+        if let Some(uri) = self.calls.take_leaving(id) {
+            return self.handle_left(now, uri, client);
+        }
         // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };
         self.end_input_requests(now, id, "the request has been answered", client);

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | modern | the acknowledgement of a request that replaces an earlier one | what is honoured |
 //! | legacy | another connection | each list |
-//! | legacy | the answer to `resources/subscribe` on another connection | the resource |
+//! | legacy | the answer to a `resources/subscribe` of the bridge itself | the resource |
 //! | legacy | [`ChangesMissed`] | each list and resource |
 //!
 //! [`ChangesMissed`]: crate::client::ClientEvent::ChangesMissed
@@ -72,7 +72,7 @@ impl Bridge {
         }
     }
 
-    /// Handles the answer to a request that subscribes on another connection. A server that refuses
+    /// Handles the answer to a request that subscribes again. A server that refuses
     /// the subscription, does not answer in time, or whose answer cannot be read, may have changed
     /// the resource as well. If the connection ends first, the next one subscribes again.
     pub(super) fn handle_renewed(&mut self, uri: &str, result: &Result<Json, CallError>) {

@@ -303,8 +303,29 @@ impl Bridge {
                 let params = about_resource(uri);
                 // If the call fails, later changes of the resource are dropped.
                 let options = CallOptions::default();
-                let _ = client.call(now, "resources/unsubscribe", params, options);
+                if let Ok(call) = client.call(now, "resources/unsubscribe", params, options) {
+                    self.calls.add_leaving(call, uri.clone());
+                }
             }
+        }
+    }
+
+    /// Handles the answer to a request of the bridge to unsubscribe. If a client has subscribed
+    /// meanwhile, the bridge subscribes again: over HTTP the server may have read both requests in
+    /// the other order.
+    pub(super) fn handle_left(&mut self, now: Instant, uri: String, client: &mut Client) {
+        if self.sessions.wants(&uri) || self.listeners.wants(&uri) {
+            self.renew_resource(now, uri, client);
+        }
+    }
+
+    /// Subscribes again to a resource of a legacy server.
+    fn renew_resource(&mut self, now: Instant, uri: String, client: &mut Client) {
+        let options = CallOptions::default();
+        match client.call(now, "resources/subscribe", about_resource(&uri), options) {
+            Ok(call) => self.calls.add_renewal(call, uri),
+            // Later changes of the resource are dropped.
+            Err(_) => self.report_shared_resource(&uri),
         }
     }
 
@@ -319,12 +340,7 @@ impl Bridge {
         self.report_lists();
         let pending: BTreeSet<String> = self.calls.renewals().cloned().collect();
         for uri in &self.resources() - &pending {
-            let options = CallOptions::default();
-            match client.call(now, "resources/subscribe", about_resource(&uri), options) {
-                Ok(call) => self.calls.add_renewal(call, uri),
-                // Later changes of the resource are dropped.
-                Err(_) => self.report_shared_resource(&uri),
-            }
+            self.renew_resource(now, uri, client);
         }
         if let Some(level) = self.sessions.level() {
             self.send_level(now, level, client);

@@ -201,6 +201,42 @@ fn subscriptions_within_the_legacy_era_pass() {
     }
 }
 
+/// Over HTTP a server may read the first `resources/subscribe` before `resources/unsubscribe`.
+#[test]
+fn resource_is_subscribed_to_again_after_it_is_left() {
+    for is_wanted_again in [false, true] {
+        let mut bridged = quiet(Era::Modern, Era::Legacy);
+        let params = modern(json!({"notifications": {"resourceSubscriptions": ["a:1"]}}));
+        bridged.client(&request(1, "subscriptions/listen", &params));
+        let subscribe = only(bridged.to_server());
+        bridged.server(&json!({"jsonrpc": "2.0", "id": subscribe["id"], "result": {}}).to_string());
+        bridged.client(&notification("notifications/cancelled", json!({"requestId": 1})));
+        let mut left = only(bridged.to_server());
+        assert_eq!(left["method"], "resources/unsubscribe");
+        bridged.to_client();
+        if is_wanted_again {
+            bridged.client(&request(2, "subscriptions/listen", &params));
+            let subscribe = only(bridged.to_server());
+            let answer = json!({"jsonrpc": "2.0", "id": subscribe["id"], "result": {}});
+            bridged.server(&answer.to_string());
+            assert_eq!(bridged.to_client().len(), 1);
+        }
+        left["result"] = json!({});
+        for removed in ["method", "params"] {
+            left.as_object_mut().unwrap().remove(removed);
+        }
+        bridged.server(&left.to_string());
+        let again = bridged.to_server();
+        assert_eq!(again.len(), usize::from(is_wanted_again), "{again:?}");
+        for subscribe in again {
+            assert_eq!(subscribe["method"], "resources/subscribe");
+            let answer = json!({"jsonrpc": "2.0", "id": subscribe["id"], "result": {}});
+            bridged.server(&answer.to_string());
+            assert_eq!(only(bridged.to_client())["method"], "notifications/resources/updated");
+        }
+    }
+}
+
 /// Nothing else ends these calls, and each has a place among `Limits::max_in_flight`.
 #[test]
 fn requests_of_the_bridge_itself_are_given_up() {
