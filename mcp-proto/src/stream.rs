@@ -34,8 +34,8 @@ use crate::time::{Duration, Instant};
 /// times their size.
 const TRANSMIT: usize = 64 * 1024;
 
-/// The time for which a framing keeps the memory of a long message for the next one. With it, echoes
-/// of 64 MB in a row cause half as many page faults, which were half of their CPU time.
+/// The time for which a framing keeps the memory of a long message for the next one. With it,
+/// echoes of 64 MB in a row cause half as many page faults, which were half of their CPU time.
 const MEMORY_KEPT: Duration = Duration::from_millis(20);
 
 /// The most characters of a text that is not JSON in the error about it.

@@ -40,8 +40,9 @@ pub enum CallError {
         /// The id of the task.
         task_id: String,
     },
-    /// The call no longer follows its task: the connection has ended, the server has refused to
-    /// read a poll, or the application has detached the task. The task continues at the server; see [`Client::follow_task`].
+    /// The call no longer follows its task: the connection has ended, the server has refused a poll
+    /// unread, or the application has detached the task. The task continues at the server; see
+    /// [`Client::follow_task`].
     ///
     /// [`Client::follow_task`]: super::Client::follow_task
     TaskLeft {
