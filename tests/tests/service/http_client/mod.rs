@@ -106,11 +106,10 @@ fn a_call_whose_task_goes_on_may_have_been_executed() {
         site.turn();
         let error = call.take().unwrap().unwrap_err();
         assert!(error.may_have_been_executed(), "{error}");
-        match error {
-            CallError::Unauthorized(refusal) => {
-                assert_eq!((refusal.status, true), (status, refusal.has_task))
-            }
-            error => assert_eq!(error, CallError::TaskLeft { task_id: "t1".into() }),
+        if let CallError::Unauthorized(refusal) = error {
+            assert_eq!((refusal.status, refusal.has_task), (status, true));
+        } else {
+            assert_eq!(error, CallError::TaskLeft { task_id: "t1".into() });
         }
     }
 }
