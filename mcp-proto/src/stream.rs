@@ -389,49 +389,9 @@ fn with_foreign_output(malformed: Malformed, text: &[u8]) -> Malformed {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
     use core::error::Error;
 
     use super::*;
-    use crate::server::Registry;
-    use crate::stdio;
-    use crate::types::Implementation;
-
-    #[test]
-    fn memory_of_a_long_message_is_released_once_nothing_follows() {
-        let registry: Registry<()> = Registry::new(Implementation::new("x", "1"));
-        let mut connection: stdio::Connection<Server> =
-            Connection::server(registry.declaration(), server::Config::default());
-        let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let long = [b"{\"p\":\"", &*vec![b'x'; 3 * 1024 * 1024]].concat();
-        let receive = |connection: &mut stdio::Connection<Server>, at| {
-            connection.handle_bytes(ms(at), Bytes::copy_from_slice(&long));
-            connection.handle_bytes(ms(at), Bytes::from_static(b"\"}\n"));
-        };
-        let before = connection.poll_timeout();
-        connection.handle_writing(ms(1), true);
-        assert_eq!(connection.poll_timeout(), before, "nothing is kept");
-
-        receive(&mut connection, 2);
-        assert_eq!(connection.poll_timeout(), Some(ms(22)));
-        connection.handle_bytes(ms(3), Bytes::from_static(b"{}\n"));
-        assert_eq!(connection.poll_timeout(), Some(ms(22)), "a short message changes nothing");
-        connection.handle_writing(ms(9), false);
-        assert_eq!(connection.poll_timeout(), Some(ms(22)), "nothing was written");
-        connection.handle_writing(ms(9), true);
-        connection.handle_timeout(ms(50));
-        assert_eq!(connection.poll_timeout(), before, "as long as output waits");
-        connection.handle_writing(ms(51), false);
-        assert_eq!(connection.poll_timeout(), Some(ms(71)));
-        connection.handle_timeout(ms(70));
-        assert!(connection.framing.keeps_memory());
-        connection.handle_timeout(ms(71));
-        assert!(!connection.framing.keeps_memory());
-        assert_eq!(connection.poll_timeout(), before);
-
-        receive(&mut connection, 80);
-        assert_eq!(connection.poll_timeout(), Some(ms(100)), "the next one is kept too");
-    }
 
     #[test]
     fn error_of_a_framing_has_the_text_of_its_source() {

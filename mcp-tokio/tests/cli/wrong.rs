@@ -315,11 +315,11 @@ fn help_says_what_the_timeout_of_a_bridge_limits() {
 
 fn tip_for_an_unknown_option_is_no_command() {
     // What comes behind two dashes would start a server.
-    for words in [&["tools", "http://a/", "--hedaer", "x"][..], &["call", "a", "-x", "--", "b"]] {
+    for words in [&["tools", "http://a/", "--headerz", "x"][..], &["call", "a", "-x", "--", "b"]] {
         let ran = run(words);
         assert_eq!((ran.exit, ran.err.contains("as a value")), (2, false), "{ran:?}");
     }
-    let ran = run(&["tools", "http://a/", "--hedaer", "x"]);
+    let ran = run(&["tools", "http://a/", "--headerz", "x"]);
     assert!(ran.err.contains("a similar argument exists: '--header'"), "{ran:?}");
     let ran = run(&["--json", "tools", "http://a/"]);
     assert!(ran.err.contains("'tools --json' exists"), "{ran:?}");
