@@ -138,7 +138,7 @@ impl LineReader {
 
     /// Releases the memory of a line over 2 MiB. Memory up to that size is kept.
     pub fn release_memory(&mut self) {
-        self.huge.release();
+        self.huge = Spare::new();
     }
 
     /// Takes the incomplete line, and keeps its memory.

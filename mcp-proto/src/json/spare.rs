@@ -63,11 +63,6 @@ impl Spare {
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// Drops the memory; a text that is still in use keeps it.
-    pub(crate) fn release(&mut self) {
-        self.0 = Bytes::new();
-    }
 }
 
 #[cfg(test)]

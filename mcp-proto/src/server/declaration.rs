@@ -154,8 +154,16 @@ impl Declaration {
 
     /// The handler of a tool; `None` if the tool is unknown, disabled or hidden from this caller.
     pub(crate) fn offered_tool(&self, name: &str, caller: &Arc<Peer>) -> Option<HandlerId> {
-        let entry = self.tools.get(name)?;
-        (!self.hides(|| ListEntry::tool(name), || caller.clone())).then_some(entry.handler)
+        self.tool_entry(name, &|| caller.clone()).map(|entry| entry.handler)
+    }
+
+    /// A tool; `None` if it is unknown, disabled or hidden from this caller.
+    pub(super) fn tool_entry(
+        &self,
+        name: &str,
+        caller: &dyn Fn() -> Arc<Peer>,
+    ) -> Option<&ToolEntry> {
+        self.tools.get(name).filter(|_| !self.hides(|| ListEntry::tool(name), caller))
     }
 
     /// The handler of a resource, and the variables of the template that its URI matches.

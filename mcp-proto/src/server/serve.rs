@@ -173,8 +173,7 @@ impl Declaration {
         head: Option<&MirroredHeaders<'_>>,
     ) -> Result<Served, ProtocolError> {
         let name = string(params, Member::Name)?;
-        let entry = self.tools.get(&*name);
-        let entry = entry.filter(|_| !self.hides(|| ListEntry::tool(&*name), caller.peer));
+        let entry = self.tool_entry(&name, caller.peer);
         let Some(ToolEntry { handler, wraps, plan, required, tasks }) = entry else {
             return Err(ProtocolError::UnknownTool { name: name.into_owned() });
         };

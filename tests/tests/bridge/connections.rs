@@ -130,9 +130,7 @@ fn ended_session_is_forgotten_by_a_shared_connection() {
     let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, opened.clone()), config);
     for _ in 0..3 {
         let client = client(Era::Legacy);
-        let logs = Arc::new(Mutex::new(0));
-        let counts = logs.clone();
-        client.on_log(move |_| *counts.lock().unwrap() += 1);
+        let logs = count_logs(&client);
         attach(&world, &client, Transport::Stdio, &bridge.catalog());
         let talk = async {
             client.set_log_level(LoggingLevel::Debug).await.unwrap();
@@ -146,6 +144,14 @@ fn ended_session_is_forgotten_by_a_shared_connection() {
     assert_eq!(*opened.lock().unwrap(), 1);
 }
 
+/// The number of log messages that the client has got.
+fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
+    let logs = Arc::new(Mutex::new(0));
+    let count = logs.clone();
+    client.on_log(move |_| *count.lock().unwrap() += 1);
+    logs
+}
+
 #[test]
 fn log_message_is_of_the_call_and_not_of_a_subscription() {
     for policy in [EraPolicy::LegacyOnly, EraPolicy::ModernOnly] {
@@ -153,9 +159,7 @@ fn log_message_is_of_the_call_and_not_of_a_subscription() {
         let config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
         let bridge = bridge(&world, pipe(&world, policy, Arc::default()), config);
         let client = client(Era::Modern);
-        let logs = Arc::new(Mutex::new(0));
-        let count = logs.clone();
-        client.on_log(move |_| *count.lock().unwrap() += 1);
+        let logs = count_logs(&client);
         attach(&world, &client, Transport::Http, &bridge.catalog());
         let talk = async {
             client.set_log_level(LoggingLevel::Debug).await.unwrap();
