@@ -42,6 +42,11 @@ pub struct Claims {
     pub expires_at: Option<Duration>,
     /// `nbf`: the start of the token's lifetime, as a time since the Unix epoch.
     pub not_before: Option<Duration>,
+    /// The time from the verification of the token to `expires_at`. A stream of changes, that of
+    /// `subscriptions/listen` or of a GET, ends after it, but lasts at least 60 s. `None` means no
+    /// end; `mcp-service` and the adapters replace it after a [`Verifier`](super::Verifier) by
+    /// the difference of `expires_at` and their clock.
+    pub time_left: Option<Duration>,
     /// All claims, an object.
     pub json: Json,
 }
@@ -97,6 +102,7 @@ impl Claims {
             scopes: Scopes::none(),
             expires_at: None,
             not_before: None,
+            time_left: None,
             json: Json::EMPTY_OBJECT,
         }
     }
@@ -134,6 +140,7 @@ impl Claims {
             scopes,
             expires_at: time(object, "exp").ok()?,
             not_before: time(object, "nbf").ok()?,
+            time_left: None,
             json,
         })
     }

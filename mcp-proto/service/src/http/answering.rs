@@ -13,13 +13,14 @@ use super::super::link::EndpointVisitor;
 use super::super::runner::{Runner, Scope};
 use super::super::session::SessionScope;
 use super::request_caches::TakenCache;
+use super::verifying::with_time_left;
 use super::{EndpointVisit, EndpointWaker, ServerShared};
 use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::HeadSource;
 use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
 use mcp_proto::internals::{admit_cached, answer_cached, has_machine};
-use mcp_proto::resource_server::VerifiedToken;
+use mcp_proto::resource_server::{Claims, VerifiedToken};
 use mcp_proto::server::{
     Change, Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
 };
@@ -60,8 +61,12 @@ impl Admission {
         self.request.set_peer(peer);
     }
 
-    /// Adds values for handlers; see [`http::Admission::extend`].
-    pub fn extend(&mut self, extensions: Extensions) {
+    /// Adds values for handlers; see [`http::Admission::extend`]. Also measures the time that is
+    /// left to [`Claims`].
+    pub fn extend(&mut self, mut extensions: Extensions) {
+        if let Some(claims) = extensions.get::<Claims>() {
+            extensions.insert(with_time_left(claims.clone()));
+        }
         self.request.extend(extensions);
     }
 

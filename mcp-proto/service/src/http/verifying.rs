@@ -1,7 +1,8 @@
 //! A token's pending verification.
 //!
-//! In: the future of a [`Verifier`](mcp_proto::resource_server::Verifier). Out: its result. Its
-//! waker wakes the connection's driver. A connection has at most one.
+//! In: the future of a [`Verifier`](mcp_proto::resource_server::Verifier). Out: its result, with
+//! the time that the token has left. Its waker wakes the connection's driver. A connection has at
+//! most one.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -11,8 +12,9 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
 use super::EndpointWaker;
+use crate::io::unix_time;
 use crate::panics::catch_panic;
-use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
+use mcp_proto::resource_server::{Claims, TokenRefusal, Verification, VerifiedToken};
 
 /// The verification of the token of a connection's request.
 pub(super) struct Verifying {
@@ -46,10 +48,11 @@ impl Wake for VisitWaker {
     }
 }
 
-/// A verification that refuses the token if it panics.
+/// A verification that refuses the token if it panics, and measures the time that is left.
 struct Guarded(Verification);
 
-/// Wraps a verification so that it refuses the token if it panics.
+/// Wraps a verification so that it refuses the token if it panics, and measures the time that the
+/// token has left.
 pub(super) fn guarded(verification: Verification) -> Verification {
     Box::pin(Guarded(verification))
 }
@@ -60,5 +63,13 @@ impl Future for Guarded {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<VerifiedToken> {
         catch_panic(|| self.0.as_mut().poll(context))
             .unwrap_or_else(|| Poll::Ready(Err(TokenRefusal::unavailable())))
+            .map_ok(with_time_left)
     }
+}
+
+/// Sets the time that the token has left, unless the verifier has set it.
+pub(super) fn with_time_left(mut claims: Claims) -> Claims {
+    let left = claims.expires_at.map(|expires_at| expires_at.saturating_sub(unix_time()));
+    claims.time_left = claims.time_left.or(left);
+    claims
 }

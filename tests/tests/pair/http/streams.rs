@@ -1,8 +1,13 @@
 //! Streams across cuts: what is resumed has lost nothing and says nothing twice; what cannot be is
 //! opened again.
 
+use std::sync::Arc;
+
 use mcp_proto::Instant;
 use mcp_proto::client::{Change, List, Negotiation};
+use mcp_proto::http::{Authorization, Config};
+use mcp_proto::resource_server::Claims;
+use mcp_proto::server::Extensions;
 use mcp_service::testing::Network;
 
 use super::site::{
@@ -120,5 +125,34 @@ fn second_hour_03_an_outage_of_ten_minutes_ends_no_stream() {
         }
         catalog.publish(&updated()).unwrap();
         assert_eq!(pair.run(subscription.changed()), Some(updated()));
+    }
+}
+
+#[test]
+fn a_subscription_outlives_the_tokens_of_its_streams() {
+    for negotiation in ERAS {
+        let (pair, _, catalog) = pair(negotiation);
+        let mut config = Config::default();
+        config.authorize = Some(Arc::new(|_| {
+            let mut claims = Claims::new("https://auth.example.com", "alice");
+            claims.time_left = Some(10 * MINUTE);
+            Authorization::AllowWith(claims.principal(), Extensions::default().with(claims))
+        }));
+        let mut pair = pair.http_config(config);
+        let client = pair.client();
+        let mut subscription = pair.run(client.subscribe(filter())).unwrap();
+        for round in 1..=6 {
+            catalog.publish(&updated()).unwrap();
+            assert_eq!(pair.run(subscription.changed()), Some(updated()));
+            let streams = || said(&pair, "subscriptions/listen") + sent(&pair, "GET ");
+            assert_eq!(streams(), round);
+            pair.pass(10 * MINUTE + 2 * SECOND);
+            if negotiation != LEGACY {
+                // What happens between two streams would have been sent nowhere.
+                let listed = Change::ListChanged(List::Tools);
+                assert_eq!(pair.run(subscription.changed()), Some(listed));
+                assert_eq!(pair.run(subscription.changed()), Some(updated()));
+            }
+        }
     }
 }

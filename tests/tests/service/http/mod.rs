@@ -7,4 +7,5 @@ mod outside;
 mod sessions;
 mod site;
 mod threads;
+mod token_ends;
 mod wire;

@@ -10,7 +10,8 @@
 //! | modern, or of a legacy client without a session | `Alone`: a machine of its own | its answer, a disconnect |
 //! | of a session, GET, DELETE, `subscriptions/listen` | `Waiting` for a visit | the visit |
 //! | in a session | `Reading` a stream of the endpoint's | the end of the stream, a disconnect |
-//! | `subscriptions/listen` | `Listening` | its result, a disconnect |
+//! | GET of a session | `Reading` the stream of the session | its end, a disconnect, the end of its token |
+//! | `subscriptions/listen` | `Listening` | its result, a disconnect, the end of its token |
 //!
 //! The answer is `application/json` if the response is the first message. The answer is a stream of
 //! events if another message precedes the response, or after `Limits::keep_alive` of silence.
@@ -57,8 +58,11 @@ pub struct Exchange {
     config: Arc<Config>,
     state: State,
     answer: Answer,
-    /// True if a visit is due: the endpoint has more messages than were taken, or its end begins.
+    /// True if a visit is due: the endpoint has more messages than were taken, its end begins, or
+    /// the token has expired.
     visit_due: bool,
+    /// Time at which a stream that only listens ends: that of the client's token.
+    listens_until: Instant,
     /// True if nobody reads the answer any more.
     gone: bool,
 }
@@ -135,6 +139,7 @@ impl Exchange {
             state: State::Answered,
             answer: Answer::new(silent_until, cors),
             visit_due: false,
+            listens_until: Instant::NEVER,
             gone: false,
         }
     }
@@ -232,6 +237,9 @@ impl Exchange {
                 self.answer.event(event);
             }
         }
+        if self.listening_end().is_some_and(|end| end <= now) {
+            self.visit_due = true;
+        }
         let Self { state, answer, config, .. } = self;
         let priming_id = match state {
             State::Reading(place) => place.priming(place.after()),
@@ -284,7 +292,13 @@ impl Exchange {
             State::Alone(server) | State::Listening { server, .. } => server.poll_timeout(),
             State::Answered | State::Waiting(_) | State::Reading(_) => None,
         };
-        server.into_iter().chain(self.answer.poll_timeout()).min()
+        server.into_iter().chain(self.answer.poll_timeout()).chain(self.listening_end()).min()
+    }
+
+    /// Time at which the stream is to end with its token, unless that is already due.
+    fn listening_end(&self) -> Option<Instant> {
+        let ends = self.listens_until != Instant::NEVER && !self.visit_due;
+        (ends && self.only_listens()).then_some(self.listens_until)
     }
 
     /// The id that the client has given to a request that this exchange answers itself; see

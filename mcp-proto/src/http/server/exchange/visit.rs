@@ -11,12 +11,17 @@ use crate::error::ProtocolError;
 use crate::frame::http1::Head;
 use crate::headers::MirroredHeaders;
 use crate::message::{Incoming, RequestId};
-use crate::server::{MessageSource, Outcome, Reply, Server, request_id};
-use crate::time::Instant;
+use crate::resource_server::Claims;
+use crate::server::{Extensions, MessageSource, Outcome, Reply, Server, request_id};
+use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
 /// The most bytes that one visit takes.
 const VISIT: usize = 256 * 1024;
+
+/// The shortest time for which a stream listens. A client that opens it again with a token in the
+/// leeway of its end would otherwise do so without a pause.
+const MIN_LISTENING: Duration = Duration::from_secs(60);
 
 impl Exchange {
     /// Returns whether a visit is due, in addition to the visits that the endpoint wakes for.
@@ -26,7 +31,7 @@ impl Exchange {
             State::Reading(_) => self.visit_due || self.gone,
             // The machine may have ended the subscription by itself, as it does if no task is
             // found.
-            State::Listening { .. } => self.gone || self.answer.is_over(),
+            State::Listening { .. } => self.gone || self.visit_due || self.answer.is_over(),
             State::Answered | State::Alone(_) => false,
         }
     }
@@ -56,6 +61,12 @@ impl Exchange {
             }
             State::Listening { mut server, listener } => {
                 let mut pending = endpoint.listeners.take(listener, me);
+                if now >= self.listens_until && pending.changes.is_empty() {
+                    // A result would end the subscription. A client whose stream breaks off opens
+                    // it again, with a new token.
+                    endpoint.listeners.remove(listener);
+                    return self.answer.end();
+                }
                 server.adopt(&endpoint.declaration);
                 while let Some(change) = pending.changes.pop_first() {
                     // The endpoint has checked that the change is declared.
@@ -142,10 +153,7 @@ impl Exchange {
             }
             Wanted::Get { context, last_event_id } => {
                 match sessions.get(now, context, last_event_id.as_deref(), me, queue) {
-                    Ok(place) => {
-                        self.answer.stream(place.priming(place.after()).as_deref());
-                        self.read(now, endpoint, me, place, false);
-                    }
+                    Ok(place) => self.open_stream(now, endpoint, me, place, &context.extensions),
                     Err(error) => self.answer.error(sessions.revision_of(context), None, &error),
                 }
             }
@@ -158,9 +166,31 @@ impl Exchange {
                 let (config, principal) = (self.config.server.share(), principal.clone());
                 let mut server = Server::modern_exchange(declaration.clone(), config, principal);
                 server.set_extensions(extensions.clone());
+                self.listen_until(now, extensions);
                 self.listen(now, endpoint, (me, holder), Box::new(server), incoming, head);
             }
         }
+    }
+
+    /// Begins the stream of a GET.
+    fn open_stream<W: Clone>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<W>,
+        me: &W,
+        place: StreamCursor,
+        extensions: &Extensions,
+    ) {
+        self.listen_until(now, extensions);
+        self.answer.stream(place.priming(place.after()).as_deref());
+        self.read(now, endpoint, me, place, false);
+    }
+
+    /// Sets the end of a stream that only listens: that of the client's token.
+    fn listen_until(&mut self, now: Instant, extensions: &Extensions) {
+        let time_left = extensions.get::<Claims>().and_then(|claims| claims.time_left);
+        let end = time_left.map(|time_left| now + time_left.max(MIN_LISTENING));
+        self.listens_until = end.unwrap_or(Instant::NEVER);
     }
 
     fn listen<W: Clone>(
@@ -242,6 +272,10 @@ impl Exchange {
                 }
                 Next::Gone => return self.end_with_session(endpoint.sessions.request(&place)),
             }
+        }
+        if place.is_common() && now >= self.listens_until {
+            self.answer.end();
+            return endpoint.leave(now, &place, false);
         }
         endpoint.sessions.count(&place);
         self.state = State::Reading(place);
