@@ -68,14 +68,21 @@ pub(super) enum CallPurpose {
     Nobody,
 }
 
+/// A call of the bridge itself, about a resource of a legacy server.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum OwnCall {
+    /// Subscribes again, to a resource that clients need.
+    Subscribe,
+    /// Unsubscribes, from a resource that no client needs.
+    Unsubscribe,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct UpstreamCalls {
     by_id: BTreeMap<CallId, UpstreamCall>,
     by_request: BTreeMap<ReplyId, CallId>,
-    /// The resources that calls subscribe to again, on another connection to a legacy server.
-    renewals: BTreeMap<CallId, String>,
-    /// The resources that the bridge itself unsubscribes from, at a legacy server.
-    leavings: BTreeMap<CallId, String>,
+    /// The bridge's own calls at a legacy server, with their resources.
+    own: BTreeMap<CallId, (OwnCall, String)>,
 }
 
 impl ClientRef {
@@ -201,26 +208,19 @@ impl UpstreamCalls {
         increases || call.rounds == 0
     }
 
-    pub(super) fn add_renewal(&mut self, id: CallId, uri: String) {
-        self.renewals.insert(id, uri);
+    pub(super) fn add_own(&mut self, id: CallId, call: OwnCall, uri: String) {
+        self.own.insert(id, (call, uri));
+    }
+
+    pub(super) fn take_own(&mut self, id: CallId) -> Option<(OwnCall, String)> {
+        self.own.remove(&id)
     }
 
     /// The resources that are being subscribed to again. If the session is lost meanwhile, the
     /// client sends these calls once more.
     pub(super) fn renewals(&self) -> impl Iterator<Item = &String> {
-        self.renewals.values()
-    }
-
-    pub(super) fn take_renewal(&mut self, id: CallId) -> Option<String> {
-        self.renewals.remove(&id)
-    }
-
-    pub(super) fn add_leaving(&mut self, id: CallId, uri: String) {
-        self.leavings.insert(id, uri);
-    }
-
-    pub(super) fn take_leaving(&mut self, id: CallId) -> Option<String> {
-        self.leavings.remove(&id)
+        let renewals = self.own.values().filter(|(call, _)| *call == OwnCall::Subscribe);
+        renewals.map(|(_, uri)| uri)
     }
 
     /// The call for the request of a client.

@@ -5,7 +5,7 @@
 use alloc::string::String;
 
 use super::action::BridgeAction;
-use super::calls::{CallPurpose, UpstreamCall};
+use super::calls::{CallPurpose, OwnCall, UpstreamCall};
 use super::inputs::RoundError;
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
@@ -74,11 +74,10 @@ impl Bridge {
         result: Result<Json, CallError>,
         client: &mut Client,
     ) {
-        if let Some(uri) = self.calls.take_renewal(id) {
-            return self.handle_renewed(&uri, &result);
-        }
-        if let Some(uri) = self.calls.take_leaving(id) {
-            return self.handle_left(now, uri, client);
+        match self.calls.take_own(id) {
+            Some((OwnCall::Subscribe, uri)) => return self.handle_renewed(&uri, &result),
+            Some((OwnCall::Unsubscribe, uri)) => return self.handle_left(now, uri, client),
+            None => {}
         }
         // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };

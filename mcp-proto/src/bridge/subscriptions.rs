@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::action::ClientRequest;
-use super::calls::{CallPurpose, ClientRef, UpstreamCall, no_timeout};
+use super::calls::{CallPurpose, ClientRef, OwnCall, UpstreamCall, no_timeout};
 use super::machine::Bridge;
 use super::subscription_load::SubscriptionLoad;
 use crate::client::{CallId, CallOptions, Client};
@@ -304,7 +304,7 @@ impl Bridge {
                 // If the call fails, later changes of the resource are dropped.
                 let options = CallOptions::default();
                 if let Ok(call) = client.call(now, "resources/unsubscribe", params, options) {
-                    self.calls.add_leaving(call, uri.clone());
+                    self.calls.add_own(call, OwnCall::Unsubscribe, uri.clone());
                 }
             }
         }
@@ -323,7 +323,7 @@ impl Bridge {
     fn renew_resource(&mut self, now: Instant, uri: String, client: &mut Client) {
         let options = CallOptions::default();
         match client.call(now, "resources/subscribe", about_resource(&uri), options) {
-            Ok(call) => self.calls.add_renewal(call, uri),
+            Ok(call) => self.calls.add_own(call, OwnCall::Subscribe, uri),
             // Later changes of the resource are dropped.
             Err(_) => self.report_shared_resource(&uri),
         }
