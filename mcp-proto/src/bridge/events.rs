@@ -314,10 +314,7 @@ impl Bridge {
                             self.notify(about, method, params);
                         }
                     }
-                    (CallPurpose::Answer(_), _)
-                        if method == "notifications/progress"
-                            && !self.calls.advance(call, &params) => {}
-                    (CallPurpose::Answer(about), _) => self.notify(about, method, params),
+                    (CallPurpose::Answer(about), _) => self.forward(call, about, method, params),
                     _ => {}
                 }
             }
@@ -325,6 +322,14 @@ impl Bridge {
             (_, None) if call.is_some() => {}
             (BridgeMessage::Report, None) => self.report(method, params),
             (_, None) => self.changed(&method, &params),
+        }
+    }
+
+    /// Forwards a notification about a call to its client, unless it is progress that must not be
+    /// forwarded.
+    fn forward(&mut self, call: CallId, about: ReplyId, method: String, params: Json) {
+        if method != "notifications/progress" || self.calls.advance(call, &params) {
+            self.notify(about, method, params);
         }
     }
 
