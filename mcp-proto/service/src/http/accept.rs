@@ -35,17 +35,17 @@ impl HttpServer {
     }
 
     fn open(&self, now: Instant, peer: Option<IpAddr>) -> Service<HttpLink> {
-        let hub = self.hub.clone();
-        let config = &self.hub.config;
-        Service::with(&self.hub.catalog, &config.server, |declaration, mailbox| {
+        let shared = self.shared.clone();
+        let config = &self.shared.config;
+        Service::with(&self.shared.catalog, &config.server, |declaration, mailbox| {
             let mut connection = Connection::new(now, declaration, config.clone());
             if let Some(peer) = peer {
                 connection.set_peer(peer);
             }
-            let number = hub.connections.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+            let number = shared.connections.fetch_add(1, Ordering::Relaxed).saturating_add(1);
             let holder = Holder::new(config, None, peer);
-            let meter = hub.open.open(now, number, holder, mailbox.clone());
-            HttpLink::new(hub, number, connection, meter)
+            let meter = shared.open.open(now, number, holder, mailbox.clone());
+            HttpLink::new(shared, number, connection, meter)
         })
     }
 
@@ -53,10 +53,12 @@ impl HttpServer {
     /// are open. If not, an idle connection of the address with the most connections is closed to
     /// make room. Call again when a connection has closed, or after 50 ms.
     pub fn has_room(&self, now: Instant, peer: IpAddr) -> bool {
-        let has_room = self.hub.open.count() < self.config().server.limits.max_connections;
+        let has_room = self.shared.open.count() < self.config().server.limits.max_connections;
         if !has_room {
-            self.hub.open.make_room(self.config(), Some(peer));
-            self.hub.open.full(now).into_iter().for_each(|event| self.hub.handle_event(event));
+            self.shared.open.make_room(self.config(), Some(peer));
+            if let Some(event) = self.shared.open.full(now) {
+                self.shared.handle_event(event);
+            }
         }
         has_room
     }
@@ -66,9 +68,9 @@ impl HttpServer {
     /// wait may end as soon as a connection has closed.
     pub fn handle_accept_error(&self, now: Instant, error: &io::Error) -> Option<Duration> {
         let pause = Self::pause_after(error)?;
-        self.hub.open.make_room(self.config(), None);
-        if let Some(count) = self.hub.open.alarm(now, "accept") {
-            self.hub.handle_event(ServerEvent::AcceptFailed { error: error.to_string(), count });
+        self.shared.open.make_room(self.config(), None);
+        if let Some(count) = self.shared.open.alarm(now, "accept") {
+            self.shared.handle_event(ServerEvent::AcceptFailed { error: error.to_string(), count });
         }
         Some(pause)
     }

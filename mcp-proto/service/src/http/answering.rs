@@ -29,7 +29,7 @@ use mcp_proto::{RequestId, UsageError};
 /// A request whose head was accepted, so that its body can be read.
 #[derive(Debug)]
 pub struct Admission {
-    hub: Arc<ServerShared>,
+    shared: Arc<ServerShared>,
     /// A request that is given up loses its cache, which costs the next one some work.
     taken: TakenCache,
     request: http::Admission,
@@ -37,21 +37,21 @@ pub struct Admission {
 
 impl Admission {
     pub(super) fn new(
-        hub: Arc<ServerShared>,
+        shared: Arc<ServerShared>,
         head: impl HeadSource,
         verdict: Option<VerifiedToken>,
     ) -> Result<Self, Box<Answering>> {
-        let mut taken = hub.caches.take(head.length());
+        let mut taken = shared.caches.take(head.length());
         let admitted = match verdict {
-            None => admit_cached(&hub.config, head, &mut taken.cache),
-            verdict => http::Admission::with_verdict(&hub.config, head.into_head(), verdict),
+            None => admit_cached(&shared.config, head, &mut taken.cache),
+            verdict => http::Admission::with_verdict(&shared.config, head.into_head(), verdict),
         };
         match admitted {
-            Ok(request) => Ok(Self { hub, taken, request }),
+            Ok(request) => Ok(Self { shared, taken, request }),
             Err(exchange) => {
-                hub.caches.put_back(taken);
-                let snapshot = hub.catalog.snapshot();
-                Err(Box::new(Answering::new(Instant::ZERO, hub, snapshot, *exchange)))
+                shared.caches.put_back(taken);
+                let snapshot = shared.catalog.snapshot();
+                Err(Box::new(Answering::new(Instant::ZERO, shared, snapshot, *exchange)))
             }
         }
     }
@@ -91,11 +91,11 @@ impl Admission {
     }
 
     fn begin(self, now: Instant, body: Option<&Bytes>) -> Answering {
-        let Self { hub, mut taken, request } = self;
-        let snapshot = hub.catalog.snapshot();
+        let Self { shared, mut taken, request } = self;
+        let snapshot = shared.catalog.snapshot();
         let exchange = answer_cached(request, now, &snapshot.declaration, body, &mut taken.cache);
-        hub.caches.put_back(taken);
-        Answering::new(now, hub, snapshot, exchange)
+        shared.caches.put_back(taken);
+        Answering::new(now, shared, snapshot, exchange)
     }
 }
 
@@ -103,7 +103,7 @@ impl Admission {
 /// [`turn`](Self::turn) returns the next part of the response, or arranges for the waker to be
 /// woken. Dropping it before the end reports that the client is gone.
 pub struct Answering {
-    hub: Arc<ServerShared>,
+    shared: Arc<ServerShared>,
     exchange: Exchange,
     runner: LazyRunner,
     now: Instant,
@@ -144,16 +144,16 @@ pub enum Part {
 impl Answering {
     fn new(
         now: Instant,
-        hub: Arc<ServerShared>,
+        shared: Arc<ServerShared>,
         snapshot: Arc<CatalogSnapshot>,
         exchange: Exchange,
     ) -> Self {
         let runner = if has_machine(&exchange) {
-            LazyRunner::runner(&hub.catalog, snapshot)
+            LazyRunner::runner(&shared.catalog, snapshot)
         } else {
             LazyRunner::Snapshot(snapshot)
         };
-        Self { hub, exchange, runner, now, next_sleep: None, ended: false }
+        Self { shared, exchange, runner, now, next_sleep: None, ended: false }
     }
 
     /// Returns the next part of the response. `None` means to wait for the waker or for
@@ -193,7 +193,7 @@ impl Answering {
             if let Some(part) = self.take_part(now) {
                 return Some(part);
             }
-            let needs_room = may_need_room && self.hub.needs_room();
+            let needs_room = may_need_room && self.shared.needs_room();
             if self.exchange.needs_endpoint() || needs_room {
                 may_need_room = false;
                 self.visit(now);
@@ -232,7 +232,9 @@ impl Answering {
         while let Some(action) = self.exchange.poll_part() {
             match action {
                 ExchangeAction::Head(head) => return Some(Part::Head(head)),
-                ExchangeAction::Data(data) => return Some(Part::Data(self.hub.count_bytes(data))),
+                ExchangeAction::Data(data) => {
+                    return Some(Part::Data(self.shared.count_bytes(data)));
+                }
                 ExchangeAction::End => {
                     self.ended = true;
                     self.handle_remaining_events(now);
@@ -246,12 +248,12 @@ impl Answering {
         self.ended = true;
         // A notification is answered before its handler gets it.
         self.handle_remaining_events(now);
-        let body = self.hub.count_bytes(body.unwrap_or_default());
+        let body = self.shared.count_bytes(body.unwrap_or_default());
         Some(Part::Whole(head, body))
     }
 
     fn visit(&mut self, now: Instant) {
-        let Self { hub, exchange, runner, .. } = self;
+        let Self { shared, exchange, runner, .. } = self;
         let (snapshot, waker) = match runner {
             LazyRunner::Snapshot(snapshot) => (&*snapshot, &EndpointWaker::NOBODY),
             LazyRunner::Runner(runner, waker) => (&runner.snapshot, &*waker),
@@ -261,7 +263,7 @@ impl Answering {
             None => exchange.visit(now, endpoint, waker),
             Some((reply, outcome)) => exchange.visit_with(now, endpoint, waker, reply, outcome),
         };
-        hub.visit(now, EndpointVisit { visitor, visits });
+        shared.visit(now, EndpointVisit { visitor, visits });
     }
 
     fn event(&mut self, now: Instant, event: ServerEvent) {
@@ -276,7 +278,7 @@ impl Answering {
     /// Makes the runner, unless there is one, and begins its first turn.
     fn run(&mut self, now: Instant, waker: &Waker) {
         let LazyRunner::Snapshot(snapshot) = &self.runner else { return };
-        self.runner = LazyRunner::runner(&self.hub.catalog, snapshot.clone());
+        self.runner = LazyRunner::runner(&self.shared.catalog, snapshot.clone());
         if let LazyRunner::Runner(runner, _) = &self.runner {
             runner.mailbox.begin_turn(now, waker);
         }

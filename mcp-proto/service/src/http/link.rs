@@ -22,7 +22,7 @@ use mcp_proto::{RequestId, UsageError};
 
 /// A connection of an [`HttpServer`](super::HttpServer).
 pub struct HttpLink {
-    hub: Arc<ServerShared>,
+    shared: Arc<ServerShared>,
     number: u64,
     connection: Connection,
     activity: Activity,
@@ -33,12 +33,12 @@ pub struct HttpLink {
 
 impl HttpLink {
     pub(super) fn new(
-        hub: Arc<ServerShared>,
+        shared: Arc<ServerShared>,
         number: u64,
         connection: Connection,
         meter: Arc<Meter>,
     ) -> Self {
-        Self { hub, number, connection, activity: Activity::Idle, meter, verifying: None }
+        Self { shared, number, connection, activity: Activity::Idle, meter, verifying: None }
     }
 
     /// Polls the verification of a token, if it is new or was `woken`. Returns whether there is a
@@ -114,7 +114,7 @@ impl Link for HttpLink {
     }
 
     fn max_unread(&self) -> Option<Duration> {
-        Some(self.hub.config.server.limits.connection_idle_timeout)
+        Some(self.shared.config.server.limits.connection_idle_timeout)
     }
 
     fn handle_disconnect(&mut self, now: Instant) -> bool {
@@ -131,14 +131,14 @@ impl Link for HttpLink {
     }
 
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
-        Some((self.number, self.hub.last_shown.clone()))
+        Some((self.number, self.shared.last_shown.clone()))
     }
 
     fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: EndpointVisitor<'_>) -> bool {
         if woken && self.meter.take_close_request() {
             self.make_room(now);
         }
-        let verifies = self.hub.config.verifier.is_some();
+        let verifies = self.shared.config.verifier.is_some();
         let has_verdict = verifies && self.verify(now, woken, visitor.waker);
         let visits_endpoint = woken || self.connection.needs_endpoint();
         if visits_endpoint {
@@ -148,7 +148,7 @@ impl Link for HttpLink {
                     self.connection.visit_with(now, endpoint, visitor.waker, reply, outcome);
                 }
             };
-            self.hub.visit(now, EndpointVisit { visitor, visits });
+            self.shared.visit(now, EndpointVisit { visitor, visits });
         }
         visits_endpoint || has_verdict
     }
@@ -162,7 +162,7 @@ impl fmt::Debug for HttpLink {
 
 impl Drop for HttpLink {
     fn drop(&mut self) {
-        self.hub.open.close(self.number);
+        self.shared.open.close(self.number);
     }
 }
 

@@ -14,8 +14,8 @@ mod answering;
 mod connections;
 mod counted_bytes;
 mod link;
+mod locked_state;
 mod request_caches;
-mod shared;
 mod verifying;
 mod visitor;
 
@@ -48,8 +48,8 @@ use mcp_proto::resource_server::{Verification, VerifiedToken};
 use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
 
 use connections::Connections;
+use locked_state::{DeferredActions, Leftover, LockedState};
 use request_caches::RequestCaches;
-use shared::{DeferredActions, Leftover, Shared};
 pub use visitor::EndpointWaker;
 
 pub use answering::{Admission, Answering, Part};
@@ -58,7 +58,7 @@ pub use link::HttpLink;
 /// A server over HTTP. Cheap to clone; all clones are the same server.
 #[derive(Clone)]
 pub struct HttpServer {
-    hub: Arc<ServerShared>,
+    shared: Arc<ServerShared>,
 }
 
 pub(super) struct ServerShared {
@@ -66,7 +66,7 @@ pub(super) struct ServerShared {
     catalog: Catalog,
     /// Mailbox of the handlers of sessions.
     mailbox: Arc<ServiceMailbox>,
-    shared: Lock<Shared>,
+    locked: Lock<LockedState>,
     /// The handlers of sessions that have not ended.
     running: Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
     on_event: Lock<Option<Arc<OnEvent>>>,
@@ -98,13 +98,13 @@ impl HttpServer {
         let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
         let snapshot = catalog.join(&mailbox);
         let endpoint = Endpoint::new(snapshot.declaration.clone(), config.clone(), Box::new(ids));
-        let shared = Shared::new(endpoint, snapshot);
-        let hub = ServerShared {
+        let locked = LockedState::new(endpoint, snapshot);
+        let shared = ServerShared {
             account: config.server.account(),
             config,
             catalog,
             mailbox,
-            shared: Lock::new(shared),
+            locked: Lock::new(locked),
             running: Lock::default(),
             on_event: Lock::new(None),
             spawn: Box::new(spawn),
@@ -113,14 +113,14 @@ impl HttpServer {
             connections: AtomicU64::new(0),
             last_shown: Arc::default(),
         };
-        Self { hub: Arc::new(hub) }
+        Self { shared: Arc::new(shared) }
     }
 
     /// Calls `f` with each event of the endpoint that concerns no handler. That is a fault of a
     /// client, a lost message, a limit that was reached, or a connection that could not be
     /// accepted. Several threads may call `f` at the same time. A panic of `f` is ignored.
     pub fn on_event(&self, f: impl Fn(&ServerEvent) + Send + Sync + 'static) {
-        let before = self.hub.on_event.lock().replace(Arc::new(f));
+        let before = self.shared.on_event.lock().replace(Arc::new(f));
         drop(before);
     }
 
@@ -140,7 +140,7 @@ impl HttpServer {
     /// [`Limits::verify_timeout`](mcp_proto::Limits::verify_timeout) at most, and pass the verdict
     /// to [`HttpServer::admit_with`].
     pub fn verification(&self, head: &Head) -> Option<Verification> {
-        self.hub.config.verification(head).map(verifying::guarded)
+        self.shared.config.verification(head).map(verifying::guarded)
     }
 
     /// The same as [`HttpServer::admit`], with the verdict about the token of the request.
@@ -149,7 +149,7 @@ impl HttpServer {
         head: impl HeadSource,
         verdict: Option<VerifiedToken>,
     ) -> Result<Admission, Box<Answering>> {
-        Admission::new(self.hub.clone(), head, verdict)
+        Admission::new(self.shared.clone(), head, verdict)
     }
 
     /// The response to a request that another HTTP stack has read completely.
@@ -162,27 +162,27 @@ impl HttpServer {
 
     /// The configuration.
     pub fn config(&self) -> &Config {
-        &self.hub.config
+        &self.shared.config
     }
 
     /// Stops the sessions; see [`Endpoint::shutdown`]. Drivers stop their connections by
     /// [`Drive::handle_stop`](crate::Drive::handle_stop).
     pub fn shutdown(&self, now: Instant) {
-        let deferred = self.hub.share(None, |shared| shared.endpoint.shutdown(now));
-        self.hub.act(now, deferred, None);
+        let deferred = self.shared.with_locked(None, |locked| locked.endpoint.shutdown(now));
+        self.shared.act(now, deferred, None);
     }
 
     /// Cancels the running handlers of sessions, and waits up to 500 ms for their end. Adapters
     /// call it after all connections are closed and before their runtime ends, because a cancelled
     /// handler is polled once more.
     pub async fn finish(&self, clock: &mut impl Clock) {
-        self.hub.cancel_all();
-        handlers_ended(&self.hub.mailbox, clock).await;
+        self.shared.cancel_all();
+        handlers_ended(&self.shared.mailbox, clock).await;
     }
 
     /// Number of open sessions.
     pub fn sessions(&self) -> usize {
-        self.hub.shared.lock().endpoint.sessions()
+        self.shared.locked.lock().endpoint.sessions()
     }
 
     /// Runs the background work of the server: reports of spawned handlers, and deadlines of
@@ -190,7 +190,7 @@ impl HttpServer {
     pub async fn run_background(&self, clock: &mut impl Clock) {
         poll_fn(|context| {
             loop {
-                let due = self.hub.turn(clock.now(), context.waker());
+                let due = self.shared.turn(clock.now(), context.waker());
                 let Some(at) = due else { return Poll::<()>::Pending };
                 if clock.poll_timer(context, at).is_pending() {
                     return Poll::Pending;
@@ -215,20 +215,20 @@ impl ServerShared {
     /// the exchange when this returns.
     pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: EndpointVisit<'_>) {
         let known = Some(visit.visitor.snapshot);
-        let deferred = self.share(known, |shared| (visit.visits)(&mut shared.endpoint, None));
+        let deferred = self.with_locked(known, |locked| (visit.visits)(&mut locked.endpoint, None));
         self.act(now, deferred, Some(&mut visit));
     }
 
     /// Calls `f` under the lock, and returns the actions to execute without it. `known` is the
     /// snapshot that a visitor has.
-    fn share<'a>(
+    fn with_locked<'a>(
         &self,
         known: Option<&'a CatalogSnapshot>,
-        f: impl FnOnce(&mut Shared),
+        f: impl FnOnce(&mut LockedState),
     ) -> DeferredActions<'a> {
-        let mut shared = self.shared.lock();
-        f(&mut shared);
-        shared.take_actions(known)
+        let mut locked = self.locked.lock();
+        f(&mut locked);
+        locked.take_actions(known)
     }
 
     /// Executes actions; `visit` is the visit that caused them.
@@ -268,9 +268,9 @@ impl ServerShared {
             EndpointAction::Event(ServerEvent::Request(request)) => {
                 // Another connection may have cancelled the request by now.
                 let snapshot = {
-                    let shared = self.shared.lock();
-                    let is_owed = shared.endpoint.is_owed(request.reply.id());
-                    is_owed.then(|| shared.snapshot.clone())
+                    let locked = self.locked.lock();
+                    let is_owed = locked.endpoint.is_owed(request.reply.id());
+                    is_owed.then(|| locked.snapshot.clone())
                 };
                 if let Some(snapshot) = snapshot {
                     self.start(now, &snapshot, request, visit);
@@ -290,15 +290,15 @@ impl ServerShared {
                 }
             }
             ServerEvent::Notification { session, handler, method, params } => {
-                let snapshot = self.shared.lock().snapshot.clone();
+                let snapshot = self.locked.lock().snapshot.clone();
                 snapshot.notify(&self.mailbox, (session, handler), method, params);
             }
             ServerEvent::SessionEnded { session, handler } => {
-                let snapshot = self.shared.lock().snapshot.clone();
+                let snapshot = self.locked.lock().snapshot.clone();
                 snapshot.end_session(session, handler);
             }
             ServerEvent::InputAnswered { input, answer } => {
-                let waker = self.shared.lock().input_requests.answer(input, answer);
+                let waker = self.locked.lock().input_requests.answer(input, answer);
                 wake(waker);
             }
             event => {
@@ -326,14 +326,14 @@ impl ServerShared {
         visit: Option<&mut EndpointVisit<'_>>,
     ) {
         let about = request.reply.id();
-        let id = &|| self.shared.lock().endpoint.request_id(about).cloned();
+        let id = &|| self.locked.lock().endpoint.request_id(about).cloned();
         match snapshot.call(&self.mailbox, request, now, id).poll_first() {
             StartedJob::Done(reply, outcome) => self.respond(now, reply, outcome, visit),
             StartedJob::Pending(job) => {
                 let cancel = job.cancel();
                 self.running.lock().insert(about, cancel.clone());
                 // The request may have been cancelled before it was inserted into `running`.
-                if !self.shared.lock().endpoint.is_owed(about) {
+                if !self.locked.lock().endpoint.is_owed(about) {
                     self.running.lock().remove(&about);
                     cancel.set();
                 }
@@ -353,11 +353,11 @@ impl ServerShared {
     ) {
         let known = visit.as_ref().map(|visit| visit.visitor.snapshot);
         let mut leftover = Leftover::default();
-        let deferred = self.share(known, |shared| {
-            leftover = self.apply_queued(now, shared);
+        let deferred = self.with_locked(known, |locked| {
+            leftover = self.apply_queued(now, locked);
             match &mut visit {
-                None => shared.endpoint.respond(now, reply, outcome),
-                Some(visit) => (visit.visits)(&mut shared.endpoint, Some((reply, outcome))),
+                None => locked.endpoint.respond(now, reply, outcome),
+                Some(visit) => (visit.visits)(&mut locked.endpoint, Some((reply, outcome))),
             }
         });
         leftover.finish();
@@ -366,9 +366,9 @@ impl ServerShared {
 
     /// Applies the queued reports. They are taken and applied under one lock: otherwise a response
     /// could overtake earlier reports of its handler, which would be lost.
-    fn apply_queued(&self, now: Instant, shared: &mut Shared) -> Leftover {
+    fn apply_queued(&self, now: Instant, locked: &mut LockedState) -> Leftover {
         match self.mailbox.take_commands() {
-            Some((commands, update)) => shared.apply_queued(now, commands, update, &self.running),
+            Some((commands, update)) => locked.apply_queued(now, commands, update, &self.running),
             None => Leftover::default(),
         }
     }
@@ -386,12 +386,12 @@ impl ServerShared {
         // If work is left after these rounds, the driver is woken again.
         for _ in 0..TURN_ROUNDS {
             let mut leftover = Leftover::default();
-            let deferred = self.share(None, |shared| {
-                shared.background_due = Instant::NEVER;
-                if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
-                    shared.endpoint.handle_timeout(now);
+            let deferred = self.with_locked(None, |locked| {
+                locked.background_due = Instant::NEVER;
+                if locked.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+                    locked.endpoint.handle_timeout(now);
                 }
-                leftover = self.apply_queued(now, shared);
+                leftover = self.apply_queued(now, locked);
             });
             leftover.finish();
             self.act(now, deferred, None);
@@ -400,7 +400,7 @@ impl ServerShared {
             }
         }
         let next_sleep = self.mailbox.end_turn();
-        let due = self.shared.lock().endpoint.poll_timeout();
+        let due = self.locked.lock().endpoint.poll_timeout();
         due.into_iter().chain(next_sleep).min()
     }
 }
@@ -416,7 +416,7 @@ impl Drop for ServerShared {
 
 impl fmt::Debug for HttpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpServer").field("config", &self.hub.config).finish_non_exhaustive()
+        f.debug_struct("HttpServer").field("config", &self.shared.config).finish_non_exhaustive()
     }
 }
 

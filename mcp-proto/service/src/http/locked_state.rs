@@ -21,7 +21,7 @@ use mcp_proto::Instant;
 use mcp_proto::http::{Endpoint, EndpointAction};
 use mcp_proto::server::{ReplyId, ServerEvent};
 
-pub(super) struct Shared {
+pub(super) struct LockedState {
     pub(super) endpoint: Endpoint<EndpointWaker>,
     pub(super) snapshot: Arc<CatalogSnapshot>,
     pub(super) input_requests: OpenInputRequests,
@@ -72,7 +72,7 @@ impl Leftover {
     }
 }
 
-impl Shared {
+impl LockedState {
     pub(super) fn new(endpoint: Endpoint<EndpointWaker>, snapshot: Arc<CatalogSnapshot>) -> Self {
         Self {
             endpoint,
