@@ -15,6 +15,7 @@
 //! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
 //! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
 //! | `offered_tool` | the tool of a task that goes on with its input |
+//! | [`percent`] | pointers in schemas, and forms of the authorization server for tests |
 //! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
@@ -38,6 +39,7 @@ pub use crate::seq_map::SeqMap;
 pub use crate::server::handler_id::NewHandlerIds;
 use crate::server::{self, Declaration, HandlerId, Outcome, Peer, Registry};
 use crate::time::Instant;
+pub use crate::url::percent;
 
 /// A view of a value.
 #[inline]

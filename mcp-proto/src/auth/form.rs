@@ -8,6 +8,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::url::percent;
+
 /// The maximum number of decoded parameters; the rest are ignored.
 const MAX_PARAMS: usize = 64;
 
@@ -40,44 +42,20 @@ pub(super) fn decode(text: &str) -> Vec<(String, String)> {
 }
 
 fn push(out: &mut String, text: &str) {
-    const HEX: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
-    let digit = |value: u8| HEX.get(usize::from(value)).copied().unwrap_or('0');
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'*') {
             out.push(char::from(byte));
         } else if byte == b' ' {
             out.push('+');
         } else {
-            out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+            out.extend(percent::encoded(byte).map(char::from));
         }
     }
 }
 
 /// Decodes one part; bytes that are not UTF-8 become replacement characters.
 fn decode_part(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let escaped = || {
-            let mut ahead = rest.clone();
-            let digits = [ahead.next()?, ahead.next()?].map(|digit| char::from(digit).to_digit(16));
-            let [Some(high), Some(low)] = digits else { return None };
-            Some((u8::try_from(high << 4 | low).ok()?, ahead))
-        };
-        match byte {
-            b'+' => bytes.push(b' '),
-            b'%' => match escaped() {
-                Some((decoded, ahead)) => {
-                    bytes.push(decoded);
-                    rest = ahead;
-                }
-                None => bytes.push(b'%'),
-            },
-            byte => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&percent::decode(&text.replace('+', " "))).into_owned()
 }
 
 #[cfg(test)]

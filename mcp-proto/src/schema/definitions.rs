@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use serde_json::{Map, Value};
 
 use super::subschemas::{Subschemas, token};
+use crate::url::percent;
 
 /// The keywords with definitions, in 2020-12 and draft-07.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
@@ -50,7 +51,7 @@ pub(super) fn references_by_definition(root: &Value) -> BTreeMap<String, Vec<Str
         }
         let reference = schema.get("$ref").and_then(Value::as_str);
         let Some(target) = reference.and_then(|uri| uri.strip_prefix('#')) else { continue };
-        let target = percent_decoded(target);
+        let target = percent::decode_utf8(target);
         let site = schemas.pointer(number);
         for (definition, sites) in &mut references {
             match target.strip_prefix(definition.as_str()) {
@@ -82,24 +83,4 @@ pub(super) fn is_single_use(root: &Value, definition: &str, sites: &[String]) ->
 pub(super) fn can_merge(site: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let mut keywords = site.keys().filter(|keyword| *keyword != "$ref");
     keywords.all(|keyword| !other.contains_key(keyword) || ANNOTATIONS.contains(&&**keyword))
-}
-
-/// A fragment of a URI, decoded; unchanged if it is not UTF-8.
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let code = tail.get(..2).and_then(|digits| core::str::from_utf8(digits).ok());
-        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.into())
 }

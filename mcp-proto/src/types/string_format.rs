@@ -6,6 +6,7 @@
 //! [Specification: Requested Schema](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema)
 
 use super::StringFormat;
+use crate::url::{is_scheme, percent};
 
 /// Description of a format, with an example, for an error message; `None` if the text has the
 /// format.
@@ -44,19 +45,8 @@ fn is_email(text: &str) -> bool {
 /// A scheme, a colon, and only characters that RFC 3986 allows.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
-    let in_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(in_scheme) {
-        return false;
-    }
-    let mut parts = rest.split('%');
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=".contains(c);
-    parts.next().is_some_and(|first| first.chars().all(allowed))
-        && parts.all(|part| {
-            let digits = part.get(..2).unwrap_or_default();
-            digits.len() == 2
-                && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
-                && part.chars().all(allowed)
-        })
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);
+    is_scheme(scheme) && rest.chars().all(allowed) && percent::is_valid(rest)
 }
 
 /// A `full-date` of RFC 3339.

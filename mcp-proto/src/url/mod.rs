@@ -8,6 +8,7 @@
 //! [RFC 9110, section 4.2](https://www.rfc-editor.org/rfc/rfc9110#section-4.2)
 
 mod parse;
+pub mod percent;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -16,12 +17,10 @@ use core::ops::Range;
 use core::str::FromStr;
 
 use crate::error::{UrlError, excerpt};
-pub(crate) use parse::has_scheme;
-#[cfg(feature = "skills")]
-pub(crate) use parse::is_scheme;
 use parse::{
     check_characters, push_path, read_host, read_port, split_port, split_query, split_scheme,
 };
+pub(crate) use parse::{has_scheme, is_scheme};
 
 /// An `http` or `https` URL in normal form. Scheme and host are in lower case, an IPv6 address is
 /// in its short form, and the default port is omitted. There are no dot segments and no fragment.

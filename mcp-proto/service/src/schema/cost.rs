@@ -7,7 +7,6 @@
 //!
 //! [Specification: Composition-Keyword Resource Use](https://modelcontextprotocol.io/specification/2026-07-28/basic#composition-keyword-resource-use)
 
-use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,6 +15,7 @@ use core::ptr;
 use serde_json::{Map, Value};
 
 use mcp_proto::Json;
+use mcp_proto::internals::percent;
 use mcp_proto::schema::SchemaError;
 
 /// The most bytes of a schema.
@@ -101,7 +101,7 @@ fn collect(root: &Value) -> Vec<&Map<String, Value>> {
 
 /// The value that the pointer in a fragment names.
 fn pointed_at<'a>(root: &'a Value, fragment: &str) -> Option<&'a Value> {
-    root.pointer(&percent_decoded(fragment))
+    root.pointer(&percent::decode_utf8(fragment))
 }
 
 /// A document, and the counts of its subschemas.
@@ -176,25 +176,6 @@ impl<'a> Cost<'a> {
         }
         Ok(self.anchors.get(fragment).copied())
     }
-}
-
-fn percent_decoded(fragment: &str) -> Cow<'_, str> {
-    if !fragment.contains('%') {
-        return Cow::Borrowed(fragment);
-    }
-    let mut parts = fragment.split('%');
-    let mut out: Vec<u8> = parts.next().unwrap_or_default().into();
-    for part in parts {
-        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        if let (Some(byte), Some(rest)) = (byte, part.get(2..)) {
-            out.push(byte);
-            out.extend_from_slice(rest.as_bytes());
-        } else {
-            out.push(b'%');
-            out.extend_from_slice(part.as_bytes());
-        }
-    }
-    String::from_utf8(out).map_or(Cow::Borrowed(fragment), Cow::Owned)
 }
 
 fn too_complex(reason: &'static str) -> SchemaError {

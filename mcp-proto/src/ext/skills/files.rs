@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::file_types::mime_type;
 use super::{SKILL_FILE, Skill, SkillError, SkillFile, frontmatter, uri};
 use crate::types::{Resource, ResourceContents};
+use crate::url::percent;
 
 /// The files of a skill, and its entry.
 ///
@@ -119,7 +120,7 @@ fn file_uri(directory: &str, path: &str) -> Result<String, SkillError> {
     let mut uri = String::from(directory);
     for segment in path.split('/') {
         uri.push('/');
-        uri::encoded(segment, &mut uri);
+        percent::encode(segment, &mut uri);
     }
     match uri::path_within(directory, &uri) {
         Some(_) => Ok(uri),

@@ -4,10 +4,9 @@
 //! cannot leave its directory, not even by percent-encoding.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use super::{SKILL_FILE, SkillError};
-use crate::url::is_scheme;
+use crate::url::{is_scheme, percent};
 
 /// The maximum bytes of a URI.
 const MAX_URI: usize = 2048;
@@ -79,31 +78,8 @@ pub(super) fn is_path(path: &str) -> bool {
 
 /// The text of a segment; `None` unless its escapes are valid and decode to UTF-8.
 pub(super) fn decoded(segment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let mut digit = || char::from(rest.next()?).to_digit(16);
-            bytes.push(u8::try_from(digit()? << 4 | digit()?).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-/// Writes a segment that decodes to this text.
-pub(super) fn encoded(text: &str, out: &mut String) {
-    const HEX: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            let digit = |n: u8| HEX.get(usize::from(n & 15)).copied().unwrap_or('0');
-            out.extend(['%', digit(byte >> 4), digit(byte)]);
-        }
-    }
+    let bytes = percent::is_valid(segment).then(|| percent::decode(segment));
+    String::from_utf8(bytes?).ok()
 }
 
 /// A byte of a segment: `pchar` of RFC 3986, or a part of a character that is not ASCII.

@@ -29,6 +29,7 @@ use alloc::vec::Vec;
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::json::write::{self, List};
+use crate::url::percent;
 
 use part::{TemplatePart, VariableClass, decode};
 
@@ -264,12 +265,9 @@ fn write_list<'a>(
 
 /// The bytes of `text`, with percent-encoding for bytes outside ASCII.
 fn ascii(text: &str) -> impl Iterator<Item = u8> + '_ {
-    let digit = |n: u8| if n < 10 { b'0' + n } else { b'A' + n - 10 };
-    text.bytes().flat_map(move |byte| {
-        let (bytes, length) = match byte {
-            0..0x80 => ([byte, 0, 0], 1),
-            _ => ([b'%', digit(byte >> 4), digit(byte & 15)], 3),
-        };
+    text.bytes().flat_map(|byte| {
+        let (bytes, length) =
+            if byte.is_ascii() { ([byte, 0, 0], 1) } else { (percent::encoded(byte), 3) };
         bytes.into_iter().take(length)
     })
 }

@@ -8,6 +8,8 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::url::percent::escaped;
+
 const RESERVED: &[u8] = b":/?#[]@!$&'()*+,;=";
 
 /// A variable and the literal before it.
@@ -114,13 +116,6 @@ impl VariableClass {
             byte => (self == Self::Reserved && RESERVED.contains(byte)).then_some(1),
         }
     }
-}
-
-/// The byte whose percent-encoding `text` starts with.
-fn escaped(text: &[u8]) -> Option<u8> {
-    let [b'%', high, low, ..] = text else { return None };
-    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    u8::try_from(digit(high)? << 4 | digit(low)?).ok()
 }
 
 /// A set of positions in a text, including its end.
