@@ -14,7 +14,7 @@ use super::machine::Bridge;
 use super::subscription_load::SubscriptionLoad;
 use crate::client::{CallId, CallOptions, Client};
 use crate::error::ErrorCode;
-use crate::json::write::List;
+use crate::json::write;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Method};
 use crate::server::{Outcome, ReplyId, SessionRef};
@@ -403,9 +403,5 @@ pub(super) fn refused(uri: &str) -> ErrorData {
 
 /// The parameters of a request about a resource.
 pub(super) fn about_resource(uri: &str) -> Json {
-    let mut params = Vec::new();
-    let mut object = List::object(&mut params);
-    object.text("uri", uri);
-    object.end();
-    Json::trusted(params)
+    write::text_object("uri", uri)
 }

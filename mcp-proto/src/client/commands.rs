@@ -20,7 +20,7 @@ use super::pages::Pages;
 use super::{CallError, CallId, CallOptions, Client, ClientEvent};
 use crate::error::UsageError;
 use crate::json::Json;
-use crate::json::write::List;
+use crate::json::write;
 use crate::message::{ErrorData, MethodRow, Outgoing};
 use crate::time::{Duration, Instant};
 use crate::types::{ListChangedCapability, LoggingLevel, Root, SubscriptionFilter};
@@ -88,7 +88,12 @@ impl Client {
         level: LoggingLevel,
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
-        let call = self.call(now, "logging/setLevel", level_params(level), options);
+        let call = self.call(
+            now,
+            "logging/setLevel",
+            write::text_object("level", level.as_str()),
+            options,
+        );
         if call.is_ok() {
             self.core.log_level = Some(level);
         }
@@ -377,20 +382,11 @@ impl Client {
         let Some(level) = self.core.log_level.filter(|_| !is_pending) else { return };
         if session.server().capabilities.logging.is_some() {
             let method = "logging/setLevel".into();
-            let params = level_params(level);
+            let params = write::text_object("level", level.as_str());
             // If there is no room for this request, other requests matter more.
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
         }
     }
-}
-
-/// The parameters of `logging/setLevel`.
-fn level_params(level: LoggingLevel) -> Json {
-    let mut params = Vec::new();
-    let mut object = List::object(&mut params);
-    object.text("level", level.as_str());
-    object.end();
-    Json::trusted(params)
 }
 
 fn is_reserved(method: &str) -> bool {

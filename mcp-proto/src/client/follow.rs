@@ -326,7 +326,7 @@ impl Client {
     }
 
     fn cancel_task(&mut self, now: Instant, task_id: &str) {
-        let params = task::cancel_params(task_id);
+        let params = task::about_task(task_id);
         let method = Cow::Borrowed("tasks/cancel");
         // If there is no room for the request, the task ends with its TTL.
         let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);

@@ -24,7 +24,7 @@ use super::event::{ClientEvent, SubscriptionId};
 use super::outbox::Outbox;
 use crate::change::{Change, List, is_part};
 use crate::json::Json;
-use crate::json::write::List as Writer;
+use crate::json::write;
 use crate::types::{ServerCapabilities, SubscriptionFilter};
 
 #[derive(Debug, Default)]
@@ -55,11 +55,7 @@ pub(super) struct ResourceRequest {
 impl ResourceRequest {
     /// The parameters of the request.
     pub(super) fn params(&self) -> Json {
-        let mut params = Vec::new();
-        let mut object = Writer::object(&mut params);
-        object.text("uri", &self.uri);
-        object.end();
-        Json::trusted(params)
+        write::text_object("uri", &self.uri)
     }
 }
 

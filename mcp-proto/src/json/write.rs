@@ -5,8 +5,7 @@ use alloc::vec::Vec;
 use bytes::BytesMut;
 use smallvec::SmallVec;
 
-use super::Raw;
-use super::plain;
+use super::{Json, Raw, plain};
 
 /// The text of a number.
 pub(crate) type Digits = SmallVec<[u8; 24]>;
@@ -29,6 +28,15 @@ impl Sink for BytesMut {
     fn push(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }
+}
+
+/// An object whose only member is a string.
+pub fn text_object(key: &str, value: &str) -> Json {
+    let mut out = Vec::with_capacity(key.len() + value.len() + r#"{"":""}"#.len());
+    let mut object = List::object(&mut out);
+    object.text(key, value);
+    object.end();
+    Json::trusted(out)
 }
 
 /// Returns whether `text` needs no escape in a JSON string.

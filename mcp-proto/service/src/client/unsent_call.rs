@@ -14,7 +14,7 @@ use mcp_proto::Json;
 use mcp_proto::UsageError;
 use mcp_proto::client::{CallError, CallId, CallOptions, Client};
 use mcp_proto::internals::trusted;
-use mcp_proto::internals::write::{self, List};
+use mcp_proto::internals::write;
 
 /// Room for usual arguments, in bytes.
 const ROOM: usize = 128;
@@ -86,11 +86,7 @@ impl UnsentCall {
 
     /// A method with the parameter `uri`.
     pub(super) fn of_resource(method: &'static str, uri: &str) -> Result<Self, CallError> {
-        let mut params = Vec::with_capacity(uri.len() + ROOM);
-        let mut object = List::object(&mut params);
-        object.text("uri", uri);
-        object.end();
-        Self::call(method, Some(trusted(params)))
+        Self::call(method, Some(write::text_object("uri", uri)))
     }
 
     /// A method with the parameters `name` and `arguments`.

@@ -11,7 +11,7 @@ use super::super::call_error::CallError;
 use super::{FollowEvent, FollowInput};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
-use crate::json::write::List;
+use crate::json::write::{self, List};
 use crate::time::{Duration, Instant};
 use crate::types::{InputResponse, InputResponses, Task};
 
@@ -233,32 +233,26 @@ impl FollowedTask {
 
     /// The parameters of `tasks/get`.
     pub(in super::super) fn params(&self) -> Json {
-        params(&self.task_id, |_| ())
+        about_task(&self.task_id)
     }
 
     /// The parameters of `tasks/update`.
     pub(in super::super) fn update_params(&self) -> Json {
-        params(&self.task_id, |object| {
-            object.key("inputResponses");
-            let mut responses = List::object(object.out());
-            for (key, response) in &self.given {
-                responses.member(key, response.json().as_bytes());
-            }
-            responses.end();
-        })
+        let mut out = Vec::new();
+        let mut object = List::object(&mut out);
+        object.text("taskId", &self.task_id);
+        object.key("inputResponses");
+        let mut responses = List::object(object.out());
+        for (key, response) in &self.given {
+            responses.member(key, response.json().as_bytes());
+        }
+        responses.end();
+        object.end();
+        Json::trusted(out)
     }
 }
 
-/// The parameters of `tasks/cancel`.
-pub(in super::super) fn cancel_params(task_id: &str) -> Json {
-    params(task_id, |_| ())
-}
-
-fn params(task_id: &str, more: impl FnOnce(&mut List<'_, Vec<u8>>)) -> Json {
-    let mut out = Vec::new();
-    let mut object = List::object(&mut out);
-    object.text("taskId", task_id);
-    more(&mut object);
-    object.end();
-    Json::trusted(out)
+/// The parameters of `tasks/get` and `tasks/cancel`.
+pub(in super::super) fn about_task(task_id: &str) -> Json {
+    write::text_object("taskId", task_id)
 }

@@ -31,7 +31,7 @@ use super::connect_error::ConnectError;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 use crate::error::ErrorCode;
 
-pub(super) use following::{FollowedTask, cancel_params};
+pub(super) use following::{FollowedTask, about_task};
 pub(super) use polled::{PolledContent, PolledTask, task};
 
 /// Event of a call that follows a task.

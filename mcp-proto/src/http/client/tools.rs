@@ -13,7 +13,7 @@ use super::Fields;
 use crate::error::{EmitError, PlanError};
 use crate::headers::ListedTools;
 use crate::json::Json;
-use crate::json::write::List;
+use crate::json::write::{self, List};
 
 /// Header plans of the tools that have mirrored arguments. If a tool is missing here, its server
 /// refuses the call, and the client sends it again after it has fetched the list.
@@ -73,9 +73,5 @@ impl Tools {
 /// The parameters of a request for the page after `page`, if there is one.
 pub(super) fn next_page(page: &Json) -> Option<Json> {
     let cursor = page.raw().member("nextCursor")?.string()?;
-    let mut out = Vec::new();
-    let mut object = List::object(&mut out);
-    object.text("cursor", &cursor);
-    object.end();
-    Some(Json::trusted(out))
+    Some(write::text_object("cursor", &cursor))
 }
