@@ -49,34 +49,26 @@ impl SessionHolders {
     ) -> Result<Option<usize>, ProtocolError> {
         let Limits { max_sessions, max_sessions_per_holder, .. } = *limits;
         let Limits { max_initialize_burst, initialize_interval, .. } = *limits;
-        let mut report = |alarms: &mut Alarms, limit| {
-            let event = alarms.reached(now, limit);
-            queue.extend(event.map(EndpointAction::Event));
+        let Self { rates, shares, alarms } = &mut *self;
+        let mut exceeded = |limit, max| {
+            queue.extend(alarms.reached(now, limit).map(EndpointAction::Event));
+            ProtocolError::ShareExceeded { limit, max }
         };
-        if holder.is_known()
-            && !self.rates.take(now, holder, max_initialize_burst, initialize_interval)
+        if holder.is_known() && !rates.take(now, holder, max_initialize_burst, initialize_interval)
         {
-            report(&mut self.alarms, "max_initialize_burst");
-            let limit = "max_initialize_burst";
-            let max = max_initialize_burst;
-            return Err(ProtocolError::ShareExceeded { limit, max });
+            return Err(exceeded("max_initialize_burst", max_initialize_burst));
         }
-        if holder.is_known() && self.shares.amount(holder) >= max_sessions_per_holder {
-            let limit = "max_sessions_per_holder";
-            let max = max_sessions_per_holder;
-            report(&mut self.alarms, limit);
-            let ends = self.first_of_all(core::slice::from_ref(holder), sessions);
-            let error = ProtocolError::ShareExceeded { limit, max };
-            return ends.map(Some).ok_or(error);
-        }
-        if self.shares.total() < max_sessions {
-            return Ok(None);
-        }
-        report(&mut self.alarms, "max_sessions");
-        let holders = self.shares.above_fair_share(holder, 1, max_sessions);
-        let ends = self.first_of_all(&holders, sessions);
-        let error = ProtocolError::ShareExceeded { limit: "max_sessions", max: max_sessions };
-        ends.map(Some).ok_or(error)
+        let (holders, error) =
+            if holder.is_known() && shares.amount(holder) >= max_sessions_per_holder {
+                let error = exceeded("max_sessions_per_holder", max_sessions_per_holder);
+                ([holder.clone()].into(), error)
+            } else if shares.total() >= max_sessions {
+                let holders = shares.above_fair_share(holder, 1, max_sessions);
+                (holders, exceeded("max_sessions", max_sessions))
+            } else {
+                return Ok(None);
+            };
+        self.first_of_all(&holders, sessions).map(Some).ok_or(error)
     }
 
     /// Adds a session that has opened.
