@@ -95,12 +95,6 @@ impl Batch {
     }
 }
 
-impl Malformed {
-    pub(crate) fn answerable(error: ProtocolError, id: Option<RequestId>) -> Self {
-        Self { error, id, answerable: true }
-    }
-}
-
 /// A top-level member that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EnvelopeKey {
@@ -165,7 +159,9 @@ impl Envelope {
             Ok(None) if text.trim_ascii_start().first() == Some(&b'[') => {
                 Ok(Err(Batch(text.clone())))
             }
-            Ok(None) => Err(Malformed::answerable(ProtocolError::NotAMessage, None)),
+            Ok(None) => {
+                Err(Malformed { error: ProtocolError::NotAMessage, id: None, answerable: true })
+            }
             Err(error) => {
                 let error = match error {
                     ScanError::Syntax(at) => ProtocolError::Syntax { at },

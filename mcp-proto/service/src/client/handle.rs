@@ -118,7 +118,7 @@ impl Client {
     ///
     /// [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#reading-resources)
     pub fn read_resource(&self, uri: &str) -> Call<ReadResourceResult> {
-        self.start(UnsentCall::of_resource("resources/read", uri))
+        self.start(UnsentCall::read_resource(uri))
     }
 
     /// Gets a prompt. The arguments are an object of strings; `&()` is none.

@@ -84,9 +84,9 @@ impl UnsentCall {
         }
     }
 
-    /// A method with the parameter `uri`.
-    pub(super) fn of_resource(method: &'static str, uri: &str) -> Result<Self, CallError> {
-        Self::call(method, Some(write::text_object("uri", uri)))
+    /// A request to read a resource.
+    pub(super) fn read_resource(uri: &str) -> Result<Self, CallError> {
+        Self::call("resources/read", Some(write::text_object("uri", uri)))
     }
 
     /// A method with the parameters `name` and `arguments`.

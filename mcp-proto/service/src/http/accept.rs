@@ -69,7 +69,7 @@ impl HttpServer {
     pub fn handle_accept_error(&self, now: Instant, error: &io::Error) -> Option<Duration> {
         let pause = Self::pause_after(error)?;
         self.shared.open.make_room(self.config(), None);
-        if let Some(count) = self.shared.open.alarm(now, "accept") {
+        if let Some(count) = self.shared.open.accept_failed(now) {
             self.shared.handle_event(ServerEvent::AcceptFailed { error: error.to_string(), count });
         }
         Some(pause)

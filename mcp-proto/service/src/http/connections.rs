@@ -115,10 +115,10 @@ impl Connections {
         victim.is_some()
     }
 
-    /// Records that a limit was reached. If a report is due, returns the count since the last
-    /// report.
-    pub(super) fn alarm(&self, now: Instant, name: &'static str) -> Option<u64> {
-        self.0.lock().alarms.count(now, name, 1)
+    /// Records that a connection could not be accepted. If a report is due, returns the count since
+    /// the last report.
+    pub(super) fn accept_failed(&self, now: Instant) -> Option<u64> {
+        self.0.lock().alarms.count(now, "accept", 1)
     }
 
     /// Records that `Limits::max_connections` was reached. Returns the report, if one is due.
