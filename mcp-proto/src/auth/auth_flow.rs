@@ -5,12 +5,12 @@
 //!
 //! | state | waits for | next |
 //! |---|---|---|
-//! | `Idle` | a request | `Reading`, `Refreshing`, `SigningIn` |
+//! | `Idle` | a request | `Reading`, `Refreshing`; for more scopes `SigningIn`, `Granting`, `Discovering` |
 //! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they cannot be used |
-//! | `Discovering` | metadata, 10 s for each document | `Refreshing` or `SigningIn` |
-//! | `Refreshing` | the states of [`TokenRefresh`] | `Storing`; `SigningIn` or `Discovering` if refused |
+//! | `Discovering` | metadata, 10 s for each document | `Refreshing`, `SigningIn`, `Granting` |
+//! | `Refreshing` | the states of [`TokenRefresh`] | `Storing`; `Idle` without other tokens to store; `SigningIn`, `Granting` or `Discovering` if refused |
 //! | `SigningIn` | the states of [`SignIn`] | `Storing` |
-//! | `Granting` | the states of [`ServiceGrant`] | `Storing` |
+//! | `Granting` | the states of [`ServiceGrant`] | `Storing`; `Idle` with newer tokens of the store |
 //! | `Storing` | the store, at most 10 s | `Idle` |
 //!
 //! A failure in any state leads to `Idle`. A queued sign-in begins with `Discovering`: at the end

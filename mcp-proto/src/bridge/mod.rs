@@ -11,15 +11,15 @@
 //! | `handle_notification` | the same notification upstream; nothing, if the machines send their own |
 //! | `handle_cancelled` | the call is cancelled, requests to the client are withdrawn; no answer |
 //! | `handle_input_answered` | the answer of a legacy client goes to the server that has asked |
-//! | `handle_session_ended` | what the session subscribed to ends |
+//! | `handle_session_ended` | the subscriptions of the session end |
 //! | `take_over` | nothing until `Connected`, which renews the subscriptions |
 //! | `handle_client_event`: a response | `Respond`; or requests to the client; or nothing, if it is the bridge's own |
 //! | a request of the server | `RequestInput` for a legacy client; an `input_required` result for a modern one |
 //! | a notification of the server | `Notify` about the request that it is about; else `NotifySession` for the sessions, `Notify` for subscriptions |
-//! | `Connected` | what waits goes out; before it the subscriptions of earlier connections |
+//! | `Connected` | the subscriptions of earlier connections, then the waiting requests, are sent |
 //! | a modern server ends the subscription of a legacy client | `subscriptions/listen` again, after 1 s to 30 s |
 //! | a subscription begins again, `ChangesMissed` | a notification of each possible change |
-//! | `Closed` | what waits is answered with -32603, subscriptions end |
+//! | `Closed` | waiting requests are answered with -32603, subscriptions end |
 //! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |
 //!
 //! | state of a request | leaves by |

@@ -7,7 +7,7 @@
 //! | input | output |
 //! |---|---|
 //! | `handle_opened` | `server/discover` or `initialize`, by [`Negotiation`] and the stored [`Verdict`] |
-//! | their answers, silence, or the end of the stream | what `probe::TABLE` says; in the end `Connected`, or `Closed` with a reason |
+//! | their answers, silence, or the end of the stream | the steps of `probe::TABLE`; in the end `Connected`, or `Closed` with a reason |
 //! | `call`, `list`, `ping`, `set_log_level` | a request, once the era is known; then exactly one `Response` |
 //! | a response | `Response`; or, if the server needs input first, an `Input` for each; or the next page |
 //! | a response that is a task, under [`Config::follow_tasks`] | a `Task` for each status, polls, in the end the `Response`, by [`task::TABLE`] |
@@ -18,9 +18,9 @@
 //! | `handle_blocked` | calls are held; only answers and cancellations are sent |
 //! | `handle_unblocked` | the held calls |
 //! | `cancel`, or the time of a call is over | `notifications/cancelled`, and the `Response` |
-//! | anything that cannot be read or does not belong | `PeerFault`; a client answers no garbage |
+//! | a message that is invalid or unexpected | `PeerFault`; the client does not answer it |
 //! | end of input | each call and each subscription ends; then `Closed`, or `Disconnected` under a [`Restart`] policy |
-//! | a refusal that shows a changed era, or a lost session | what [`recovery::TABLE`] says |
+//! | a refusal that shows a changed era, or a lost session | the step of [`recovery::TABLE`] |
 //!
 //! States: unopened, negotiating, reopening, connected as modern or as legacy, unconnected, closed.
 //! The module `call` has the states of a call, and `unconnected` the states of a lost connection.

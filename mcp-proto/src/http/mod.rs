@@ -3,7 +3,7 @@
 //! In: HTTP requests. Out: HTTP responses, and events for the application. Three levels can each be
 //! used separately:
 //!
-//! | for whoever has | use |
+//! | with | use |
 //! |---|---|
 //! | a socket | [`Connection`]: bytes in, bytes out |
 //! | an HTTP stack, such as hyper, a function as a service, a WASM host | [`Exchange`]: a head and a body in, a head and data out; [`Admission`], if the head comes first |
@@ -21,12 +21,12 @@
 //!
 //! | step | fails if | answer |
 //! |---|---|---|
-//! | path | it is not [`Config::path`], if that says any; the query is ignored | 404 |
+//! | path | it is not [`Config::path`], unless that is empty; the query is ignored | 404 |
 //! | host | it is not among [`Config::allowed_hosts`] | 403, an error without id |
 //! | origin | there is one, and it is not allowed | 403, an error without id |
 //! | auth | [`Config::verifier`] or [`Config::authorize`] refuses | 401 or 403, with `WWW-Authenticate`; 503 while a token cannot be verified |
 //! | http-method | it is not POST, nor GET or DELETE where there are sessions | 405, with `Allow` |
-//! | media | a POST is no `application/json` | 415 |
+//! | media | a POST is no `application/json`, or has a content coding | 415 |
 //! | accept | not all types that an answer may have are acceptable | 406 |
 //! | json, shape | [`message::parse`](crate::message::parse) | 400 |
 //! | era | [`negotiate::TABLE`](crate::negotiate::TABLE) | 400 |

@@ -4,14 +4,14 @@
 //! fresh. Called by a client with a [`CacheConfig`](settings::CacheConfig) through `access`, or by
 //! an application before and after its calls.
 //!
-//! | what happens | what becomes of a kept result |
+//! | event | effect on kept results |
 //! |---|---|
-//! | its `ttlMs` is over, or 24 h are | it is stale, and not given out any more |
-//! | another result of the same request | that takes its place, or none does, if it may not be kept |
-//! | `list_changed` | the pages of that list are gone, for everyone |
-//! | `resources/updated` | what was read of that resource is gone, and of what it is a part of |
-//! | an error in place of a page | the pages of that list are gone: the cursor may be invalid |
-//! | [`CacheLimits`] are reached | what has not been used for longest is gone |
+//! | the `ttlMs` of a result, or 24 h, have passed | the result is stale: only `get_stale` returns it |
+//! | another result of the same request | it replaces the earlier one, or removes it if it may not be kept |
+//! | `list_changed` | the pages of that list are removed, for all principals |
+//! | `resources/updated` | the contents of the resource, and of those that it is a part of, are removed |
+//! | an error in place of a page | the pages of that list are removed: the cursor may be invalid |
+//! | [`CacheLimits`] are reached | the least recently used results are removed |
 //!
 //! A result may be older than a change that was reported before the result arrived. So a request is
 //! announced before it is sent, and the [`CacheTicket`] for its result becomes void when the

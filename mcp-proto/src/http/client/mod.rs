@@ -9,21 +9,21 @@
 //! | `handle_opened` | a POST with `server/discover` or `initialize` |
 //! | a call, a notification, an answer | a POST; `Mcp-*` headers, or those of the session |
 //! | the head, the body, the end of an answer | events; a `Response` for each call |
-//! | an answer that is none, or that means something else | what [`answer::TABLE`] says |
-//! | a stream that breaks | what [`resume::TABLE`] says; for a resumption, a GET |
+//! | an answer without a JSON-RPC response, or with another meaning | the step of [`answer::TABLE`] |
+//! | a stream that breaks | the step of [`resume::TABLE`]; for a resumption, a GET |
 //! | `cancel`, or the time of a call is over | `Abort`; legacy: a POST with `notifications/cancelled` |
 //! | 307 or 308 within the origin | the same request there, with a proof of its own if the token is bound to a key |
-//! | -32020 to a call of a tool | `tools/list`, and the call once more if its headers are others by then |
+//! | -32020 to a call of a tool | `tools/list`, and the call again if its headers have changed |
 //! | `close` | legacy: a DELETE; then `Close`, after a POST of the authorizer if one is open, which has `Limits::drain` |
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
-//! | an exchange | what it is for, what has come of its answer | the end or failure of its answer; `Abort`: 1 s after the response, 60 s after a notification, 2 s after a DELETE |
+//! | an exchange | its purpose, the received part of its answer | the end or failure of its answer; `Abort`: 1 s after the response, 60 s after a notification, 2 s after a DELETE |
 //! | a call that sleeps | its id, its last event id | its time, or another credential; both open its stream again |
 //! | `delivery`, a message without a response | see there | see there |
 //! | `session_stream`, the GET of a session | see there | see there |
 //! | `sse2024`, the stream of a server of 2024-11-05 | see there | see there |
-//! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
+//! | a legacy session | its id, the messages that wait until `notifications/initialized` is accepted | 404, which opens another one; `close` |
 //!
 //! At most `Limits::max_client_connections` exchanges are open at a time; others wait, as
 //! `connections` says.

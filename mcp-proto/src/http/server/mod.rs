@@ -3,7 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `admit`, `refused`, `security` | the steps that need the head alone |
-//! | `action` | what exchanges and the endpoint want done |
+//! | `action` | the actions of exchanges and of the endpoint |
 //! | `exchange` | one request and its answer |
 //! | `endpoint`, `listeners`, `sessions` | what exchanges share |
 //! | `shares`, `rates`, `alarms` | the limits of each holder, and the reports of those that are reached |
@@ -11,6 +11,9 @@
 //! | `protected` | the metadata of a protected server, and verdicts about tokens |
 //! | `proxies` | addresses of clients behind trusted proxies |
 //! | `admission` | a request that another HTTP stack reads |
+//! | `config`, `route` | the settings, and the responses for other paths |
+//! | `status` | the status of an error |
+//! | `unsent` | messages that are encoded when they are sent |
 //!
 //! The page of [`http`](crate::http) has the steps and their answers. `sessions` is only for legacy
 //! clients.

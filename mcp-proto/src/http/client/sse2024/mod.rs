@@ -8,7 +8,7 @@
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
-//! | `Opening`: the GET is out | `initialize`, and its refusal | the event `endpoint` within 10 s: `Open`. 401 or 403: the authorizer, else that error. Anything else: the refusal is told |
+//! | `Opening`: the GET is out | `initialize`, and its refusal | the event `endpoint` within 10 s: `Open`. 401 or 403: the authorizer, else that error. Anything else: `initialize` fails with its refusal |
 //! | `Open` | the target of the POSTs, which [`Requests`](super::requests::Requests) owns | the end of the stream, 404 to the POST of a call, another negotiation |
 //! | `Over`: there is no stream, or none yet | | an `initialize` that is refused |
 //!
