@@ -13,6 +13,13 @@ pub(crate) fn catch_panic<T>(f: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(f)).ok()
 }
 
+/// Calls a callback of the application, if there is one. A panic is ignored.
+pub(crate) fn call_back<F>(callback: Option<F>, call: impl FnOnce(F)) {
+    if let Some(callback) = callback {
+        catch_panic(|| call(callback));
+    }
+}
+
 /// The error of a request whose handler has panicked.
 pub(crate) fn panicked() -> ErrorData {
     ErrorData::internal("the handler panicked")

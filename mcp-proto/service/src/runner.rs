@@ -15,7 +15,7 @@ use super::handler_call::HandlerArgs;
 use super::input::Round;
 use super::jobs::{Jobs, Progressed, StartedJob, call_handler, handlers_ended};
 use super::mailbox::wake;
-use super::panics::catch_panic;
+use super::panics::call_back;
 use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::TaskCandidate;
@@ -326,9 +326,7 @@ impl CatalogSnapshot {
 
     /// Reports the end of a session to a handler that forwards.
     pub(super) fn end_session(&self, session: SessionRef, handler: HandlerId) {
-        if let Some(handler) = self.registry.handler(handler) {
-            catch_panic(|| handler.end_session(session));
-        }
+        call_back(self.registry.handler(handler), |handler| handler.end_session(session));
     }
 
     /// Calls the handler of a notification, and ignores a panic.
@@ -339,10 +337,9 @@ impl CatalogSnapshot {
         method: Method,
         params: Json,
     ) {
-        if let Some(handler) = self.registry.handler(handler) {
-            let session = Session::new(mailbox, session);
-            catch_panic(|| handler.notify(method, params, session));
-        }
+        call_back(self.registry.handler(handler), |handler| {
+            handler.notify(method, params, Session::new(mailbox, session));
+        });
     }
 }
 

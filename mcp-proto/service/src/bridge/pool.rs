@@ -13,7 +13,7 @@ use super::failures::Failures;
 use super::upstream::{Spawn, Upstream};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
-use crate::panics::{catch_async_panic, catch_panic};
+use crate::panics::{call_back, catch_async_panic};
 use crate::{Catalog, Client, Context, Handler, Registry, Session, Spawned};
 use mcp_proto::bridge;
 use mcp_proto::message::Method;
@@ -308,9 +308,7 @@ impl Bridge {
 
     fn report(&self, error: &io::Error) {
         let callback = self.0.on_failure.lock().clone();
-        if let Some(callback) = callback {
-            catch_panic(|| callback(error));
-        }
+        call_back(callback, |f| f(error));
     }
 
     /// Spawns the tasks that drive a connection, and close it if it is idle.

@@ -21,7 +21,7 @@ use super::closed::{CloseCause, Ending};
 use super::feed::Feed;
 use super::inputs::Inputs;
 use super::response_slot::ResponseSlot;
-use crate::panics::catch_panic;
+use crate::panics::{call_back, catch_panic};
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]
@@ -198,9 +198,7 @@ impl ClientRunner {
                 if let Some(feed) = subscription.and_then(|open| self.feeds.get(&open)) {
                     feed.push(&change);
                 }
-                if let Some(f) = self.mailbox.callbacks().change {
-                    catch_panic(|| f(&change));
-                }
+                call_back(self.mailbox.callbacks().change, |f| f(&change));
             }
             ClientEvent::Closed(error) => {
                 self.store_decisions(binding);
@@ -223,17 +221,14 @@ impl ClientRunner {
             ClientEvent::Progress { call, progress } => {
                 let pending = self.calls.get_mut(call.number());
                 let hooks = pending.and_then(|pending| pending.hooks.as_mut());
-                if let Some(on_progress) = hooks.and_then(|hooks| hooks.progress.as_mut()) {
-                    catch_panic(|| on_progress(progress));
-                }
+                let on_progress = hooks.and_then(|hooks| hooks.progress.as_mut());
+                call_back(on_progress, |f| f(progress));
             }
             ClientEvent::Task { call, task } => {
                 if let Some(pending) = self.calls.get_mut(call.number()) {
                     pending.slot.follow(&task.task_id);
-                    let hooks = pending.hooks.as_mut();
-                    if let Some(on_task) = hooks.and_then(|hooks| hooks.task.as_mut()) {
-                        catch_panic(|| on_task(*task));
-                    }
+                    let on_task = pending.hooks.as_mut().and_then(|hooks| hooks.task.as_mut());
+                    call_back(on_task, |f| f(*task));
                 }
             }
             // Other events concern no call.
@@ -245,52 +240,28 @@ impl ClientRunner {
     fn notify(&self, event: ClientEvent) {
         let callbacks = self.mailbox.callbacks();
         match event {
-            ClientEvent::Log(message) => {
-                if let Some(f) = callbacks.log {
-                    catch_panic(|| f(&message));
-                }
-            }
+            ClientEvent::Log(message) => call_back(callbacks.log, |f| f(&message)),
             ClientEvent::ElicitationComplete { elicitation_id } => {
-                if let Some(f) = callbacks.elicitation_complete {
-                    catch_panic(|| f(&elicitation_id));
-                }
+                call_back(callbacks.elicitation_complete, |f| f(&elicitation_id));
             }
             ClientEvent::Notification { method, params } => {
-                if let Some(f) = callbacks.notification {
-                    catch_panic(|| f(&method, &params));
-                }
+                call_back(callbacks.notification, |f| f(&method, &params));
             }
             ClientEvent::ToolRejected { tool, reason } => {
-                if let Some(f) = callbacks.tool_rejected {
-                    catch_panic(|| f(&tool, &reason));
-                }
+                call_back(callbacks.tool_rejected, |f| f(&tool, &reason));
             }
             ClientEvent::Unauthorized { unauthorized, .. } => {
-                if let Some(f) = callbacks.unauthorized {
-                    catch_panic(|| f(&unauthorized));
-                }
+                call_back(callbacks.unauthorized, |f| f(&unauthorized));
             }
-            ClientEvent::NoStream { error } => {
-                if let Some(f) = callbacks.no_stream {
-                    catch_panic(|| f(&error));
-                }
-            }
+            ClientEvent::NoStream { error } => call_back(callbacks.no_stream, |f| f(&error)),
             ClientEvent::Undelivered { message, error } => {
-                if let Some(f) = callbacks.undelivered {
-                    catch_panic(|| f(&message, &error));
-                }
+                call_back(callbacks.undelivered, |f| f(&message, &error));
             }
             ClientEvent::PeerFault(error) => {
                 fault(&error);
-                if let Some(f) = callbacks.fault {
-                    catch_panic(|| f(&error));
-                }
+                call_back(callbacks.fault, |f| f(&error));
             }
-            ClientEvent::Disconnected(error) => {
-                if let Some(f) = callbacks.disconnected {
-                    catch_panic(|| f(&error));
-                }
-            }
+            ClientEvent::Disconnected(error) => call_back(callbacks.disconnected, |f| f(&error)),
             // Other events have no callback.
             _ => {}
         }
@@ -299,9 +270,7 @@ impl ClientRunner {
     /// Reports a change of the authorizer's state.
     #[cfg(feature = "auth")]
     pub(super) fn authorization_changed(&self, state: &AuthState) {
-        if let Some(f) = self.mailbox.callbacks().authorization {
-            catch_panic(|| f(state));
-        }
+        call_back(self.mailbox.callbacks().authorization, |f| f(state));
     }
 
     /// Ends the futures that wait for the sign-in with this number.

@@ -36,7 +36,7 @@ use super::jobs::{SpawnedHandler, StartedJob, handlers_ended};
 use super::link::EndpointVisitor;
 use super::lock::Lock;
 use super::mailbox::wake;
-use super::panics::catch_panic;
+use super::panics::call_back;
 use super::service_mailbox::ServiceMailbox;
 use super::trace::{alarmed, fault};
 use crate::Clock;
@@ -310,9 +310,7 @@ impl ServerShared {
                 }
                 // The callback may run any code, so call it without the lock.
                 let on_event = self.on_event.lock().clone();
-                if let Some(on_event) = on_event {
-                    catch_panic(|| on_event(&event));
-                }
+                call_back(on_event, |f| f(&event));
             }
         }
     }
