@@ -48,11 +48,13 @@ pub trait Scope: SessionScope {
     /// Replaces the declaration.
     fn declare(&mut self, now: Instant, declaration: Arc<Declaration>);
 
-    /// Reports a change to the client.
-    fn publish(&mut self, now: Instant, change: &Change);
+    /// Reports a change to the client. The default does nothing, for machines whose endpoint
+    /// reports changes.
+    fn publish(&mut self, _now: Instant, _change: &Change) {}
 
-    /// Reports changes of everything that the client has subscribed to.
-    fn publish_all(&mut self, now: Instant);
+    /// Reports changes of everything that the client has subscribed to. The default does nothing,
+    /// like that of [`Scope::publish`].
+    fn publish_all(&mut self, _now: Instant) {}
 
     /// The client's id of a request.
     fn request_id(&self, about: ReplyId) -> Option<RequestId>;

@@ -22,7 +22,7 @@ use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
 use mcp_proto::internals::{admit_cached, answer_cached, has_machine};
 use mcp_proto::resource_server::{Claims, VerifiedToken};
 use mcp_proto::server::{
-    Change, Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
+    Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
 };
 use mcp_proto::{RequestId, UsageError};
 
@@ -327,12 +327,6 @@ impl Scope for Exchange {
 
     /// Does nothing: an exchange keeps its first declaration.
     fn declare(&mut self, _now: Instant, _declaration: Arc<Declaration>) {}
-
-    /// Does nothing: the endpoint reports changes.
-    fn publish(&mut self, _now: Instant, _change: &Change) {}
-
-    /// Does nothing: the endpoint reports changes.
-    fn publish_all(&mut self, _now: Instant) {}
 
     fn request_id(&self, about: ReplyId) -> Option<RequestId> {
         Self::request_id(self, about).cloned()

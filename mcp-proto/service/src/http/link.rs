@@ -15,7 +15,7 @@ use super::connections::Meter;
 use super::verifying::Verifying;
 use super::{EndpointVisit, EndpointWaker, ServerShared};
 use mcp_proto::http::{Activity, Connection};
-use mcp_proto::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
+use mcp_proto::server::{Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use mcp_proto::{Action, Machine};
 use mcp_proto::{Duration, Instant};
 use mcp_proto::{RequestId, UsageError};
@@ -94,12 +94,6 @@ impl Scope for HttpLink {
     fn declare(&mut self, _now: Instant, declaration: Arc<Declaration>) {
         self.connection.declare(declaration);
     }
-
-    /// Does nothing: the endpoint reports changes.
-    fn publish(&mut self, _now: Instant, _change: &Change) {}
-
-    /// Does nothing: the endpoint reports changes.
-    fn publish_all(&mut self, _now: Instant) {}
 
     fn request_id(&self, about: ReplyId) -> Option<RequestId> {
         self.connection.request_id(about).cloned()
