@@ -150,6 +150,12 @@ impl UpstreamCall {
         self.is_waited_for() && self.method != Method::Listen
     }
 
+    /// Returns whether the call subscribes to this resource for the legacy client of a session.
+    pub(super) fn subscribes(&self, session: SessionRef, wanted: &str) -> bool {
+        self.caller.session == session
+            && matches!(&self.purpose, CallPurpose::Subscription { uri, .. } if uri == wanted)
+    }
+
     /// The tool that is called.
     pub(super) fn tool(&self) -> Option<String> {
         let name = self.params.raw().member("name").and_then(Raw::string);

@@ -67,7 +67,7 @@ impl Bridge {
     /// Notifies the clients of a legacy server that a resource may have changed, if any client
     /// needs the resource.
     pub(super) fn report_shared_resource(&mut self, uri: &str) {
-        if self.sessions.wants(uri) || self.listeners.wants(uri) {
+        if self.is_needed(uri) {
             self.changed(UPDATED, &about_resource(uri));
         }
     }

@@ -71,8 +71,7 @@ impl Bridge {
             Method::Unsubscribe => {
                 let uri = uri()?;
                 self.sessions.unsubscribe(caller.session, &uri);
-                let is_wanted = self.sessions.wants(&uri) || self.listeners.wants(&uri);
-                is_wanted.then_some(Outcome::Complete(Json::EMPTY_OBJECT))
+                self.is_needed(&uri).then_some(Outcome::Complete(Json::EMPTY_OBJECT))
             }
             _ => None,
         }
@@ -148,13 +147,7 @@ impl Bridge {
         let (uri, session) = (uri.into_owned(), caller.session);
         if method == Method::Unsubscribe {
             self.sessions.unsubscribe(session, &uri);
-            let is_it = |call: &UpstreamCall| {
-                let purpose = &call.purpose;
-                let is_uri =
-                    matches!(purpose, CallPurpose::Subscription { uri: it, .. } if *it == uri);
-                is_uri && call.caller.session == session
-            };
-            for call in self.calls.find(is_it) {
+            for call in self.calls.find(|call| call.subscribes(session, &uri)) {
                 // The server may not have acknowledged a `resources/subscribe` of the client yet.
                 let pending = self.calls.get(call).and_then(|call| call.purpose.about());
                 self.cancel(now, call, client);
@@ -259,12 +252,8 @@ impl Bridge {
 
     /// Returns whether a call to a modern server has begun this subscription of a legacy client.
     fn is_subscribed(&self, session: SessionRef, uri: &str) -> bool {
-        let is_it = |call: &UpstreamCall| {
-            let purpose = &call.purpose;
-            let is_uri =
-                matches!(purpose, CallPurpose::Subscription { about: None, uri: it } if it == uri);
-            is_uri && call.caller.session == session
-        };
+        let has_begun = |call: &UpstreamCall| call.purpose.about().is_none();
+        let is_it = |call: &UpstreamCall| call.subscribes(session, uri) && has_begun(call);
         !self.calls.find(is_it).is_empty()
     }
 
@@ -293,13 +282,18 @@ impl Bridge {
         self.call(now, caller, call, no_timeout(), purpose, client);
     }
 
+    /// Returns whether any client has subscribed to a resource.
+    pub(super) fn is_needed(&self, uri: &str) -> bool {
+        self.sessions.wants(uri) || self.listeners.wants(uri)
+    }
+
     /// Unsubscribes from the resources that no client needs any more.
     pub(super) fn unsubscribe(&mut self, now: Instant, uris: &[String], client: &mut Client) {
         if self.upstream.era(client) != Some(Era::Legacy) {
             return;
         }
         for uri in uris {
-            if !self.sessions.wants(uri) && !self.listeners.wants(uri) {
+            if !self.is_needed(uri) {
                 let params = about_resource(uri);
                 // If the call fails, later changes of the resource are dropped.
                 let options = CallOptions::default();
@@ -314,7 +308,7 @@ impl Bridge {
     /// meanwhile, the bridge subscribes again: over HTTP the server may have read both requests in
     /// the other order.
     pub(super) fn handle_left(&mut self, now: Instant, uri: String, client: &mut Client) {
-        if self.sessions.wants(&uri) || self.listeners.wants(&uri) {
+        if self.is_needed(&uri) {
             self.renew_resource(now, uri, client);
         }
     }
