@@ -1,7 +1,8 @@
 //! A value behind a lock, with the waker of its reader.
 //!
-//! Writers call [`Mailbox::put`]. The reader is a future that polls ([`Mailbox::poll`]), or a
-//! driver that works in turns ([`Mailbox::begin_turn`], [`Mailbox::end_turn`]).
+//! Writers call [`Mailbox::update`] or [`Mailbox::put`]. The reader is a future that polls
+//! ([`Mailbox::poll`]), or a driver that works in turns ([`Mailbox::begin_turn`],
+//! [`Mailbox::end_turn`]).
 //!
 //! | reader | `put` | ends with |
 //! |---|---|---|
@@ -71,6 +72,14 @@ impl<T> Mailbox<T> {
         Some(result)
     }
 
+    /// Changes the value and wakes the reader.
+    pub(super) fn update(&self, change: impl FnOnce(&mut T)) {
+        self.put(|value| {
+            change(value);
+            Some(())
+        });
+    }
+
     /// [`Mailbox::put`] for a writer that holds another lock; returns the waker of the reader, to
     /// be woken without that lock.
     #[must_use]
@@ -82,7 +91,7 @@ impl<T> Mailbox<T> {
 
     /// Wakes the reader.
     pub(super) fn wake(&self) {
-        self.put(|_| Some(()));
+        self.update(|_| ());
     }
 
     /// Returns the result of `take`. If it is `None`, the next `put` wakes `waker`.
@@ -211,10 +220,7 @@ mod tests {
     }
 
     fn put(mailbox: &Mailbox<Option<u8>>, value: u8) {
-        mailbox.put(|it| {
-            *it = Some(value);
-            Some(())
-        });
+        mailbox.update(|it| *it = Some(value));
     }
 
     #[test]

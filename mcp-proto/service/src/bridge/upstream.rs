@@ -148,10 +148,7 @@ impl Upstream {
             state.has_ended
         };
         if has_ended {
-            answer.put(|answer| {
-                *answer = Some(gone());
-                Some(())
-            });
+            answer.update(|answer| *answer = Some(gone()));
         } else {
             self.apply(move |bridge, now, client| bridge.handle_request(now, request, client));
         }
@@ -269,10 +266,7 @@ impl UpstreamShared {
             BridgeAction::Respond { about, outcome } => {
                 let waiting = self.state.lock().waiting.remove(&about);
                 if let Some(waiting) = waiting {
-                    waiting.answer.put(|answer| {
-                        *answer = Some(outcome);
-                        Some(())
-                    });
+                    waiting.answer.update(|answer| *answer = Some(outcome));
                 }
             }
             BridgeAction::Notify { about, notification } => {
@@ -293,10 +287,7 @@ impl UpstreamShared {
             BridgeAction::CancelInput { ticket } => {
                 let asked = self.state.lock().asked.remove(&ticket);
                 if let Some(asked) = asked {
-                    asked.put(|is_withdrawn| {
-                        *is_withdrawn = true;
-                        Some(())
-                    });
+                    asked.update(|is_withdrawn| *is_withdrawn = true);
                 }
             }
             _ => {}
@@ -391,9 +382,8 @@ impl EventSink for UpstreamShared {
             core::mem::take(&mut state.waiting).into_values().collect()
         };
         for WaitingRequest { answer, .. } in waiting {
-            answer.put(|answer| {
+            answer.update(|answer| {
                 answer.get_or_insert_with(gone);
-                Some(())
             });
         }
         // Breaks the cycle between the client and this.

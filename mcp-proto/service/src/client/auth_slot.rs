@@ -12,10 +12,7 @@ pub(super) struct AuthSlot(Mailbox<Option<Result<(), AuthError>>>);
 
 impl AuthSlot {
     pub(super) fn finish(&self, result: Result<(), AuthError>) {
-        self.0.put(|end| {
-            *end = Some(result);
-            Some(())
-        });
+        self.0.update(|end| *end = Some(result));
     }
 
     /// Ends the sign-in with this reason.

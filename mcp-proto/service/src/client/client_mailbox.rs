@@ -219,11 +219,10 @@ impl ClientMailbox {
     }
 
     pub(super) fn ready(&self, input: InputId) {
-        self.state.put(|state| {
+        self.state.update(|state| {
             if state.closed.is_none() && !state.work.ready.contains(&input) {
                 state.work.ready.push(input);
             }
-            Some(())
         });
     }
 

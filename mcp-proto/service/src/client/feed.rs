@@ -57,11 +57,11 @@ impl Feed {
     }
 
     pub(super) fn honour(&self, honoured: SubscriptionFilter) {
-        self.update(|state| state.honoured = Some(honoured));
+        self.state.update(|state| state.honoured = Some(honoured));
     }
 
     pub(super) fn push(&self, change: &Change) {
-        self.update(|state| {
+        self.state.update(|state| {
             if state.changes.contains(change) {
                 return;
             }
@@ -81,14 +81,7 @@ impl Feed {
     }
 
     pub(super) fn end(&self, cause: Result<(), CallError>) {
-        self.update(|state| state.ended = Some(cause));
-    }
-
-    fn update(&self, update: impl FnOnce(&mut FeedState)) {
-        self.state.put(|state| {
-            update(state);
-            Some(())
-        });
+        self.state.update(|state| state.ended = Some(cause));
     }
 
     pub(super) fn poll_begun(

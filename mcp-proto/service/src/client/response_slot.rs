@@ -46,10 +46,7 @@ impl ResponseSlot {
     }
 
     pub(super) fn finish(&self, result: Result<Json, CallError>) {
-        self.state.put(|state| {
-            state.result = Some(result);
-            Some(())
-        });
+        self.state.update(|state| state.result = Some(result));
     }
 
     /// The response; if there is none yet, `waker` is woken when there is.

@@ -121,10 +121,7 @@ impl WatchedTasks {
     fn handle_changed(&self, id: &TaskId) {
         let changed = self.0.lock().tasks.get(id).map(|task| task.changed.clone());
         if let Some(changed) = changed {
-            changed.put(|changed| {
-                *changed = true;
-                Some(())
-            });
+            changed.update(|changed| *changed = true);
         }
     }
 

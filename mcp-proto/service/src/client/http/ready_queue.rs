@@ -49,10 +49,7 @@ impl ExchangeWaker {
         if self.is_queued.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.woken.0.put(|ids| {
-            ids.push(self.id);
-            Some(())
-        });
+        self.woken.0.update(|ids| ids.push(self.id));
     }
 
     /// Lets the next wake queue the exchange again. Called before a poll.
