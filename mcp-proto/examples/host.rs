@@ -159,7 +159,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let response = fetch(&site, request);
         let head = response.head.ok_or("there is always a response")?;
         writeln!(output, "{}", head.status)?;
-        for (name, value) in &head.fields {
+        for (name, value) in head.fields() {
             writeln!(output, "{name}: {value}")?;
         }
         writeln!(output, "\n{}\n", String::from_utf8_lossy(&response.body))?;

@@ -47,8 +47,12 @@ fn answer(mut socket: TcpStream, server: &AuthServer) -> io::Result<()> {
     let answer = server.answer_to(&request, &url, &String::from_utf8_lossy(&body));
     let mut head = ResponseHead::new(answer.status);
     head.length = u64::try_from(answer.body.len()).ok();
-    head.fields.extend(answer.location.map(|location| ("Location", location.into())));
-    head.fields.extend(answer.nonce.map(|nonce| ("DPoP-Nonce", nonce.into())));
+    if let Some(location) = answer.location {
+        head.push("Location", location);
+    }
+    if let Some(nonce) = answer.nonce {
+        head.push("DPoP-Nonce", nonce);
+    }
     let kind = RequestKind { is_head: false, version: HttpVersion::Http11, keep_alive: false };
     let mut text = Vec::new();
     head.encode(kind, &mut text);

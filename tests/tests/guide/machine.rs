@@ -39,7 +39,7 @@ fn answer(
         match action {
             ExchangeAction::Head(head) => {
                 status = StatusHead::new(head.status);
-                for (name, value) in &head.fields {
+                for (name, value) in head.fields() {
                     status.push(name, value.as_bytes());
                 }
             }

@@ -47,8 +47,9 @@ fn framing_follows_the_request_and_the_status() {
     ];
     for (request, status, length, expected, keeps_alive) in table {
         let mut out = b"before".to_vec();
-        let mut framing =
-            ResponseHead { length, ..ResponseHead::new(status) }.encode(request, &mut out);
+        let mut head = ResponseHead::new(status);
+        head.length = length;
+        let mut framing = head.encode(request, &mut out);
         for data in ["hell", "", "o"] {
             framing.data(data.as_bytes(), &mut out);
         }
@@ -77,7 +78,7 @@ fn fields_cannot_end_the_head() {
         ("Transfer-Encoding", "chunked"),
         ("connection", "upgrade"),
     ] {
-        head.fields.push((name, value.to_owned().into()));
+        head.push(name, value.to_owned());
     }
     let mut out = Vec::new();
     assert_eq!(head.encode(GET, &mut out), Framing::Length(0));
@@ -97,7 +98,8 @@ fn chunks_have_hexadecimal_sizes() {
         assert_eq!(String::from_utf8_lossy(&out), text);
     }
     let mut out = Vec::new();
-    let long = ResponseHead { length: Some(u64::MAX), ..ResponseHead::new(200) };
+    let mut long = ResponseHead::new(200);
+    long.length = Some(u64::MAX);
     long.encode(RequestKind::new(&Head::new("GET", "/"), true), &mut out);
     assert!(String::from_utf8_lossy(&out).contains("Content-Length: 18446744073709551615\r\n"));
 }

@@ -89,7 +89,7 @@ fn answer(status: u16, page: &'static str) -> Vec<u8> {
         ("Referrer-Policy", "no-referrer"),
         ("Cache-Control", "no-store"),
     ] {
-        head.fields.push((name, value.into()));
+        head.push(name, value);
     }
     let mut text = Vec::new();
     let kind = RequestKind { is_head: false, version: HttpVersion::Http11, keep_alive: false };

@@ -33,7 +33,8 @@
 //! assert_eq!(reader.poll(), Some(Incoming::End));
 //!
 //! let mut out = Vec::new();
-//! let response = ResponseHead { length: Some(2), ..ResponseHead::new(200) };
+//! let mut response = ResponseHead::new(200);
+//! response.length = Some(2);
 //! let mut framing = response.encode(RequestKind::new(&head, keep_alive), &mut out);
 //! framing.data(b"hi", &mut out);
 //! framing.end(&mut out);

@@ -24,9 +24,8 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 pub struct ResponseHead {
     /// The status; 200 to 599.
     pub status: u16,
-    /// The fields, without `Connection`, `Content-Length` and `Transfer-Encoding`: these define the
-    /// framing of the response, and are added.
-    pub fields: SmallVec<[(&'static str, Cow<'static, str>); 1]>,
+    /// Not public, because the type belongs to a dependency.
+    pub(crate) fields: SmallVec<[(&'static str, Cow<'static, str>); 1]>,
     /// The length of the body in bytes; `None` if it is not known yet.
     pub length: Option<u64>,
 }
@@ -61,7 +60,23 @@ impl ResponseHead {
         Self { status, fields: SmallVec::new(), length: Some(0) }
     }
 
-    /// Appends the head to `out`. Omits `fields` with an invalid or reserved name; controls in
+    /// The fields, without `Connection`, `Content-Length` and `Transfer-Encoding`: these define the
+    /// framing of the response, and [`encode`](Self::encode) adds them.
+    pub fn fields(&self) -> &[(&'static str, Cow<'static, str>)] {
+        &self.fields
+    }
+
+    /// The fields, by value.
+    pub fn into_fields(self) -> impl ExactSizeIterator<Item = (&'static str, Cow<'static, str>)> {
+        self.fields.into_iter()
+    }
+
+    /// Adds a field, also if there is one with this name.
+    pub fn push(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
+        self.fields.push((name, value.into()));
+    }
+
+    /// Appends the head to `out`. Omits fields with an invalid or reserved name; controls in
     /// values become spaces.
     pub fn encode(&self, request: RequestKind, out: &mut Vec<u8>) -> Framing {
         let framing = self.framing(request);

@@ -45,12 +45,12 @@ impl AuthSocket {
         let answer = self.server.answer_to(head, &url, &body);
         let mut response = ResponseHead::new(answer.status);
         response.length = u64::try_from(answer.body.len()).ok();
-        response.fields.push(("Content-Type", "application/json".into()));
+        response.push("Content-Type", "application/json");
         if let Some(location) = answer.location {
-            response.fields.push(("Location", location.into()));
+            response.push("Location", location);
         }
         if let Some(nonce) = answer.nonce {
-            response.fields.push(("DPoP-Nonce", nonce.into()));
+            response.push("DPoP-Nonce", nonce);
         }
         let kind = RequestKind { is_head: false, version: HttpVersion::Http11, keep_alive: true };
         let mut text = Vec::new();
