@@ -12,6 +12,7 @@ use crate::message::ProgressToken;
 ///
 /// [Specification: Progress](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress)
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Progress {
     /// The progress, in units of the handler's choice; it must increase with every notification of
     /// a request.

@@ -19,7 +19,7 @@ fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
     let (mut one, mut other) = (connection(), connection());
     let (request, others) = (call(&mut one), call(&mut other));
 
-    let progress = Progress { progress: 1.0, total: None, message: None };
+    let progress = Progress::new(1);
     let told = other.with(NOW, |server| {
         server.notify(NOW, request.reply.id(), Notification::Progress(progress))
     });

@@ -8,6 +8,7 @@ const MAX_DECISIONS: usize = 64;
 
 /// A row that decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct AuthDecision {
     /// The table: `refusal`, `flow`, `registration`, `binding`, `iss` or `granted`.
     pub table: &'static str,

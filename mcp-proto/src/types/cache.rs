@@ -39,6 +39,7 @@ impl fmt::Display for CacheScope {
 ///
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct CacheHint {
     /// The milliseconds for which the result is fresh; 0 means never.
     pub ttl_ms: u64,

@@ -164,6 +164,7 @@ with_icons! { Tool }
 /// [Schema: `ToolAnnotations`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ToolAnnotations {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]

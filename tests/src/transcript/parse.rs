@@ -233,9 +233,10 @@ fn progress(rest: &str) -> Result<Progress> {
     let mut numbers = numbers
         .split_whitespace()
         .map(|word| word.parse::<f64>().map_err(|_| format!("`{word}` is not a number")));
-    let progress = numbers.next().ok_or("progress is a call and a number")??;
-    let total = numbers.next().transpose()?;
-    Ok(Progress { progress, total, message })
+    let mut progress = Progress::new(numbers.next().ok_or("progress is a call and a number")??);
+    progress.total = numbers.next().transpose()?;
+    progress.message = message;
+    Ok(progress)
 }
 
 /// The bytes of `"…" * 3 "…"`.

@@ -152,8 +152,7 @@ impl Site {
     /// A request of a session makes progress.
     pub(crate) fn progress(&mut self, at: usize, step: u32, message: &str) {
         let about = self.owed[at].id();
-        let progress =
-            Progress { progress: step.into(), total: None, message: Some(message.to_owned()) };
+        let progress = Progress::new(step).message(message);
         let notification = Notification::Progress(progress);
         self.endpoint.notify(self.now, about, notification).expect("it is in flight");
         self.settle([]);

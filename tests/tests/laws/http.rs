@@ -312,7 +312,7 @@ impl Disorder {
                 self.respond(now, Outcome::InputRequired(required));
             }
             Call::Notify => {
-                let progress = Progress { progress: 1.0, total: None, message: None };
+                let progress = Progress::new(1);
                 self.notify(now, which, Notification::Progress(progress));
             }
             Call::Log => {

@@ -210,7 +210,7 @@ impl Disorder {
                 Call::Notify(at, progress) => {
                     let Some(about) = self.seen else { continue };
                     let before = format!("{server:?}");
-                    let progress = Progress { progress: *progress, total: None, message: None };
+                    let progress = Progress::new(*progress);
                     let told = server.with(*at, |server| {
                         server.notify(*at, about, Notification::Progress(progress))
                     });

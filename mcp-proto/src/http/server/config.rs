@@ -116,6 +116,7 @@ impl<T: Clone> DerefMut for Shared<T> {
 
 /// Treatment of legacy clients.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub enum Sessions {
     /// Each client has a session, with an `Mcp-Session-Id`.
     #[default]
@@ -132,6 +133,7 @@ pub type Authorize = dyn Fn(&Head) -> Authorization + Send + Sync;
 
 /// The decision about a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Authorization {
     /// The request is served. If there is a principal, the session is bound to the principal, and
     /// handlers can read the principal.

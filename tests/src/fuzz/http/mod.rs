@@ -286,7 +286,7 @@ impl Play {
             Notification::Log(LoggingMessageNotificationParams::new(LoggingLevel::Error, data))
         } else {
             let progress = f64::from(self.steps);
-            Notification::Progress(Progress { progress, total: None, message: Some(tag) })
+            Notification::Progress(Progress::new(progress).message(tag))
         };
         let result = if about.is_shared() {
             self.endpoint.notify(now, about, notification)

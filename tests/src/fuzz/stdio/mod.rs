@@ -374,8 +374,9 @@ impl Play {
             255 => f64::NAN,
             n => f64::from(n) / 4.0,
         };
-        let message = (n & 1 == 1).then(|| format!("step\n\"{n}\""));
-        let progress = Progress { progress, total: (n & 2 == 2).then_some(64.0), message };
+        let mut progress = Progress::new(progress);
+        progress.total = (n & 2 == 2).then_some(64.0);
+        progress.message = (n & 1 == 1).then(|| format!("step\n\"{n}\""));
         let notification = Notification::Progress(progress.clone());
         let result =
             self.connection.with(self.now, |server| server.notify(self.now, id, notification));

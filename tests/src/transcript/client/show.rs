@@ -34,7 +34,7 @@ pub(super) fn asked(name: &str, call: Option<&str>, input: &Input) -> String {
 }
 
 pub(super) fn progressed(call: &str, progress: &Progress) -> String {
-    let Progress { progress, total, message } = progress;
+    let Progress { progress, total, message, .. } = progress;
     let mut line = format!("! progressed {call} {progress}");
     if let Some(total) = total {
         let _ = write!(line, " {total}");
