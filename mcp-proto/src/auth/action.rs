@@ -171,6 +171,7 @@ pub enum KeyRole {
 
 /// A request that a server refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SentRequest<'a> {
     /// The token that the request was sent with.
     pub token: Option<TokenId>,
@@ -180,6 +181,13 @@ pub struct SentRequest<'a> {
     pub tries: u8,
     /// The number of attempts that were refused for lack of a nonce.
     pub nonces: u8,
+}
+
+impl<'a> SentRequest<'a> {
+    /// The first attempt at an operation, sent without a token.
+    pub fn new(operation: &'a str) -> Self {
+        Self { token: None, operation, tries: 0, nonces: 0 }
+    }
 }
 
 /// The advice for a request that a server refused.
@@ -195,6 +203,7 @@ pub enum RefusalAdvice {
 
 /// An answer to a [`Fetch`].
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct FetchAnswer<'a> {
     /// The status.
     pub status: u16,
@@ -204,6 +213,13 @@ pub struct FetchAnswer<'a> {
     pub nonce: Option<&'a str>,
     /// The body, at most [`MAX_BODY_BYTES`](super::MAX_BODY_BYTES).
     pub body: &'a [u8],
+}
+
+impl<'a> FetchAnswer<'a> {
+    /// An answer without `Location` and `DPoP-Nonce`.
+    pub fn new(status: u16, body: &'a [u8]) -> Self {
+        Self { status, location: None, nonce: None, body }
+    }
 }
 
 /// The number of a request.

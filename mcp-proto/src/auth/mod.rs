@@ -58,7 +58,7 @@
 //! assert!(matches!(authorizer.poll_action(), Some(AuthAction::Changed(_))));
 //! assert_eq!(authorizer.access(now, "POST", &server), Access::None);
 //! let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
-//! let sent = SentRequest { token: None, operation: "tools/list", tries: 0, nonces: 0 };
+//! let sent = SentRequest::new("tools/list");
 //! assert_eq!(authorizer.handle_refusal(now, &refusal, &sent), RefusalAdvice::Wait);
 //!
 //! // A driver, with the answers of both servers.
@@ -84,8 +84,7 @@
 //!                 }
 //!                 _ => r#"{"access_token":"secret","token_type":"Bearer","expires_in":3600}"#,
 //!             };
-//!             let body = body.as_bytes();
-//!             let answer = FetchAnswer { status: 200, location: None, nonce: None, body };
+//!             let answer = FetchAnswer::new(200, body.as_bytes());
 //!             authorizer.handle_fetched(now, fetch.id, answer);
 //!         }
 //!         AuthAction::Listen { .. } => {

@@ -109,7 +109,8 @@ fn sign_in_after_metadata_that_is_unavailable_fails_once() {
     let mut world = signed_in();
     let Access::Ready(held) = world.access() else { panic!() };
     let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
-    let sent = SentRequest { token: Some(held.token), operation: "x", tries: 0, nonces: 0 };
+    let mut sent = SentRequest::new("x");
+    sent.token = Some(held.token);
     let advice = world.authorizer.handle_refusal(world.now, &refusal, &sent);
     assert_eq!(advice, RefusalAdvice::Wait);
     authorize(&mut world, "b");

@@ -210,7 +210,7 @@ fn auth_a21_grants_of_two_processes_are_one() {
         // Both have found the store empty when the first takes the lock.
         let [one, two] = [&mut first, &mut second].map(|world| {
             let refusal = Unauthorized::new(401, [world.challenge.as_bytes()]);
-            let sent = SentRequest { token: None, operation: "x", tries: 0, nonces: 0 };
+            let sent = SentRequest::new("x");
             world.access();
             world.run().unwrap();
             let advice = world.authorizer.handle_refusal(world.now, &refusal, &sent);

@@ -154,8 +154,8 @@ fn request_that_lacks_a_nonce_is_repeated_while_a_person_is_asked() {
     world.authorizer.authorize(world.now, &Scopes::words("a"));
     world.run().unwrap();
     let mut refuse = |challenge: &[u8], nonces| {
-        let token = Some(held.token);
-        let sent = SentRequest { token, operation: "x", tries: nonces, nonces };
+        let mut sent = SentRequest::new("x");
+        (sent.token, sent.tries, sent.nonces) = (Some(held.token), nonces, nonces);
         let refusal = Unauthorized::new(401, [challenge]);
         world.authorizer.handle_nonce("n");
         world.authorizer.handle_refusal(world.now, &refusal, &sent)

@@ -110,8 +110,7 @@ fn auth_a25_rotated_tokens_are_stored_before_they_are_used_and_a_failure_is_told
             }
             AuthAction::Fetch(fetch) => {
                 let body = br#"{"access_token":"n","token_type":"Bearer","refresh_token":"m"}"#;
-                let answer =
-                    mcp_proto::auth::FetchAnswer { status: 200, location: None, nonce: None, body };
+                let answer = mcp_proto::auth::FetchAnswer::new(200, body);
                 world.authorizer.handle_fetched(world.now, fetch.id, answer);
             }
             AuthAction::Release { id, record: Some(record), .. } => {
@@ -232,7 +231,8 @@ fn auth_a31_a_request_with_an_older_token_is_sent_again() {
     world.pass(3600);
     world.request("x").unwrap();
     let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
-    let sent = SentRequest { token: Some(old.token), operation: "x", tries: 0, nonces: 0 };
+    let mut sent = SentRequest::new("x");
+    sent.token = Some(old.token);
     let advice = world.authorizer.handle_refusal(world.now, &refusal, &sent);
     assert_eq!(advice, RefusalAdvice::Repeat);
     assert_eq!(world.rows("refusal").last(), Some(&"superseded"));
@@ -264,7 +264,8 @@ fn auth_a33_missing_scopes_are_told_as_such() {
     world.request("x").unwrap();
     let Access::Ready(held) = world.access() else { panic!() };
     let refusal = Unauthorized::new(403, [&value[..]]);
-    let sent = SentRequest { token: Some(held.token), operation: "x", tries: 0, nonces: 0 };
+    let mut sent = SentRequest::new("x");
+    sent.token = Some(held.token);
     let advice = world.authorizer.handle_refusal(world.now, &refusal, &sent);
     assert!(matches!(advice, RefusalAdvice::Fail(AuthError::Scopes { .. })), "{advice:?}");
 }

@@ -211,8 +211,9 @@ impl World {
                 self.authorizer.handle_accepted(operation);
                 return Ok(());
             };
-            let token = credentials.map(|it| it.token);
-            let sent = SentRequest { token, operation, tries, nonces };
+            let mut sent = SentRequest::new(operation);
+            sent.token = credentials.map(|it| it.token);
+            (sent.tries, sent.nonces) = (tries, nonces);
             match self.authorizer.handle_refusal(self.now, &refusal, &sent) {
                 RefusalAdvice::Repeat => {}
                 RefusalAdvice::Wait => self.run()?,
@@ -288,9 +289,9 @@ impl World {
                 Some(Box::new(move |it| match answer {
                     (0, ..) => it.handle_unfetched(now, fetch.id),
                     (status, location, body) => {
-                        let nonce = body.contains("use_dpop_nonce").then_some("issuer");
-                        let (location, body) = (location.as_deref(), body.as_bytes());
-                        let answer = FetchAnswer { status, location, nonce, body };
+                        let mut answer = FetchAnswer::new(status, body.as_bytes());
+                        answer.location = location.as_deref();
+                        answer.nonce = body.contains("use_dpop_nonce").then_some("issuer");
                         it.handle_fetched(now, fetch.id, answer);
                     }
                 }))

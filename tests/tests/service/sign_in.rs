@@ -135,7 +135,7 @@ fn page(redirect_uri: &str) -> ConsentPage {
     let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
     let now = Instant::ZERO;
     authorizer.access(now, "POST", &server);
-    let sent = mcp_proto::auth::SentRequest { token: None, operation: "x", tries: 0, nonces: 0 };
+    let sent = mcp_proto::auth::SentRequest::new("x");
     let mut is_refused = false;
     loop {
         let Some(action) = authorizer.poll_action() else {
@@ -159,8 +159,7 @@ fn page(redirect_uri: &str) -> ConsentPage {
                         "code_challenge_methods_supported":["S256"]}"#
                 };
                 let body = body.as_bytes();
-                let answer =
-                    mcp_proto::auth::FetchAnswer { status: 200, location: None, nonce: None, body };
+                let answer = mcp_proto::auth::FetchAnswer::new(200, body);
                 authorizer.handle_fetched(now, fetch.id, answer);
             }
             AuthAction::Listen { .. } => {

@@ -114,12 +114,8 @@ impl AuthModel {
             self.requests.accept(request.operation);
             return self.authorizer.handle_accepted(request.operation);
         };
-        let sent = SentRequest {
-            token: request.token,
-            operation: request.operation,
-            tries: request.tries,
-            nonces: request.nonces,
-        };
+        let mut sent = SentRequest::new(request.operation);
+        (sent.token, sent.tries, sent.nonces) = (request.token, request.tries, request.nonces);
         let before: Vec<AuthDecision> = self.authorizer.decisions().collect();
         let advice = self.authorizer.handle_refusal(self.now, &refusal, &sent);
         let after: Vec<AuthDecision> = self.authorizer.decisions().collect();
@@ -264,8 +260,8 @@ impl AuthModel {
         if status == 0 {
             return self.authorizer.handle_unfetched(self.now, fetch.id);
         }
-        let (location, nonce) = (location.as_deref(), nonce.as_deref());
-        let answer = FetchAnswer { status, location, nonce, body: text.as_bytes() };
+        let mut answer = FetchAnswer::new(status, text.as_bytes());
+        (answer.location, answer.nonce) = (location.as_deref(), nonce.as_deref());
         self.authorizer.handle_fetched(self.now, fetch.id, answer);
     }
 
