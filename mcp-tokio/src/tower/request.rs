@@ -121,11 +121,11 @@ impl<B: Body> Future for HttpFuture<B> {
         loop {
             match this.state {
                 CallState::Verifying(verifying) => {
-                    let verdict = ready!(verifying.poll(context));
+                    let verified = ready!(verifying.poll(context));
                     *this.state = match std::mem::replace(this.state, CallState::Done) {
                         CallState::Verifying(verifying) => {
                             let Verifying { shared, head, admitting, .. } = *verifying;
-                            admitting.admit(shared, head, Some(verdict))
+                            admitting.admit(shared, head, Some(verified))
                         }
                         state @ (CallState::Reading(_)
                         | CallState::Answering(_)
@@ -179,8 +179,8 @@ impl<B: Body> Future for HttpFuture<B> {
 impl Verifying {
     /// Ready with the result of the verification; after `Limits::verify_timeout` it is a refusal.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<VerifiedToken> {
-        if let Poll::Ready(verdict) = self.verification.as_mut().poll(context) {
-            return Poll::Ready(verdict);
+        if let Poll::Ready(verified) = self.verification.as_mut().poll(context) {
+            return Poll::Ready(verified);
         }
         let runtime = &self.shared.runtime;
         let (timer, until) = self.timer.get_or_insert_with(|| {
@@ -191,15 +191,15 @@ impl Verifying {
 }
 
 impl Admitting {
-    /// Continues with the request; `verdict` is the result for its token, if it has one.
+    /// Continues with the request; `verified` is the result for its token, if it has one.
     fn admit(
         self,
         shared: Arc<Shared>,
         head: impl HeadSource,
-        verdict: Option<VerifiedToken>,
+        verified: Option<VerifiedToken>,
     ) -> CallState {
         let Self { length, peer, extensions } = self;
-        match shared.server.admit_with(head, verdict) {
+        match shared.server.admit_with(head, verified) {
             Err(answering) => CallState::Answering(Box::new(Answer::new(*answering, shared, None))),
             Ok(admission) if is_longer(length, shared.limits().max_body_bytes) => {
                 refused(&admission, 413)

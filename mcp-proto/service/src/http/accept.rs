@@ -90,7 +90,7 @@ impl HttpServer {
 
     /// The longest time that connections may take to close when the server stops: `Limits::drain`,
     /// and 500 ms to write the last responses. Drop the remaining connections after that.
-    pub fn patience(&self) -> Duration {
+    pub fn shutdown_timeout(&self) -> Duration {
         self.config().server.limits.drain.saturating_add(GRACE)
     }
 }

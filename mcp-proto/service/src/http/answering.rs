@@ -39,12 +39,12 @@ impl Admission {
     pub(super) fn new(
         shared: Arc<ServerShared>,
         head: impl HeadSource,
-        verdict: Option<VerifiedToken>,
+        verified: Option<VerifiedToken>,
     ) -> Result<Self, Box<Answering>> {
         let mut taken = shared.caches.take(head.length());
-        let admitted = match verdict {
+        let admitted = match verified {
             None => admit_cached(&shared.config, head, &mut taken.cache),
-            verdict => http::Admission::with_verdict(&shared.config, head.into_head(), verdict),
+            verified => http::Admission::with_verified(&shared.config, head.into_head(), verified),
         };
         match admitted {
             Ok(request) => Ok(Self { shared, taken, request }),

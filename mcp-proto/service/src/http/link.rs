@@ -42,7 +42,7 @@ impl HttpLink {
     }
 
     /// Polls the verification of a token, if it is new or was `woken`. Returns whether there is a
-    /// verdict.
+    /// result.
     fn verify(&mut self, now: Instant, woken: bool, visitor: &EndpointWaker) -> bool {
         if !self.connection.is_verifying() {
             // The verification has timed out, or the client is gone.
@@ -59,9 +59,9 @@ impl HttpLink {
         }
         let Some(verifying) = &mut self.verifying else { return false };
         let number = verifying.number;
-        let Some(verdict) = verifying.poll() else { return false };
+        let Some(verified) = verifying.poll() else { return false };
         self.verifying = None;
-        self.connection.handle_verdict(now, number, verdict);
+        self.connection.handle_verified(now, number, verified);
         true
     }
 
@@ -133,7 +133,7 @@ impl Link for HttpLink {
             self.make_room(now);
         }
         let verifies = self.shared.config.verifier.is_some();
-        let has_verdict = verifies && self.verify(now, woken, visitor.waker);
+        let is_verified = verifies && self.verify(now, woken, visitor.waker);
         let visits_endpoint = woken || self.connection.needs_endpoint();
         if visits_endpoint {
             let visits = &mut |endpoint: &mut _, answer: Option<_>| match answer {
@@ -144,7 +144,7 @@ impl Link for HttpLink {
             };
             self.shared.visit(now, EndpointVisit { visitor, visits });
         }
-        visits_endpoint || has_verdict
+        visits_endpoint || is_verified
     }
 }
 

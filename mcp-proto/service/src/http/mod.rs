@@ -130,26 +130,26 @@ impl HttpServer {
     /// does not depend on the body.
     ///
     /// With [`Config::verifier`] use [`HttpServer::verification`] and [`HttpServer::admit_with`]:
-    /// without a verdict a request with a token gets 503.
+    /// without its result a request with a token gets 503.
     pub fn admit(&self, head: impl HeadSource) -> Result<Admission, Box<Answering>> {
         self.admit_with(head, None)
     }
 
     /// The verification of the token of a request, to be awaited before the request is admitted;
     /// `None` if it is not needed. Poll it for
-    /// [`Limits::verify_timeout`](mcp_proto::Limits::verify_timeout) at most, and pass the verdict
+    /// [`Limits::verify_timeout`](mcp_proto::Limits::verify_timeout) at most, and pass the result
     /// to [`HttpServer::admit_with`].
     pub fn verification(&self, head: &Head) -> Option<Verification> {
         self.shared.config.verification(head).map(verifying::guarded)
     }
 
-    /// The same as [`HttpServer::admit`], with the verdict about the token of the request.
+    /// The same as [`HttpServer::admit`], with the result of the check of its token.
     pub fn admit_with(
         &self,
         head: impl HeadSource,
-        verdict: Option<VerifiedToken>,
+        verified: Option<VerifiedToken>,
     ) -> Result<Admission, Box<Answering>> {
-        Admission::new(self.shared.clone(), head, verdict)
+        Admission::new(self.shared.clone(), head, verified)
     }
 
     /// The response to a request that another HTTP stack has read completely.

@@ -29,11 +29,11 @@ impl Verifying {
         Self { number, verification: guarded(verification), waker }
     }
 
-    /// Returns the verdict, once.
+    /// Returns the result, once.
     pub(super) fn poll(&mut self) -> Option<VerifiedToken> {
         let mut context = Context::from_waker(&self.waker);
         match self.verification.as_mut().poll(&mut context) {
-            Poll::Ready(verdict) => Some(verdict),
+            Poll::Ready(verified) => Some(verified),
             Poll::Pending => None,
         }
     }

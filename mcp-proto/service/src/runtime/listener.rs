@@ -6,7 +6,7 @@
 //! | phase | connections | ends with |
 //! |---|---|---|
 //! | open | are accepted and served | `stop` |
-//! | [`STOPPING`] | answer requests in flight, and close | the last connection, or `HttpServer::patience` |
+//! | [`STOPPING`] | answer requests in flight, and close | the last connection, or `HttpServer::shutdown_timeout` |
 //! | [`CUT`] | are dropped | |
 //!
 //! Dropping a server drops its connections.
@@ -154,9 +154,9 @@ impl<R: Runtime> ListenerConnections<R> {
 
     /// Closes all connections, and drops those that take too long.
     async fn end(self, clock: &mut R::Timer) {
-        for (phase, patience) in [(STOPPING, self.server.patience()), (CUT, CUT_GRACE)] {
+        for (phase, timeout) in [(STOPPING, self.server.shutdown_timeout()), (CUT, CUT_GRACE)] {
             self.phase.advance_to(phase);
-            let until = clock.now() + patience;
+            let until = clock.now() + timeout;
             unless(pin!(self.closed.reached(self.opened)), sleep_until(clock, until)).await;
         }
     }

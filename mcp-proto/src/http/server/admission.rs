@@ -69,17 +69,17 @@ impl Admission {
     /// Checks the head of a request. Fails with the exchange that refuses the request; the body
     /// does not matter then.
     pub fn new(config: &Arc<Config>, head: Head) -> Result<Self, Box<Exchange>> {
-        Self::with_verdict(config, head, None)
+        Self::with_verified(config, head, None)
     }
 
-    /// Does the same as [`Admission::new`], with the verdict about the token of the request, if
-    /// [`Config::verification`] asks for one.
-    pub fn with_verdict(
+    /// Does the same as [`Admission::new`], with the result of [`Config::verification`], if the
+    /// token of the request needs one.
+    pub fn with_verified(
         config: &Arc<Config>,
         head: Head,
-        verdict: Option<VerifiedToken>,
+        verified: Option<VerifiedToken>,
     ) -> Result<Self, Box<Exchange>> {
-        let admitted = admit_with(config, &head, verdict);
+        let admitted = admit_with(config, &head, verified);
         Self::admitted(config, Arc::new(head), admitted)
     }
 

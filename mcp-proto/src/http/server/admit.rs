@@ -116,8 +116,8 @@ struct HeadFields<'a> {
 
 impl Config {
     /// Returns the verification that a request needs before it is admitted. Returns `None` if the
-    /// request needs no verification, or is refused in any case. Pass the verdict to
-    /// [`Admission::with_verdict`](super::Admission::with_verdict).
+    /// request needs no verification, or is refused in any case. Pass the result to
+    /// [`Admission::with_verified`](super::Admission::with_verified).
     pub fn verification(&self, head: &Head) -> Option<Verification> {
         let verifier = self.verifier.as_ref()?;
         let token = bearer(head).ok().flatten()?;
@@ -131,14 +131,14 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Immedi
     admit_with(config, head, None)
 }
 
-/// Does the same as [`admit`], with the verdict about the token of the request.
+/// Does the same as [`admit`], with the result of the check of its token.
 pub(crate) fn admit_with(
     config: &Config,
     head: &Head,
-    verdict: Option<VerifiedToken>,
+    verified: Option<VerifiedToken>,
 ) -> Result<Admitted, Box<ImmediateAnswer>> {
     let (fields, cors) = check_path_host_origin(config, head)?;
-    let admitted = authorize(config, head, verdict).and_then(|(principal, mut extensions)| {
+    let admitted = authorize(config, head, verified).and_then(|(principal, mut extensions)| {
         let method = fields.method(config, head)?;
         let session = SessionHeader::read(fields.session);
         let version = VersionHeader::read(fields.version);
@@ -209,10 +209,10 @@ fn check_host(config: &Config, host: &[u8]) -> Result<(), Box<ImmediateAnswer>> 
 fn authorize(
     config: &Config,
     head: &Head,
-    verdict: Option<VerifiedToken>,
+    verified: Option<VerifiedToken>,
 ) -> Result<protected::AllowedRequest, Box<ImmediateAnswer>> {
     if config.verifier.is_some() {
-        return protected::check_token(config, head, verdict);
+        return protected::check_token(config, head, verified);
     }
     let Some(authorize) = &config.authorize else { return Ok((None, Extensions::default())) };
     let (status, challenge) = match authorize(head) {

@@ -193,7 +193,7 @@ impl Config {
     /// Protects the server: sets [`Config::resource`] and [`Config::verifier`].
     ///
     /// Requests without a token get 401. The server reads the body of any other request only after
-    /// `verifier` has returned a verdict. Handlers find the claims with
+    /// `verifier` has checked the token. Handlers find the claims with
     /// [`Peer::claims`](server::Peer::claims). The issuer and the subject are the principal of
     /// sessions and limits. Handlers never see tokens.
     ///

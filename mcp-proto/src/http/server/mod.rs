@@ -8,7 +8,7 @@
 //! | `endpoint`, `listeners`, `sessions` | what exchanges share |
 //! | `shares`, `rates`, `alarms` | the limits of each holder, and the reports of those that are reached |
 //! | `connection`, `request`, `intake`, `outgoing`, `watch` | one socket |
-//! | `protected` | the metadata of a protected server, and verdicts about tokens |
+//! | `protected` | the metadata of a protected server, and checks of tokens |
 //! | `proxies` | addresses of clients behind trusted proxies |
 //! | `admission` | a request that another HTTP stack reads |
 //! | `config`, `route` | the settings, and the responses for other paths |

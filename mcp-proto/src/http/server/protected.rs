@@ -1,7 +1,7 @@
-//! The metadata of a protected server, and the verdict about the token of a request.
+//! The metadata of a protected server, and the check of the token of a request.
 //!
-//! In: the head of a request, and the verdict of a verifier. Out: the response with the metadata,
-//! or the verification that is needed first. After a verdict: the principal and the claims, or the
+//! In: the head of a request, and the result of a verifier. Out: the response with the metadata,
+//! or the verification that is needed first. After a result: the principal and the claims, or the
 //! response that refuses. Called by `admit`.
 //!
 //! | request | response |
@@ -12,7 +12,7 @@
 //! | another place below `/.well-known/` | 404, without a token |
 //! | no token | 401 |
 //! | several tokens, one that cannot be one | 400 |
-//! | a token | as the verifier says; 503 while there is no verdict |
+//! | a token | as the verifier says; 503 while there is no result |
 //!
 //! [RFC 9728, section 3.1](https://www.rfc-editor.org/rfc/rfc9728#section-3.1)
 
@@ -49,14 +49,14 @@ pub(super) fn metadata(resource: &ProtectedResource, head: &Head) -> Box<Immedia
     ImmediateAnswer::route(response.field("Access-Control-Allow-Origin", "*"))
 }
 
-/// The verdict about the token of a request.
+/// The check of the token of a request.
 pub(super) fn check_token(
     config: &Config,
     head: &Head,
-    verdict: Option<VerifiedToken>,
+    verified: Option<VerifiedToken>,
 ) -> Result<AllowedRequest, Box<ImmediateAnswer>> {
-    let claims = match (verdict, bearer(head)) {
-        (Some(verdict), _) => verdict,
+    let claims = match (verified, bearer(head)) {
+        (Some(verified), _) => verified,
         (None, Ok(None)) => Err(TokenRefusal::missing()),
         (None, Ok(Some(_))) => Err(TokenRefusal::unavailable()),
         (None, Err(malformed)) => Err(malformed),

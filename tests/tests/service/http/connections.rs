@@ -40,7 +40,7 @@ fn longest_drain_leaves_no_end_of_patience() {
     let mut config = Config::default();
     config.server.limits.drain = Duration::MAX;
     let site = Site::with(registry(|_: Value, _| async { "done" }), config);
-    assert_eq!(site.server.patience(), Duration::MAX);
+    assert_eq!(site.server.shutdown_timeout(), Duration::MAX);
 }
 
 #[test]

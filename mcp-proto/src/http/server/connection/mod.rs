@@ -9,7 +9,7 @@
 //! | | `Limits::head_timeout` after its first byte | 408, `Lingering` |
 //! | | `Limits::connection_idle_timeout` without one; the end of input | closed |
 //! | | a head whose token must be verified | `Verifying` |
-//! | `Verifying` | a verdict; `Limits::verify_timeout`, the shutdown (503) | as after a head |
+//! | `Verifying` | a checked token; `Limits::verify_timeout`, the shutdown (503) | as after a head |
 //! | `Body` | the rest of it | `Answering` |
 //! | | `Limits::body_timeout` | 408, `Lingering` |
 //! | any of these | invalid HTTP, or too much of it ([`Refusal`](crate::frame::http1::Refusal)) | its status, `Lingering` |
@@ -140,7 +140,7 @@ impl Connection {
     }
 
     /// Takes the next verification of a token, with its number; see [`Config::protect`]. Pass
-    /// number and verdict to [`Connection::handle_verdict`]. A later verification replaces an
+    /// number and result to [`Connection::handle_verified`]. A later verification replaces an
     /// earlier one.
     pub fn poll_verification(&mut self) -> Option<(u64, Verification)> {
         self.state.take_verification()
@@ -151,10 +151,10 @@ impl Connection {
         matches!(self.state, State::Verifying(_))
     }
 
-    /// Handles the verdict about a token. A verdict that no request waits for is ignored.
-    pub fn handle_verdict(&mut self, now: Instant, number: u64, verdict: VerifiedToken) {
+    /// Handles the result of a verification. A result that no request waits for is ignored.
+    pub fn handle_verified(&mut self, now: Instant, number: u64, verified: VerifiedToken) {
         self.now = now;
-        self.resume(|unverified| unverified.number == number, verdict);
+        self.resume(|unverified| unverified.number == number, verified);
     }
 
     /// Handles a failed write: the client is gone. A visit may be due before the connection closes.
@@ -244,10 +244,10 @@ impl Connection {
     }
 
     /// Continues with the request whose token was verified, if `matches` accepts that request.
-    fn resume(&mut self, matches: impl FnOnce(&Unverified) -> bool, verdict: VerifiedToken) {
+    fn resume(&mut self, matches: impl FnOnce(&Unverified) -> bool, verified: VerifiedToken) {
         let Some(unverified) = self.state.take_unverified(matches) else { return };
         let Unverified { head, expects_continue, keep_alive, .. } = *unverified;
-        let admitted = admit_with(&self.config, &head, Some(verdict));
+        let admitted = admit_with(&self.config, &head, Some(verified));
         self.handle_admitted(head, admitted, expects_continue, keep_alive);
         self.read();
     }
