@@ -9,10 +9,22 @@ use crate::message::{ErrorData, PlainText};
 use crate::types::{InputRequest, InputRequests, InputResponses, Task};
 
 /// Outcome of a request.
+///
+/// ```
+/// use mcp_proto::Json;
+/// use mcp_proto::server::Outcome;
+/// use mcp_proto::types::CallToolResult;
+///
+/// let rain = Outcome::Complete(Json::encode(&CallToolResult::text("Rain in Oslo."))?);
+/// let failure = Outcome::Complete(Json::encode(&CallToolResult::error("No such city."))?);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// A result: a JSON object. The machine adds the members that the era requires.
+    /// The result of the method as JSON: an object, such as a
+    /// [`CallToolResult`](crate::types::CallToolResult). The machine adds the members that the era
+    /// requires.
     Complete(Json),
     /// The result of a tool: this block of text. It costs less than the same as
     /// [`Self::Complete`].

@@ -12,6 +12,7 @@
 )]
 
 mod apps;
+mod bridge;
 mod cache;
 mod client;
 mod eras;
