@@ -43,6 +43,11 @@ pub struct Limits {
     ///
     /// In a client: the maximum bytes of pending requests for input. A legacy server that exceeds
     /// the limit is answered with an error; with a modern server the call ends.
+    ///
+    /// In a bridge: the maximum bytes, for each connection to a server, of what waits for the input
+    /// of clients. Modern clients: their calls, unless only one waits; beyond the limit the request
+    /// of the legacy server is answered with an error. Legacy clients: their first answers, and the
+    /// states of the modern server; beyond the limit the call ends.
     pub max_in_flight_bytes: usize,
     /// The maximum bytes of the answers to one batch; default 1 MiB. A result beyond the limit is
     /// replaced by -32603. Later requests of the batch are answered with -32603, and not executed.

@@ -156,6 +156,12 @@ impl UpstreamCall {
             && matches!(&self.purpose, CallPurpose::Subscription { uri, .. } if uri == wanted)
     }
 
+    /// The bytes of the request that are kept.
+    pub(super) fn bytes(&self) -> usize {
+        let capabilities = self.caller.capabilities.as_bytes().len();
+        self.params.as_bytes().len().saturating_add(capabilities)
+    }
+
     /// The tool that is called.
     pub(super) fn tool(&self) -> Option<String> {
         let name = self.params.raw().member("name").and_then(Raw::string);

@@ -6,7 +6,7 @@ use alloc::string::String;
 
 use super::action::BridgeAction;
 use super::calls::{CallPurpose, OwnCall, UpstreamCall};
-use super::inputs::RoundError;
+use super::inputs::{RoundError, too_much_input};
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
 use super::parked::{LateResponse, PendingInput};
@@ -167,13 +167,14 @@ impl Bridge {
         client: &mut Client,
     ) {
         call.rounds += 1;
-        let Limits { max_input_rounds, max_in_flight, .. } = self.config.limits;
+        let limits = &self.config.limits;
+        let Limits { max_input_rounds, max_in_flight, .. } = *limits;
         if call.rounds > max_input_rounds {
             let why = alloc::format!("Limits::max_input_rounds = {max_input_rounds} are over");
             return self.fail(about, ErrorData::internal(why));
         }
         let session = call.caller.session;
-        let requests = match self.inputs.begin(about, call, result, max_in_flight) {
+        let requests = match self.inputs.begin(about, call, result, limits) {
             Ok(requests) => requests,
             Err(RoundError::Unreadable) => {
                 let why = "the server has asked for input in a way that cannot be read";
@@ -185,6 +186,7 @@ impl Bridge {
                 );
                 return self.fail(about, ErrorData::internal(why));
             }
+            Err(RoundError::TooLong) => return self.fail(about, too_much_input(limits)),
         };
         for request in requests {
             let (ticket, method) = (request.ticket, request.method);
@@ -208,7 +210,7 @@ impl Bridge {
                 let Some(capability) = missing_capability(&caller.capabilities, &request) else {
                     let any_call_of = Some(caller.session).filter(|_| !is_sure);
                     let input = PendingInput { reply, request, any_call_of };
-                    return self.parked.add_input(id, input);
+                    return self.require_input(now, id, input, client);
                 };
                 let error = ProtocolError::UndeclaredInput { capability };
                 let error = ErrorData::in_revision(&error, ProtocolVersion::LATEST_LEGACY);
@@ -248,7 +250,7 @@ impl Bridge {
             })
         });
         match other {
-            Some((call, _)) => self.parked.add_input(call, input),
+            Some((call, _)) => self.require_input(now, call, input, client),
             None => client.answer(now, input.reply, Err(ErrorData::internal(why))),
         }
     }

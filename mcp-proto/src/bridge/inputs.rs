@@ -17,6 +17,8 @@ use super::calls::UpstreamCall;
 use crate::client::{CallId, InputId, InputReply};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
+use crate::limits::Limits;
+use crate::message::ErrorData;
 use crate::server::ReplyId;
 
 #[derive(Debug, Default)]
@@ -56,6 +58,8 @@ pub(super) enum RoundError {
     Unreadable,
     /// More requests to clients would be pending than `Limits::max_in_flight` allows.
     TooMany,
+    /// The rounds would keep more bytes than `Limits::max_in_flight_bytes` allows.
+    TooLong,
 }
 
 impl ClientInputs {
@@ -65,16 +69,16 @@ impl ClientInputs {
     }
 
     /// Begins a round of input for a request to a modern server; returns the requests for the
-    /// client. Fails if the result cannot be read, or if more than `max_in_flight` requests to
-    /// clients would be pending.
+    /// client. Fails if the result cannot be read, if more than `max_in_flight` requests to clients
+    /// would be pending, or if the rounds would keep more than `max_in_flight_bytes` bytes.
     pub(super) fn begin(
         &mut self,
         about: ReplyId,
         call: UpstreamCall,
         result: &Json,
-        max_in_flight: usize,
+        limits: &Limits,
     ) -> Result<Vec<RoundRequest>, RoundError> {
-        let room = max_in_flight.saturating_sub(self.pending.len());
+        let room = limits.max_in_flight.saturating_sub(self.pending.len());
         let mut requests = Vec::new();
         let mut is_too_long = false;
         let mut state = None;
@@ -107,6 +111,9 @@ impl ClientInputs {
         if !is_readable || requests.is_empty() && state.is_none() {
             return Err(RoundError::Unreadable);
         }
+        if state.as_ref().is_some_and(|state| !self.has_room(state, limits)) {
+            return Err(RoundError::TooLong);
+        }
         let missing = requests.len();
         let requests = requests.into_iter().map(|(key, method, params)| {
             let ticket = self.insert(InputRecipient::Round { about, key });
@@ -122,11 +129,20 @@ impl ClientInputs {
         self.pending.remove(&ticket)
     }
 
+    /// Returns whether the rounds may keep another answer or state: together they have at most
+    /// `Limits::max_in_flight_bytes`.
+    pub(super) fn has_room(&self, added: &Json, limits: &Limits) -> bool {
+        let kept = self.rounds.values().map(Round::bytes);
+        let kept = kept.fold(added.as_bytes().len(), usize::saturating_add);
+        kept <= limits.max_in_flight_bytes
+    }
+
     /// Adds an answer to a round.
-    pub(super) fn give(&mut self, about: ReplyId, key: String, answer: Json) {
+    pub(super) fn give(&mut self, about: ReplyId, key: String, answer: &Json) {
         if let Some(round) = self.rounds.get_mut(&about) {
             round.missing = round.missing.saturating_sub(1);
-            round.responses.push((key, answer));
+            // A slice would keep the whole message of the client.
+            round.responses.push((key, answer.detach()));
         }
     }
 
@@ -190,6 +206,13 @@ impl ClientInputs {
 }
 
 impl Round {
+    /// The bytes of the answers so far, and of the state.
+    fn bytes(&self) -> usize {
+        let responses = self.responses.iter().map(|(_, response)| response);
+        let kept = responses.chain(&self.state).map(|it| it.as_bytes().len());
+        kept.fold(0, usize::saturating_add)
+    }
+
     /// The parameters of the repeated request, with the input.
     pub(super) fn params(&self) -> Json {
         let mut out = Vec::new();
@@ -213,6 +236,12 @@ impl Round {
         object.end();
         Json::trusted(out)
     }
+}
+
+/// The error for a request whose input does not fit.
+pub(super) fn too_much_input(limits: &Limits) -> ErrorData {
+    let max = limits.max_in_flight_bytes;
+    ErrorData::internal(alloc::format!("Limits::max_in_flight_bytes = {max} of input are kept"))
 }
 
 /// Returns whether a member of the parameters contains input.

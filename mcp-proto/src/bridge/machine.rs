@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 
 use super::action::{BridgeAction, ClientRequest, Config, Ticket};
 use super::calls::{CallPurpose, ClientRef, UpstreamCall, UpstreamCalls, no_timeout};
-use super::inputs::{ClientInputs, InputRecipient};
+use super::inputs::{ClientInputs, InputRecipient, too_much_input};
 use super::listeners::ModernListeners;
 use super::param_headers::ParamHeaders;
 use super::parked::Parked;
@@ -160,19 +160,27 @@ impl Bridge {
         });
         match self.inputs.take(ticket) {
             Some(InputRecipient::Server { reply, .. }) => client.answer(now, reply, answer),
-            Some(InputRecipient::Round { about, key }) => match answer {
-                Ok(answer) => {
-                    self.inputs.give(about, key, answer);
-                    self.end_round(now, about, client);
+            Some(InputRecipient::Round { about, key }) => {
+                let given = match answer {
+                    Ok(answer) if self.inputs.has_room(&answer, &self.config.limits) => Ok(answer),
+                    Ok(_) => Err(too_much_input(&self.config.limits)),
+                    Err(ErrorData { code: ErrorCode(code), .. }) => {
+                        let why = alloc::format!("the input `{key}` was refused ({code})");
+                        Err(ErrorData::internal(why))
+                    }
+                };
+                match given {
+                    Ok(answer) => {
+                        self.inputs.give(about, key, &answer);
+                        self.end_round(now, about, client);
+                    }
+                    Err(error) => {
+                        let Some((_, tickets)) = self.inputs.end_round(about) else { return };
+                        self.withdraw(tickets);
+                        self.fail(about, error);
+                    }
                 }
-                Err(error) => {
-                    let Some((_, tickets)) = self.inputs.end_round(about) else { return };
-                    self.withdraw(tickets);
-                    let code = error.code.0;
-                    let why = alloc::format!("the input `{key}` was refused ({code})");
-                    self.fail(about, ErrorData::internal(why));
-                }
-            },
+            }
             None => {}
         }
     }
@@ -312,7 +320,9 @@ impl Bridge {
         // Within the modern era, input passes unchanged.
         let is_modern = caller.era == Era::Modern && self.upstream.era(client) == Some(Era::Modern);
         let is_kept = may_ask && !is_modern || method == Method::Subscribe;
-        let kept = if is_kept { params.detach() } else { Json::EMPTY_OBJECT };
+        // A parked call outlives its request, whose buffer must not be kept.
+        let params = if is_kept { params.detach() } else { params };
+        let kept = if is_kept { params.clone() } else { Json::EMPTY_OBJECT };
         match client.call(now, name, params, options.clone()) {
             Ok(call) => {
                 self.calls.insert(

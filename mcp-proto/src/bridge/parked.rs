@@ -75,6 +75,23 @@ pub(super) enum RetryMatch {
 }
 
 impl Parked {
+    /// Returns whether a call may wait for its client: the calls that wait, without those whose
+    /// responses have come, have at most `max_bytes` bytes, or there is only one. `size` returns
+    /// the bytes of a call.
+    pub(super) fn has_room(
+        &self,
+        call: CallId,
+        size: impl Fn(CallId) -> usize,
+        max_bytes: usize,
+    ) -> bool {
+        if self.calls.contains_key(&call) {
+            return true;
+        }
+        let others = self.calls.iter().filter(|(_, waiting)| waiting.response.is_none());
+        let others = others.fold(0_usize, |bytes, (id, _)| bytes.saturating_add(size(*id)));
+        others == 0 || others.saturating_add(size(call)) <= max_bytes
+    }
+
     /// Records that a legacy server needs input for a call.
     pub(super) fn add_input(&mut self, call: CallId, input: PendingInput) {
         let waiting = self.calls.entry(call).or_default();
@@ -178,6 +195,10 @@ impl Parked {
             self.calls.remove(&id);
             return (Some((call, response)), unanswered);
         }
+        let response = response.map(|result| result.detach()).map_err(|error| {
+            let data = error.data.map(|data| data.detach());
+            ErrorData { data, ..error }
+        });
         waiting.response = Some(Box::new((call, response)));
         self.drop_oldest(limits);
         (None, unanswered)
@@ -187,10 +208,16 @@ impl Parked {
     fn drop_oldest(&mut self, limits: &Limits) {
         loop {
             let late = self.calls.iter().filter_map(|(id, waiting)| {
-                let ((_, response), (reference, until)) =
+                let ((call, response), (reference, until)) =
                     (&**waiting.response.as_ref()?, waiting.until.as_ref()?);
-                let bytes = response.as_ref().map_or(0, |result| result.as_bytes().len());
-                Some((*until, *id, reference, bytes))
+                let bytes = match response {
+                    Ok(result) => result.as_bytes().len(),
+                    Err(error) => {
+                        let data = error.data.as_ref().map_or(0, |data| data.as_bytes().len());
+                        error.message.len().saturating_add(data)
+                    }
+                };
+                Some((*until, *id, reference, bytes.saturating_add(call.bytes())))
             });
             let (mut count, mut total) = (0_usize, 0_usize);
             let mut oldest: Option<(Instant, CallId, String)> = None;

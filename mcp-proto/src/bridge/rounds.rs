@@ -7,10 +7,11 @@
 use alloc::string::String;
 
 use super::calls::{CallPurpose, ClientRef, UpstreamCall};
+use super::inputs::too_much_input;
 use super::machine::Bridge;
-use super::parked::{self, RetryMatch};
+use super::parked::{self, PendingInput, RetryMatch};
 use super::translate;
-use crate::client::Client;
+use crate::client::{CallId, Client};
 use crate::json::Json;
 use crate::message::{ErrorData, Method, MethodRow};
 use crate::server::{Outcome, ReplyId};
@@ -55,6 +56,23 @@ impl Bridge {
             }
         }
         true
+    }
+
+    /// Handles a legacy server's request for input of a modern client. The server gets an error if
+    /// the calls that wait for input have too many bytes.
+    pub(super) fn require_input(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        input: PendingInput,
+        client: &mut Client,
+    ) {
+        let Self { parked, calls, config, .. } = self;
+        let size = |call| calls.get(call).map_or(0, UpstreamCall::bytes);
+        if parked.has_room(call, size, config.limits.max_in_flight_bytes) {
+            return parked.add_input(call, input);
+        }
+        client.answer(now, input.reply, Err(too_much_input(&config.limits)));
     }
 
     /// Answers requests whose legacy server needs input of a modern client.

@@ -18,7 +18,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation};
-use mcp_proto::{Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Machine};
+use mcp_proto::{Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Limits, Machine};
 use serde_json::Value;
 
 pub use http::HttpRequest;
@@ -88,6 +88,11 @@ impl Bridged {
         bridged.up.handle_opened(bridged.now);
         bridged.run();
         bridged
+    }
+
+    /// The bridge has these limits. Its server is not connected yet.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.bridge = new_bridge_with(limits);
     }
 
     /// Lines arrive in pieces of at most `chunk` bytes from now on, each of which is handled before
@@ -274,12 +279,18 @@ impl Bridged {
 
 /// A bridge whose server is not known yet.
 fn new_bridge() -> Bridge {
+    new_bridge_with(Limits::default())
+}
+
+fn new_bridge_with(limits: Limits) -> Bridge {
     let mut bits = 0_u128;
     let random = move || {
         bits += 1;
         bits.to_be_bytes()
     };
-    Bridge::new(Config::new(Box::new(random)))
+    let mut config = Config::new(Box::new(random));
+    config.limits = limits;
+    Bridge::new(config)
 }
 
 /// The configuration of the bridge's client.

@@ -16,6 +16,7 @@ mod ended_processes;
 mod faults;
 mod headers;
 mod inputs;
+mod kept_bytes;
 mod missed_changes;
 mod openings;
 mod same_era;

@@ -1,0 +1,133 @@
+//! Bytes that a bridge keeps while clients give input: they stay within `max_in_flight_bytes`.
+
+use mcp_proto::Limits;
+
+use super::inputs::{call, question};
+use super::*;
+
+const MAX: usize = 4096;
+
+/// A bridge that keeps at most `MAX` bytes.
+fn limited(down: Era, up: Era) -> Bridged {
+    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(up));
+    let mut limits = Limits::default();
+    limits.max_in_flight_bytes = MAX;
+    bridged.set_limits(limits);
+    connect(&mut bridged, down, up);
+    bridged.to_client();
+    bridged
+}
+
+/// Arguments of this many bytes.
+fn arguments(bytes: usize) -> Value {
+    json!({"name": "x", "arguments": {"a": "x".repeat(bytes)}})
+}
+
+/// Checks that an error names the limit.
+fn assert_names_limit(error: &Value) {
+    assert_eq!(error["code"], -32603, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("Limits::max_in_flight_bytes"), "{error}");
+}
+
+#[test]
+fn parameters_of_calls_that_wait_for_modern_clients_are_bounded() {
+    let mut bridged = limited(Era::Modern, Era::Legacy);
+    // A single call waits, whatever its size.
+    let first = call(&mut bridged, Era::Modern, 1, arguments(2 * MAX));
+    bridged.server(&question());
+    let result = only(bridged.to_client())["result"].clone();
+    assert_eq!(result["resultType"], "input_required");
+    // The server of another call gets an error, and answers the call without the input.
+    let second = call(&mut bridged, Era::Modern, 2, arguments(1));
+    bridged.server(&question().replace("q1", "q2"));
+    let refused = only(bridged.to_server());
+    assert_eq!(refused["id"], "q2");
+    assert_names_limit(&refused["error"]);
+    let answer = answered(&mut bridged, &second, &json!({"content": ["without"]}));
+    assert_eq!((&answer["id"], &answer["result"]["content"]), (&json!(2), &json!(["without"])));
+    // The first call goes on, and leaves room for another one.
+    let mut params = arguments(2 * MAX);
+    params["requestState"] = result["requestState"].clone();
+    params["inputResponses"] = json!({"input-1": {"action": "decline"}});
+    bridged.client(&request(3, "tools/call", &modern(params)));
+    assert_eq!(only(bridged.to_server())["id"], "q1");
+    assert_eq!(answered(&mut bridged, &first, &json!({"content": []}))["id"], 3);
+    call(&mut bridged, Era::Modern, 4, arguments(1));
+    bridged.server(&question());
+    assert_eq!(only(bridged.to_client())["result"]["resultType"], "input_required");
+}
+
+#[test]
+fn errors_that_nobody_comes_for_are_bounded_in_bytes() {
+    let mut bridged = limited(Era::Modern, Era::Legacy);
+    let mut states = Vec::new();
+    for id in 1..=3 {
+        let asked = call(&mut bridged, Era::Modern, id, arguments(1));
+        bridged.server(&question());
+        states.push(only(bridged.to_client())["result"]["requestState"].clone());
+        let error = json!({"code": 7, "message": "no", "data": "x".repeat(MAX / 3)});
+        let line = json!({"jsonrpc": "2.0", "id": asked["id"], "error": error});
+        bridged.server(&line.to_string());
+        bridged.to_server();
+    }
+    for (at, code) in [(0, -32602), (1, 7), (2, 7)] {
+        let mut params = arguments(1);
+        params["requestState"] = states[at].clone();
+        bridged.client(&request(9, "tools/call", &modern(params)));
+        assert_eq!(only(bridged.to_client())["error"]["code"], code, "{at}");
+    }
+}
+
+/// The result of a modern server that asks for this many inputs, with this state.
+fn round(asked: &Value, inputs: usize, state: &str) -> String {
+    let input = |at| (format!("{at}"), json!({"method": "roots/list"}));
+    let inputs: serde_json::Map<_, _> = (0..inputs).map(input).collect();
+    let result = json!({
+        "resultType": "input_required", "inputRequests": inputs, "requestState": state,
+    });
+    json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string()
+}
+
+#[test]
+fn input_of_legacy_clients_is_bounded_in_all_rounds() {
+    let mut bridged = limited(Era::Legacy, Era::Modern);
+    let mut questions = Vec::new();
+    for id in [1, 2] {
+        let asked = call(&mut bridged, Era::Legacy, id, arguments(1));
+        bridged.server(&round(&asked, 2, "s"));
+        questions.push(bridged.to_client());
+    }
+    let answer = |question: &Value| {
+        let result = json!({"roots": [], "x": "x".repeat(MAX * 2 / 3)});
+        json!({"jsonrpc": "2.0", "id": question["id"], "result": result}).to_string()
+    };
+    bridged.client(&answer(&questions[0][0]));
+    assert_eq!(bridged.to_client(), Vec::<Value>::new());
+    bridged.client(&answer(&questions[1][0]));
+    let got = bridged.to_client();
+    let refused = got.iter().find(|line| line["id"] == 2).unwrap();
+    assert_names_limit(&refused["error"]);
+    // The other question of the refused request is withdrawn.
+    assert!(got.iter().any(|line| line["params"]["requestId"] == questions[1][1]["id"]));
+    // The first request is not affected.
+    let line = json!({"jsonrpc": "2.0", "id": questions[0][1]["id"], "result": {"roots": []}});
+    bridged.client(&line.to_string());
+    assert_eq!(only(bridged.to_server())["params"]["requestState"], "s");
+}
+
+#[test]
+fn states_of_modern_servers_are_bounded_in_all_rounds() {
+    let mut bridged = limited(Era::Legacy, Era::Modern);
+    let state = "s".repeat(MAX * 2 / 3);
+    let first = call(&mut bridged, Era::Legacy, 1, arguments(1));
+    bridged.server(&round(&first, 1, &state));
+    let question = only(bridged.to_client());
+    let second = call(&mut bridged, Era::Legacy, 2, arguments(1));
+    bridged.server(&round(&second, 1, &state));
+    let refused = only(bridged.to_client());
+    assert_eq!(refused["id"], 2);
+    assert_names_limit(&refused["error"]);
+    let line = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}});
+    bridged.client(&line.to_string());
+    assert_eq!(only(bridged.to_server())["params"]["requestState"], state);
+}
