@@ -138,11 +138,10 @@ impl ClientInputs {
     }
 
     /// Adds an answer to a round.
-    pub(super) fn give(&mut self, about: ReplyId, key: String, answer: &Json) {
+    pub(super) fn give(&mut self, about: ReplyId, key: String, answer: Json) {
         if let Some(round) = self.rounds.get_mut(&about) {
             round.missing = round.missing.saturating_sub(1);
-            // A slice would keep the whole message of the client.
-            round.responses.push((key, answer.detach()));
+            round.responses.push((key, answer));
         }
     }
 

@@ -171,7 +171,7 @@ impl Bridge {
                 };
                 match given {
                     Ok(answer) => {
-                        self.inputs.give(about, key, &answer);
+                        self.inputs.give(about, key, answer);
                         self.end_round(now, about, client);
                     }
                     Err(error) => {
