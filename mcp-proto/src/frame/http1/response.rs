@@ -25,7 +25,7 @@ pub struct ResponseHead {
     /// The status; 200 to 599.
     pub status: u16,
     /// Not public, because the type belongs to a dependency.
-    pub(crate) fields: SmallVec<[(&'static str, Cow<'static, str>); 1]>,
+    fields: SmallVec<[(&'static str, Cow<'static, str>); 1]>,
     /// The length of the body in bytes; `None` if it is not known yet.
     pub length: Option<u64>,
 }
@@ -132,7 +132,7 @@ pub(crate) fn json_head(length: usize, request: RequestKind, out: &mut Vec<u8>) 
     if !is_usual {
         let mut head = ResponseHead::new(200);
         head.length = Some(length as u64);
-        head.fields.push(("Content-Type", "application/json".into()));
+        head.push("Content-Type", "application/json");
         return head.encode(request, out);
     }
     let digits = length.checked_ilog10().unwrap_or(0) as usize + 1;
@@ -318,7 +318,7 @@ mod tests {
                 for length in (0..120).chain([999, 1000, 65_535, 1_000_000]) {
                     let mut head = ResponseHead::new(200);
                     head.length = Some(length as u64);
-                    head.fields.push(("Content-Type", "application/json".into()));
+                    head.push("Content-Type", "application/json");
                     let (mut expected, mut written) = (Vec::new(), Vec::new());
                     let framing = head.encode(request, &mut expected);
                     assert_eq!(json_head(length, request, &mut written), framing);

@@ -223,7 +223,7 @@ fn authorize(
         Authorization::Forbidden(challenge) => (403, challenge),
     };
     let mut refused = ImmediateAnswer::bare(status);
-    refused.head.fields.push(("WWW-Authenticate", challenge.into()));
+    refused.head.push("WWW-Authenticate", challenge);
     Err(refused)
 }
 
@@ -315,7 +315,7 @@ fn refuse_coding(coding: &[u8]) -> Box<ImmediateAnswer> {
     let encoding = String::from_utf8_lossy(coding).into_owned();
     let error = ProtocolError::UnsupportedContentEncoding { encoding };
     let mut refused = ImmediateAnswer::error(error);
-    refused.head.fields.push(("Accept-Encoding", "identity".into()));
+    refused.head.push("Accept-Encoding", "identity");
     refused
 }
 
@@ -342,9 +342,9 @@ fn preflight(config: &Config, head: &Head, cors: &Cors) -> Box<ImmediateAnswer> 
     let wanted = wanted.flat_map(|value| value.split(',')).map(str::trim);
     names.extend(wanted.filter(|name| is_param(name)).map(|name| name.to_string().into()));
     cors.add_to(&mut answer.head);
-    answer.head.fields.push(("Access-Control-Allow-Methods", methods(config, head).into()));
-    answer.head.fields.push(("Access-Control-Allow-Headers", names.join(", ").into()));
-    answer.head.fields.push(("Access-Control-Max-Age", "600".into()));
+    answer.head.push("Access-Control-Allow-Methods", methods(config, head));
+    answer.head.push("Access-Control-Allow-Headers", names.join(", "));
+    answer.head.push("Access-Control-Max-Age", "600");
     answer
 }
 

@@ -20,7 +20,7 @@ impl OutgoingBytes {
     /// Adds a whole answer to input that is not a valid request.
     pub(super) fn refuse(&mut self, mut head: ResponseHead, why: &str) {
         head.length = Some(why.len() as u64);
-        head.fields.push(("Content-Type", "text/plain".into()));
+        head.push("Content-Type", "text/plain");
         let mut framing = head.encode(RequestKind::REFUSED, &mut self.bytes);
         framing.data(why.as_bytes(), &mut self.bytes);
         framing.end(&mut self.bytes);

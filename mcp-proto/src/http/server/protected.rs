@@ -81,7 +81,8 @@ pub(super) fn refuse(config: &Config, refusal: &TokenRefusal) -> Box<ImmediateAn
         ),
         None => ImmediateAnswer::bare(refusal.status()),
     };
-    let challenge = refusal.challenge(config.resource.as_deref());
-    refused.head.fields.extend(challenge.map(|value| ("WWW-Authenticate", value.into())));
+    if let Some(challenge) = refusal.challenge(config.resource.as_deref()) {
+        refused.head.push("WWW-Authenticate", challenge);
+    }
     refused
 }

@@ -39,9 +39,9 @@ impl Cors {
     /// Adds the CORS fields for browsers.
     pub(super) fn add_to(&self, head: &mut ResponseHead) {
         if let Self(Some(origin)) = self {
-            head.fields.push(("Access-Control-Allow-Origin", String::from(origin.clone()).into()));
-            head.fields.push(("Vary", "Origin".into()));
-            head.fields.push(("Access-Control-Expose-Headers", EXPOSED.into()));
+            head.push("Access-Control-Allow-Origin", String::from(origin.clone()));
+            head.push("Vary", "Origin");
+            head.push("Access-Control-Expose-Headers", EXPOSED);
         }
     }
 }
@@ -77,7 +77,7 @@ impl ImmediateAnswer {
 
     pub(super) fn method(allowed: &'static str) -> Box<Self> {
         let mut answer = Self::bare(405);
-        answer.head.fields.push(("Allow", allowed.into()));
+        answer.head.push("Allow", allowed);
         answer
     }
 }

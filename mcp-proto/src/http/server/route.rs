@@ -5,7 +5,6 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use bytes::Bytes;
 
@@ -17,15 +16,14 @@ pub type Routes = dyn Fn(&Head) -> Option<RouteResponse> + Send + Sync;
 /// A response that depends only on the head of its request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RouteResponse {
-    status: u16,
-    fields: Vec<(&'static str, Cow<'static, str>)>,
+    head: ResponseHead,
     body: Bytes,
 }
 
 impl RouteResponse {
     /// A response with this status, such as 200, and without a body.
     pub fn new(status: u16) -> Self {
-        Self { status, fields: Vec::new(), body: Bytes::new() }
+        Self { head: ResponseHead::new(status), body: Bytes::new() }
     }
 
     /// A response with status 200 and a text (`text/plain; charset=utf-8`).
@@ -45,15 +43,13 @@ impl RouteResponse {
 
     /// Adds a field. A value that HTTP does not allow is left out.
     pub fn field(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
-        self.fields.push((name, value.into()));
+        self.head.push(name, value);
         self
     }
 
     /// The head, and the body unless it is empty.
     pub(super) fn into_parts(self) -> (ResponseHead, Option<Bytes>) {
-        let Self { status, fields, body } = self;
-        let mut head = ResponseHead::new(status);
-        head.fields.extend(fields);
+        let Self { mut head, body } = self;
         head.length = Some(body.len() as u64);
         (head, Some(body).filter(|body| !body.is_empty()))
     }

@@ -274,19 +274,19 @@ impl Answer {
         };
         if let Some(message) = &message {
             head.length = Some(message.len() as u64);
-            head.fields.push(("Content-Type", JSON.into()));
+            head.push("Content-Type", JSON);
         }
         if let Some(challenge) = self.challenge.take() {
-            head.fields.push(("WWW-Authenticate", String::from(challenge).into()));
+            head.push("WWW-Authenticate", String::from(challenge));
         }
         if head.status == 503 {
-            head.fields.push(("Retry-After", RETRY_AFTER.into()));
+            head.push("Retry-After", RETRY_AFTER);
         }
         // Only a result of `initialize` opens a session.
         if message.as_ref().is_some_and(|message| !message.is_error())
             && let Some(session) = self.session.take()
         {
-            head.fields.push(("Mcp-Session-Id", session.into()));
+            head.push("Mcp-Session-Id", session);
         }
         self.cors.add_to(&mut head);
         Some((head, message))
@@ -327,11 +327,11 @@ impl Answer {
             self.form = Form::Events;
             let mut head = ResponseHead::new(200);
             head.length = None;
-            head.fields.push(("Content-Type", "text/event-stream".into()));
-            head.fields.push(("Cache-Control", "no-store".into()));
-            head.fields.push(("X-Accel-Buffering", "no".into()));
+            head.push("Content-Type", "text/event-stream");
+            head.push("Cache-Control", "no-store");
+            head.push("X-Accel-Buffering", "no");
             if let Some(session) = self.session.take() {
-                head.fields.push(("Mcp-Session-Id", session.into()));
+                head.push("Mcp-Session-Id", session);
             }
             self.cors.add_to(&mut head);
             self.push(ExchangeAction::Head(head));
