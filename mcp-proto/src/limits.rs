@@ -64,6 +64,10 @@ pub struct Limits {
     /// Bodies, requests and answers of modern clients up to 4 KiB do not count. Clones of a
     /// `Config` share one count. The process needs about twice as much memory, because handlers
     /// decode their arguments.
+    ///
+    /// In a bridge: the maximum bytes of what waits for the input of clients, on all connections to
+    /// the server, with a count of its own. Three quarters are for calls, answers and states; a
+    /// response that comes while its call waits may use the whole limit, and is dropped above it.
     pub max_endpoint_bytes: usize,
     /// The maximum bytes of parameters of calls and notifications that a client queues; default 16
     /// MiB. A client queues them while the era of the server is unknown, or while the server does

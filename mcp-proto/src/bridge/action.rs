@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
+use crate::budget::{Account, Budget, ChargeKind};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::Method;
@@ -101,12 +102,31 @@ pub struct Config {
     pub limits: Limits,
     /// A source of random bits for the `requestState` of modern clients.
     pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
+    /// The bytes that wait for input, on all connections to the server.
+    budget: Budget,
 }
 
 impl Config {
     /// Default limits. `random` returns 128 unguessable bits.
     pub fn new(random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
-        Self { limits: Limits::default(), random }
+        Self { limits: Limits::default(), random, budget: Budget::default() }
+    }
+
+    /// The settings of another connection to the server: the same limits, and one count of
+    /// [`Limits::max_endpoint_bytes`] for all of them.
+    pub fn for_connection(&self, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+        Self { limits: self.limits.clone(), random, budget: self.budget.clone() }
+    }
+
+    /// An account of bytes that wait for input.
+    pub(super) fn account(&self) -> Account {
+        self.budget.account(ChargeKind::Work, self.limits.max_endpoint_bytes)
+    }
+
+    /// Returns whether the responses that wait for their clients are within
+    /// `Limits::max_endpoint_bytes`.
+    pub(super) fn fits(&self) -> bool {
+        self.budget.fits(self.limits.max_endpoint_bytes, 0)
     }
 }
 

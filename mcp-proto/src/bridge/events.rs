@@ -6,7 +6,7 @@ use alloc::string::String;
 
 use super::action::BridgeAction;
 use super::calls::{CallPurpose, OwnCall, UpstreamCall};
-use super::inputs::{RoundError, too_much_input};
+use super::inputs::RoundError;
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
 use super::parked::{LateResponse, PendingInput};
@@ -150,7 +150,7 @@ impl Bridge {
         response: Result<Json, ErrorData>,
         client: &mut Client,
     ) -> Option<LateResponse> {
-        let (late, unanswered) = self.parked.respond(id, call, response, &self.config.limits);
+        let (late, unanswered) = self.parked.respond(id, call, response, &self.config);
         for input in unanswered {
             self.leave_input(now, input, "the request has been answered", client);
         }
@@ -174,7 +174,7 @@ impl Bridge {
             return self.fail(about, ErrorData::internal(why));
         }
         let session = call.caller.session;
-        let requests = match self.inputs.begin(about, call, result, limits) {
+        let requests = match self.inputs.begin(about, call, result, &self.config) {
             Ok(requests) => requests,
             Err(RoundError::Unreadable) => {
                 let why = "the server has asked for input in a way that cannot be read";
@@ -186,7 +186,7 @@ impl Bridge {
                 );
                 return self.fail(about, ErrorData::internal(why));
             }
-            Err(RoundError::TooLong) => return self.fail(about, too_much_input(limits)),
+            Err(RoundError::TooMuch(error)) => return self.fail(about, error.describe(limits)),
         };
         for request in requests {
             let (ticket, method) = (request.ticket, request.method);

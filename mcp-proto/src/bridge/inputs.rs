@@ -12,8 +12,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::action::Ticket;
+use super::action::{Config, Ticket};
 use super::calls::UpstreamCall;
+use crate::budget::{Account, BudgetExceeded};
 use crate::client::{CallId, InputId, InputReply};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
@@ -42,6 +43,9 @@ pub(super) enum InputRecipient {
 pub(super) struct Round {
     pub(super) call: UpstreamCall,
     missing: usize,
+    /// The bytes of the answers so far, and of the state.
+    bytes: usize,
+    account: Account,
     responses: Vec<(String, Json)>,
     state: Option<Json>,
 }
@@ -58,8 +62,16 @@ pub(super) enum RoundError {
     Unreadable,
     /// More requests to clients would be pending than `Limits::max_in_flight` allows.
     TooMany,
-    /// The rounds would keep more bytes than `Limits::max_in_flight_bytes` allows.
-    TooLong,
+    TooMuch(TooMuchInput),
+}
+
+/// The limit that what waits for input would exceed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TooMuchInput {
+    /// `Limits::max_in_flight_bytes`.
+    OfConnection,
+    /// Three quarters of `Limits::max_endpoint_bytes`.
+    OfBridge,
 }
 
 impl ClientInputs {
@@ -70,15 +82,15 @@ impl ClientInputs {
 
     /// Begins a round of input for a request to a modern server; returns the requests for the
     /// client. Fails if the result cannot be read, if more than `max_in_flight` requests to clients
-    /// would be pending, or if the rounds would keep more than `max_in_flight_bytes` bytes.
+    /// would be pending, or if too many bytes would be kept.
     pub(super) fn begin(
         &mut self,
         about: ReplyId,
         call: UpstreamCall,
         result: &Json,
-        limits: &Limits,
+        config: &Config,
     ) -> Result<Vec<RoundRequest>, RoundError> {
-        let room = limits.max_in_flight.saturating_sub(self.pending.len());
+        let room = config.limits.max_in_flight.saturating_sub(self.pending.len());
         let mut requests = Vec::new();
         let mut is_too_long = false;
         let mut state = None;
@@ -111,16 +123,24 @@ impl ClientInputs {
         if !is_readable || requests.is_empty() && state.is_none() {
             return Err(RoundError::Unreadable);
         }
-        if state.as_ref().is_some_and(|state| !self.has_room(state, limits)) {
-            return Err(RoundError::TooLong);
+        let mut round = Round {
+            account: config.account(),
+            bytes: 0,
+            call,
+            missing: requests.len(),
+            responses: Vec::new(),
+            state: None,
+        };
+        if let Some(state) = state {
+            round.admit(&state, self.bytes(), &config.limits).map_err(RoundError::TooMuch)?;
+            round.state = Some(state);
         }
-        let missing = requests.len();
         let requests = requests.into_iter().map(|(key, method, params)| {
             let ticket = self.insert(InputRecipient::Round { about, key });
             RoundRequest { ticket, method, params }
         });
         let requests = requests.collect();
-        self.rounds.insert(about, Round { call, missing, responses: Vec::new(), state });
+        self.rounds.insert(about, round);
         Ok(requests)
     }
 
@@ -129,20 +149,25 @@ impl ClientInputs {
         self.pending.remove(&ticket)
     }
 
-    /// Returns whether the rounds may keep another answer or state: together they have at most
-    /// `Limits::max_in_flight_bytes`.
-    pub(super) fn has_room(&self, added: &Json, limits: &Limits) -> bool {
-        let kept = self.rounds.values().map(Round::bytes);
-        let kept = kept.fold(added.as_bytes().len(), usize::saturating_add);
-        kept <= limits.max_in_flight_bytes
+    /// The bytes of the answers so far, and of the states.
+    fn bytes(&self) -> usize {
+        self.rounds.values().fold(0, |sum, round| sum.saturating_add(round.bytes))
     }
 
-    /// Adds an answer to a round.
-    pub(super) fn give(&mut self, about: ReplyId, key: String, answer: Json) {
-        if let Some(round) = self.rounds.get_mut(&about) {
-            round.missing = round.missing.saturating_sub(1);
-            round.responses.push((key, answer));
-        }
+    /// Adds an answer to a round. Fails if too many bytes would be kept.
+    pub(super) fn give(
+        &mut self,
+        about: ReplyId,
+        key: String,
+        answer: Json,
+        limits: &Limits,
+    ) -> Result<(), TooMuchInput> {
+        let kept = self.bytes();
+        let Some(round) = self.rounds.get_mut(&about) else { return Ok(()) };
+        round.admit(&answer, kept, limits)?;
+        round.missing = round.missing.saturating_sub(1);
+        round.responses.push((key, answer));
+        Ok(())
     }
 
     /// Removes and returns a round, if it is complete.
@@ -205,11 +230,16 @@ impl ClientInputs {
 }
 
 impl Round {
-    /// The bytes of the answers so far, and of the state.
-    fn bytes(&self) -> usize {
-        let responses = self.responses.iter().map(|(_, response)| response);
-        let kept = responses.chain(&self.state).map(|it| it.as_bytes().len());
-        kept.fold(0, usize::saturating_add)
+    /// Charges an answer or a state. All rounds keep `kept` bytes so far.
+    fn admit(&mut self, added: &Json, kept: usize, limits: &Limits) -> Result<(), TooMuchInput> {
+        let added = added.as_bytes().len();
+        if kept.saturating_add(added) > limits.max_in_flight_bytes {
+            return Err(TooMuchInput::OfConnection);
+        }
+        let bytes = self.bytes.saturating_add(added);
+        self.account.admit(bytes).map_err(|BudgetExceeded| TooMuchInput::OfBridge)?;
+        self.bytes = bytes;
+        Ok(())
     }
 
     /// The parameters of the repeated request, with the input.
@@ -237,10 +267,23 @@ impl Round {
     }
 }
 
-/// The error for a request whose input does not fit.
-pub(super) fn too_much_input(limits: &Limits) -> ErrorData {
-    let max = limits.max_in_flight_bytes;
-    ErrorData::internal(alloc::format!("Limits::max_in_flight_bytes = {max} of input are kept"))
+impl TooMuchInput {
+    /// The error for the request whose input does not fit.
+    pub(super) fn describe(self, limits: &Limits) -> ErrorData {
+        let why = match self {
+            Self::OfConnection => {
+                let max = limits.max_in_flight_bytes;
+                alloc::format!("Limits::max_in_flight_bytes = {max} of input are kept")
+            }
+            Self::OfBridge => {
+                let max = limits.max_endpoint_bytes;
+                alloc::format!(
+                    "three quarters of Limits::max_endpoint_bytes = {max} of input are kept"
+                )
+            }
+        };
+        ErrorData::internal(why)
+    }
 }
 
 /// Returns whether a member of the parameters contains input.

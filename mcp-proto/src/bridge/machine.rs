@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 
 use super::action::{BridgeAction, ClientRequest, Config, Ticket};
 use super::calls::{CallPurpose, ClientRef, UpstreamCall, UpstreamCalls, no_timeout};
-use super::inputs::{ClientInputs, InputRecipient, too_much_input};
+use super::inputs::{ClientInputs, InputRecipient};
 use super::listeners::ModernListeners;
 use super::param_headers::ParamHeaders;
 use super::parked::Parked;
@@ -161,19 +161,19 @@ impl Bridge {
         match self.inputs.take(ticket) {
             Some(InputRecipient::Server { reply, .. }) => client.answer(now, reply, answer),
             Some(InputRecipient::Round { about, key }) => {
+                let limits = &self.config.limits;
                 let given = match answer {
-                    Ok(answer) if self.inputs.has_room(&answer, &self.config.limits) => Ok(answer),
-                    Ok(_) => Err(too_much_input(&self.config.limits)),
+                    Ok(answer) => self
+                        .inputs
+                        .give(about, key, answer, limits)
+                        .map_err(|error| error.describe(limits)),
                     Err(ErrorData { code: ErrorCode(code), .. }) => {
                         let why = alloc::format!("the input `{key}` was refused ({code})");
                         Err(ErrorData::internal(why))
                     }
                 };
                 match given {
-                    Ok(answer) => {
-                        self.inputs.give(about, key, answer);
-                        self.end_round(now, about, client);
-                    }
+                    Ok(()) => self.end_round(now, about, client),
                     Err(error) => {
                         let Some((_, tickets)) = self.inputs.end_round(about) else { return };
                         self.withdraw(tickets);

@@ -20,13 +20,14 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::action::Config;
 use super::calls::{ClientRef, UpstreamCall};
-use super::inputs::is_input;
+use super::inputs::{TooMuchInput, is_input};
 use super::translate;
+use crate::budget::{Account, BudgetExceeded};
 use crate::client::{CallId, InputId, InputReply};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
-use crate::limits::Limits;
 use crate::message::ErrorData;
 use crate::server::SessionRef;
 use crate::time::Instant;
@@ -40,8 +41,11 @@ pub(super) struct Parked {
 }
 
 /// A call whose server needs input, or needed input before.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct WaitingCall {
+    /// The bytes of the call, and of the response if it has come.
+    bytes: usize,
+    account: Account,
     inputs: BTreeMap<String, PendingInput>,
     /// The number of inputs so far.
     count: u64,
@@ -75,26 +79,32 @@ pub(super) enum RetryMatch {
 }
 
 impl Parked {
-    /// Returns whether a call may wait for its client: the calls that wait, without those whose
-    /// responses have come, have at most `max_bytes` bytes, or there is only one. `size` returns
-    /// the bytes of a call.
-    pub(super) fn has_room(
-        &self,
+    /// Makes a call of this many bytes wait for its client. Fails if it is not the only one, and
+    /// the calls that wait, without those whose responses have come, would have more than
+    /// `Limits::max_in_flight_bytes`. Fails also if the whole bridge keeps too much.
+    pub(super) fn admit(
+        &mut self,
         call: CallId,
-        size: impl Fn(CallId) -> usize,
-        max_bytes: usize,
-    ) -> bool {
+        bytes: usize,
+        config: &Config,
+    ) -> Result<(), TooMuchInput> {
         if self.calls.contains_key(&call) {
-            return true;
+            return Ok(());
         }
-        let others = self.calls.iter().filter(|(_, waiting)| waiting.response.is_none());
-        let others = others.fold(0_usize, |bytes, (id, _)| bytes.saturating_add(size(*id)));
-        others == 0 || others.saturating_add(size(call)) <= max_bytes
+        let others = self.calls.values().filter(|waiting| waiting.response.is_none());
+        let others = others.fold(0_usize, |sum, waiting| sum.saturating_add(waiting.bytes));
+        if others > 0 && others.saturating_add(bytes) > config.limits.max_in_flight_bytes {
+            return Err(TooMuchInput::OfConnection);
+        }
+        let mut account = config.account();
+        account.admit(bytes).map_err(|BudgetExceeded| TooMuchInput::OfBridge)?;
+        self.calls.insert(call, WaitingCall::new(bytes, account));
+        Ok(())
     }
 
-    /// Records that a legacy server needs input for a call.
+    /// Records that a legacy server needs input for an admitted call.
     pub(super) fn add_input(&mut self, call: CallId, input: PendingInput) {
-        let waiting = self.calls.entry(call).or_default();
+        let Some(waiting) = self.calls.get_mut(&call) else { return };
         waiting.count += 1;
         let key = alloc::format!("input-{}", waiting.count);
         waiting.inputs.insert(key, input);
@@ -185,7 +195,7 @@ impl Parked {
         id: CallId,
         call: UpstreamCall,
         response: Result<Json, ErrorData>,
-        limits: &Limits,
+        config: &Config,
     ) -> (Option<LateResponse>, Vec<PendingInput>) {
         let Some(waiting) = self.calls.get_mut(&id) else {
             return (Some((call, response)), Vec::new());
@@ -199,39 +209,38 @@ impl Parked {
             let data = error.data.map(|data| data.detach());
             ErrorData { data, ..error }
         });
+        let response_bytes = match &response {
+            Ok(result) => result.as_bytes().len(),
+            Err(error) => {
+                let data = error.data.as_ref().map_or(0, |data| data.as_bytes().len());
+                error.message.len().saturating_add(data)
+            }
+        };
+        waiting.set_bytes(call.bytes().saturating_add(response_bytes));
         waiting.response = Some(Box::new((call, response)));
-        self.drop_oldest(limits);
+        self.drop_oldest(config);
         (None, unanswered)
     }
 
     /// Drops the responses that wait longest, until the others are within the limits.
-    fn drop_oldest(&mut self, limits: &Limits) {
-        loop {
-            let late = self.calls.iter().filter_map(|(id, waiting)| {
-                let ((call, response), (reference, until)) =
-                    (&**waiting.response.as_ref()?, waiting.until.as_ref()?);
-                let bytes = match response {
-                    Ok(result) => result.as_bytes().len(),
-                    Err(error) => {
-                        let data = error.data.as_ref().map_or(0, |data| data.as_bytes().len());
-                        error.message.len().saturating_add(data)
-                    }
-                };
-                Some((*until, *id, reference, bytes.saturating_add(call.bytes())))
-            });
-            let (mut count, mut total) = (0_usize, 0_usize);
-            let mut oldest: Option<(Instant, CallId, String)> = None;
-            for (until, id, reference, bytes) in late {
-                count += 1;
-                total = total.saturating_add(bytes);
-                if oldest.as_ref().is_none_or(|(before, ..)| until < *before) {
-                    oldest = Some((until, id, reference.clone()));
-                }
+    fn drop_oldest(&mut self, config: &Config) {
+        let limits = &config.limits;
+        let late = |(id, waiting): (&CallId, &WaitingCall)| {
+            waiting.response.as_ref()?;
+            Some((waiting.until.as_ref()?.1, *id, waiting.bytes))
+        };
+        let mut late: Vec<(Instant, CallId, usize)> = self.calls.iter().filter_map(late).collect();
+        late.sort_unstable();
+        let mut count = late.len();
+        let mut total = late.iter().fold(0_usize, |sum, (.., bytes)| sum.saturating_add(*bytes));
+        for (_, id, bytes) in late {
+            if count <= limits.max_in_flight && total <= limits.max_in_flight_bytes && config.fits()
+            {
+                return;
             }
-            let fits = count <= limits.max_in_flight && total <= limits.max_in_flight_bytes;
-            let Some((_, id, reference)) = oldest.filter(|_| !fits) else { return };
-            self.references.remove(&reference);
-            self.calls.remove(&id);
+            count -= 1;
+            total = total.saturating_sub(bytes);
+            self.cancel(id);
         }
     }
 
@@ -266,6 +275,15 @@ impl Parked {
 }
 
 impl WaitingCall {
+    fn new(bytes: usize, account: Account) -> Self {
+        Self { bytes, account, inputs: BTreeMap::new(), count: 0, until: None, response: None }
+    }
+
+    fn set_bytes(&mut self, bytes: usize) {
+        self.bytes = bytes;
+        self.account.set(bytes);
+    }
+
     /// The answers of a retry to pending inputs, by their keys. Fails with the key of the first
     /// answer that has another type than its request expects.
     fn answers(&self, responses: Option<Raw<'_>>) -> Result<Vec<(String, InputResponse)>, String> {

@@ -7,7 +7,6 @@
 use alloc::string::String;
 
 use super::calls::{CallPurpose, ClientRef, UpstreamCall};
-use super::inputs::too_much_input;
 use super::machine::Bridge;
 use super::parked::{self, PendingInput, RetryMatch};
 use super::translate;
@@ -67,12 +66,11 @@ impl Bridge {
         input: PendingInput,
         client: &mut Client,
     ) {
-        let Self { parked, calls, config, .. } = self;
-        let size = |call| calls.get(call).map_or(0, UpstreamCall::bytes);
-        if parked.has_room(call, size, config.limits.max_in_flight_bytes) {
-            return parked.add_input(call, input);
+        let bytes = self.calls.get(call).map_or(0, UpstreamCall::bytes);
+        match self.parked.admit(call, bytes, &self.config) {
+            Ok(()) => self.parked.add_input(call, input),
+            Err(error) => client.answer(now, input.reply, Err(error.describe(&self.config.limits))),
         }
-        client.answer(now, input.reply, Err(too_much_input(&config.limits)));
     }
 
     /// Answers requests whose legacy server needs input of a modern client.

@@ -90,9 +90,9 @@ impl Bridged {
         bridged
     }
 
-    /// The bridge has these limits. Its server is not connected yet.
-    pub fn set_limits(&mut self, limits: Limits) {
-        self.bridge = new_bridge_with(limits);
+    /// The bridge has these settings. Its server is not connected yet.
+    pub fn set_config(&mut self, config: Config) {
+        self.bridge = Bridge::new(config);
     }
 
     /// Lines arrive in pieces of at most `chunk` bytes from now on, each of which is handled before
@@ -279,18 +279,16 @@ impl Bridged {
 
 /// A bridge whose server is not known yet.
 fn new_bridge() -> Bridge {
-    new_bridge_with(Limits::default())
+    Bridge::new(Config::new(counting()))
 }
 
-fn new_bridge_with(limits: Limits) -> Bridge {
+/// A source of bits that counts.
+pub fn counting() -> Box<dyn FnMut() -> [u8; 16] + Send> {
     let mut bits = 0_u128;
-    let random = move || {
+    Box::new(move || {
         bits += 1;
         bits.to_be_bytes()
-    };
-    let mut config = Config::new(Box::new(random));
-    config.limits = limits;
-    Bridge::new(config)
+    })
 }
 
 /// The configuration of the bridge's client.

@@ -132,6 +132,34 @@ fn question_that_may_be_of_several_clients_is_refused() {
     assert_eq!(asked["resultType"], "input_required");
 }
 
+#[test]
+fn calls_of_all_connections_that_wait_for_input_share_one_bound() {
+    let world = World::default();
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.client.limits.max_endpoint_bytes = 32 * 1024;
+    let (_bridge, started) = bridged_by(&world, Era::Legacy, config);
+    let callers = ["ada", "bob"]
+        .map(|principal| raw(&world, Caller { principal, era: Era::Modern, can_be_asked: true }));
+    let results = Arc::new(Mutex::new(Vec::new()));
+    let asks = async {
+        for client in &callers {
+            let secret = "s".repeat(16 * 1024);
+            let call = json!({"name": "whisper", "arguments": {"secret": secret, "pause": 1}});
+            let result = client.call::<Json>("tools/call", &call).await;
+            results.lock().unwrap().push(result);
+        }
+    };
+    world.run(asks).unwrap();
+    let results = results.lock().unwrap();
+    assert_eq!(*started.lock().unwrap(), 2, "each has its connection");
+    let asked: Value = results[0].as_ref().unwrap().decode().unwrap();
+    assert_eq!(asked["resultType"], "input_required");
+    let Err(CallError::Error { error, .. }) = &results[1] else {
+        panic!("{results:?}");
+    };
+    assert_eq!(error.message, "the input `word` was refused (-32603)");
+}
+
 /// Clients of two principals, in both eras, some of which can be asked; two of each kind of the
 /// modern era, which share a connection.
 fn callers() -> Vec<Caller> {
@@ -218,6 +246,13 @@ fn watch(client: &Client, caller: Caller, number: usize) -> Arc<Mutex<Vec<String
 
 /// A bridge over HTTP, whose clients name their principals; and the number of connections so far.
 fn bridged(world: &World, era: Era, sharing: Sharing) -> (Bridge, Arc<Mutex<usize>>) {
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.sharing = sharing;
+    bridged_by(world, era, config)
+}
+
+/// The same with these settings; the connections declare `elicitation`.
+fn bridged_by(world: &World, era: Era, mut config: BridgeConfig) -> (Bridge, Arc<Mutex<usize>>) {
     let started = Arc::new(Mutex::new(0));
     let (runtime, count) = (world.clone(), started.clone());
     let target = BridgeTarget::Stream(Arc::new(move || {
@@ -239,8 +274,6 @@ fn bridged(world: &World, era: Era, sharing: Sharing) -> (Bridge, Arc<Mutex<usiz
         });
         Ok(Box::new(here) as Box<dyn ByteStream>)
     }));
-    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.sharing = sharing;
     config.client.capabilities = serde_json::from_value(json!({"elicitation": {}})).unwrap();
     let bridge = bridge(world, target, config);
     let mut config = http::Config::default();

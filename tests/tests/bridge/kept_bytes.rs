@@ -1,6 +1,9 @@
-//! Bytes that a bridge keeps while clients give input: they stay within `max_in_flight_bytes`.
+//! Bytes that a bridge keeps while clients give input: on each connection they stay within
+//! `max_in_flight_bytes`, on all together within `max_endpoint_bytes`.
 
-use mcp_proto::Limits;
+use mcp_proto::bridge::Config;
+
+use mcp_tests::bridge::counting;
 
 use super::inputs::{call, question};
 use super::*;
@@ -10,9 +13,9 @@ const MAX: usize = 4096;
 /// A bridge that keeps at most `MAX` bytes.
 fn limited(down: Era, up: Era) -> Bridged {
     let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(up));
-    let mut limits = Limits::default();
-    limits.max_in_flight_bytes = MAX;
-    bridged.set_limits(limits);
+    let mut config = Config::new(counting());
+    config.limits.max_in_flight_bytes = MAX;
+    bridged.set_config(config);
     connect(&mut bridged, down, up);
     bridged.to_client();
     bridged
@@ -23,10 +26,30 @@ fn arguments(bytes: usize) -> Value {
     json!({"name": "x", "arguments": {"a": "x".repeat(bytes)}})
 }
 
-/// Checks that an error names the limit.
+/// The limit of a bridge; three quarters are for what begins to wait for input.
+const MAX_OF_ALL: usize = 8 * MAX;
+
+/// Two connections to the server of one bridge that keeps at most `MAX_OF_ALL` bytes.
+fn two(down: Era, up: Era) -> [Bridged; 2] {
+    let mut config = Config::new(counting());
+    config.limits.max_endpoint_bytes = MAX_OF_ALL;
+    std::array::from_fn(|_| {
+        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(up));
+        bridged.set_config(config.for_connection(counting()));
+        connect(&mut bridged, down, up);
+        bridged.to_client();
+        bridged
+    })
+}
+
+/// Checks that an error names the limit of a connection.
 fn assert_names_limit(error: &Value) {
+    assert_names(error, "Limits::max_in_flight_bytes");
+}
+
+fn assert_names(error: &Value, limit: &str) {
     assert_eq!(error["code"], -32603, "{error}");
-    assert!(error["message"].as_str().unwrap().contains("Limits::max_in_flight_bytes"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains(limit), "{error}");
 }
 
 #[test]
@@ -130,4 +153,76 @@ fn states_of_modern_servers_are_bounded_in_all_rounds() {
     let line = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}});
     bridged.client(&line.to_string());
     assert_eq!(only(bridged.to_server())["params"]["requestState"], state);
+}
+
+#[test]
+fn calls_that_wait_for_modern_clients_are_bounded_on_all_connections() {
+    let [mut one, mut other] = two(Era::Modern, Era::Legacy);
+    let first = call(&mut one, Era::Modern, 1, arguments(4 * MAX));
+    one.server(&question());
+    let result = only(one.to_client())["result"].clone();
+    assert_eq!(result["resultType"], "input_required");
+    // Even the only call of another connection is refused.
+    let second = call(&mut other, Era::Modern, 2, arguments(2 * MAX));
+    other.server(&question());
+    let refused = only(other.to_server());
+    assert_eq!(refused["id"], "q1");
+    assert_names(&refused["error"], "Limits::max_endpoint_bytes");
+    assert_eq!(answered(&mut other, &second, &json!({"content": []}))["id"], 2);
+    // The first call leaves its room at its end.
+    let mut params = arguments(4 * MAX);
+    params["requestState"] = result["requestState"].clone();
+    params["inputResponses"] = json!({"input-1": {"action": "decline"}});
+    one.client(&request(3, "tools/call", &modern(params)));
+    assert_eq!(only(one.to_server())["id"], "q1");
+    assert_eq!(answered(&mut one, &first, &json!({"content": []}))["id"], 3);
+    call(&mut other, Era::Modern, 4, arguments(4 * MAX));
+    other.server(&question());
+    assert_eq!(only(other.to_client())["result"]["resultType"], "input_required");
+}
+
+#[test]
+fn rounds_of_legacy_clients_are_bounded_on_all_connections() {
+    let [mut one, mut other] = two(Era::Legacy, Era::Modern);
+    let first = call(&mut one, Era::Legacy, 1, arguments(1));
+    one.server(&round(&first, 1, &"s".repeat(4 * MAX)));
+    let question = only(one.to_client());
+    let second = call(&mut other, Era::Legacy, 2, arguments(1));
+    other.server(&round(&second, 1, &"s".repeat(2 * MAX)));
+    let refused = only(other.to_client());
+    assert_names(&refused["error"], "Limits::max_endpoint_bytes");
+    // An answer of the first client has no room either, and ends its call.
+    let result = json!({"roots": [], "x": "x".repeat(2 * MAX)});
+    let line = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+    one.client(&line.to_string());
+    let refused = only(one.to_client());
+    assert_eq!(refused["id"], 1);
+    assert_names(&refused["error"], "Limits::max_endpoint_bytes");
+    let third = call(&mut other, Era::Legacy, 3, arguments(1));
+    other.server(&round(&third, 1, &"s".repeat(4 * MAX)));
+    assert_eq!(only(other.to_client())["method"], "roots/list");
+}
+
+#[test]
+fn late_responses_are_bounded_on_all_connections() {
+    let mut both = two(Era::Modern, Era::Legacy);
+    let states = both.each_mut().map(|bridged| {
+        let asked = call(bridged, Era::Modern, 1, arguments(1));
+        bridged.server(&question());
+        let state = only(bridged.to_client())["result"]["requestState"].clone();
+        let result = json!({"content": [], "x": "x".repeat(4 * MAX)});
+        let line = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
+        bridged.server(&line.to_string());
+        bridged.to_server();
+        state
+    });
+    let answers = both.each_mut().map(|bridged| {
+        let mut params = arguments(1);
+        params["requestState"] = states[0].clone();
+        bridged.client(&request(9, "tools/call", &modern(params)));
+        only(bridged.to_client())
+    });
+    assert_eq!(states[0], states[1], "both count their references");
+    assert!(answers[0]["result"]["x"].is_string(), "{}", answers[0]);
+    assert_eq!(answers[1]["error"]["code"], -32602, "dropped, since the first has the room");
 }

@@ -49,6 +49,8 @@ pub struct Bridge(Arc<Pool>);
 struct Pool {
     config: BridgeConfig,
     connect: Connect,
+    /// The settings of the bridge's machines.
+    machine: Lock<bridge::Config>,
     connections: Lock<PooledConnections>,
     wire: Lock<Option<WireTap>>,
     on_failure: Lock<Option<OnFailure>>,
@@ -135,9 +137,12 @@ enum Owner {
 
 impl Bridge {
     pub(crate) fn new(config: BridgeConfig, connect: Connect) -> Self {
+        let mut machine = bridge::Config::new(Box::new(connect.random));
+        machine.limits = config.client.limits.clone();
+        let machine = Lock::new(machine);
         let failures = Failures::default();
         let (connections, wire, on_failure) = <(Lock<_>, Lock<_>, Lock<_>)>::default();
-        Self(Arc::new(Pool { config, connect, connections, wire, on_failure, failures }))
+        Self(Arc::new(Pool { config, connect, machine, connections, wire, on_failure, failures }))
     }
 
     /// The catalog to serve, over byte streams, HTTP, or both. Over HTTP with
@@ -287,7 +292,7 @@ impl Bridge {
     }
 
     fn open(&self, peer: &Peer) -> Upstream {
-        let Pool { config, connect, failures, wire, .. } = &*self.0;
+        let Pool { config, connect, machine, failures, wire, .. } = &*self.0;
         let mut settings: client::Config = config.client.clone();
         if config.sharing == Sharing::PerClient {
             settings.capabilities = peer.client_capabilities();
@@ -297,8 +302,7 @@ impl Bridge {
                 settings.client_info = client;
             }
         }
-        let mut machine = bridge::Config::new(Box::new(connect.random));
-        machine.limits = settings.limits.clone();
+        let machine = machine.lock().for_connection(Box::new(connect.random));
         let upstream = Upstream::new(settings, machine, connect.spawn.clone(), failures.attempt());
         if let Some(wire) = wire.lock().clone() {
             upstream.client.on_wire(move |line| wire(line));
