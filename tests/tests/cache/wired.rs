@@ -4,6 +4,9 @@ use mcp_proto::client::{
     CacheConfig, CacheLimits, CallError, CallOptions, Client, ClientEvent, Config, Listing,
     Negotiation,
 };
+use mcp_proto::frame::http1::StatusHead;
+use mcp_proto::http::client::Action as HttpAction;
+use mcp_proto::http::{self, Url};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::Implementation;
 use mcp_proto::{Action, Binding, Duration, Instant, Machine};
@@ -103,6 +106,57 @@ fn a_stale_result_stands_for_a_server_that_does_not_answer() {
         }
         assert_eq!(server.asked, 2, "{case}: it is asked first");
     }
+}
+
+/// A server that refuses can be reached. It has changed, so the client negotiates again.
+#[test]
+fn a_stale_result_does_not_stand_for_a_server_that_refuses() {
+    for (refusal, is_stale) in [(401, false), (403, false), (404, false), (503, true)] {
+        let config = config(Some(memory().stale_on_error(Duration::from_secs(3600))));
+        let url = Url::parse("https://s.example/mcp").unwrap();
+        let config = http::client::Config::new(url, config);
+        let mut client = http::Client::new(config, Box::new(|| [0; 16]));
+        client.handle_opened(at(0));
+        assert!(list_over_http(&mut client, at(0), None).is_ok());
+        let result = list_over_http(&mut client, at(20_000), Some(refusal));
+        assert_eq!(result.is_ok(), is_stale, "{refusal} {result:?}");
+    }
+}
+
+/// Lists the tools of a server over HTTP, which may refuse all requests.
+fn list_over_http(
+    client: &mut http::Client,
+    now: Instant,
+    refusal: Option<u16>,
+) -> Result<mcp_proto::Json, CallError> {
+    let mut result = None;
+    client.with(now, |it| it.list(now, Listing::Tools, CallOptions::default()).unwrap());
+    while let Some(action) = client.poll_action() {
+        if let HttpAction::Event(ClientEvent::Response { result: it, .. }) = action {
+            result = Some(it);
+        } else if let HttpAction::Open { exchange, request } = action {
+            let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+            let (status, text) = match (refusal, body["method"].as_str()) {
+                (Some(_), Some("tools/list")) => (400, "Unsupported protocol version".into()),
+                (Some(status), _) => (status, String::new()),
+                (None, _) => {
+                    let result = json!({
+                        "resultType": "complete", "supportedVersions": ["2026-07-28"],
+                        "capabilities": {"tools": {}}, "tools": [],
+                        "ttlMs": 10_000, "cacheScope": "private",
+                    });
+                    let id = &body["id"];
+                    (200, json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string())
+                }
+            };
+            let mut head = StatusHead::new(status);
+            head.push("Content-Type", b"application/json");
+            client.handle_head(now, exchange, &head);
+            client.handle_body(now, exchange, text.into());
+            client.handle_end(now, exchange);
+        }
+    }
+    result.unwrap()
 }
 
 fn memory() -> CacheConfig {

@@ -24,6 +24,7 @@ use alloc::vec::Vec;
 
 use super::super::call_error::CallError;
 use super::super::compose;
+use super::super::connect_error::ConnectError;
 use super::super::event::Listing;
 use super::super::pages::Pages;
 use super::context::CacheContext;
@@ -295,9 +296,11 @@ fn assemble_list(
 fn is_of_absent_server(error: &CallError) -> bool {
     match error {
         CallError::Error { status, .. } => status.is_some_and(|status| status >= 500),
-        CallError::Http { status } => *status >= 500,
-        CallError::TimedOut | CallError::Connect(_) | CallError::Connection(_) => true,
-        CallError::Protocol(_)
+        CallError::Http { status } | CallError::Connect(ConnectError::Http { status }) => {
+            *status >= 500
+        }
+        CallError::Connect(ConnectError::Unauthorized(_))
+        | CallError::Protocol(_)
         | CallError::Cancelled
         | CallError::InputRefused(_)
         | CallError::Closed
@@ -308,5 +311,6 @@ fn is_of_absent_server(error: &CallError) -> bool {
         | CallError::SessionExpired
         | CallError::Header(_)
         | CallError::Usage(_) => false,
+        CallError::TimedOut | CallError::Connect(_) | CallError::Connection(_) => true,
     }
 }
