@@ -221,3 +221,34 @@ fn a_handler_whose_task_is_cancelled_before_it_begins_never_runs() {
     assert_eq!(first.get(&id)["status"], "cancelled");
     assert_eq!((begun.load(Ordering::Relaxed), first.running()), (1, 0));
 }
+
+/// The store answers at the same time, or later.
+#[test]
+fn call_that_is_cancelled_while_its_task_is_stored_does_not_go_on() {
+    for is_stored in [true, false] {
+        let cancelled = Arc::new(AtomicUsize::new(0));
+        let counter = cancelled.clone();
+        let works = move |context: Context| {
+            let counter = counter.clone();
+            async move {
+                context.cancelled().await;
+                counter.fetch_add(1, Ordering::Relaxed);
+                context.sleep(SECOND).await;
+                "done"
+            }
+        };
+        let store = Arc::new(HardStore::default());
+        let mut process = with(&store, registry(Tasks::Always, works));
+        store.blocks.store(true, Ordering::Relaxed);
+        let call = process.send("tools/call", json!({"name": "t", "arguments": {}}));
+        assert_eq!(process.answer(call), None);
+        store.blocks.store(!is_stored, Ordering::Relaxed);
+        process.line(&json!({
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": call},
+        }));
+        assert_eq!((process.answer(call), process.running()), (None, 0), "{is_stored}");
+        assert_eq!(cancelled.load(Ordering::Relaxed), 1, "{is_stored}");
+    }
+}

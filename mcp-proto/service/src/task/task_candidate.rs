@@ -3,13 +3,14 @@
 //! | In | then |
 //! |---|---|
 //! | an outcome | the request has this outcome, also if it requests input |
-//! | the request is cancelled | the handler is cancelled |
+//! | the request is cancelled, also while the task is stored | the handler is cancelled |
 //! | the handler exceeds its time, and the store accepts a task | the outcome is the task, and the handler continues, detached |
 //! | the handler exceeds its time, and the store fails | the request waits on; if a task is required, it fails |
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::future::poll_fn;
+use core::future::{Future, poll_fn};
+use core::pin::pin;
 use core::task::{Context, Poll};
 
 use super::driven::Driven;
@@ -93,6 +94,8 @@ impl TaskCandidate {
             match poll_fn(|context| self.poll(context, &mut driven, due)).await {
                 CandidateStep::Done(outcome) => return outcome,
                 CandidateStep::Due => match self.store().await {
+                    // Nobody learns the id of the task.
+                    _ if self.cancel.is_set() => due = Instant::NEVER,
                     Ok((id, record)) => {
                         let place = (&self.manager, &self.host);
                         TaskRun::new(place, id, &record, driven).spawn();
@@ -124,7 +127,7 @@ impl TaskCandidate {
         driven.poll_timer(context, due).map(|()| CandidateStep::Due)
     }
 
-    /// Stores the task, within 10 s.
+    /// Stores the task, within 10 s, unless the request is cancelled.
     async fn store(&self) -> Result<(TaskId, Record), TaskError> {
         let (call, lease) = (self.call.clone(), self.manager.lease());
         let creating = self.manager.create(NewTask::default(), |record, now| {
@@ -133,7 +136,15 @@ impl TaskCandidate {
             record.renew(now.saturating_add(lease));
             record
         });
-        within(&mut *self.host.clock(), creating).await.unwrap_or(Err(TaskError::Unreadable))
+        let mut creating = pin!(creating);
+        let unless_cancelled = poll_fn(|context| {
+            if self.cancel.is_set() {
+                return Poll::Ready(Err(TaskError::Ended));
+            }
+            creating.as_mut().poll(context)
+        });
+        let stored = within(&mut *self.host.clock(), unless_cancelled).await;
+        stored.unwrap_or(Err(TaskError::Unreadable))
     }
 }
 
