@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::ext::TASKS;
 use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
 use mcp_proto::{EraPolicy, http};
 use mcp_service::runtime::{BridgeTarget, bridge};
@@ -165,5 +166,31 @@ fn tasks_are_followed_through_a_bridge() {
                 assert!(seen.iter().any(|it| it == status), "{down:?} {up:?} {seen:?}");
             }
         }
+    }
+}
+
+/// The capability of the extension means nothing in the legacy era.
+#[test]
+fn legacy_client_that_declares_tasks_gets_results() {
+    for up in TRANSPORTS {
+        let world = World::default();
+        let target = match up {
+            Transport::Stdio => pipe(&world, EraPolicy::ModernOnly, Arc::default()),
+            Transport::Http => {
+                let mut config = http::Config::default();
+                config.server.era_policy = EraPolicy::ModernOnly;
+                listen(&world, SERVER, everything::registry().unwrap().into(), config);
+                BridgeTarget::Http(Box::new(at(SERVER)))
+            }
+        };
+        let info = Implementation::new("bridge", "1.0.0");
+        let bridge = bridge(&world, target, BridgeConfig::new(info));
+        let mut config = Config::new(Implementation::new("client", "1.0.0"));
+        config.capabilities.extensions.insert(TASKS.into(), mcp_proto::Json::EMPTY_OBJECT);
+        let client = Client::new(config.negotiation(Negotiation::Legacy));
+        attach(&world, &client, Transport::Stdio, &bridge.catalog());
+        let call = client.call_tool("slow_compute", &json!({"seconds": 3, "label": "pi"}));
+        let result = world.run(call).unwrap();
+        assert!(result.as_ref().is_ok_and(|it| !it.content.is_empty()), "{up:?} {result:?}");
     }
 }

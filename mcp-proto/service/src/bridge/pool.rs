@@ -16,6 +16,7 @@ use crate::lock::Lock;
 use crate::panics::{call_back, catch_async_panic};
 use crate::{Catalog, Client, Context, Handler, Registry, Session, Spawned};
 use mcp_proto::bridge;
+use mcp_proto::ext::TASKS;
 use mcp_proto::message::Method;
 use mcp_proto::server::{Outcome, Peer, SessionRef};
 use mcp_proto::types::Implementation;
@@ -296,10 +297,11 @@ impl Bridge {
         let mut settings: client::Config = config.client.clone();
         if config.sharing == Sharing::PerClient {
             settings.capabilities = peer.client_capabilities();
-            if peer.version.era() == Era::Legacy
-                && let Some(client) = peer.client()
-            {
-                settings.client_info = client;
+            if peer.version.era() == Era::Legacy {
+                // "Servers MUST NOT treat this capability as enabling tasks under that protocol
+                // version." A modern server would.
+                settings.capabilities.extensions.remove(TASKS);
+                settings.client_info = peer.client().unwrap_or(settings.client_info);
             }
         }
         let machine = machine.lock().for_connection(Box::new(connect.random));
