@@ -10,6 +10,7 @@ use mcp_proto::http::{Config, Unauthorized, Url};
 use mcp_proto::resource_server::{
     ClaimRules, Claims, ProtectedResource, TokenRefusal, VerifiedToken,
 };
+use mcp_proto::server::{ListEntry, Peer};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Bytes, Instant};
 use mcp_service::{Context, Drive, HttpLink, HttpServer, MissingScopes, Registry, Service};
@@ -213,6 +214,42 @@ fn a_tool_with_scopes_does_not_run_without() {
 }
 
 #[test]
+fn scopes_of_a_tool_for_some_clients_are_named_in_both_eras() {
+    for era in ["2025-11-25", "2026-07-28"] {
+        let mut registry = registry(&Arc::default());
+        let reads = |peer: &Peer| peer.client_capabilities().roots.is_some();
+        registry.only_for(ListEntry::tool("write"), reads).unwrap();
+        let server = HttpServer::new(registry, config(known), || [7; 16], |_| {});
+        let mut socket = Socket::of(&server);
+        let mut fields = format!("MCP-Protocol-Version: {era}\r\n");
+        if era == "2025-11-25" {
+            let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": era, "capabilities": {"roots": {}},
+                "clientInfo": {"name": "test", "version": "1"}}});
+            let opened = socket.post("alice", "", &initialize);
+            let session = opened.field("Mcp-Session-Id");
+            fields.extend(["Mcp-Session-Id: ", session, "\r\n"]);
+            let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            socket.post("alice", &fields, &initialized);
+        } else {
+            fields.push_str("Mcp-Method: tools/call\r\nMcp-Name: write\r\n");
+        }
+        let mut call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "write", "arguments": {}}});
+        if era == "2026-07-28" {
+            call["params"]["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": era,
+                "io.modelcontextprotocol/clientCapabilities": {"roots": {}}});
+        }
+        let refused = socket.post("alice", &fields, &call);
+        assert_eq!(refused.status, 403, "{era} {}", refused.body);
+        let value = refused.field("WWW-Authenticate");
+        assert!(value.contains("insufficient_scope"), "{era} {}", refused.head);
+        assert_eq!(socket.post("alice-writes", &fields, &call).status, 200, "{era}");
+    }
+}
+
+#[test]
 fn scopes_that_a_handler_misses_are_a_result() {
     let mut socket = Socket::new(config(known));
     let answer = socket.call("alice", "maybe", &json!({}));
@@ -355,14 +392,14 @@ fn tokens_are_read_from_one_place() {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Nothing {}
+pub(super) struct Nothing {}
 
 fn unknown() -> TokenRefusal {
     TokenRefusal::invalid("the token is unknown")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a verifier is given a token")]
-fn known(token: String) -> VerifiedToken {
+pub(super) fn known(token: String) -> VerifiedToken {
     match token.as_str() {
         "alice" => Ok(Claims::new(ISSUER, "alice")),
         "alice-writes" => Ok(Claims::new(ISSUER, "alice").with_scopes("read write")),
@@ -372,7 +409,7 @@ fn known(token: String) -> VerifiedToken {
     }
 }
 
-fn config(verify: impl Fn(String) -> VerifiedToken + Send + Sync + 'static) -> Config {
+pub(super) fn config(verify: impl Fn(String) -> VerifiedToken + Send + Sync + 'static) -> Config {
     let mut config = Config::default();
     let resource = ProtectedResource::new(PUBLIC, ISSUER).unwrap();
     // One that has to wait.
@@ -418,15 +455,15 @@ fn registry(ran: &Arc<AtomicUsize>) -> Registry {
 }
 
 /// A socket of a server, in virtual time.
-struct Socket {
+pub(super) struct Socket {
     service: Service<HttpLink>,
     now: Instant,
 }
 
-struct Answer {
-    status: u16,
+pub(super) struct Answer {
+    pub(super) status: u16,
     head: String,
-    body: String,
+    pub(super) body: String,
 }
 
 impl Socket {
@@ -440,7 +477,10 @@ impl Socket {
     }
 
     fn counted(config: Config, ran: &Arc<AtomicUsize>) -> Self {
-        let server = HttpServer::new(registry(ran), config, || [7; 16], |_| {});
+        Self::of(&HttpServer::new(registry(ran), config, || [7; 16], |_| {}))
+    }
+
+    pub(super) fn of(server: &HttpServer) -> Self {
         Self { service: server.connect(Instant::ZERO), now: Instant::ZERO }
     }
 
@@ -448,7 +488,7 @@ impl Socket {
         self.now = self.now + time;
     }
 
-    fn raw(&mut self, text: &str) -> String {
+    pub(super) fn raw(&mut self, text: &str) -> String {
         if !text.is_empty() {
             self.service.handle_bytes(self.now, Bytes::copy_from_slice(text.as_bytes()));
         }
@@ -471,7 +511,7 @@ impl Socket {
         Answer { status, head: head.into(), body: body.into() }
     }
 
-    fn post(&mut self, token: &str, fields: &str, body: &Value) -> Answer {
+    pub(super) fn post(&mut self, token: &str, fields: &str, body: &Value) -> Answer {
         self.send(&request(token, fields, body))
     }
 
@@ -485,7 +525,7 @@ impl Socket {
 }
 
 impl Answer {
-    fn field(&self, name: &str) -> &str {
+    pub(super) fn field(&self, name: &str) -> &str {
         let value = |line: &'_ str| line.split_once(": ").is_some_and(|(own, _)| own == name);
         let line = self.head.split("\r\n").find(|line| value(line)).unwrap_or_default();
         line.split_once(": ").map_or("", |(_, value)| value)

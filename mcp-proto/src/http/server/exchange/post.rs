@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::super::config::Sessions;
 use super::super::sessions::RequestContext;
+use super::scopes::sender;
 use super::wanted::Wanted;
 use super::{Exchange, RequestCache, State};
 use crate::frame::http1::Head;
@@ -74,9 +75,8 @@ impl Exchange {
         cache: &mut RequestCache,
     ) {
         let RequestContext { principal, extensions, .. } = context;
-        let version = || ProtocolVersion::LATEST_MODERN;
-        let sender = (principal.as_ref(), &extensions);
-        if self.lacks_scopes(declaration, version, &incoming, sender) {
+        let sender = || sender(ProtocolVersion::LATEST_MODERN, principal.as_ref(), &extensions);
+        if self.lacks_scopes(declaration, &incoming, &extensions, sender) {
             return;
         }
         if let Incoming::Message(Message::Request(request)) = &incoming
@@ -115,8 +115,8 @@ impl Exchange {
                 return self.answer.error(ProtocolVersion::LATEST_LEGACY, id, &error);
             }
         };
-        let sender = (context.principal.as_ref(), &context.extensions);
-        if self.lacks_scopes(declaration, || version, incoming, sender) {
+        let sender = || sender(version, context.principal.as_ref(), &context.extensions);
+        if self.lacks_scopes(declaration, incoming, &context.extensions, sender) {
             return;
         }
         if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = incoming {

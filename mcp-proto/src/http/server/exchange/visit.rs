@@ -3,8 +3,9 @@
 use alloc::boxed::Box;
 
 use super::super::endpoint::Endpoint;
-use super::super::sessions::{Next, PostOutcome, StreamCursor};
+use super::super::sessions::{Next, PostOutcome, RequestContext, StreamCursor};
 use super::super::shares::Holder;
+use super::scopes::sender;
 use super::wanted::Wanted;
 use super::{Exchange, State};
 use crate::error::ProtocolError;
@@ -12,7 +13,7 @@ use crate::frame::http1::Head;
 use crate::headers::MirroredHeaders;
 use crate::message::{Incoming, RequestId};
 use crate::resource_server::Claims;
-use crate::server::{Extensions, MessageSource, Outcome, Reply, Server, request_id};
+use crate::server::{Extensions, MessageSource, Outcome, Peer, Reply, Server, request_id};
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
@@ -130,9 +131,12 @@ impl Exchange {
         match request {
             Wanted::Post { context, incoming } => {
                 self.answer.era = Era::Legacy;
-                let version = || sessions.revision_of(context);
-                let sender = (context.principal.as_ref(), &context.extensions);
-                if self.lacks_scopes(declaration, version, incoming, sender) {
+                let RequestContext { principal, extensions, .. } = context;
+                let caller = || match sessions.client_of(context) {
+                    Some(client) => Peer { extensions: extensions.clone(), ..client.clone() },
+                    None => sender(sessions.revision_of(context), principal.as_ref(), extensions),
+                };
+                if self.lacks_scopes(declaration, incoming, extensions, caller) {
                     return;
                 }
                 match sessions.post(now, declaration, context, incoming, me, queue) {

@@ -1,13 +1,14 @@
 //! Work on sessions outside of a request: messages of the server to a client, refusals and limits.
 //!
-//! In: a session, and a command for its machine. Out: messages on the GET stream of the session.
+//! In: a session, and a command for its machine. Out: messages on the GET stream of the session,
+//! and its client, before the machine gets a request.
 //! This is a separate file because the owner of the sessions is at the size limit.
 
 use super::super::action::Queue;
-use super::Sessions;
+use super::{RequestContext, Sessions};
 use crate::error::UsageError;
 use crate::limits::Limits;
-use crate::server::{Server, SessionRef};
+use crate::server::{Peer, Server, SessionRef};
 use crate::time::Instant;
 
 impl<W: Clone> Sessions<W> {
@@ -34,5 +35,11 @@ impl<W: Clone> Sessions<W> {
     /// The limits of sessions.
     pub(in super::super) fn limits(&self) -> &Limits {
         &self.config.server.limits
+    }
+
+    /// The client of the session of a request.
+    pub(in super::super) fn client_of(&mut self, context: &RequestContext) -> Option<&Peer> {
+        let (_, session) = self.sessions.of_context(context, self.serves_modern()).ok()?;
+        session.server.session_client().map(|client| &**client)
     }
 }
