@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use bytes::BytesMut;
 
 use super::event::{Peer, StreamId};
+use super::extensions::Extensions;
 use super::inputs::Inputs;
 use super::outcome::Input;
 use crate::budget::Charge;
@@ -132,6 +133,8 @@ pub(super) enum Forward {
 pub(super) struct RetryContext {
     pub(super) method: Method,
     pub(super) params: Params,
+    /// The values of the HTTP request.
+    pub(super) extensions: Extensions,
     /// Number of times that the handler has asked for input.
     pub(super) rounds: usize,
     /// The bytes of the input of the last round.

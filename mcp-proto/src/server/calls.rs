@@ -83,7 +83,8 @@ impl Calls {
             // alive.
             let method = method.clone();
             let params = params.detach();
-            Box::new(RetryContext { method, params, rounds: 0, input: 0 })
+            let extensions = context.extensions().clone();
+            Box::new(RetryContext { method, params, extensions, rounds: 0, input: 0 })
         });
         context.begin_call(path);
         let call = Call {

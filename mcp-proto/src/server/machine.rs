@@ -161,7 +161,7 @@ impl Server {
                     && let Some((call, input)) =
                         sent_requests.start_round(now, context, calls, lifecycle, call, required)
                 {
-                    legacy::serve_again(now, context, lifecycle, calls, call, input);
+                    legacy::serve_at_once(now, context, lifecycle, calls, call, input);
                 }
                 return self.handle_ended_calls();
             }

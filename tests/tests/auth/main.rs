@@ -13,6 +13,7 @@ mod http_client;
 mod proofs;
 mod protected;
 mod proxies;
+mod rounds;
 mod security;
 mod sign_in;
 mod tables;

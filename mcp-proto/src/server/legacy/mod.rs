@@ -114,14 +114,31 @@ fn forward(
     Ok(Some(Answer::Handler(target, session.requester(context, None))))
 }
 
-/// Passes a request whose input is complete to its handler again, or to the handler that has
-/// replaced it meanwhile.
-pub(super) fn serve_again(
+/// Passes a request to its handler again, without a message of the client in between: the handler
+/// gets the values of the HTTP request that it has had before.
+pub(super) fn serve_at_once(
     now: Instant,
     context: &mut Context,
     lifecycle: &Lifecycle,
     calls: &mut Calls,
     call: Call,
+    input: Input,
+) {
+    let Some(retry) = &call.retry else { return };
+    let current = context.extensions().clone();
+    context.set_extensions(retry.extensions.clone());
+    serve_again(now, context, lifecycle, calls, call, input);
+    context.set_extensions(current);
+}
+
+/// Passes a request whose input is complete to its handler again, or to the handler that has
+/// replaced it meanwhile. The scopes that count are those of the message with the input.
+fn serve_again(
+    now: Instant,
+    context: &mut Context,
+    lifecycle: &Lifecycle,
+    calls: &mut Calls,
+    mut call: Call,
     input: Input,
 ) {
     let (Some(session), Some(retry)) = (lifecycle.session(), &call.retry) else { return };
@@ -131,6 +148,9 @@ pub(super) fn serve_again(
     let error = match declaration.serve(Era::Legacy, method, params, &caller, None) {
         Ok(Served::Handler(target)) => {
             let requester = session.requester(context, Some(Box::new(input)));
+            if let Some(retry) = &mut call.retry {
+                retry.extensions.clone_from(context.extensions());
+            }
             return calls.restart(now, context, call, target, requester);
         }
         // The handler was removed meanwhile.
