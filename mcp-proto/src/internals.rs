@@ -14,7 +14,7 @@
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 //! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
 //! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
-//! | `offered_tool` | the tool of a task that goes on with its input |
+//! | `offered_tool`, `check_scopes` | the tool of a task that goes on with its input |
 //! | [`percent`] | pointers in schemas, and forms of the authorization server for tests |
 //! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
 //! | `request_reader` | a connection, for the laws of what it remembers |
@@ -76,6 +76,16 @@ pub fn offered_tool(
     caller: &Arc<Peer>,
 ) -> Option<HandlerId> {
     declaration.offered_tool(name, caller)
+}
+
+/// Checks that the token of this caller has the scopes that a tool requires.
+pub fn check_scopes(
+    declaration: &Declaration,
+    tool: &str,
+    caller: &Arc<Peer>,
+) -> Result<(), ErrorData> {
+    let checked = declaration.check_scopes(tool, &|| caller.clone());
+    checked.map_err(|error| ErrorData::in_revision(&error, caller.version))
 }
 
 /// Gives the handlers of `mounted` new ids if `host` has one of them.

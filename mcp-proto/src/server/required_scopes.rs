@@ -1,7 +1,8 @@
 //! Scopes that the tools of a message require.
 //!
 //! In: a message or a batch. Out: the scopes of all tools that the message or batch calls. Over
-//! HTTP an exchange calls this before it passes a message on.
+//! HTTP an exchange calls this before it passes a message on. Input for a task does not name the
+//! tool, so the handler of `tasks/update` checks it.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -25,8 +26,8 @@ impl Declaration {
     /// Scopes that a message requires; usually none.
     ///
     /// Tools that are hidden from `caller` require no scopes, because they are answered like
-    /// unknown tools. A filter may depend on data of a session, which only the machine has. If
-    /// there are filters, the machine therefore checks the scopes again.
+    /// unknown tools. The machine checks the scopes again, because a filter may see more of the
+    /// caller there.
     pub(crate) fn required_scopes(
         &self,
         incoming: &Incoming,
@@ -51,17 +52,15 @@ impl Declaration {
         }
     }
 
-    /// Checks the scopes of a tool whose filters admit the caller.
+    /// Checks the scopes of a tool that is not hidden from the caller. An exchange does not check
+    /// the answers of a legacy client to requests for input, after which the tool runs again.
     ///
     /// Fails with [`ProtocolError::InsufficientScope`] over HTTP.
-    pub(super) fn check_scopes_of_filtered(
+    pub(crate) fn check_scopes(
         &self,
         tool: &str,
         caller: &dyn Fn() -> Arc<Peer>,
     ) -> Result<(), ProtocolError> {
-        if !self.has_filters() {
-            return Ok(());
-        }
         let Some(required) = self.tool_scopes.get(tool) else { return Ok(()) };
         let peer = caller();
         let has_all = peer.scopes().is_some_and(|scopes| scopes.contains_all(required));

@@ -177,7 +177,7 @@ impl Declaration {
         let Some(ToolEntry { handler, wraps, plan, required, tasks }) = entry else {
             return Err(ProtocolError::UnknownTool { name: name.into_owned() });
         };
-        self.check_scopes_of_filtered(&name, caller.peer)?;
+        self.check_scopes(&name, caller.peer)?;
         let arguments = arguments(params)?;
         if let Some(head) = head
             && !plan.is_empty()

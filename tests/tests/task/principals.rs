@@ -1,10 +1,12 @@
 //! Tasks over HTTP: whose they are, and the headers of requests about them.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_service::{Context, Tasks};
 use serde_json::{Value, json};
 
+use super::input::asking;
 use super::registry;
 use super::world::{Process, request};
 
@@ -47,6 +49,34 @@ fn task_t06_a_task_is_of_its_principal_alone() {
         let cancelled = about(&mut process, "tasks/cancel", &id, owner);
         assert_eq!(cancelled["result"]["resultType"], "complete");
     }
+}
+
+/// The call had a token with the scope that the tool requires.
+#[test]
+fn input_needs_the_scopes_of_the_tool_and_stays_open_without() {
+    let (mut registry, calls) = asking(&["a"]);
+    registry.require_scopes("t", "write").unwrap();
+    let mut process = Process::new(registry);
+    let call = request(1, "tools/call", json!({"name": "t", "arguments": {}}), true);
+    let (status, _) = process.post(&[("Mcp-Name", "t"), ("X-Scopes", "read")], &call);
+    assert_eq!((status, calls.load(Ordering::Relaxed)), (403, 0));
+    let id = task(&mut process, &[("X-Scopes", "read write")]);
+    process.pass(Duration::from_secs(1));
+    let mut update = |fields: &[(&str, &str)]| {
+        let fields = [&[("Mcp-Name", &*id)], fields].concat();
+        let params = json!({"taskId": id, "inputResponses": {"a": {"roots": []}}});
+        let answer = process.post(&fields, &request(2, "tasks/update", params, true)).1;
+        process.pass(Duration::from_secs(1));
+        (answer, process.get(&id)["status"].take(), calls.load(Ordering::Relaxed))
+    };
+    for fields in [&[("X-Scopes", "read")][..], &[]] {
+        let (answer, status, calls) = update(fields);
+        let text = answer["error"]["message"].as_str().unwrap();
+        assert!(text.contains("the request needs \"write\""), "{answer}");
+        assert_eq!((status, calls), (json!("input_required"), 1));
+    }
+    let (answer, status, calls) = update(&[("X-Scopes", "write")]);
+    assert_eq!((status, calls), (json!("completed"), 2), "{answer}");
 }
 
 #[test]

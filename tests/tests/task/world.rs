@@ -10,7 +10,8 @@ use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{self, Authorization};
-use mcp_proto::server::Config;
+use mcp_proto::resource_server::Claims;
+use mcp_proto::server::{Config, Extensions};
 use mcp_service::{
     Answering, Catalog, Clock, Drive, HttpServer, Part, Registry, Service, Spawned, TaskHost,
     TaskStore,
@@ -123,8 +124,13 @@ impl Process {
         catalog.tasks().host(host.time_from(move || unix.unix_time()));
         let mut config = http::Config::default();
         config.authorize = Some(Arc::new(|head: &Head| {
-            let user = head.field("X-User").and_then(|user| core::str::from_utf8(user).ok());
-            Authorization::Allow(user.map(Into::into))
+            let text = |name| head.field(name).and_then(|it| core::str::from_utf8(it).ok());
+            let user = text("X-User").map(Into::into);
+            let claims = |scopes| Claims::new("https://a", "ann").with_scopes(scopes);
+            match text("X-Scopes").map(claims) {
+                Some(claims) => Authorization::AllowWith(user, Extensions::default().with(claims)),
+                None => Authorization::Allow(user),
+            }
         }));
         let service = Service::new(catalog.clone(), Config::default());
         let http = HttpServer::new(catalog.clone(), config, unique, |_| ());

@@ -27,7 +27,7 @@ use crate::panics::{catch_panic, panicked};
 use crate::service_mailbox::ServiceMailbox;
 use crate::{Catalog, Context, Handler, Registry};
 use mcp_proto::ext::{self, Feature};
-use mcp_proto::internals::offered_tool;
+use mcp_proto::internals::{check_scopes, offered_tool};
 use mcp_proto::message::Method;
 use mcp_proto::server::task::method::{self, Lookup, TaskAnswer, TaskMethod};
 use mcp_proto::server::task::step::TaskStep;
@@ -162,15 +162,17 @@ async fn answer(method: TaskMethod, params: &Json, context: &Context) -> Result<
         (TaskAnswer::Show, Ok(record)) => Ok(record.detailed()),
         (TaskAnswer::Give, Ok(record)) => {
             let responses = responses.unwrap_or_default();
-            match record.misfit(&responses) {
-                // The request for input stays open.
-                Some(key) => {
-                    let text =
-                        alloc::format!("params: the input `{key}` is no answer to what was asked");
-                    Err(ErrorData::invalid_params(text))
-                }
-                None => give(id, responses, context).await,
+            // On an error the request for input stays open.
+            if let Some(call) = record.call() {
+                let snapshot = context.catalog().snapshot();
+                check_scopes(&snapshot.declaration, &call.tool, &context.shared_peer())?;
             }
+            if let Some(key) = record.misfit(&responses) {
+                let text =
+                    alloc::format!("params: the input `{key}` is no answer to what was asked");
+                return Err(ErrorData::invalid_params(text));
+            }
+            give(id, responses, context).await
         }
         (TaskAnswer::Cancel, _) => cancel(&id, context).await,
         (TaskAnswer::UnknownTask, _) => Err(unknown()),
