@@ -36,7 +36,7 @@ pub(crate) struct Host {
     /// True if the server is one of HTTP+SSE.
     pub(crate) is_old: bool,
     /// The stream of such a server, once it is open.
-    stream: Option<ExchangeId>,
+    pub(crate) stream: Option<ExchangeId>,
 }
 
 impl Host {

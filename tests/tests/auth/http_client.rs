@@ -237,6 +237,32 @@ fn time_of_a_call_rests_while_a_person_is_asked() {
 }
 
 #[test]
+fn sse_time_of_the_endpoint_rests_while_a_person_is_asked() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.is_old = true;
+    host.world.person = Person::Pauses;
+    host.client.handle_opened(host.world.now);
+    host.run();
+    for _ in 0..29 {
+        host.world.now = host.world.now + Duration::from_secs(10);
+        host.client.handle_timeout(host.world.now);
+        host.run();
+    }
+    assert!(
+        host.events.iter().all(|it| !matches!(it, ClientEvent::Closed(_))),
+        "{:?}",
+        host.events
+    );
+    let state = host.world.pages[0]["state"].clone();
+    let now = host.world.now;
+    host.client.with_authorizer(now, |it| {
+        it.handle_redirect(now, &format!("?code=1&state={state}"));
+    });
+    host.run();
+    assert!(matches!(host.events[..], [.., ClientEvent::Connected(_)]), "{:?}", host.events);
+}
+
+#[test]
 fn page_that_nobody_answers_ends_the_wait() {
     let mut host = Host::new(Negotiation::Auto);
     host.world.person = Person::Leaves;
@@ -345,4 +371,82 @@ fn field_and_authorizer_exclude_each_other() {
     let mut host = Host::new(Negotiation::Auto);
     let refused = host.client.set_field(host.world.now, "authorization", "Bearer x");
     assert!(matches!(refused, Err(UsageError::InvalidField { .. })));
+}
+
+#[test]
+fn call_that_is_held_fails_with_the_end_of_its_client() {
+    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+        let mut host = Host::new(negotiation);
+        host.open = vec!["server/discover", "initialize", "notifications/initialized", "GET"];
+        host.world.person = Person::Pauses;
+        host.connect();
+        let call = host.call("a");
+        host.run();
+        let now = host.world.now;
+        host.client.with(now, |it| it.close(now));
+        host.run();
+        assert!(host.result(call).unwrap().is_err());
+        // The end of the session waits for its token.
+        host.pass_timeout();
+        assert!(host.is_closed);
+        assert_eq!(host.log.last().unwrap(), "tools/call a 401");
+    }
+}
+
+#[test]
+fn call_that_is_held_is_sent_in_the_next_session() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.world.needs.insert("tools/call w".into(), "write".into());
+    host.connect();
+    host.world.person = Person::Pauses;
+    let (held, lost) = (host.call("w"), host.call("x"));
+    // The server has forgotten the session of the second call.
+    let Some(Action::Open { exchange, request }) = host.client.poll_action() else { panic!() };
+    host.serve(exchange, &request);
+    while let Some(action) = host.client.poll_action() {
+        if let Action::Open { exchange, .. } = action {
+            let now = host.world.now;
+            host.client.handle_head(now, exchange, &StatusHead::new(404));
+            host.client.handle_end(now, exchange);
+            break;
+        }
+    }
+    host.run();
+    assert!(host.result(lost).unwrap().is_ok() && host.result(held).is_none());
+    consent(&mut host);
+    assert!(host.result(held).unwrap().is_ok());
+    let of_session = |line: &&String| line.starts_with("initialize 200");
+    assert_eq!(host.log.iter().filter(of_session).count(), 2, "{:?}", host.log);
+    assert_eq!(host.log.iter().filter(|line| **line == "tools/call w 200").count(), 1);
+}
+
+#[test]
+fn sse_call_that_is_held_is_sent_on_the_next_stream() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.is_old = true;
+    host.world.needs.insert("tools/call w".into(), "write".into());
+    host.connect();
+    host.world.person = Person::Pauses;
+    let call = host.call("w");
+    host.run();
+    let (now, stream) = (host.world.now, host.stream.unwrap());
+    host.client.handle_end(now, stream);
+    host.run();
+    assert!(host.result(call).is_none());
+    consent(&mut host);
+    for _ in 0..3 {
+        host.pass_timeout();
+    }
+    assert!(host.result(call).unwrap().is_ok(), "{:?}", host.log);
+    assert_eq!(host.log.iter().filter(|line| **line == "tools/call w 202").count(), 1);
+}
+
+/// The person who was asked last consents.
+fn consent(host: &mut Host) {
+    let state = host.world.pages.last().unwrap()["state"].clone();
+    let now = host.world.now;
+    host.client.with_authorizer(now, |it| {
+        it.handle_redirect(now, &format!("?code=1&state={state}"));
+    });
+    host.run();
 }
