@@ -222,7 +222,7 @@ impl<H> Registry<H> {
         self.validation.mount(validation, &new_ids);
         let is_served = |id| self.entries.handler(id).is_some();
         self.layers.mount(&layers, handlers, &new_ids, is_served);
-        self.task_tools.extend(task_tools);
+        self.task_tools.extend(task_tools.into_iter().map(|(id, tasks)| (new_ids.of(id), tasks)));
         self.has_task_methods |= has_task_methods;
         #[cfg(feature = "skills")]
         if let Some(skills) = other.skills {

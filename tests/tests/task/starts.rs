@@ -64,6 +64,20 @@ fn registries_that_have_lost_their_tasks_are_mounted() {
 }
 
 #[test]
+fn tools_of_a_registry_that_is_mounted_twice_keep_their_tasks() {
+    let plugin = registry(Tasks::Always, works);
+    let mut host = Registry::new(Implementation::new("host", "1"));
+    host.mount("a_", plugin.clone()).unwrap();
+    host.mount("b_", plugin).unwrap();
+    let mut process = Process::new(host);
+    for tool in ["a_t", "b_t"] {
+        let id = process.send("tools/call", json!({"name": tool}));
+        let created = process.answer(id).unwrap()["result"].take();
+        assert_eq!(created["status"], "working", "{tool}");
+    }
+}
+
+#[test]
 fn methods_of_the_application_are_no_methods_of_tasks() {
     let mut other = Registry::new(Implementation::new("other", "1"));
     let own = |_: Value, _: Context| async { Json::EMPTY_OBJECT };
