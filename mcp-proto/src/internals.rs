@@ -15,16 +15,21 @@
 //! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
 //! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
 //! | `offered_tool`, `check_scopes` | the tool of a task that goes on with its input |
+//! | `offered_skills` | the skills that a caller sees |
 //! | [`percent`] | pointers in schemas, and forms of the authorization server for tests |
 //! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
+#[cfg(feature = "skills")]
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use bytes::Bytes;
 
 pub use crate::deadlines::Deadlines;
+#[cfg(feature = "skills")]
+use crate::ext::skills::SkillCatalog;
 use crate::frame::http1::HeadSource;
 pub use crate::frame::http1::LastRequest;
 pub use crate::http::server::alarms::Alarms;
@@ -86,6 +91,19 @@ pub fn check_scopes(
 ) -> Result<(), ErrorData> {
     let checked = declaration.check_scopes(tool, &|| caller.clone());
     checked.map_err(|error| ErrorData::in_revision(&error, caller.version))
+}
+
+/// The skills whose resources are offered to this caller.
+#[cfg(feature = "skills")]
+pub fn offered_skills<'a>(
+    declaration: &Declaration,
+    skills: &'a SkillCatalog,
+    caller: &Arc<Peer>,
+) -> Cow<'a, SkillCatalog> {
+    if declaration.offers_all() {
+        return Cow::Borrowed(skills);
+    }
+    Cow::Owned(skills.offered(|uri| declaration.offers_resource(uri, caller)))
 }
 
 /// Gives the handlers of `mounted` new ids if `host` has one of them.

@@ -1,14 +1,15 @@
 //! Skills of a server with files in memory.
 //!
 //! In: skills. Out: the methods of the extension, and a resource for each file. The methods answer
-//! from the current catalog, so that updates apply.
+//! from the current catalog, so that updates apply. They leave out what the caller may not read.
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 
 use mcp_proto::ext::skills::{self, GetSkillResult, SkillCatalog, SkillFiles};
-use mcp_proto::internals::trusted;
+use mcp_proto::internals::{offered_skills, trusted};
 use mcp_proto::types::{CacheHint, PaginatedRequestParams, ReadResourceRequestParams};
 use mcp_proto::{Era, ErrorData, Json, UsageError};
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,8 @@ impl Registry {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// `read_skill_folder` reads the files of a folder.
+    /// `read_skill_folder` reads the files of a folder. A caller that may not read the resource of
+    /// `SKILL.md` does not see the skill; see [`Registry::only_for`] and [`Registry::disable`].
     ///
     /// Fails, and changes nothing, with [`UsageError::NestedSkill`], and with
     /// [`UsageError::Duplicate`] also if there is a resource with the URI of a file, or a handler
@@ -80,7 +82,8 @@ impl Registry {
 
 async fn list(params: PaginatedRequestParams, context: Context) -> Result<Json, ErrorData> {
     let snapshot = context.catalog().snapshot();
-    let page = catalog(&snapshot).and_then(|skills| skills.list(params.cursor.as_deref()));
+    let skills = offered(&snapshot, &context);
+    let page = skills.and_then(|skills| skills.list(params.cursor.as_deref()));
     let mut page = page.ok_or_else(|| ErrorData::invalid_params("no page has this cursor"))?;
     let hint = hint(&context);
     (page.ttl_ms, page.cache_scope) = (hint.map(|it| it.ttl_ms), hint.map(|it| it.scope));
@@ -90,7 +93,7 @@ async fn list(params: PaginatedRequestParams, context: Context) -> Result<Json, 
 async fn get(params: ReadResourceRequestParams, context: Context) -> Result<Json, ErrorData> {
     let snapshot = context.catalog().snapshot();
     let uri = params.uri;
-    let skill = catalog(&snapshot).and_then(|skills| skills.get(&uri)).cloned();
+    let skill = offered(&snapshot, &context).and_then(|skills| skills.get(&uri).cloned());
     let skill =
         skill.ok_or_else(|| ErrorData::invalid_params(format!("there is no skill at {uri:?}")))?;
     let hint = hint(&context);
@@ -109,16 +112,18 @@ struct DirectoryParams {
 async fn read_directory(params: DirectoryParams, context: Context) -> Result<Json, ErrorData> {
     let snapshot = context.catalog().snapshot();
     let DirectoryParams { uri, cursor } = params;
-    let page = catalog(&snapshot).and_then(|skills| skills.directory(&uri, cursor.as_deref()));
+    let skills = offered(&snapshot, &context);
+    let page = skills.and_then(|skills| skills.directory(&uri, cursor.as_deref()));
     let page = page.ok_or_else(|| {
         ErrorData::invalid_params(format!("{uri:?} is no directory, or has no page at this cursor"))
     })?;
     written(&page)
 }
 
-/// The skills of a snapshot; `None` if none was ever added.
-fn catalog(snapshot: &CatalogSnapshot) -> Option<&SkillCatalog> {
-    snapshot.registry.skills.as_ref()
+/// The skills of a snapshot that the sender of the request sees; `None` if none was ever added.
+fn offered<'a>(snapshot: &'a CatalogSnapshot, context: &Context) -> Option<Cow<'a, SkillCatalog>> {
+    let skills = snapshot.registry.skills.as_ref()?;
+    Some(offered_skills(&snapshot.declaration, skills, &context.shared_peer()))
 }
 
 /// Modern results have a cache hint. Without notifications of changes, they must not be cached.

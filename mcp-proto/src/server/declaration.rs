@@ -157,6 +157,19 @@ impl Declaration {
         self.tool_entry(name, &|| caller.clone()).map(|entry| entry.handler)
     }
 
+    /// Returns whether no entry is disabled, or hidden from some callers.
+    #[cfg(feature = "skills")]
+    pub(crate) fn offers_all(&self) -> bool {
+        self.access.is_empty()
+    }
+
+    /// Returns whether a resource is registered, and neither disabled nor hidden from this caller.
+    #[cfg(feature = "skills")]
+    pub(crate) fn offers_resource(&self, uri: &str, caller: &Arc<Peer>) -> bool {
+        self.resources.contains_key(uri)
+            && !self.hides(|| ListEntry::resource(uri), || caller.clone())
+    }
+
     /// A tool; `None` if it is unknown, disabled or hidden from this caller.
     pub(super) fn tool_entry(
         &self,

@@ -78,6 +78,16 @@ impl SkillCatalog {
         Some(removed)
     }
 
+    /// The skills whose `SKILL.md` may be read, and the files that may be read, by their URIs.
+    pub(crate) fn offered(&self, may_read: impl Fn(&str) -> bool) -> Self {
+        let skills = self.skills.iter().filter(|files| may_read(files.skill().uri()));
+        let files = self.files.iter().filter(|(uri, _)| may_read(uri));
+        Self {
+            skills: skills.cloned().collect(),
+            files: files.map(|(uri, file)| (uri.clone(), file.clone())).collect(),
+        }
+    }
+
     /// The entry of the skill whose `SKILL.md` has this URI.
     pub fn get(&self, uri: &str) -> Option<&Skill> {
         self.skills.iter().map(|files| files.skill()).find(|skill| skill.uri() == uri)

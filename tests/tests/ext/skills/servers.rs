@@ -2,6 +2,7 @@
 
 use mcp_proto::client::{CallError, Negotiation};
 use mcp_proto::ext::skills::{self, SkillFiles};
+use mcp_proto::server::ListEntry;
 use mcp_proto::types::{Implementation, Resource, ResourceContents};
 use mcp_proto::{ErrorCode, Json, UsageError};
 use mcp_service::testing::Pair;
@@ -158,6 +159,29 @@ fn skills_come_and_go_while_the_server_runs() {
     assert_eq!(names(&mut pair), [""; 0]);
     catalog.edit(|registry| registry.skill(hello())).unwrap();
     assert_eq!(names(&mut pair), ["hello"]);
+}
+
+#[test]
+fn skills_whose_resources_are_hidden_are_not_served() {
+    let hidden = "skill://acme/refunds/templates/email.md";
+    for negotiation in BOTH {
+        let catalog = Catalog::from(shop());
+        let mut pair = Pair::new(catalog.clone()).negotiation(negotiation);
+        let client = pair.client();
+        let names = |pair: &mut Pair, directory: &str| -> Vec<String> {
+            let children = pair.run(client.read_directory(directory)).unwrap_or_default();
+            children.into_iter().map(|child| child.name).collect()
+        };
+        catalog.edit(|shop| shop.only_for(ListEntry::resource(hidden), |_| false)).unwrap();
+        assert_eq!(names(&mut pair, "skill://acme/refunds/templates"), ["regional"]);
+        assert_eq!(pair.run(client.list_skills()).unwrap().skills.len(), 1);
+        catalog.edit(|shop| shop.disable(ListEntry::resource(REFUNDS))).unwrap();
+        assert_eq!(pair.run(client.list_skills()).unwrap().skills.len(), 0);
+        assert!(pair.run(client.get_skill(REFUNDS)).is_err());
+        assert_eq!(names(&mut pair, "skill://acme/refunds"), ["scripts", "templates"]);
+        catalog.edit(|shop| shop.enable(&ListEntry::resource(REFUNDS))).unwrap();
+        assert_eq!(pair.run(client.list_skills()).unwrap().skills.len(), 1);
+    }
 }
 
 #[test]
