@@ -138,11 +138,11 @@ pub enum ClientEvent {
     /// A message that has no response has not reached the server. A notification waits for the
     /// connection, and ends with the attempt to connect. Over HTTP the server may also refuse it,
     /// or lose its session. An answer is sent again before this event, as long as its request is
-    /// open.
+    /// open. Over HTTP this event also reports what is not accepted when the client is closed.
     Undelivered {
         /// The message.
         message: Undelivered,
-        /// The reason why the last attempt failed.
+        /// The reason why the last attempt failed; `Closed` if the client was closed.
         error: CallError,
     },
     /// A notification that the specification does not define.

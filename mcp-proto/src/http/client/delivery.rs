@@ -28,7 +28,7 @@ use bytes::Bytes;
 use super::backoff::Backoff;
 use super::resume::{self, Break, Kind, Resumption};
 use crate::client::{InputId, Undelivered};
-use crate::message::{Outgoing, RequestId};
+use crate::message::{MethodRow, Outgoing, RequestId};
 use crate::time::{Duration, Instant};
 
 /// Time that a server has to accept a message without a response.
@@ -140,6 +140,17 @@ impl DeliveryKind {
 /// The report about a message that was never sent.
 pub(super) fn undelivered(message: Outgoing) -> Undelivered {
     delivery_kind(message, &[]).into_undelivered()
+}
+
+/// Returns whether the application has sent a message. The client itself sends the other ones, such
+/// as the answer to a ping.
+pub(super) fn is_of_application(message: &Undelivered) -> bool {
+    match message {
+        Undelivered::Notification { method } => {
+            !MethodRow::named(method).is_some_and(MethodRow::is_reserved_to_clients)
+        }
+        Undelivered::Answer { input } => input.is_some(),
+    }
 }
 
 /// Kind of a message, as far as its delivery is concerned.

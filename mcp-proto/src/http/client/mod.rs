@@ -263,6 +263,8 @@ impl Client {
                 ClientAction::Event(event) => {
                     if let ClientEvent::Disconnected(_) = event {
                         self.leave_session();
+                    } else if let ClientEvent::Closed(_) = event {
+                        self.end_deliveries();
                     }
                     self.queue.push_back(Action::Event(event));
                 }
@@ -316,6 +318,19 @@ impl Client {
         if !delivery.is_initialized() {
             self.report_undelivered(delivery.into_undelivered(), SESSION_LOST);
         }
+    }
+
+    /// Ends the messages without a response, since the client is about to close. Reports those of
+    /// the application.
+    fn end_deliveries(&mut self) {
+        let aborted = self.exchanges.abort_where(&mut self.queue, Purpose::is_message).into_iter();
+        let aborted = aborted.filter_map(Purpose::into_delivery);
+        let held = self.session.open().unwrap_or_default().into_iter();
+        let held = held.filter(|message| !matches!(message, Outgoing::Request { .. }));
+        let all = aborted.map(|it| it.into_undelivered()).chain(held.map(delivery::undelivered));
+        self.queue.extend(all.filter(delivery::is_of_application).map(|message| {
+            Action::Event(ClientEvent::Undelivered { message, error: CallError::Closed })
+        }));
     }
 
     fn report_undelivered(&mut self, message: Undelivered, error: CallError) {
