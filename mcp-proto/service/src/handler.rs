@@ -182,7 +182,9 @@ impl Handler {
         P: DeserializeOwned,
         F: Fn(P) + Send + Sync + 'static,
     {
-        Self(HandlerKind::Notification(Arc::new(move |params, _| drop(params.decode().map(&f)))))
+        Self(HandlerKind::Notification(Arc::new(move |params, _| {
+            drop(params.decode_arguments().map(&f))
+        })))
     }
 
     /// The same as [`Handler::notification`], with the session of the notification, for messages to
@@ -194,7 +196,7 @@ impl Handler {
         F: Fn(P, Session) + Send + Sync + 'static,
     {
         Self(HandlerKind::Notification(Arc::new(move |params, session| {
-            drop(params.decode().map(|params| f(params, session)));
+            drop(params.decode_arguments().map(|params| f(params, session)));
         })))
     }
 

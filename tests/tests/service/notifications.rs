@@ -187,6 +187,29 @@ fn notifications_arrive_typed_and_what_does_not_fit_is_dropped() {
 }
 
 #[test]
+fn second_hour_13_notifications_have_integers_in_every_notation() {
+    #[derive(Deserialize)]
+    struct Counted {
+        count: i64,
+    }
+    let mut registry = registry(|_: Value, _| async { "" });
+    let log = Log::default();
+    let (one, other) = (log.clone(), log.clone());
+    registry.notification("x/one", move |it: Counted| one.note(it.count.to_string())).unwrap();
+    registry
+        .session_notification("x/other", move |it: Counted, _| other.note(it.count.to_string()))
+        .unwrap();
+    for era in ERAS {
+        let mut client = Client::new(era, registry.clone());
+        client.ask("tools/call", json!({"name": "t"}));
+        client.notify("x/one", &json!({"count": 42.0}));
+        client.notify("x/other", &json!({"count": -1e2}));
+        client.out();
+        assert_eq!(log.take(), ["42", "-100"], "{era:?}");
+    }
+}
+
+#[test]
 fn a_panic_over_a_notification_harms_nothing() {
     for era in ERAS {
         let (mut client, log) = listening(era);
