@@ -82,6 +82,8 @@ pub(super) enum State {
     Sent {
         /// The era in which the call was sent.
         era: Era,
+        /// True while the request waits in the binding, and no server has received it.
+        is_queued: bool,
     },
     AwaitingInput(AwaitingInput),
     BetweenPolls,
@@ -165,8 +167,7 @@ impl Call {
         }
     }
 
-    /// The request, if its result may be cached: the result is for the application, and depends on
-    /// no input.
+    /// The request, if its result may be cached: it is for the application, without any input.
     pub(super) fn cacheable(&self) -> Option<CacheableRequest<'_>> {
         let listing = match &self.goal {
             Goal::Answer { .. } => None,
@@ -272,7 +273,7 @@ impl Call {
     /// Records that the request is sent. Starts the timeout, or pauses it while a legacy server
     /// waits for input.
     pub(super) fn sent(&mut self, now: Instant, era: Era, is_paused: bool) {
-        self.state = State::Sent { era };
+        self.state = State::Sent { era, is_queued: false };
         self.progress = None;
         if is_paused {
             self.pause_timeout();
@@ -337,8 +338,7 @@ impl Call {
         self.ask_about_task(false);
     }
 
-    /// Turns the call into a request for its task; if `updates` is true, into a request that sends
-    /// input to the task.
+    /// Turns the call into a request for its task, or with `updates` into one that sends input.
     pub(super) fn ask_about_task(&mut self, updates: bool) {
         let Goal::Task(following) = &self.goal else { return };
         (self.method, self.params) = if updates {
@@ -378,8 +378,7 @@ impl Call {
         matches!(self.state, State::Waiting | State::Parked { .. })
     }
 
-    /// Returns whether the timeout of the call ends before `then`, so that it cannot wait for a
-    /// connection.
+    /// Returns whether the call times out before `then`, so that it cannot wait until then.
     pub(super) fn is_late(&self, now: Instant, then: Instant) -> bool {
         (now + self.options.timeout).min(self.ends) < then
     }
@@ -389,7 +388,8 @@ impl Call {
         if let Some(following) = self.following() {
             return CallError::TaskLeft { task_id: following.task_id().into() };
         }
-        let is_begun = self.is_sent() || self.has_been_handled();
+        let is_received = matches!(self.state, State::Sent { is_queued: false, .. });
+        let is_begun = is_received || self.has_been_handled();
         if is_begun && !self.is_idempotent() { CallError::Interrupted } else { cause }
     }
 

@@ -185,9 +185,11 @@ impl Calls {
 
     /// Restarts the timeout of a request, unless a legacy server waits for its input.
     pub(super) fn restart(&mut self, now: Instant, number: u64, inputs: &Inputs) {
-        if let Some(call) = self.table.get_mut(number)
-            && !inputs.awaits_legacy_input(call.id)
-        {
+        let Some(call) = self.table.get_mut(number) else { return };
+        if let State::Sent { is_queued, .. } = &mut call.state {
+            *is_queued = false;
+        }
+        if !inputs.awaits_legacy_input(call.id) {
             call.restart(now);
             // The deadline may now be earlier.
             let due = call.due;

@@ -400,7 +400,8 @@ impl ClientCore {
             if !matches!(call.goal, Goal::Answer { .. } | Goal::Pages(_) | Goal::Task(_)) {
                 continue;
             }
-            if call.is_idempotent() {
+            let is_queued = matches!(call.state, State::Sent { is_queued: true, .. });
+            if is_queued || call.is_idempotent() {
                 self.calls.wait(call);
             } else {
                 self.finish(now, conn, call, Err(CallError::SessionExpired));

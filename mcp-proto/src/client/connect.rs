@@ -254,7 +254,7 @@ impl Client {
         let is_unseen = refusal.is_before_dispatch() && !call.has_been_handled();
         let may_repeat = call.refusals == 0 && (call.is_idempotent() || is_unseen);
         let is_answered = refusal != Refusal::Unavailable;
-        if let State::Sent { era } = call.state
+        if let State::Sent { era, .. } = call.state
             && self.era().is_some_and(|current| current != era)
         {
             return self.refuse_late(now, number, may_repeat && is_answered, error);

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::binding::MessageSource;
-use super::call::{Call, Goal};
+use super::call::{Call, Goal, State};
 use super::calls;
 use super::client_core::ClientCore;
 use super::connection::Conn;
@@ -366,14 +366,17 @@ impl Client {
         self.core.inputs.clear_answered();
     }
 
-    /// Pauses the timeout of a request that waits in the binding.
-    pub(crate) fn pause_timeout(&mut self, id: &RequestId) {
+    /// Pauses the timeout of a request that waits in the binding; `is_queued` if it was not sent.
+    pub(crate) fn pause_timeout(&mut self, id: &RequestId, is_queued: bool) {
         if self.is_probe(id) {
             self.deadlines.clear(ClientTimer::Negotiation);
         }
         let number = calls::number(id);
         if let Some(call) = number.and_then(|number| self.core.calls.get_mut(number)) {
             call.pause_timeout();
+            if let State::Sent { is_queued: before, .. } = &mut call.state {
+                *before = is_queued;
+            }
         }
     }
 

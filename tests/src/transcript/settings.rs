@@ -145,6 +145,7 @@ pub(super) fn limit(limits: &mut Limits, text: &str) -> Result<()> {
         "max_head_bytes" => limits.max_head_bytes = number(value)?,
         "max_fields" => limits.max_fields = number(value)?,
         "max_body_bytes" => limits.max_body_bytes = number(value)?,
+        "max_client_connections" => limits.max_client_connections = number(value)?,
         "max_sessions" => limits.max_sessions = number(value)?,
         "max_sessions_per_holder" => limits.max_sessions_per_holder = number(value)?,
         "max_initialize_burst" => limits.max_initialize_burst = number(value)?,

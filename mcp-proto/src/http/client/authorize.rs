@@ -127,7 +127,7 @@ impl Client {
         event: HeldFor,
     ) -> ExchangeId {
         if let Some(id) = purpose.paused_request() {
-            self.rpc.pause_timeout(id);
+            self.rpc.pause_timeout(id, !purpose.is_resumed());
         }
         let attempt = Attempt { held: Some(event), ..attempt };
         self.exchanges.hold(now, request, purpose, attempt)

@@ -87,6 +87,11 @@ impl Purpose {
         if let Self::HttpSseStream(initialize) = self { Some(initialize) } else { self.request() }
     }
 
+    /// Returns whether the exchange is for the rest of an answer: the server has the request.
+    pub(super) fn is_resumed(&self) -> bool {
+        self.call().is_some_and(Call::is_resumed)
+    }
+
     /// Returns whether the exchange is for the request with this id.
     pub(super) fn is_for(&self, id: &RequestId) -> bool {
         match self {

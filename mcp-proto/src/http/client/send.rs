@@ -184,9 +184,10 @@ impl Client {
     /// Pauses the timeout of a call until the call is sent.
     pub(super) fn pause_while_queued(&mut self, id: ExchangeId) {
         if !self.exchanges.is_open(id)
-            && let Some(id) = self.exchanges.get(id).and_then(|open| open.purpose.paused_request())
+            && let Some(purpose) = self.exchanges.get(id).map(|open| &open.purpose)
+            && let Some(id) = purpose.paused_request()
         {
-            self.rpc.pause_timeout(id);
+            self.rpc.pause_timeout(id, !purpose.is_resumed());
         }
     }
 
@@ -284,7 +285,7 @@ impl Client {
             Some(Resumption::Resume | Resumption::Reopen) => {
                 let delay = call.stream.backoff.fail(now, self.jitter());
                 if kind != Kind::Resumable {
-                    self.rpc.pause_timeout(&call.id);
+                    self.rpc.pause_timeout(&call.id, false);
                 }
                 self.exchanges.sleep(now + delay, Purpose::Call(call), false);
             }
