@@ -13,6 +13,7 @@ mod cells;
 mod connections;
 mod ended_listens;
 mod ended_processes;
+mod ended_sessions;
 mod faults;
 mod headers;
 mod inputs;

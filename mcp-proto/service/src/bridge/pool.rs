@@ -1,7 +1,7 @@
 //! The connections of a bridge, by owner.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -24,6 +24,10 @@ use mcp_proto::{Duration, Era, ErrorData, Json, client};
 
 /// The failure that is reported after a panic.
 const PANICKED: &str = "the code that drives the connection to the server has panicked";
+
+/// The most sessions that are remembered after their ends. A request whose handler is called at the
+/// same time, by another thread, must not open a connection that no end of a session closes.
+const MAX_ENDED: usize = 1024;
 
 /// The least idle time after which a connection is closed.
 const MIN_IDLE: Duration = Duration::from_secs(1);
@@ -72,6 +76,8 @@ struct PooledConnections {
     /// Connections that have ended before the sessions of their legacy clients. The next connection
     /// of the owner takes over the sessions.
     ended: BTreeMap<Owner, Upstream>,
+    /// The sessions that have ended last, the latest at the back.
+    ended_sessions: VecDeque<SessionRef>,
     /// Number of requests so far.
     requests: u64,
 }
@@ -103,9 +109,20 @@ impl PooledConnections {
         }
     }
 
+    /// Records the end of a session.
+    fn end_session(&mut self, session: SessionRef) {
+        if self.ended_sessions.len() >= MAX_ENDED {
+            self.ended_sessions.pop_front();
+        }
+        self.ended_sessions.push_back(session);
+    }
+
     /// Makes room for the connection of an owner. Returns the connection to close for that, if any,
-    /// or an error if all connections are in use.
+    /// or an error if all connections are in use, or if the owner is a session that has ended.
     fn make_room(&mut self, owner: &Owner, max: usize) -> Result<Option<Upstream>, ErrorData> {
+        if matches!(owner, Owner::Session(session) if self.ended_sessions.contains(session)) {
+            return Err(ErrorData::internal("the session has ended"));
+        }
         if self.open.len() + self.closing.len() < max {
             return Ok(None);
         }
@@ -218,7 +235,7 @@ impl Bridge {
     ///
     /// The connections close also if the future is dropped.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
-        let PooledConnections { open, closing, ended: _ended, requests: _ } =
+        let PooledConnections { open, closing, ended: _ended, .. } =
             core::mem::take(&mut *self.0.connections.lock());
         let upstreams = open.into_values().chain(closing);
         let closing: Vec<_> = upstreams.map(|upstream| upstream.close()).collect();
@@ -384,7 +401,9 @@ impl Bridge {
     fn end_session(&self, session: SessionRef) {
         let owner = Owner::Session(session);
         let (own, shared, _ended) = {
-            let PooledConnections { open, ended, .. } = &mut *self.0.connections.lock();
+            let connections = &mut *self.0.connections.lock();
+            connections.end_session(session);
+            let PooledConnections { open, ended, .. } = connections;
             let of_all = open.get(&Owner::Everybody).or(ended.get(&Owner::Everybody));
             (open.get(&owner).cloned(), of_all.cloned(), ended.remove(&owner))
         };
