@@ -291,6 +291,61 @@ fn states_that_a_call_takes_along_without_input() {
 }
 
 #[test]
+fn tasks_with_long_texts() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    let ids: Vec<u64> = (0..250).map(|_| measured.call()).collect();
+    let message = "m".repeat(MIB / 2);
+    let lines = ids.into_iter().map(|id| {
+        let times = "\"createdAt\":\"\",\"lastUpdatedAt\":\"\",\"pollIntervalMs\":1000";
+        let task = format!("\"taskId\":\"t\",\"statusMessage\":\"{message}\",{times}");
+        answered(&id.to_string(), &format!("\"resultType\":\"task\",\"status\":\"working\",{task}"))
+    });
+    measured.run(&alone, lines);
+}
+
+#[test]
+fn tasks_with_long_ids() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    let ids: Vec<u64> = (0..250).map(|_| measured.call()).collect();
+    let lines = ids.into_iter().map(|id| {
+        let task_id = format!("{id}{}", "t".repeat(MIB / 2));
+        let times = "\"createdAt\":\"\",\"lastUpdatedAt\":\"\",\"pollIntervalMs\":1000";
+        let task = format!("\"taskId\":\"{task_id}\",\"status\":\"working\",{times}");
+        answered(&id.to_string(), &format!("\"resultType\":\"task\",{task}"))
+    });
+    measured.run(&alone, lines);
+}
+
+#[test]
+fn long_keys_of_the_input_of_tasks() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    let times =
+        "\"taskId\":\"t\",\"createdAt\":\"\",\"lastUpdatedAt\":\"\",\"pollIntervalMs\":60000";
+    let task = format!("{times},\"status\":\"input_required\"");
+    let one = format!("{{\"method\":\"sampling/createMessage\",\"params\":{{{SAMPLING}}}}}");
+    let key = "k".repeat(MIB / 2);
+    for _ in 0..200 {
+        let id = measured.call();
+        measured.feed_line(answered(&id.to_string(), &format!("\"resultType\":\"task\",{task}")));
+        let requests = format!("\"inputRequests\":{{\"{key}\":{one}}}");
+        let id = measured.last_id;
+        measured.feed_line(answered(
+            &id.to_string(),
+            &format!("\"resultType\":\"complete\",{task},{requests}"),
+        ));
+        let Some(reply) = measured.owed.pop() else { continue };
+        let answer = Ok(Json::EMPTY_OBJECT);
+        measured.client.with(Instant::ZERO, |client| client.answer(Instant::ZERO, reply, answer));
+        measured.drain();
+        measured.feed_line(answered(&measured.last_id.to_string(), "\"resultType\":\"complete\""));
+    }
+    measured.run(&alone, std::iter::empty());
+}
+
+#[test]
 fn calls_that_are_cancelled_in_masses() {
     let alone = alone();
     let mut measured = Measured::new(limits(), Server::Modern);
@@ -327,6 +382,8 @@ enum Server {
 struct Measured {
     client: Connection<Client>,
     owed: Vec<InputReply>,
+    /// The id of the last request of the client.
+    last_id: u64,
     before: usize,
     bound: usize,
 }
@@ -335,7 +392,7 @@ impl Measured {
     /// A client of this server, from whose creation on all is counted.
     fn new(limits: Limits, server: Server) -> Self {
         let bound = bound(&limits);
-        let mut config = Config::new(Implementation::new("c", "1"));
+        let mut config = Config::new(Implementation::new("c", "1")).follow_tasks();
         config.limits = limits;
         let capabilities = "{\"sampling\":{},\"elicitation\":{\"form\":{}},\"roots\":{}}";
         let capabilities: ClientCapabilities = Json::parse(capabilities).unwrap().decode().unwrap();
@@ -363,7 +420,7 @@ impl Measured {
         let before = ALLOCATOR.current_usage();
         let mut client = Connection::client(config);
         client.handle_opened(Instant::ZERO);
-        let mut measured = Self { client, owed: Vec::new(), before, bound };
+        let mut measured = Self { client, owed: Vec::new(), last_id: 0, before, bound };
         measured.drain();
         if let Some(answer) = answer {
             measured.feed(answer.into_bytes());
@@ -404,6 +461,11 @@ impl Measured {
             }
         }
         self.feed(unread);
+        self.end(outside)
+    }
+
+    /// The server ends; looks at the peak. `outside` is what the test holds by itself.
+    fn end(mut self, outside: usize) -> usize {
         let owed = self.owed.len();
         self.client.handle_eof(Instant::ZERO);
         self.drain();
@@ -417,6 +479,12 @@ impl Measured {
         owed
     }
 
+    fn feed_line(&mut self, line: String) {
+        for chunk in line.into_bytes().chunks(CHUNK) {
+            self.feed(chunk.to_vec());
+        }
+    }
+
     fn feed(&mut self, chunk: Vec<u8>) {
         assert!(self.client.wants_read(), "all actions are taken");
         self.client.handle_bytes(Instant::ZERO, Bytes::from(chunk));
@@ -425,11 +493,19 @@ impl Measured {
 
     fn drain(&mut self) {
         while let Some(action) = self.client.poll_action() {
-            if let Action::Event(ClientEvent::Input(input)) = action {
-                self.owed.push(input.reply);
+            match action {
+                Action::Event(ClientEvent::Input(input)) => self.owed.push(input.reply),
+                Action::Transmit(bytes) => self.last_id = id_of(&bytes).unwrap_or(self.last_id),
+                Action::Event(_) | Action::Close => {}
             }
         }
     }
+}
+
+/// The id of a request with a number, without reading its parameters.
+fn id_of(message: &[u8]) -> Option<u64> {
+    let (_, rest) = std::str::from_utf8(message).ok()?.split_once("\"id\":")?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 fn told(method: &str, params: &str) -> String {

@@ -209,7 +209,7 @@ impl Client {
         if takes_task {
             return self.core.finish(now, &mut self.conn, call, Ok(result));
         }
-        let following = FollowedTask::created(now, task.clone(), call.ends);
+        let following = FollowedTask::created(now, &task, call.ends);
         call.ends = following.ends();
         let polls_at_once = following.is_slow() || task.status != TaskStatus::Working;
         let next = now + following.interval();
@@ -302,7 +302,8 @@ impl Client {
         bytes: usize,
     ) {
         let core = &mut self.core;
-        let room = call.following().map_or(Ok(()), |following| following.admit(requests.len()));
+        let keys = requests.iter().map(|(key, _)| key);
+        let room = call.following().map_or(Ok(()), |following| following.admit(keys));
         let awaiting = room.and_then(|()| {
             let ClientCore { inputs, config, outbox, .. } = &mut *core;
             inputs.request_inputs(&call, requests, bytes, config, outbox)

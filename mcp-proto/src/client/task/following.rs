@@ -13,7 +13,7 @@ use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
 use crate::json::write::{self, List};
 use crate::time::{Duration, Instant};
-use crate::types::{InputResponse, InputResponses, Task};
+use crate::types::{InputResponse, InputResponses, Task, TaskStatus};
 
 /// The shortest and the longest interval between two polls.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -29,8 +29,12 @@ const GRACE: Duration = Duration::from_secs(60);
 /// The number of failed polls in a row after which -32603 ends the call.
 const MAX_FAILURES: u32 = 5;
 
-/// The maximum number of recorded input keys; a task with more keys is not followed.
+/// The maximum number of recorded input keys, and their bytes; a task with more is not followed.
 const MAX_KEYS: usize = 256;
+const MAX_KEY_BYTES: usize = 64 * 1024;
+
+/// The longest status in words that is kept.
+const MAX_MESSAGE_BYTES: usize = 1024;
 
 /// The task of a call, and the times of its polls.
 #[derive(Debug)]
@@ -39,7 +43,7 @@ pub(in super::super) struct FollowedTask {
     /// True if the server has made the task of this call, not of an earlier call.
     is_own: bool,
     /// The last state of the task that the client has seen.
-    task: Option<Task>,
+    seen: Option<SeenTask>,
     /// The time at which the client first saw the task.
     since: Instant,
     /// The end of the call, independent of the task.
@@ -60,11 +64,34 @@ pub(in super::super) struct FollowedTask {
     accepted: BTreeSet<String>,
 }
 
+/// The part of a task that a client compares with the next state.
+#[derive(Debug)]
+struct SeenTask {
+    status: TaskStatus,
+    /// The status in words, if it is short. A longer text always counts as changed.
+    message: Option<String>,
+    ttl_ms: Option<u64>,
+    poll_interval_ms: Option<u64>,
+}
+
+impl SeenTask {
+    fn of(task: &Task) -> Self {
+        let Task { status, status_message, ttl_ms, poll_interval_ms, .. } = task;
+        let message = status_message.as_ref().filter(|text| text.len() <= MAX_MESSAGE_BYTES);
+        Self {
+            status: *status,
+            message: message.cloned(),
+            ttl_ms: *ttl_ms,
+            poll_interval_ms: *poll_interval_ms,
+        }
+    }
+}
+
 impl FollowedTask {
     /// The task that the server has made of a call, which ends at `latest`.
-    pub(in super::super) fn created(now: Instant, task: Task, latest: Instant) -> Self {
-        let task_id = task.task_id.clone();
-        Self { is_own: true, task: Some(task), ..Self::resumed(now, task_id, latest) }
+    pub(in super::super) fn created(now: Instant, task: &Task, latest: Instant) -> Self {
+        let seen = Some(SeenTask::of(task));
+        Self { is_own: true, seen, ..Self::resumed(now, task.task_id.clone(), latest) }
     }
 
     /// The task of an earlier call, in a call that ends at `latest`.
@@ -72,7 +99,7 @@ impl FollowedTask {
         Self {
             task_id,
             is_own: false,
-            task: None,
+            seen: None,
             since: now,
             latest,
             default_interval: FIRST,
@@ -97,15 +124,15 @@ impl FollowedTask {
     /// Records the state of the task; returns whether it is new for the application.
     pub(in super::super) fn observe(&mut self, task: &Task) -> bool {
         self.failures = 0;
-        if let Some(before) = &self.task {
+        if let Some(before) = &self.seen {
             let is_named = before.poll_interval_ms.or(task.poll_interval_ms).is_some();
             let longer = (self.default_interval * 3 / 2).min(LONGEST_DEFAULT);
             self.default_interval = if is_named { FIRST } else { longer };
         }
-        let is_news = self.task.as_ref().is_none_or(|before| {
-            before.status != task.status || before.status_message != task.status_message
+        let is_news = self.seen.as_ref().is_none_or(|before| {
+            before.status != task.status || before.message != task.status_message
         });
-        self.task = Some(task.clone());
+        self.seen = Some(SeenTask::of(task));
         is_news
     }
 
@@ -121,13 +148,13 @@ impl FollowedTask {
     }
 
     fn gives_up(&self) -> Instant {
-        let ttl = self.task.as_ref().and_then(|task| task.ttl_ms);
+        let ttl = self.seen.as_ref().and_then(|task| task.ttl_ms);
         ttl.map_or(Instant::NEVER, |ttl| self.since + Duration::from_millis(ttl) + GRACE)
     }
 
     /// The time between two polls.
     pub(in super::super) fn interval(&self) -> Duration {
-        let named = self.task.as_ref().and_then(|task| task.poll_interval_ms);
+        let named = self.seen.as_ref().and_then(|task| task.poll_interval_ms);
         named.map_or(self.default_interval, |named| {
             Duration::from_millis(named).clamp(SHORTEST, LONGEST)
         })
@@ -164,7 +191,7 @@ impl FollowedTask {
             error,
             CallError::Error { error, .. } if error.code == ErrorCode::INTERNAL_ERROR
         );
-        if is_internal && (self.task.is_none() || self.failures >= MAX_FAILURES) {
+        if is_internal && (self.seen.is_none() || self.failures >= MAX_FAILURES) {
             return FollowEvent::Refused;
         }
         FollowEvent::of_error(error)
@@ -197,11 +224,18 @@ impl FollowedTask {
         self.missing.retain(|key| listed(key));
     }
 
-    /// Fails if there is no room to record `keys` more keys.
-    pub(in super::super) fn admit(&self, keys: usize) -> Result<(), ProtocolError> {
-        let known = self.missing.len() + self.given.len() + self.accepted.len();
-        if known.saturating_add(keys) > MAX_KEYS {
-            let expected = "a task that asks for at most 256 inputs";
+    /// Fails if there is no room to record more keys.
+    pub(in super::super) fn admit<'a>(
+        &'a self,
+        keys: impl Iterator<Item = &'a String>,
+    ) -> Result<(), ProtocolError> {
+        let known = self.missing.iter().chain(self.given.keys()).chain(&self.accepted);
+        let add = |(count, bytes): (usize, usize), key: &String| {
+            (count.saturating_add(1), bytes.saturating_add(key.len()))
+        };
+        let (count, bytes) = known.chain(keys).fold((0, 0), add);
+        if count > MAX_KEYS || bytes > MAX_KEY_BYTES {
+            let expected = "a task that asks for at most 256 inputs, with keys of 64 KiB in all";
             return Err(ProtocolError::InvalidResult { expected });
         }
         Ok(())

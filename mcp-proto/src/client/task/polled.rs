@@ -69,11 +69,16 @@ impl PolledTask {
     }
 }
 
+/// The longest id of a task that the client accepts, in bytes. An id may be a JSON Web Token.
+const MAX_ID: usize = 8 * 1024;
+
 /// Reads the task in a result.
 pub(in super::super) fn task(result: &Json) -> Result<Task, ProtocolError> {
     let task = Some(result).filter(|result| result.raw().is_object());
     let task = task.and_then(|result| result.decode_lossy::<Task>().ok());
-    task.filter(|task| !task.task_id.is_empty()).ok_or_else(|| invalid("a task"))
+    let task = task.filter(|task| !task.task_id.is_empty()).ok_or_else(|| invalid("a task"))?;
+    let is_short = task.task_id.len() <= MAX_ID;
+    is_short.then_some(task).ok_or_else(|| invalid("a task with an id of at most 8 KiB"))
 }
 
 fn invalid(expected: &'static str) -> ProtocolError {
