@@ -319,6 +319,38 @@ fn tasks_with_long_ids() {
 }
 
 #[test]
+fn states_of_calls_whose_last_input_is_given_first() {
+    let alone = alone();
+    let mut limits = limits();
+    limits.max_in_flight_bytes = 4 * MIB;
+    let mut measured = Measured::new(limits, Server::Modern);
+    let ids: Vec<u64> = (0..100).map(|_| measured.call()).collect();
+    let one = format!("{{\"method\":\"sampling/createMessage\",\"params\":{{{SAMPLING}}}}}");
+    for id in ids {
+        let state = "s".repeat(MIB / 2);
+        let line = answered(
+            &id.to_string(),
+            &format!(
+                "\"resultType\":\"input_required\",\"requestState\":\"{state}\",\"inputRequests\":\
+                 {{\"a\":{one},\"b\":{one}}}"
+            ),
+        );
+        let before = measured.owed.len();
+        measured.feed_line(line);
+        if measured.owed.len() > before {
+            let reply = measured.owed.pop().unwrap();
+            let answer = Ok(Json::EMPTY_OBJECT);
+            measured
+                .client
+                .with(Instant::ZERO, |client| client.answer(Instant::ZERO, reply, answer));
+            measured.drain();
+        }
+    }
+    let owed = measured.run(&alone, std::iter::empty());
+    assert_eq!(owed, 7, "the first inputs");
+}
+
+#[test]
 fn long_keys_of_the_input_of_tasks() {
     let alone = alone();
     let mut measured = Measured::new(limits(), Server::Modern);

@@ -159,8 +159,30 @@ impl Inputs {
     /// still pending.
     pub(super) fn take(&mut self, input: InputId) -> Option<Requester> {
         let (requester, bytes) = self.pending.remove(&input)?;
-        self.bytes = self.bytes.saturating_sub(bytes);
+        if bytes > 0 && !self.charge_neighbour(input, &requester, bytes) {
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
         Some(requester)
+    }
+
+    /// Charges another input of the same result with the bytes of the removed `input`. Returns
+    /// false if there is none. The inputs of a result have consecutive ids.
+    fn charge_neighbour(&mut self, input: InputId, requester: &Requester, bytes: usize) -> bool {
+        let Requester::Call { call, .. } = requester else { return false };
+        let is_of_call = |other: &Requester| {
+            matches!(other, Requester::Call { .. }) && other.call() == Some(*call)
+        };
+        let before = self.pending.range_mut(..input).next_back();
+        let neighbour = match before.filter(|(_, (other, _))| is_of_call(other)) {
+            Some(before) => Some(before),
+            None => self.pending.range_mut(input..).next(),
+        };
+        let Some((_, (other, charged))) = neighbour else { return false };
+        if !is_of_call(other) {
+            return false;
+        }
+        *charged = charged.saturating_add(bytes);
+        true
     }
 
     /// Records that an input has answered a request, until the binding has polled the answer.
