@@ -319,6 +319,32 @@ fn tasks_with_long_ids() {
 }
 
 #[test]
+fn subscriptions_of_which_a_server_honours_more_than_it_was_asked_for() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    for _ in 0..200 {
+        let mut filter = SubscriptionFilter::default();
+        filter.tools_list_changed = true;
+        let subscribed =
+            measured.client.with(Instant::ZERO, |client| client.subscribe(Instant::ZERO, filter));
+        subscribed.unwrap();
+        measured.drain();
+    }
+    let lines = (2..202).map(|id| {
+        let uris = format!(
+            "\"toolsListChanged\":true,\"resourceSubscriptions\":[\"{}\"]",
+            "u".repeat(MIB / 2)
+        );
+        let meta = format!("\"_meta\":{{\"io.modelcontextprotocol/subscriptionId\":{id}}}");
+        told(
+            "notifications/subscriptions/acknowledged",
+            &format!("{meta},\"notifications\":{{{uris}}}"),
+        )
+    });
+    measured.run(&alone, lines);
+}
+
+#[test]
 fn states_of_calls_whose_last_input_is_given_first() {
     let alone = alone();
     let mut limits = limits();

@@ -133,15 +133,18 @@ impl Subscriptions {
         call.listens().is_some_and(|id| self.has_begun(id))
     }
 
-    /// Records the part of a subscription that the server honours. Returns the changes that may
-    /// have been missed.
+    /// Records the part of a subscription that the server honours; anything else in `honoured` is
+    /// ignored. Returns the changes that may have been missed.
     pub(super) fn honoured(
         &mut self,
         id: SubscriptionId,
         honoured: SubscriptionFilter,
         outbox: &mut Outbox,
     ) -> Vec<Change> {
-        let Some(Subscription { stage, .. }) = self.open.get_mut(&id) else { return Vec::new() };
+        let Some(Subscription { stage, requested, .. }) = self.open.get_mut(&id) else {
+            return Vec::new();
+        };
+        let honoured = part_of(requested, honoured);
         let changes = match stage {
             Stage::Pending => Vec::new(),
             Stage::Reopening => {
@@ -371,6 +374,26 @@ impl Subscription {
         if !self.subscribed_uris.contains(&uri) {
             self.subscribed_uris.push(uri);
         }
+    }
+}
+
+/// The part of `honoured` that is requested, without duplicates.
+fn part_of(requested: &SubscriptionFilter, honoured: SubscriptionFilter) -> SubscriptionFilter {
+    let common = |requested: &[String], mut honoured: Vec<String>| {
+        let mut rest: BTreeSet<&str> = requested.iter().map(String::as_str).collect();
+        honoured.retain(|item| rest.remove(item.as_str()));
+        honoured.shrink_to_fit();
+        honoured
+    };
+    SubscriptionFilter {
+        tools_list_changed: requested.tools_list_changed && honoured.tools_list_changed,
+        prompts_list_changed: requested.prompts_list_changed && honoured.prompts_list_changed,
+        resources_list_changed: requested.resources_list_changed && honoured.resources_list_changed,
+        resource_subscriptions: common(
+            &requested.resource_subscriptions,
+            honoured.resource_subscriptions,
+        ),
+        task_ids: common(&requested.task_ids, honoured.task_ids),
     }
 }
 
