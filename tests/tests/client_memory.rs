@@ -15,7 +15,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use mcp_proto::client::{
-    CallOptions, Client, ClientEvent, Config, InputReply, Listing, Negotiation,
+    CallOptions, Client, ClientEvent, Config, InputReply, Listing, Negotiation, Verdict,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation, SubscriptionFilter};
@@ -345,6 +345,25 @@ fn subscriptions_of_which_a_server_honours_more_than_it_was_asked_for() {
 }
 
 #[test]
+fn long_refusals_while_the_era_is_in_doubt() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Unconfirmed);
+    for _ in 0..200 {
+        let listed = measured.client.with(Instant::ZERO, |client| {
+            let options = CallOptions::default();
+            client.call(Instant::ZERO, "resources/read", Json::EMPTY_OBJECT, options)
+        });
+        listed.unwrap();
+        measured.drain();
+    }
+    let message = "m".repeat(MIB / 2);
+    let lines = (1..201).map(|id| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32000,\"message\":\"{message}\"}}}}\n")
+    });
+    measured.run(&alone, lines);
+}
+
+#[test]
 fn states_of_calls_whose_last_input_is_given_first() {
     let alone = alone();
     let mut limits = limits();
@@ -374,6 +393,23 @@ fn states_of_calls_whose_last_input_is_given_first() {
     }
     let owed = measured.run(&alone, std::iter::empty());
     assert_eq!(owed, 7, "the first inputs");
+}
+
+#[test]
+fn a_long_refusal_that_many_calls_wait_for() {
+    let _alone = alone();
+    let mut measured = Measured::new(limits(), Server::None);
+    for _ in 0..200 {
+        measured.call_id();
+        measured.drain();
+    }
+    let error = format!("\"code\":-32603,\"message\":\"{}\"", "m".repeat(MIB / 4));
+    let refused = |id: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{{error}}}}}\n");
+    measured.feed_line(refused("\"discover-1\""));
+    // The id of `initialize`.
+    measured.feed_line(refused(&measured.last_id.to_string()));
+    assert!(!measured.client.wants_read(), "the client has given up");
+    measured.end(0);
 }
 
 #[test]
@@ -432,6 +468,8 @@ enum Server {
     /// Nothing: the server does not answer.
     None,
     Modern,
+    /// A modern one by a stored verdict, which it has not confirmed.
+    Unconfirmed,
     Legacy,
     /// A legacy one that speaks 2025-03-26.
     Batches,
@@ -466,6 +504,10 @@ impl Measured {
                 let versions = "\"supportedVersions\":[\"2026-07-28\"]";
                 let members = format!("\"resultType\":\"complete\",{versions},{offers}");
                 (Negotiation::Auto, Some(answered("\"discover-1\"", &members)))
+            }
+            Server::Unconfirmed => {
+                config.verdict = Some(Verdict::new(ProtocolVersion::V2026_07_28));
+                (Negotiation::Auto, None)
             }
             Server::Legacy => (Negotiation::Legacy, Some(initialized("2025-11-25"))),
             Server::Batches => {

@@ -205,17 +205,9 @@ impl Parked {
             self.calls.remove(&id);
             return (Some((call, response)), unanswered);
         }
-        let response = response.map(|result| result.detach()).map_err(|error| {
-            let data = error.data.map(|data| data.detach());
-            ErrorData { data, ..error }
-        });
-        let response_bytes = match &response {
-            Ok(result) => result.as_bytes().len(),
-            Err(error) => {
-                let data = error.data.as_ref().map_or(0, |data| data.as_bytes().len());
-                error.message.len().saturating_add(data)
-            }
-        };
+        let response = response.map(|result| result.detach()).map_err(ErrorData::detach);
+        let response_bytes =
+            response.as_ref().map_or_else(ErrorData::bytes, |result| result.as_bytes().len());
         waiting.set_bytes(call.bytes().saturating_add(response_bytes));
         waiting.response = Some(Box::new((call, response)));
         self.drop_oldest(config);

@@ -105,13 +105,21 @@ impl CallError {
         if self.may_have_been_executed() { self } else { Self::Interrupted }
     }
 
+    /// A copy to keep while the call waits, apart from the bytes that it came in. `None` if the
+    /// error is too long to be kept for each call.
+    pub(super) fn to_keep(&self) -> Option<Self> {
+        let Self::Error { error, status } = self else { return Some(self.clone()) };
+        let keep = || Self::Error { error: error.clone().detach(), status: *status };
+        (!error.is_long()).then(keep)
+    }
+
     /// The same reason as a `ConnectError`.
     pub(super) fn into_connect_error(self) -> Option<ConnectError> {
         match self {
             Self::Unauthorized(unauthorized) => Some(ConnectError::Unauthorized(unauthorized)),
             Self::Http { status } => Some(ConnectError::Http { status }),
             Self::Connection(failure) => Some(ConnectError::Connection(failure)),
-            Self::Error { error, .. } => Some(ConnectError::Refused(error)),
+            Self::Error { error, .. } => Some(ConnectError::refused(error)),
             Self::Connect(error) => Some(error),
             Self::Protocol(_)
             | Self::TimedOut

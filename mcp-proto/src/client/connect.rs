@@ -298,12 +298,11 @@ impl Client {
     }
 
     fn park_or_fail(&mut self, now: Instant, number: u64, is_parked: bool, error: CallError) {
-        if !is_parked {
-            return self.fail_call(now, number, error);
-        }
+        let kept = error.to_keep().filter(|_| is_parked);
+        let Some(kept) = kept else { return self.fail_call(now, number, error) };
         if let Some(call) = self.core.calls.get_mut(number) {
             call.refusals += 1;
-            call.park(error, self.conn.era_of_sent());
+            call.park(kept, self.conn.era_of_sent());
         }
     }
 

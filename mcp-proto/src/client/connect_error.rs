@@ -17,7 +17,8 @@ pub enum ConnectError {
         /// if the server has named none.
         supported: Vec<String>,
     },
-    /// The server has answered with an error.
+    /// The server has answered with an error. An error of more than 16 KiB has no data and the
+    /// first 1,000 characters of its message.
     Refused(ErrorData),
     /// The server's answer cannot be read.
     Malformed,
@@ -47,6 +48,13 @@ pub enum ConnectError {
         /// The origin of the server.
         server: String,
     },
+}
+
+impl ConnectError {
+    /// The error of a server; every call that waits gets a copy.
+    pub(super) fn refused(error: ErrorData) -> Self {
+        Self::Refused(if error.is_long() { error.shortened() } else { error.detach() })
+    }
 }
 
 impl fmt::Display for ConnectError {

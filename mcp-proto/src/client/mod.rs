@@ -79,7 +79,6 @@ pub use event::{
     SubscriptionId, Undelivered,
 };
 use negotiation::probe::Step;
-pub(crate) use negotiation::shortened;
 pub use negotiation::{Decision, Negotiation, ServerInfo, Transport, Verdict, probe};
 use negotiation::{DecisionLog, PriorServer};
 pub(crate) use receive::{is_modern_error, is_same_request};

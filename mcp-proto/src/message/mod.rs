@@ -149,6 +149,35 @@ impl ErrorData {
     }
 }
 
+/// The bytes of an error above which it is long.
+const LONG_ERROR: usize = 16 * 1024;
+
+/// The most characters of the message of a shortened error.
+const MAX_MESSAGE_CHARS: usize = 1000;
+
+impl ErrorData {
+    /// Returns whether the error is too long to be kept or copied for many calls.
+    pub(crate) fn is_long(&self) -> bool {
+        self.bytes() > LONG_ERROR
+    }
+
+    /// The bytes of the message and the data.
+    pub(crate) fn bytes(&self) -> usize {
+        let data = self.data.as_ref().map_or(0, |data| data.as_bytes().len());
+        self.message.len().saturating_add(data)
+    }
+
+    /// The beginning of the message, without the data.
+    pub(crate) fn shortened(&self) -> Self {
+        Self::new(self.code, self.message.chars().take(MAX_MESSAGE_CHARS).collect::<String>())
+    }
+
+    /// The same error, apart from the bytes that it came in.
+    pub(crate) fn detach(self) -> Self {
+        Self { data: self.data.map(|data| data.detach()), ..self }
+    }
+}
+
 impl From<&ProtocolError> for ErrorData {
     fn from(error: &ProtocolError) -> Self {
         Self::in_revision(error, ProtocolVersion::LATEST_MODERN)

@@ -17,6 +17,5 @@ mod verdict;
 pub use decision::Decision;
 pub(super) use decision::DecisionLog;
 pub(super) use machine::{Negotiating, PriorServer, ResponseMeaning};
-pub(crate) use probe_result::shortened;
 pub(super) use probe_result::{ProbeResult, is_modern, listed};
 pub use verdict::{Negotiation, ServerInfo, Transport, Verdict};

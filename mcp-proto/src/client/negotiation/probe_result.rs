@@ -20,9 +20,6 @@ const MAX_VERSIONS: usize = 16;
 /// The most characters of each version in an error.
 const MAX_VERSION_CHARS: usize = 64;
 
-/// The most characters of the message of an error that is kept to be shown.
-const MAX_MESSAGE_CHARS: usize = 1000;
-
 /// The content of an answer.
 #[derive(Debug, Default)]
 pub(in crate::client) struct ProbeResult {
@@ -42,7 +39,7 @@ impl ProbeResult {
     /// answer.
     pub(in crate::client) fn error_to_show(&self) -> Option<CallError> {
         match &self.error {
-            Some(error) => Some(CallError::Error { error: shortened(error), status: None }),
+            Some(error) => Some(CallError::Error { error: error.shortened(), status: None }),
             None => self.lost.clone(),
         }
     }
@@ -51,7 +48,7 @@ impl ProbeResult {
     pub(in crate::client) fn into_error(self, failure: Failure) -> ConnectError {
         let Self { supported, error, lost, .. } = self;
         let lost = lost.and_then(CallError::into_connect_error);
-        match (failure, error.map(ConnectError::Refused).or(lost)) {
+        match (failure, error.map(ConnectError::refused).or(lost)) {
             (Failure::NoCommonVersion, _) => {
                 let short = |name: String| name.chars().take(MAX_VERSION_CHARS).collect();
                 let supported = supported.into_iter().take(MAX_VERSIONS).map(short).collect();
@@ -90,11 +87,6 @@ impl ProbeResult {
         };
         (outcome, Self { lost: Some(error), ..Self::default() })
     }
-}
-
-/// The error as it is kept to be shown: the beginning of its message, without its data.
-pub(crate) fn shortened(error: &ErrorData) -> ErrorData {
-    ErrorData::new(error.code, error.message.chars().take(MAX_MESSAGE_CHARS).collect::<String>())
 }
 
 /// Returns whether a server of one era gives this status to a request of the other. By 408, 425 and
@@ -231,7 +223,7 @@ mod tests {
     fn error_to_show_has_the_beginning_of_its_message_and_no_data() {
         let mut error = ErrorData::new(ErrorCode::INVALID_REQUEST, "é".repeat(1001));
         error.data = Some(Json::EMPTY_OBJECT);
-        let shown = shortened(&error);
+        let shown = error.shortened();
         assert_eq!(shown.message, "é".repeat(1000));
         assert!(shown.data.is_none());
     }

@@ -23,6 +23,9 @@ use crate::http::media;
 use crate::json::BYTE_ORDER_MARK;
 use crate::time::Duration;
 
+/// The most characters of the reason of a 401 or 403; every call that waits gets a copy.
+const MAX_REASON_CHARS: usize = 4096;
+
 /// The head of an answer, and the part of its body that the client reads.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -139,7 +142,7 @@ impl Answer {
     /// Stores the reason in the body of a 401 or 403.
     pub(super) fn explain(&mut self, message: &str) {
         if let Some(unauthorized) = &mut self.unauthorized {
-            unauthorized.message = Some(message.into());
+            unauthorized.message = Some(message.chars().take(MAX_REASON_CHARS).collect());
         }
     }
 

@@ -34,7 +34,7 @@ use alloc::string::String;
 use core::mem;
 
 use crate::client::recovery::Refusal;
-use crate::client::{CallError, ConnectError, Transport, Verdict, shortened};
+use crate::client::{CallError, ConnectError, Transport, Verdict};
 use crate::message::{Outgoing, Response};
 use crate::time::Duration;
 use crate::url::Url;
@@ -80,7 +80,7 @@ impl FirstRefusal {
     fn error_to_show(&self) -> CallError {
         match self {
             Self::Response(Response { body: Err(error), .. }, status) => {
-                CallError::Error { error: shortened(error), status: Some(*status) }
+                CallError::Error { error: error.shortened(), status: Some(*status) }
             }
             Self::Response(_, status) => CallError::Http { status: *status },
             Self::Status(_, error) => error.clone(),
