@@ -43,7 +43,7 @@ pub(super) enum InputRecipient {
 pub(super) struct Round {
     pub(super) call: UpstreamCall,
     missing: usize,
-    /// The bytes of the answers so far, and of the state.
+    /// The bytes of the answers so far, of the keys of all inputs, and of the state.
     bytes: usize,
     account: Account,
     responses: Vec<(String, Json)>,
@@ -123,18 +123,18 @@ impl ClientInputs {
         if !is_readable || requests.is_empty() && state.is_none() {
             return Err(RoundError::Unreadable);
         }
+        let state_bytes = state.as_ref().map_or(0, |state| state.as_bytes().len());
+        let bytes =
+            requests.iter().fold(state_bytes, |sum, (key, ..)| sum.saturating_add(key.len()));
         let mut round = Round {
-            account: config.account(),
-            bytes: 0,
             call,
             missing: requests.len(),
+            bytes: 0,
+            account: config.account(),
             responses: Vec::new(),
-            state: None,
+            state,
         };
-        if let Some(state) = state {
-            round.admit(&state, self.bytes(), &config.limits).map_err(RoundError::TooMuch)?;
-            round.state = Some(state);
-        }
+        round.admit(bytes, self.bytes(), &config.limits).map_err(RoundError::TooMuch)?;
         let requests = requests.into_iter().map(|(key, method, params)| {
             let ticket = self.insert(InputRecipient::Round { about, key });
             RoundRequest { ticket, method, params }
@@ -149,7 +149,7 @@ impl ClientInputs {
         self.pending.remove(&ticket)
     }
 
-    /// The bytes of the answers so far, and of the states.
+    /// The bytes that all rounds keep.
     fn bytes(&self) -> usize {
         self.rounds.values().fold(0, |sum, round| sum.saturating_add(round.bytes))
     }
@@ -164,7 +164,7 @@ impl ClientInputs {
     ) -> Result<(), TooMuchInput> {
         let kept = self.bytes();
         let Some(round) = self.rounds.get_mut(&about) else { return Ok(()) };
-        round.admit(&answer, kept, limits)?;
+        round.admit(answer.as_bytes().len(), kept, limits)?;
         round.missing = round.missing.saturating_sub(1);
         round.responses.push((key, answer));
         Ok(())
@@ -230,9 +230,8 @@ impl ClientInputs {
 }
 
 impl Round {
-    /// Charges an answer or a state. All rounds keep `kept` bytes so far.
-    fn admit(&mut self, added: &Json, kept: usize, limits: &Limits) -> Result<(), TooMuchInput> {
-        let added = added.as_bytes().len();
+    /// Charges `added` bytes. All rounds keep `kept` bytes so far.
+    fn admit(&mut self, added: usize, kept: usize, limits: &Limits) -> Result<(), TooMuchInput> {
         if kept.saturating_add(added) > limits.max_in_flight_bytes {
             return Err(TooMuchInput::OfConnection);
         }

@@ -226,3 +226,17 @@ fn late_responses_are_bounded_on_all_connections() {
     assert!(answers[0]["result"]["x"].is_string(), "{}", answers[0]);
     assert_eq!(answers[1]["error"]["code"], -32602, "dropped, since the first has the room");
 }
+
+#[test]
+fn keys_of_the_inputs_of_modern_servers_are_bounded_in_all_rounds() {
+    let mut bridged = limited(Era::Legacy, Era::Modern);
+    let key = "k".repeat(MAX * 2 / 3);
+    for id in [1, 2] {
+        let asked = call(&mut bridged, Era::Legacy, id, arguments(1));
+        bridged.server(&round(&asked, 1, "s").replace("\"0\"", &format!("\"{key}\"")));
+    }
+    let got = bridged.to_client();
+    assert_eq!(got[0]["method"], "roots/list");
+    assert_eq!(got[1]["id"], 2);
+    assert_names_limit(&got[1]["error"]);
+}
