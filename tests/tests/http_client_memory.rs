@@ -259,6 +259,26 @@ fn calls_that_are_cancelled_in_masses() {
     }
 }
 
+#[test]
+fn long_ids_of_events_before_subscriptions_are_retried() {
+    let alone = alone();
+    let mut measured = Measured::new(Server::Legacy);
+    let mut filter = SubscriptionFilter::default();
+    filter.resource_subscriptions = (0..200).map(|n| format!("t:{n}")).collect();
+    measured.client.with(measured.now, |client| client.subscribe(measured.now, filter)).unwrap();
+    measured.drain();
+    let id = format!("id: {}\ndata:\n\n", "i".repeat(MIB / 4));
+    for _ in 0..200 {
+        let at = measured.last();
+        measured.head(at, 200, "text/event-stream");
+        measured.feed(at, &id);
+        measured.client.handle_end(measured.now, at);
+        measured.open.retain(|open| *open != at);
+        measured.drain();
+    }
+    measured.end(&alone);
+}
+
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -321,7 +341,7 @@ impl Measured {
         head.push("Content-Type", b"application/json");
         head.push("Mcp-Session-Id", b"s");
         self.client.handle_head(self.now, at, &head);
-        let result = "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}";
+        let result = "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{},\"resources\":{\"subscribe\":true}}}";
         let id = self.body_id.clone();
         self.feed(at, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"));
         self.client.handle_end(self.now, at);

@@ -143,9 +143,11 @@ impl Streaming {
         if !event.data.is_empty() || event.id != self.last {
             self.backoff.succeed();
         }
-        // The id is kept for long, so it must not keep its whole buffer alive.
+        // The id is kept for long, so it must not keep its whole buffer alive. A longer id is not
+        // sent back.
         if event.id != self.last {
-            self.last = event.id.as_ref().map(|id| Bytes::copy_from_slice(id));
+            let short = event.id.as_ref().filter(|id| id.len() <= MAX_EVENT_ID);
+            self.last = short.map(|id| Bytes::copy_from_slice(id));
         }
     }
 }
