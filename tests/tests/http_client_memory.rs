@@ -9,6 +9,7 @@
 #![expect(clippy::print_stdout, reason = "the peak is worth knowing")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_proto::client::{self, CallId, CallOptions, ClientEvent, InputReply, Negotiation, Verdict};
@@ -279,6 +280,24 @@ fn long_ids_of_events_before_subscriptions_are_retried() {
     measured.end(&alone);
 }
 
+#[test]
+fn long_refusals_of_calls_that_wait_for_their_schemas() {
+    let alone = alone();
+    let mut measured = Measured::new(Server::Modern);
+    for _ in 0..200 {
+        measured.call();
+    }
+    let message = "m".repeat(MIB / 2);
+    while let Some((at, id)) = measured.next_call() {
+        measured.head(at, 400, "application/json");
+        let error = format!("\"code\":-32020,\"message\":\"{message}\"");
+        measured.feed(at, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{{error}}}}}"));
+        measured.client.handle_end(measured.now, at);
+        measured.drain();
+    }
+    measured.end(&alone);
+}
+
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -299,6 +318,8 @@ struct Measured {
     ids: u64,
     /// The id of the last JSON-RPC request, as it was sent.
     body_id: String,
+    /// The tool calls that are sent and not answered, with their ids.
+    calls: VecDeque<(ExchangeId, String)>,
     before: usize,
     bound: usize,
     /// Memory that the test itself allocates at a time.
@@ -326,7 +347,9 @@ impl Measured {
         client.handle_opened(Instant::ZERO);
         let (owed, open, outside) = (Vec::new(), Vec::new(), 0);
         let (now, ids, body_id) = (Instant::ZERO, 0, String::new());
-        let mut measured = Self { client, now, owed, open, ids, body_id, before, bound, outside };
+        let calls = VecDeque::new();
+        let mut measured =
+            Self { client, now, owed, open, ids, body_id, calls, before, bound, outside };
         measured.drain();
         if server == Server::Legacy {
             measured.connect();
@@ -374,6 +397,11 @@ impl Measured {
         self.drain();
     }
 
+    /// The oldest tool call that was not answered, and its id.
+    fn next_call(&mut self) -> Option<(ExchangeId, String)> {
+        self.calls.pop_front()
+    }
+
     /// The newest request.
     fn last(&self) -> ExchangeId {
         self.open.last().copied().unwrap()
@@ -415,6 +443,9 @@ impl Measured {
                     if let Some(id) = body.get("id").filter(|_| body.get("method").is_some()) {
                         self.body_id = id.to_string();
                         self.ids = id.as_u64().unwrap_or(self.ids);
+                        if body.get("method").is_some_and(|method| method == "tools/call") {
+                            self.calls.push_back((exchange, self.body_id.clone()));
+                        }
                     }
                 }
                 Action::Abort { exchange } => self.open.retain(|open| *open != exchange),

@@ -53,7 +53,7 @@ pub enum ConnectError {
 impl ConnectError {
     /// The error of a server; every call that waits gets a copy.
     pub(super) fn refused(error: ErrorData) -> Self {
-        Self::Refused(if error.is_long() { error.shortened() } else { error.detach() })
+        Self::Refused(error.limited())
     }
 }
 

@@ -172,6 +172,11 @@ impl ErrorData {
         Self::new(self.code, self.message.chars().take(MAX_MESSAGE_CHARS).collect::<String>())
     }
 
+    /// The same error as it is kept or copied for many calls: a long one is shortened.
+    pub(crate) fn limited(self) -> Self {
+        if self.is_long() { self.shortened() } else { self.detach() }
+    }
+
     /// The same error, apart from the bytes that it came in.
     pub(crate) fn detach(self) -> Self {
         Self { data: self.data.map(|data| data.detach()), ..self }

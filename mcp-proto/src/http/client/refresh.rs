@@ -15,7 +15,7 @@ use super::call::{Call, Sent};
 use super::tools::{Tools, next_page};
 use crate::error::EmitError;
 use crate::json::Json;
-use crate::message::{Outgoing, RequestId, Response};
+use crate::message::{ErrorData, Outgoing, RequestId, Response};
 
 /// A tool call that waits for the schema of its tool.
 #[derive(Debug)]
@@ -42,7 +42,9 @@ pub(super) enum Refreshed {
 }
 
 impl Refresh {
+    /// A call that was refused. A long refusal is shortened: many calls may wait.
     pub(super) fn new(call: Box<Call>, sent: Sent, refusal: Response, status: u16) -> Self {
+        let refusal = Response { body: refusal.body.map_err(ErrorData::limited), ..refusal };
         Self { call, sent, refusal, status, id: RequestId::number(0), pages: 0 }
     }
 
