@@ -298,6 +298,42 @@ fn long_refusals_of_calls_that_wait_for_their_schemas() {
     measured.end(&alone);
 }
 
+#[test]
+fn long_endpoint_of_an_old_server() {
+    let alone = alone();
+    let mut measured = Measured::new(Server::Old);
+    let at = measured.last();
+    measured.head(at, 405, "text/plain");
+    measured.client.handle_end(measured.now, at);
+    measured.drain();
+    let stream = measured.last();
+    measured.head(stream, 200, "text/event-stream");
+    let endpoint = "e".repeat(MIB / 2);
+    measured.feed(stream, &format!("event: endpoint\ndata: /{endpoint}\n\n"));
+    // The client may have given up.
+    if measured.last() != stream {
+        let result = "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"tools\":{}}}";
+        let id = measured.body_id.clone();
+        measured.feed(
+            stream,
+            &event(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")),
+        );
+        // `initialize` and `notifications/initialized` are accepted.
+        for _ in 0..2 {
+            for at in measured.open.clone().into_iter().filter(|at| *at != stream) {
+                measured.head(at, 202, "text/plain");
+                measured.client.handle_end(measured.now, at);
+                measured.open.retain(|open| *open != at);
+                measured.drain();
+            }
+        }
+        for _ in 0..200 {
+            measured.call();
+        }
+    }
+    measured.end(&alone);
+}
+
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -306,6 +342,8 @@ fn alone() -> MutexGuard<'static, ()> {
 enum Server {
     Modern,
     Legacy,
+    /// A legacy one that has not answered yet.
+    Old,
 }
 
 struct Measured {
@@ -336,7 +374,7 @@ impl Measured {
         config.capabilities = capabilities;
         match server {
             Server::Modern => config.verdict = Some(Verdict::new(ProtocolVersion::LATEST_MODERN)),
-            Server::Legacy => config.negotiation = Negotiation::Legacy,
+            Server::Legacy | Server::Old => config.negotiation = Negotiation::Legacy,
         }
         let bound = bound(&config.limits);
         let mut config = Config::new(Url::parse("http://localhost/mcp").unwrap(), config);

@@ -43,6 +43,9 @@ use crate::version::Era;
 /// Time that a server has to name its endpoint.
 pub(super) const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The longest endpoint that the client accepts, in bytes. Each request repeats it.
+const MAX_ENDPOINT: usize = 8 * 1024;
+
 #[derive(Debug)]
 pub(super) struct SseTransport {
     state: SseState,
@@ -130,6 +133,9 @@ impl SseTransport {
 
     /// The target of POSTs that an event names, on a stream from `url`.
     fn endpoint(&self, url: &Url, data: &[u8]) -> Result<Url, EndpointError> {
+        if data.len() > MAX_ENDPOINT {
+            return Err(EndpointError::Malformed);
+        }
         let text = core::str::from_utf8(data).map_err(|_| EndpointError::Malformed)?;
         let endpoint = url.join(text.trim()).map_err(|_| EndpointError::Malformed)?;
         if endpoint.same_origin(url) {
