@@ -18,7 +18,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation};
-use mcp_proto::{Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Limits, Machine};
+use mcp_proto::{Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Machine};
 use serde_json::Value;
 
 pub use http::HttpRequest;
