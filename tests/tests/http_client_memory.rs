@@ -311,7 +311,7 @@ fn long_endpoint_of_an_old_server() {
     let endpoint = "e".repeat(MIB / 2);
     measured.feed(stream, &format!("event: endpoint\ndata: /{endpoint}\n\n"));
     // The client may have given up.
-    if measured.last() != stream {
+    if measured.open.contains(&stream) {
         let result = "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"tools\":{}}}";
         let id = measured.body_id.clone();
         measured.feed(
