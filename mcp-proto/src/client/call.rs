@@ -24,7 +24,7 @@ use super::config::Config;
 use super::event::{CallId, CallOptions, SubscriptionId};
 use super::pages::Pages;
 use super::task::FollowedTask;
-use crate::error::{ErrorCode, ProtocolError};
+use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::{Outgoing, is_idempotent};
@@ -236,7 +236,7 @@ impl Call {
             State::AwaitingInput(asking) if asking.missing.is_empty() => Resumption::SendWithNewId,
             // The same server would refuse the call again.
             State::Parked { error, refused_as: Era::Modern }
-                if era == Era::Modern && !is_of_version(error) =>
+                if era == Era::Modern && !error.is_of_version() =>
             {
                 Resumption::Fail(error.clone())
             }
@@ -388,8 +388,7 @@ impl Call {
         if let Some(following) = self.following() {
             return CallError::TaskLeft { task_id: following.task_id().into() };
         }
-        let is_received = matches!(self.state, State::Sent { is_queued: false, .. });
-        let is_begun = is_received || self.has_been_handled();
+        let is_begun = self.is_sent() && !self.is_queued() || self.has_been_handled();
         if is_begun && !self.is_idempotent() { CallError::Interrupted } else { cause }
     }
 
@@ -443,8 +442,9 @@ impl Call {
     pub(super) fn is_sent(&self) -> bool {
         matches!(self.state, State::Sent { .. })
     }
-}
 
-fn is_of_version(error: &CallError) -> bool {
-    matches!(error, CallError::Error { error, .. } if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION)
+    /// Returns whether the request waits in the binding.
+    pub(super) fn is_queued(&self) -> bool {
+        matches!(self.state, State::Sent { is_queued: true, .. })
+    }
 }

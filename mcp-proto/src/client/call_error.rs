@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::connect_error::ConnectError;
 use crate::challenge::Unauthorized;
-use crate::error::{EmitError, ProtocolError, UsageError};
+use crate::error::{EmitError, ErrorCode, ProtocolError, UsageError};
 use crate::message::ErrorData;
 
 /// The reason why a call has no result.
@@ -111,6 +111,11 @@ impl CallError {
         let Self::Error { error, status } = self else { return Some(self.clone()) };
         let keep = || Self::Error { error: error.clone().detach(), status: *status };
         (!error.is_long()).then(keep)
+    }
+
+    /// Returns whether the server does not support the protocol version of the request.
+    pub(super) fn is_of_version(&self) -> bool {
+        matches!(self, Self::Error { error, .. } if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION)
     }
 
     /// The same reason as a `ConnectError`.

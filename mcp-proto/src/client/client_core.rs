@@ -179,7 +179,8 @@ impl ClientCore {
         if call.is_sent() {
             self.abort(number);
             // Over HTTP the end of the request's stream cancels the call at a modern server.
-            if conn.understands() && (self.binding == BindingKind::Stream || conn.is_legacy()) {
+            let cancels = self.binding == BindingKind::Stream || conn.is_legacy();
+            if conn.understands() && cancels && !call.is_queued() {
                 self.outbox.send(Outgoing::cancelled(&compose::id(number)));
             }
         }
@@ -400,8 +401,7 @@ impl ClientCore {
             if !matches!(call.goal, Goal::Answer { .. } | Goal::Pages(_) | Goal::Task(_)) {
                 continue;
             }
-            let is_queued = matches!(call.state, State::Sent { is_queued: true, .. });
-            if is_queued || call.is_idempotent() {
+            if call.is_queued() || call.is_idempotent() {
                 self.calls.wait(call);
             } else {
                 self.finish(now, conn, call, Err(CallError::SessionExpired));
