@@ -183,7 +183,7 @@ impl Handler {
         F: Fn(P) + Send + Sync + 'static,
     {
         Self(HandlerKind::Notification(Arc::new(move |params, _| {
-            drop(params.decode_arguments().map(&f))
+            drop(params.decode_arguments().map(&f));
         })))
     }
 
