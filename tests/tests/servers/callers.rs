@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_proto::client::Negotiation;
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{Authorization, Config, Sessions};
-use mcp_proto::server::{Extensions, Peer};
+use mcp_proto::server::{Extensions, InputRequired, Peer};
 use mcp_proto::types::{BooleanSchema, ElicitRequestFormParams, Implementation, RequestedSchema};
 use mcp_service::testing::Pair;
 use mcp_service::{Context, Handler, HttpClientConfig, Interrupt, Registry};
@@ -39,6 +39,15 @@ fn values_are_there_when_a_handler_runs_again_with_input() {
         let mut pair = over_http(negotiation, Sessions::Stateful, true);
         pair.client().on_form(|form| async move { form.accept(&json!({"sure": true})).unwrap() });
         assert_eq!(called(&mut pair, "ask"), "alice, files:read, POST, node 7, no token");
+    }
+}
+
+#[test]
+fn values_are_there_when_a_handler_runs_again_with_its_own_state() {
+    for negotiation in ERAS {
+        let mut pair = over_http(negotiation, Sessions::Stateful, true);
+        let told = "alice, files:read, POST, node 7, no token";
+        assert_eq!(called(&mut pair, "resume"), told, "{negotiation:?}");
     }
 }
 
@@ -115,6 +124,13 @@ fn registry() -> Registry<Handler> {
         Ok::<_, Interrupt>(told(context.peer()))
     };
     registry.tool("ask", "Asks first", ask).unwrap();
+    let resume = |_: Nothing, context: Context| async move {
+        if context.input().is_none() {
+            return Err(InputRequired::default().state("second").into());
+        }
+        Ok::<_, Interrupt>(told(context.peer()))
+    };
+    registry.tool("resume", "Runs twice", resume).unwrap();
     let client = |_: Nothing, context: Context| async move {
         let peer = context.peer();
         let name = peer.client().map_or_else(|| "nobody".into(), |client| client.name);
