@@ -374,26 +374,6 @@ fn field_and_authorizer_exclude_each_other() {
 }
 
 #[test]
-fn call_that_is_held_fails_with_the_end_of_its_client() {
-    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
-        let mut host = Host::new(negotiation);
-        host.open = vec!["server/discover", "initialize", "notifications/initialized", "GET"];
-        host.world.person = Person::Pauses;
-        host.connect();
-        let call = host.call("a");
-        host.run();
-        let now = host.world.now;
-        host.client.with(now, |it| it.close(now));
-        host.run();
-        assert!(host.result(call).unwrap().is_err());
-        // The end of the session waits for its token.
-        host.pass_timeout();
-        assert!(host.is_closed);
-        assert_eq!(host.log.last().unwrap(), "tools/call a 401");
-    }
-}
-
-#[test]
 fn call_that_is_held_is_sent_in_the_next_session() {
     let mut host = Host::new(Negotiation::Legacy);
     host.world.needs.insert("tools/call w".into(), "write".into());
@@ -442,7 +422,7 @@ fn sse_call_that_is_held_is_sent_on_the_next_stream() {
 }
 
 /// The person who was asked last consents.
-fn consent(host: &mut Host) {
+pub(super) fn consent(host: &mut Host) {
     let state = host.world.pages.last().unwrap()["state"].clone();
     let now = host.world.now;
     host.client.with_authorizer(now, |it| {

@@ -8,6 +8,7 @@ mod authorize;
 mod closing;
 mod discovery;
 mod grants;
+mod held;
 mod host;
 mod http_client;
 mod proofs;

@@ -1,0 +1,48 @@
+//! Calls that wait for a sign-in, and that nobody waits for any more.
+
+use mcp_proto::Binding;
+use mcp_proto::client::Negotiation;
+
+use super::host::Host;
+use super::http_client::consent;
+use super::world::Person;
+
+#[test]
+fn call_that_is_held_fails_with_the_end_of_its_client() {
+    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+        let mut host = Host::new(negotiation);
+        host.open = vec!["server/discover", "initialize", "notifications/initialized", "GET"];
+        host.world.person = Person::Pauses;
+        host.connect();
+        let call = host.call("a");
+        host.run();
+        let now = host.world.now;
+        host.client.with(now, |it| it.close(now));
+        host.run();
+        assert!(host.result(call).unwrap().is_err());
+        // The end of the session waits for its token.
+        host.pass_timeout();
+        assert!(host.is_closed);
+        assert_eq!(host.log.last().unwrap(), "tools/call a 401");
+    }
+}
+
+/// One call was refused, the other one was never sent.
+#[test]
+fn cancelled_call_that_is_held_is_not_cancelled_at_a_legacy_server() {
+    for is_refused in [true, false] {
+        let mut host = Host::new(Negotiation::Legacy);
+        host.open = vec!["initialize", "notifications/initialized", "GET"];
+        host.world.person = Person::Pauses;
+        host.connect();
+        let refused = host.call("a");
+        host.run();
+        let cancelled = if is_refused { refused } else { host.call("b") };
+        host.run();
+        let now = host.world.now;
+        host.client.with(now, |it| it.cancel(now, cancelled)).unwrap();
+        consent(&mut host);
+        let is_cancelled = |line: &String| line.starts_with("notifications/cancelled");
+        assert!(!host.log.iter().any(is_cancelled), "{:?}", host.log);
+    }
+}
