@@ -80,6 +80,23 @@ fn connection_of_modern_clients_closes_when_nobody_needs_it() {
 }
 
 #[test]
+fn ended_connection_leaves_nothing_behind() {
+    let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
+    let bridge = counted(&world, &opened);
+    let talk = async {
+        let client = another(&world, &bridge);
+        client.list_tools().await.unwrap();
+        client.close().await;
+        bridge.close().await;
+        drop((client, bridge));
+        // The servers have their time to end, and the idle connection has not expired.
+        world.sleep(Duration::from_secs(5)).await;
+    };
+    world.run(talk).unwrap();
+    assert_eq!(Arc::strong_count(&opened), 1, "the bridge is gone");
+}
+
+#[test]
 fn connection_that_may_not_idle_stays_while_it_is_needed() {
     let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));

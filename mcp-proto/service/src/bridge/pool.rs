@@ -10,7 +10,7 @@ use core::pin::Pin;
 use std::io;
 
 use super::failures::Failures;
-use super::upstream::{Spawn, Upstream};
+use super::upstream::{Spawn, Upstream, unless_set};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
 use crate::panics::{call_back, catch_async_panic};
@@ -358,11 +358,11 @@ impl Bridge {
             // The end of a session is reported.
             Owner::Session(_) | Owner::Everybody => return,
         };
-        let (pool, weak) = (self.clone(), upstream.downgrade());
+        let (pool, weak, ended) = (self.clone(), upstream.downgrade(), upstream.end_flag());
         (connect.spawn)(Box::pin(async move {
             let mut before = None;
-            loop {
-                (pool.0.connect.sleep)(idle).await;
+            // With the connection the task ends: its owner has capabilities of any length.
+            while unless_set(&ended, (pool.0.connect.sleep)(idle)).await.is_some() {
                 let Some(upstream) = weak.upgrade().filter(|it| !it.has_ended()) else { return };
                 if pool.retire_if_idle(&owner, &upstream, &mut before) {
                     return upstream.close().await;

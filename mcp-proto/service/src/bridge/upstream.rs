@@ -50,6 +50,8 @@ struct UpstreamShared {
     /// The client, until the end. A cycle, since the client owns this as its sink.
     client: Lock<Option<Client>>,
     attempt: Attempt,
+    /// True after the end of the connection; for the task that closes an idle one.
+    ended: Arc<Mailbox<bool>>,
 }
 
 /// Weak reference to a connection.
@@ -118,6 +120,7 @@ impl Upstream {
             spawn,
             client: Lock::new(None),
             attempt,
+            ended: Arc::default(),
         });
         let client = Client::with_sink(config.forwarding(), shared.clone());
         *shared.client.lock() = Some(client.clone());
@@ -204,6 +207,11 @@ impl Upstream {
     /// Returns a weak reference.
     pub(super) fn downgrade(&self) -> WeakUpstream {
         WeakUpstream(Arc::downgrade(&self.shared))
+    }
+
+    /// The flag that is set at the end of the connection.
+    pub(super) fn end_flag(&self) -> Arc<Mailbox<bool>> {
+        self.shared.ended.clone()
     }
 
     /// Returns whether both are the same connection.
@@ -321,7 +329,7 @@ impl UpstreamShared {
                     if let Some(context) = &context {
                         asking = asking.about(context);
                     }
-                    unless_withdrawn(&withdrawn, asking).await.map(|answer| {
+                    unless_set(&withdrawn, asking).await.map(|answer| {
                         answer
                             .map(|response| response.json().clone())
                             .map_err(SessionError::into_failure)
@@ -386,6 +394,7 @@ impl EventSink for UpstreamShared {
                 answer.get_or_insert_with(gone);
             });
         }
+        self.ended.update(|ended| *ended = true);
         // Breaks the cycle between the client and this.
         let client = self.client.lock().take();
         drop(client);
@@ -419,17 +428,17 @@ impl Drop for Forwarding {
     }
 }
 
-/// Waits for an answer; returns `None` if the request is withdrawn before.
-async fn unless_withdrawn<T>(
-    withdrawn: &Mailbox<bool>,
-    answer: impl Future<Output = T>,
+/// Returns the output of a future; `None` if the flag is set before.
+pub(super) async fn unless_set<T>(
+    flag: &Mailbox<bool>,
+    future: impl Future<Output = T>,
 ) -> Option<T> {
-    let mut answer = pin!(answer);
+    let mut future = pin!(future);
     poll_fn(|context| {
-        if let Poll::Ready(answer) = answer.as_mut().poll(context) {
-            return Poll::Ready(Some(answer));
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(output));
         }
-        withdrawn.poll(context.waker(), |is_withdrawn| is_withdrawn.then_some(None))
+        flag.poll(context.waker(), |is_set| is_set.then_some(None))
     })
     .await
 }
