@@ -1,5 +1,6 @@
 //! Sessions that end while a request of theirs is being started, as by another thread.
 
+use std::fmt::Write;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Poll, Waker};
@@ -88,7 +89,7 @@ impl Site {
                 match answering.turn(self.world.timer().now(), context.waker()) {
                     Some(Part::Whole(head, body)) => {
                         for (name, value) in head.fields() {
-                            answer += &format!("{name}: {value}\r\n");
+                            write!(answer, "{name}: {value}\r\n").unwrap();
                         }
                         answer += str::from_utf8(&body).unwrap();
                         return Poll::Ready(());
