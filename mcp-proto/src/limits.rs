@@ -78,7 +78,8 @@ pub struct Limits {
     /// request with a longer id or token is answered with -32600.
     pub max_id_bytes: usize,
     /// The maximum bytes of `clientInfo` and of `capabilities`, each, that a legacy session stores;
-    /// default 16 KiB. An `initialize` with more is answered with -32602.
+    /// default 16 KiB. An `initialize` with more is answered with -32602. So is a request through a
+    /// bridge with longer capabilities, which its connection to the server would keep.
     pub max_client_bytes: usize,
     /// The maximum number of open subscriptions of a connection on stdio, of a legacy session, and
     /// of a `subscriptions/listen` over HTTP; default 1024. Each URI counts as one, and so does a

@@ -97,6 +97,27 @@ fn ended_connection_leaves_nothing_behind() {
 }
 
 #[test]
+fn capabilities_that_a_connection_would_keep_are_bounded() {
+    let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
+    let bridge = counted(&world, &opened);
+    let talk = async {
+        for (length, is_served) in [(15 * 1024, true), (17 * 1024, false)] {
+            let mut config = Config::new(Implementation::new("client", "1.0.0"))
+                .negotiation(Negotiation::Pinned(ProtocolVersion::LATEST_MODERN));
+            let capabilities = json!({"experimental": {"x": {"y": "y".repeat(length)}}});
+            config.capabilities = serde_json::from_value(capabilities).unwrap();
+            let client = Client::new(config);
+            attach(&world, &client, Transport::Stdio, &bridge.catalog());
+            let result = client.list_tools().await;
+            assert_eq!(result.is_ok(), is_served, "{result:?}");
+            assert!(is_served || format!("{result:?}").contains("max_client_bytes"));
+        }
+    };
+    world.run(talk).unwrap();
+    assert_eq!(*opened.lock().unwrap(), 1);
+}
+
+#[test]
 fn connection_that_may_not_idle_stays_while_it_is_needed() {
     let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));

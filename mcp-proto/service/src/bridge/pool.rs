@@ -274,11 +274,21 @@ impl Bridge {
             (Sharing::PerClient, Era::Legacy) if !context.about().is_lone() => {
                 Owner::Session(context.about().session())
             }
-            (Sharing::PerClient, Era::Legacy | Era::Modern) => Owner::Sessionless {
-                is_modern: peer.version.era() == Era::Modern,
-                principal: peer.principal.clone(),
-                capabilities: peer.capabilities.as_bytes().to_vec(),
-            },
+            (Sharing::PerClient, Era::Legacy | Era::Modern) => {
+                let capabilities = peer.capabilities.as_bytes();
+                let max = self.0.config.client.limits.max_client_bytes;
+                if capabilities.len() > max {
+                    return Err(ErrorData::invalid_params(alloc::format!(
+                        "params: the client's capabilities are longer than \
+                         Limits::max_client_bytes = {max}"
+                    )));
+                }
+                Owner::Sessionless {
+                    is_modern: peer.version.era() == Era::Modern,
+                    principal: peer.principal.clone(),
+                    capabilities: capabilities.to_vec(),
+                }
+            }
         };
         // What has ended is dropped after the lock.
         let (upstream, replaced, _ended) = {
