@@ -53,21 +53,19 @@ measure_http() {
   table "Instructions per call in so many sessions, which take turns; with *gateway*, on one connection." \
     http-instructions turning turns-1 turns-16 gateway-16
 
-  if command -v strace >/dev/null; then
-    local writers=(own tower rmcp-json rmcp-session)
-    for server in "${writers[@]}"; do
-      for era in legacy modern; do
-        find_writes http- "$server $era" calls "$server" "$era"
-      done
-    done
+  local writers=(own tower rmcp-json rmcp-session)
+  for server in "${writers[@]}"; do
     for era in legacy modern; do
-      find_writes http- "own $era-progress" reports own "$era"
-      find_writes http- "tower $era-progress" reports tower "$era"
+      find_writes http- "$server $era" calls "$server" "$era"
     done
-    settle
-    table "Writes per answer over HTTP; with *progress*, a notification precedes it." http-writes writers \
-      legacy modern legacy-progress modern-progress
-  fi
+  done
+  for era in legacy modern; do
+    find_writes http- "own $era-progress" reports own "$era"
+    find_writes http- "tower $era-progress" reports tower "$era"
+  done
+  settle
+  table "Writes per answer over HTTP; with *progress*, a notification precedes it." http-writes writers \
+    legacy modern legacy-progress modern-progress
 
   local idle=(own tower rmcp-session)
   for server in "${idle[@]}"; do
@@ -132,10 +130,7 @@ measure_wrk() {
   local round server load
   local wrk_loads=("legacy 16" "legacy 64" "modern 16" "modern 64")
   local wrk_servers=(floor-http fixed own tower rmcp-json rmcp-session)
-  if ! command -v wrk >/dev/null; then
-    echo $'\nwrk is not installed, so CPU time over HTTP is not measured.'
-    return
-  elif [[ -z $wrk_cpu ]]; then
+  if [[ -z $wrk_cpu ]]; then
     echo $'\nThere is no CPU for wrk beside that of the servers.'
     return
   fi
