@@ -120,7 +120,7 @@ pub(super) fn attach(world: &World, client: &Client, down: Transport, catalog: &
 }
 
 /// A bridge to the server `everything`, which serves one era.
-fn bridged(world: &World, up: Transport, era: Era) -> Bridge {
+pub(super) fn bridged(world: &World, up: Transport, era: Era) -> Bridge {
     let policy = match era {
         Era::Legacy => EraPolicy::LegacyOnly,
         Era::Modern => EraPolicy::ModernOnly,

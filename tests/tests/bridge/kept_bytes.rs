@@ -52,6 +52,15 @@ fn assert_names(error: &Value, limit: &str) {
     assert!(error["message"].as_str().unwrap().contains(limit), "{error}");
 }
 
+/// The client gives the input of an `input_required` result; the server answers the call.
+fn end_with_input(bridged: &mut Bridged, mut params: Value, result: &Value, asked: &Value) {
+    params["requestState"] = result["requestState"].clone();
+    params["inputResponses"] = json!({"input-1": {"action": "decline"}});
+    bridged.client(&request(3, "tools/call", &modern(params)));
+    assert_eq!(only(bridged.to_server())["id"], "q1");
+    assert_eq!(answered(bridged, asked, &json!({"content": []}))["id"], 3);
+}
+
 #[test]
 fn parameters_of_calls_that_wait_for_modern_clients_are_bounded() {
     let mut bridged = limited(Era::Modern, Era::Legacy);
@@ -69,12 +78,7 @@ fn parameters_of_calls_that_wait_for_modern_clients_are_bounded() {
     let answer = answered(&mut bridged, &second, &json!({"content": ["without"]}));
     assert_eq!((&answer["id"], &answer["result"]["content"]), (&json!(2), &json!(["without"])));
     // The first call goes on, and leaves room for another one.
-    let mut params = arguments(2 * MAX);
-    params["requestState"] = result["requestState"].clone();
-    params["inputResponses"] = json!({"input-1": {"action": "decline"}});
-    bridged.client(&request(3, "tools/call", &modern(params)));
-    assert_eq!(only(bridged.to_server())["id"], "q1");
-    assert_eq!(answered(&mut bridged, &first, &json!({"content": []}))["id"], 3);
+    end_with_input(&mut bridged, arguments(2 * MAX), &result, &first);
     call(&mut bridged, Era::Modern, 4, arguments(1));
     bridged.server(&question());
     assert_eq!(only(bridged.to_client())["result"]["resultType"], "input_required");
@@ -170,12 +174,7 @@ fn calls_that_wait_for_modern_clients_are_bounded_on_all_connections() {
     assert_names(&refused["error"], "Limits::max_endpoint_bytes");
     assert_eq!(answered(&mut other, &second, &json!({"content": []}))["id"], 2);
     // The first call leaves its room at its end.
-    let mut params = arguments(4 * MAX);
-    params["requestState"] = result["requestState"].clone();
-    params["inputResponses"] = json!({"input-1": {"action": "decline"}});
-    one.client(&request(3, "tools/call", &modern(params)));
-    assert_eq!(only(one.to_server())["id"], "q1");
-    assert_eq!(answered(&mut one, &first, &json!({"content": []}))["id"], 3);
+    end_with_input(&mut one, arguments(4 * MAX), &result, &first);
     call(&mut other, Era::Modern, 4, arguments(4 * MAX));
     other.server(&question());
     assert_eq!(only(other.to_client())["result"]["resultType"], "input_required");

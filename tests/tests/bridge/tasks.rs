@@ -6,13 +6,10 @@ use std::sync::{Arc, Mutex};
 use mcp_proto::client::{Config, Negotiation};
 use mcp_proto::ext::TASKS;
 use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
-use mcp_proto::{EraPolicy, http};
-use mcp_service::runtime::{BridgeTarget, bridge};
-use mcp_service::{BridgeConfig, Client};
+use mcp_service::Client;
 use mcp_tests::bridge::world::VirtualRuntime as World;
-use mcp_tests::everything;
 
-use super::cells::{SERVER, TRANSPORTS, Transport, at, attach, listen, pipe};
+use super::cells::{TRANSPORTS, Transport, attach, bridged};
 use super::*;
 
 const LISTENS: &str = "io.modelcontextprotocol/subscriptionId";
@@ -130,17 +127,7 @@ fn tasks_are_followed_through_a_bridge() {
     for down in TRANSPORTS {
         for up in TRANSPORTS {
             let world = World::default();
-            let target = match up {
-                Transport::Stdio => pipe(&world, EraPolicy::ModernOnly, Arc::default()),
-                Transport::Http => {
-                    let mut config = http::Config::default();
-                    config.server.era_policy = EraPolicy::ModernOnly;
-                    listen(&world, SERVER, everything::registry().unwrap().into(), config);
-                    BridgeTarget::Http(Box::new(at(SERVER)))
-                }
-            };
-            let info = Implementation::new("bridge", "1.0.0");
-            let bridge = bridge(&world, target, BridgeConfig::new(info));
+            let bridge = bridged(&world, up, Era::Modern);
             let config = Config::new(Implementation::new("client", "1.0.0"));
             let modern = Negotiation::Pinned(ProtocolVersion::LATEST_MODERN);
             let client = Client::new(config.negotiation(modern).follow_tasks());
@@ -174,17 +161,7 @@ fn tasks_are_followed_through_a_bridge() {
 fn legacy_client_that_declares_tasks_gets_results() {
     for up in TRANSPORTS {
         let world = World::default();
-        let target = match up {
-            Transport::Stdio => pipe(&world, EraPolicy::ModernOnly, Arc::default()),
-            Transport::Http => {
-                let mut config = http::Config::default();
-                config.server.era_policy = EraPolicy::ModernOnly;
-                listen(&world, SERVER, everything::registry().unwrap().into(), config);
-                BridgeTarget::Http(Box::new(at(SERVER)))
-            }
-        };
-        let info = Implementation::new("bridge", "1.0.0");
-        let bridge = bridge(&world, target, BridgeConfig::new(info));
+        let bridge = bridged(&world, up, Era::Modern);
         let mut config = Config::new(Implementation::new("client", "1.0.0"));
         config.capabilities.extensions.insert(TASKS.into(), mcp_proto::Json::EMPTY_OBJECT);
         let client = Client::new(config.negotiation(Negotiation::Legacy));

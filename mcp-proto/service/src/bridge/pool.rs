@@ -371,7 +371,7 @@ impl Bridge {
         let (pool, weak, ended) = (self.clone(), upstream.downgrade(), upstream.end_flag());
         (connect.spawn)(Box::pin(async move {
             let mut before = None;
-            // With the connection the task ends: its owner has capabilities of any length.
+            // The task ends with the connection: it keeps the capabilities of the owner.
             while unless_set(&ended, (pool.0.connect.sleep)(idle)).await.is_some() {
                 let Some(upstream) = weak.upgrade().filter(|it| !it.has_ended()) else { return };
                 if pool.retire_if_idle(&owner, &upstream, &mut before) {
