@@ -8,6 +8,7 @@
 //! | `ParamHeaders` | the tools whose calls have headers to check | |
 //! | `Parked` | calls that wait for the retry of a modern client | `Limits::input_timeout` |
 //! | `LegacyClients` | levels and subscriptions of legacy clients | the next request of a subscription that has ended |
+//! | `KeptTasks` | how long a modern server keeps tasks | their TTL, at most a day |
 //! | `ModernListeners` | subscriptions of modern clients at a legacy server | |
 //!
 //! In: requests, notifications and answers of clients. Out: actions, and calls of the [`Client`],
@@ -20,6 +21,7 @@ use alloc::vec::Vec;
 use super::action::{BridgeAction, ClientRequest, Config, Ticket};
 use super::calls::{CallPurpose, ClientRef, UpstreamCall, UpstreamCalls, no_timeout};
 use super::inputs::{ClientInputs, InputRecipient};
+use super::kept_tasks::KeptTasks;
 use super::listeners::ModernListeners;
 use super::param_headers::ParamHeaders;
 use super::parked::Parked;
@@ -49,6 +51,7 @@ pub struct Bridge {
     pub(super) listeners: ModernListeners,
     pub(super) wrapped: WrappedTools,
     pub(super) param_headers: ParamHeaders,
+    tasks: KeptTasks,
     pub(super) actions: VecDeque<BridgeAction>,
     /// The time of the last input.
     pub(super) now: Instant,
@@ -68,6 +71,7 @@ impl Bridge {
             listeners: ModernListeners::default(),
             wrapped: WrappedTools::default(),
             param_headers: ParamHeaders::default(),
+            tasks: KeptTasks::default(),
             actions: VecDeque::new(),
             now: Instant::ZERO,
         }
@@ -211,11 +215,25 @@ impl Bridge {
             self.cancel(now, call, client);
         }
         self.retry_listens(now, client);
+        self.tasks.expire(now);
     }
 
     /// The latest time for the next call of [`Bridge::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.parked.next_deadline().into_iter().chain(self.sessions.next_retry()).min()
+        let deadlines = [self.parked.next_deadline(), self.sessions.next_retry()];
+        deadlines.into_iter().flatten().chain(self.tasks.until()).min()
+    }
+
+    /// Returns whether the bridge expects a client to return with input, or is about to subscribe
+    /// again.
+    pub fn is_waiting(&self) -> bool {
+        self.parked.next_deadline().is_some() || self.sessions.next_retry().is_some()
+    }
+
+    /// Returns whether the server has made tasks that have not expired. A task without a TTL counts
+    /// for a day.
+    pub fn has_tasks(&self) -> bool {
+        self.tasks.until().is_some()
     }
 
     /// The next action. Poll the actions after all events of the client are handled, so that
@@ -383,6 +401,12 @@ impl Bridge {
             && call.method == Method::ListTools
         {
             self.param_headers.read(page, self.config.limits.max_list_bytes);
+        }
+        if let Ok(result) = &response
+            && (down, up) == (Era::Modern, Era::Modern)
+            && call.method == Method::CallTool
+        {
+            self.tasks.read(self.now, result);
         }
         let outcome = match response {
             Ok(result) if decide(down, up, BridgeMessage::Result) == BridgeStep::Translate => {

@@ -21,6 +21,7 @@
 //! | a subscription begins again, `ChangesMissed` | a notification of each possible change |
 //! | `Closed` | waiting requests are answered with -32603, subscriptions end |
 //! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |
+//! | a task of a modern server, in answer to a call | `has_tasks` until its TTL has passed |
 //!
 //! | state of a request | leaves by |
 //! |---|---|
@@ -43,6 +44,7 @@ mod action;
 mod calls;
 mod events;
 mod inputs;
+mod kept_tasks;
 mod listen_retry;
 mod listeners;
 mod machine;

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{Config, Negotiation};
 use mcp_proto::ext::TASKS;
-use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
-use mcp_service::Client;
+use mcp_proto::types::{ElicitAction, ElicitResult, Implementation, TaskStatus};
+use mcp_proto::{Duration, EraPolicy};
+use mcp_service::runtime::bridge;
+use mcp_service::{Bridge, BridgeConfig, Client, RemoteTask, Started};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 
-use super::cells::{TRANSPORTS, Transport, attach, bridged};
+use super::cells::{TRANSPORTS, Transport, attach, bridged, pipe};
 use super::*;
 
 const LISTENS: &str = "io.modelcontextprotocol/subscriptionId";
@@ -169,5 +171,73 @@ fn legacy_client_that_declares_tasks_gets_results() {
         let call = client.call_tool("slow_compute", &json!({"seconds": 3, "label": "pi"}));
         let result = world.run(call).unwrap();
         assert!(result.as_ref().is_ok_and(|it| !it.content.is_empty()), "{up:?} {result:?}");
+    }
+}
+
+/// A server process has its tasks in memory.
+#[test]
+fn connection_stays_while_its_server_has_tasks() {
+    let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
+    let bridge = bounded(&world, 64, &opened);
+    let client = following("a", &world, &bridge);
+    let talk = async {
+        let task = started(&client, 40 * 60).await;
+        for (minutes, status) in [(30, TaskStatus::Working), (25, TaskStatus::Completed)] {
+            world.sleep(Duration::from_secs(minutes * 60)).await;
+            assert_eq!(task.status().await.unwrap().task.status, status);
+        }
+        assert_eq!(*opened.lock().unwrap(), 1);
+        // After the TTL of an hour the connection counts as idle.
+        world.sleep(Duration::from_secs(16 * 60)).await;
+        client.list_tools().await.unwrap();
+        assert_eq!(*opened.lock().unwrap(), 2);
+    };
+    world.run(talk).unwrap();
+}
+
+#[test]
+fn connection_with_tasks_is_the_last_one_to_be_replaced() {
+    let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
+    let bridge = bounded(&world, 2, &opened);
+    let [one, two] = ["a", "b"].map(|name| following(name, &world, &bridge));
+    let talk = async {
+        let task = started(&one, 1800).await;
+        two.list_tools().await.unwrap();
+        let three = following("c", &world, &bridge);
+        three.list_tools().await.unwrap();
+        assert!(task.status().await.is_ok(), "the second client was replaced");
+        started(&three, 1800).await;
+        // Now all connections have tasks, and the one that was used least recently ends.
+        two.list_tools().await.unwrap();
+        assert!(task.status().await.is_err());
+        assert_eq!(*opened.lock().unwrap(), 5);
+    };
+    world.run(talk).unwrap();
+}
+
+/// A bridge with so many connections at most, to a server process for each.
+fn bounded(world: &World, max_upstreams: usize, opened: &Arc<Mutex<usize>>) -> Bridge {
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.max_upstreams = max_upstreams;
+    bridge(world, pipe(world, EraPolicy::Auto, opened.clone()), config)
+}
+
+/// A modern client with a capability of this name, which follows tasks.
+fn following(name: &str, world: &World, bridge: &Bridge) -> Client {
+    let mut config = Config::new(Implementation::new("client", "1.0.0"))
+        .negotiation(Negotiation::Pinned(ProtocolVersion::LATEST_MODERN))
+        .follow_tasks();
+    let experimental = json!({name: {}});
+    config.capabilities.experimental = serde_json::from_value(experimental).unwrap();
+    let client = Client::new(config);
+    attach(world, &client, Transport::Stdio, &bridge.catalog());
+    client
+}
+
+/// A task that takes so many seconds.
+async fn started(client: &Client, seconds: u64) -> RemoteTask {
+    match client.start_tool("slow_compute", &json!({"seconds": seconds})).await.unwrap() {
+        Started::Task(task) => task,
+        started => panic!("{started:?}"),
     }
 }

@@ -13,7 +13,7 @@
 //! | a connection belongs to | until |
 //! |---|---|
 //! | the session of a legacy client | the end of the session, or of the byte stream |
-//! | all clients without a session, of an era and a principal, that declare the same capabilities | [`BridgeConfig::idle_timeout`] without a request |
+//! | all clients without a session, of an era and a principal, that declare the same capabilities | [`BridgeConfig::idle_timeout`] without a request, and the TTL of each task |
 //! | all clients, with [`Sharing::Shared`] | [`Bridge::close`] |
 //!
 //! A connection may end earlier, such as with its server process. The next request of its clients
@@ -69,12 +69,13 @@ pub struct BridgeConfig {
     /// The clients that share a connection; default [`Sharing::PerClient`].
     pub sharing: Sharing,
     /// The most connections to the server; default 64. A request that needs another one closes the
-    /// connection of clients without a session that is idle and was used least recently. If there
-    /// is none, the request is answered with -32603. A connection that replaces one which is still
-    /// closing may exceed the limit, up to twice as many in total.
+    /// connection of clients without a session that is idle and was used least recently, those with
+    /// tasks last. If there is none, the request is answered with -32603. A connection that replaces
+    /// one which is still closing may exceed the limit, up to twice as many in total.
     pub max_upstreams: usize,
     /// The idle time after which a connection of clients without a session is closed; default 5
-    /// minutes, at least 1 s. The close may come after up to twice this time.
+    /// minutes, at least 1 s. The close may come after up to twice this time. While the server has
+    /// tasks whose TTL has not passed, the connection stays; a task without a TTL counts for a day.
     pub idle_timeout: Duration,
 }
 

@@ -84,13 +84,10 @@ struct PooledConnections {
 
 impl PooledConnections {
     /// Moves the idle connection of clients without a session that was used least recently to
-    /// `closing`, and returns it.
+    /// `closing`, and returns it. A connection with tasks is the last choice.
     fn retire_least_used(&mut self) -> Option<Upstream> {
         let last_use = |(owner, upstream): (&Owner, &Upstream)| match owner {
-            Owner::Sessionless { .. } => {
-                let (is_idle, last_request) = upstream.last_use();
-                is_idle.then(|| (last_request, owner.clone()))
-            }
+            Owner::Sessionless { .. } => upstream.last_use().map(|last| (last, owner.clone())),
             // The server may have state of the session.
             Owner::Session(_) | Owner::Everybody => None,
         };
@@ -393,13 +390,13 @@ impl Bridge {
         closing.retain(|it| !it.is(upstream));
     }
 
-    /// Removes a connection that has no request, and had none since the last call. Returns true if
-    /// that is so; the caller then closes the connection.
+    /// Removes a connection that has no request and no task, and had no request since the last
+    /// call. Returns true if that is so; the caller then closes the connection.
     fn retire_if_idle(&self, owner: &Owner, upstream: &Upstream, before: &mut Option<u64>) -> bool {
         let connections = &mut *self.0.connections.lock();
         // No race: requests are numbered while the pool is locked.
-        let (is_idle, last_request) = upstream.last_use();
-        let is_unused = is_idle && before.replace(last_request) == Some(last_request);
+        let last = upstream.last_use().filter(|(has_tasks, _)| !has_tasks);
+        let is_unused = last.is_some_and(|(_, last)| before.replace(last) == Some(last));
         if is_unused {
             connections.retire(owner, upstream);
         }

@@ -196,12 +196,12 @@ impl Upstream {
         self.shared.state.lock().last_request = number;
     }
 
-    /// Returns whether the connection is idle (no request is pending, and no client is expected to
-    /// return with input), and the number of its last request.
-    pub(super) fn last_use(&self) -> (bool, u64) {
+    /// Whether the server has tasks, and the number of the last request; `None` if a request is
+    /// pending, or if a client is expected to return with input.
+    pub(super) fn last_use(&self) -> Option<(bool, u64)> {
         let state = self.shared.state.lock();
-        let is_idle = state.waiting.is_empty() && state.bridge.poll_timeout().is_none();
-        (is_idle, state.last_request)
+        let is_idle = state.waiting.is_empty() && !state.bridge.is_waiting();
+        is_idle.then(|| (state.bridge.has_tasks(), state.last_request))
     }
 
     /// Returns a weak reference.
