@@ -15,12 +15,14 @@ use super::handler_call::HandlerArgs;
 use super::input::Round;
 use super::jobs::{Jobs, Progressed, StartedJob, call_handler, handlers_ended};
 use super::mailbox::wake;
+use super::middleware::LayeredCall;
 use super::panics::call_back;
 use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::TaskCandidate;
 use super::trace::{Span, fault};
 use super::{Clock, Spawned};
+use mcp_proto::Era;
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
@@ -274,7 +276,10 @@ impl CatalogSnapshot {
         let span = Span::of_request(&request, id, mailbox.catalog().hook());
         let checks = Checks::of(&self.registry, request.handler);
         let layers = &self.registry.layers;
-        let layered = layers.around(&self.registry, &request.method, request.handler, now);
+        let mut layered = layers.around(&self.registry, &request.method, request.handler, now);
+        if request.input.is_some() && request.peer.version.era() == Era::Legacy {
+            layered = layered.map(LayeredCall::rerun);
+        }
         let task_candidate = if request.may_be_task {
             self.task_candidate(&request, mailbox, &cancel)
         } else {

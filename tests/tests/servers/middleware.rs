@@ -4,12 +4,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_proto::Json;
-use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::client::{CallError, Config, Negotiation};
 use mcp_proto::server::Outcome;
-use mcp_proto::types::{Implementation, Resource, ResourceContents};
+use mcp_proto::types::{
+    ElicitAction, ElicitRequestFormParams, ElicitResult, Implementation, RequestedSchema, Resource,
+    ResourceContents,
+};
 use mcp_service::testing::Pair;
 use mcp_service::{
-    Context, Handler, HandlerKind, HandlerRequest, Next, Registry, limit_concurrency, limit_rate,
+    Context, Handler, HandlerKind, HandlerRequest, Interrupt, Next, Registry, Tasks,
+    limit_concurrency, limit_rate,
 };
 use serde_json::json;
 
@@ -116,6 +120,37 @@ fn concurrency_is_limited_until_a_call_ends_or_is_cancelled() {
     text(&mut pair).unwrap_err();
     drop(slow);
     assert_eq!(text(&mut pair), Ok("text".into()));
+}
+
+/// A legacy client, and one whose call is a task, cannot repeat the request.
+#[test]
+fn input_of_a_user_is_not_lost_at_a_limit() {
+    for negotiation in [Negotiation::Legacy, Negotiation::Auto] {
+        let mut registry = registry().0;
+        registry.tool("ask", "Asks", ask).unwrap();
+        registry.tasks("ask", Tasks::Always).unwrap();
+        registry.around(HandlerKind::Tool, limit_rate(1, Duration::from_secs(10)));
+        registry.around(HandlerKind::Tool, limit_concurrency(1));
+        let config = Config::new(Implementation::new("a", "1")).negotiation(negotiation);
+        let mut pair = Pair::new(registry).client_config(config.follow_tasks());
+        let client = pair.client();
+        client.on_form(|_| async { ElicitResult::new(ElicitAction::Accept) });
+        let result = pair.run(client.call_tool("ask", &json!({"text": "x"}))).unwrap();
+        assert_eq!(result.content[0].as_text(), Some("Accept x"), "{negotiation:?}");
+        // Both runs have counted.
+        pair.pass(Duration::from_secs(9));
+        text(&mut pair).unwrap_err();
+        pair.pass(Duration::from_secs(11));
+        assert_eq!(text(&mut pair), Ok("text".into()));
+    }
+}
+
+async fn ask(Text { text }: Text, context: Context) -> Result<String, Interrupt> {
+    let form = ElicitRequestFormParams::new("Go on?", RequestedSchema::new());
+    // After this, the call of a modern client is a task.
+    context.sleep(Duration::from_secs(1)).await;
+    let answer = context.elicit("go", form)?;
+    Ok(format!("{:?} {text}", answer.action))
 }
 
 /// A registry with `echo`, which notes its calls, `sleep`, and the resource `a:b`.

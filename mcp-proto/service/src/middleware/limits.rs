@@ -27,8 +27,8 @@ type Principal = Option<Arc<str>>;
 /// ```
 ///
 /// A refused tool call has a result with `isError` and the time to wait; see
-/// [`HandlerRequest::refuse`]. A request that is repeated with input counts again. Zero `calls`
-/// count as one.
+/// [`HandlerRequest::refuse`]. A request that is repeated with input counts again. So does a
+/// [rerun](HandlerRequest::is_rerun), which is never refused. Zero `calls` count as one.
 pub fn limit_rate(
     calls: u32,
     per: Duration,
@@ -43,6 +43,7 @@ pub fn limit_rate(
             let mut limits = limits.lock();
             let free_at = limits.free_at(now, &principal);
             let wait = free_at.duration_since(now).saturating_sub(burst);
+            let wait = if request.is_rerun { Duration::ZERO } else { wait };
             if wait.is_zero() {
                 limits.set(now, principal, free_at + interval);
             }
@@ -83,7 +84,8 @@ impl Rates {
 }
 
 /// A function for [`Registry::around`](crate::Registry::around) that refuses calls of a principal
-/// while `calls` of the same principal run. A call that waits for input does not count.
+/// while `calls` of the same principal run. A call that waits for input does not count. A
+/// [rerun](HandlerRequest::is_rerun) counts, and is never refused.
 ///
 /// A refused tool call has a result with `isError`; see [`HandlerRequest::refuse`].
 pub fn limit_concurrency(
@@ -92,7 +94,8 @@ pub fn limit_concurrency(
     let running = Arc::new(Lock::new(BTreeMap::<Principal, usize>::new()));
     move |request, next| {
         let principal = request.context.peer().principal.clone();
-        let Some(permit) = Permit::take(&running, principal, calls) else {
+        let most = if request.is_rerun { usize::MAX } else { calls };
+        let Some(permit) = Permit::take(&running, principal, most) else {
             let text = alloc::format!("Too many calls at a time; at most {calls} may run.");
             return Box::pin(core::future::ready(request.refuse(text)));
         };

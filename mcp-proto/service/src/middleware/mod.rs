@@ -73,6 +73,9 @@ pub struct HandlerRequest {
     pub context: Context,
     /// The time at which the request arrived, by the adapter's clock.
     pub received: Instant,
+    /// True if the server runs the handler again with input, in a task or in the session of a
+    /// legacy client. The client cannot repeat the request, so a refusal would lose the input.
+    pub is_rerun: bool,
 }
 
 impl HandlerRequest {
@@ -181,6 +184,7 @@ impl Layers {
                 tool: registry.tool_of(id).cloned(),
                 received,
                 id,
+                is_rerun: false,
             })
         })
     }
@@ -223,9 +227,16 @@ pub(super) struct LayeredCall {
     tool: Option<Tool>,
     received: Instant,
     id: HandlerId,
+    is_rerun: bool,
 }
 
 impl LayeredCall {
+    /// Marks the call as one with input, which its client cannot repeat.
+    pub(super) fn rerun(mut self: Box<Self>) -> Box<Self> {
+        self.is_rerun = true;
+        self
+    }
+
     pub(super) fn run(
         self,
         handler: &Handler,
@@ -233,10 +244,18 @@ impl LayeredCall {
         given: HandlerArgs,
         context: Context,
     ) -> HandlerCall {
-        let Self { layers, kind, method: name, tool, received, id } = self;
+        let Self { layers, kind, method: name, tool, received, id, is_rerun } = self;
         let HandlerArgs { method, params, arguments } = given;
-        let request =
-            HandlerRequest { kind, method: name, tool, params, arguments, context, received };
+        let request = HandlerRequest {
+            kind,
+            method: name,
+            tool,
+            params,
+            arguments,
+            context,
+            received,
+            is_rerun,
+        };
         let mut next = Next { layers, at: 0, method, handler: handler.clone(), checks, id };
         HandlerCall::Future(next.start(request))
     }

@@ -23,6 +23,7 @@ use crate::checks::Checks;
 use crate::context::CallContext;
 use crate::handler_call::{HandlerArgs, HandlerCall};
 use crate::input::Round;
+use crate::middleware::LayeredCall;
 use crate::panics::{catch_panic, panicked};
 use crate::service_mailbox::ServiceMailbox;
 use crate::{Catalog, Context, Handler, Registry};
@@ -338,6 +339,7 @@ fn call_again(
     let handler = registry.handler(id)?.clone();
     let checks = Checks::of(registry, id);
     let layered = registry.layers.around(registry, &Method::CallTool, id, now);
+    let layered = layered.map(LayeredCall::rerun);
     let call_context = CallContext {
         checks: checks.clone(),
         peer: context.shared_peer(),
