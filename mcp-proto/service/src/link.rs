@@ -92,8 +92,9 @@ impl Link for Connection<Server> {
         None
     }
 
-    /// A stream has no other peer to serve.
-    fn handle_disconnect(&mut self, _now: Instant) -> bool {
+    /// Ends the session. A stream has no other peer to serve.
+    fn handle_disconnect(&mut self, now: Instant) -> bool {
+        self.with(now, |server| server.handle_disconnect(now));
         false
     }
 

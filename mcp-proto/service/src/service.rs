@@ -431,6 +431,13 @@ impl<L: Link> Drop for Service<L> {
         if self.link.handle_disconnect(self.now) {
             let visitor = EndpointVisitor { waker: &self.visitor, snapshot: &self.runner.snapshot };
             self.link.sync_endpoint(self.now, true, visitor);
+            return;
+        }
+        // A stream may end without an end of input: its session ends here.
+        while let Some(action) = self.link.poll_action() {
+            if let Action::Event(event @ ServerEvent::SessionEnded { .. }) = action {
+                self.runner.handle_event(event);
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ mod connections;
 mod ended_listens;
 mod ended_processes;
 mod ended_sessions;
+mod ended_streams;
 mod extensions;
 mod faults;
 mod headers;
