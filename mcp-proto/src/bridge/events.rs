@@ -9,7 +9,7 @@ use super::calls::{CallPurpose, OwnCall, UpstreamCall};
 use super::inputs::RoundError;
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
-use super::parked::{LateResponse, PendingInput};
+use super::parked::{LateResponse, Parked, PendingInput};
 use super::subscriptions::refused;
 use super::table::{BridgeMessage, BridgeStep, decide};
 use super::translate;
@@ -62,6 +62,9 @@ impl Bridge {
                 }
                 self.end_listeners();
                 self.sessions.stop_retries();
+                // Only the sessions go on, at the next connection.
+                self.param_headers = ParamHeaders::default();
+                self.parked = Parked::default();
             }
             _ => {}
         }

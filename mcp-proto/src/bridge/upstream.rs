@@ -41,7 +41,9 @@ impl Upstream {
         self.known = Some(KnownServer { era, offered, initialized, server_info });
     }
 
+    /// Records the end of the client, and forgets the server. Returns the error for all requests.
     pub(super) fn close(&mut self, error: Option<&ConnectError>) -> ErrorData {
+        self.known = None;
         let message = match error {
             None => "the connection to the server has ended".into(),
             Some(error) => alloc::format!("there is no connection to the server: {error}"),
