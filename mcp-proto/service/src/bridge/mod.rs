@@ -8,6 +8,8 @@
 //! | `pool` | the connections to the server, by owner; their number, their end |
 //! | `failures` | the pause before a server is started again that could not start |
 //! | `upstream` | one connection: the machine of the bridge, the pending requests |
+//! | `queue` | messages of clients on their way to this machine |
+//! | `state` | the state of a connection, behind its lock |
 //! | `sink` | the trait for events that a client passes to the bridge |
 //!
 //! | a connection belongs to | until |
@@ -22,7 +24,9 @@
 
 mod failures;
 mod pool;
+mod queue;
 mod sink;
+mod state;
 mod upstream;
 
 use mcp_proto::Duration;

@@ -114,12 +114,23 @@ impl PooledConnections {
         self.ended_sessions.push_back(session);
     }
 
-    /// Makes room for the connection of an owner. Returns the connection to close for that, if any,
-    /// or an error if all connections are in use, or if the owner is a session that has ended.
-    fn make_room(&mut self, owner: &Owner, max: usize) -> Result<Option<Upstream>, ErrorData> {
-        if matches!(owner, Owner::Session(session) if self.ended_sessions.contains(session)) {
+    /// Fails if the session of a request has ended, unless its connection still knows the session.
+    fn check_session(
+        &self,
+        upstream: Option<&Upstream>,
+        session: Option<&Session>,
+    ) -> Result<(), ErrorData> {
+        let Some(session) = session.map(Session::id) else { return Ok(()) };
+        let is_known = upstream.is_some_and(|upstream| upstream.has_session(session));
+        if !is_known && self.ended_sessions.contains(&session) {
             return Err(ErrorData::internal("the session has ended"));
         }
+        Ok(())
+    }
+
+    /// Makes room for the connection of an owner. Returns the connection to close for that, if any,
+    /// or an error if all connections are in use.
+    fn make_room(&mut self, owner: &Owner, max: usize) -> Result<Option<Upstream>, ErrorData> {
         if self.open.len() + self.closing.len() < max {
             return Ok(None);
         }
@@ -266,6 +277,7 @@ impl Bridge {
     /// Returns the connection for a request; opens one if there is none.
     fn upstream(&self, context: &Context) -> Result<Upstream, ErrorData> {
         let peer = context.peer();
+        let session = context.session().filter(|_| !context.about().is_lone());
         let owner = match (self.0.config.sharing, peer.version.era()) {
             (Sharing::Shared, _) => Owner::Everybody,
             (Sharing::PerClient, Era::Legacy) if !context.about().is_lone() => {
@@ -293,13 +305,14 @@ impl Bridge {
             connections.requests += 1;
             let number = connections.requests;
             let found = connections.open.get(&owner).filter(|upstream| !upstream.has_ended());
+            connections.check_session(found, session.as_ref())?;
             if let Some(upstream) = found {
-                upstream.set_last_request(number);
+                upstream.begin_request(number, session);
                 return Ok(upstream.clone());
             }
             let replaced = connections.make_room(&owner, self.0.config.max_upstreams)?;
             let upstream = self.open(peer);
-            upstream.set_last_request(number);
+            upstream.begin_request(number, session);
             let earlier = connections.open.insert(owner.clone(), upstream.clone());
             let ended = connections.ended.remove(&owner);
             if let Some(earlier) = earlier.as_ref().or(ended.as_ref()) {
@@ -419,7 +432,8 @@ impl Bridge {
         }
         if let Some(upstream) = own {
             self.0.connections.lock().retire(&owner, &upstream);
-            (self.0.connect.spawn)(Box::pin(async move { upstream.close().await }));
+            // The connection closes even if the runtime runs no more tasks.
+            (self.0.connect.spawn)(Box::pin(upstream.close()));
         }
     }
 }

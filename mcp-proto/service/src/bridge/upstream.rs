@@ -20,7 +20,9 @@ use core::pin::{Pin, pin};
 use core::task::{self, Poll};
 
 use super::failures::Attempt;
+use super::queue::{MessageQueue, Queued, Verb};
 use super::sink::EventSink;
+use super::state::{UpstreamState, WaitingRequest};
 use crate::lock::Lock;
 use crate::mailbox::Mailbox;
 use crate::{Client, Context, Session, SessionError, Spawned};
@@ -66,36 +68,6 @@ impl WeakUpstream {
     }
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
-struct UpstreamState {
-    bridge: Bridge,
-    waiting: BTreeMap<ReplyId, WaitingRequest>,
-    sessions: BTreeMap<SessionRef, Session>,
-    asked: BTreeMap<Ticket, Arc<Mailbox<bool>>>,
-    has_begun: bool,
-    /// The client has closed, or its driver has ended.
-    has_ended: bool,
-    was_connected: bool,
-    /// The bridge closes the connection.
-    is_closing: bool,
-    /// The number of the last request.
-    last_request: u64,
-}
-
-impl UpstreamState {
-    /// Returns whether the driver has begun, and neither the server was known nor the bridge closes
-    /// the connection.
-    fn has_failed(&self) -> bool {
-        self.has_begun && !self.was_connected && !self.is_closing
-    }
-}
-
-/// A pending request.
-struct WaitingRequest {
-    answer: Arc<Mailbox<Option<Outcome>>>,
-    context: Context,
-}
-
 impl Upstream {
     /// A connection that is not driven yet.
     pub(super) fn new(
@@ -106,6 +78,7 @@ impl Upstream {
     ) -> Self {
         let state = UpstreamState {
             bridge: Bridge::new(machine),
+            queue: MessageQueue::new(&config.limits),
             waiting: BTreeMap::new(),
             sessions: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -140,30 +113,56 @@ impl Upstream {
         };
         let answer = Arc::new(Mailbox::new(None));
         let waiting = WaitingRequest { answer: answer.clone(), context };
-        let has_ended = {
-            let mut state = self.shared.state.lock();
-            if !state.has_ended {
-                if let Some(session) = waiting.context.session().filter(|_| !about.is_lone()) {
-                    state.sessions.insert(session.id(), session);
-                }
-                state.waiting.insert(about, waiting);
-            }
-            state.has_ended
-        };
-        if has_ended {
-            answer.update(|answer| *answer = Some(gone()));
+        let mut state = self.shared.state.lock();
+        let sent = if state.has_ended {
+            Err(gone())
         } else {
-            self.apply(move |bridge, now, client| bridge.handle_request(now, request, client));
+            let sent = state.queue.push(Queued::Request(Box::new(request)));
+            sent.ok_or_else(|| Outcome::Error(state.queue.full()))
+        };
+        if sent.is_ok() {
+            state.waiting.insert(about, waiting);
+        }
+        drop(state);
+        match sent {
+            Ok(is_due) => self.schedule(is_due),
+            Err(refusal) => answer.update(|answer| *answer = Some(refusal)),
         }
         Forwarding { upstream: self.clone(), about, answer }
+    }
+
+    /// Handles the drop of a forwarded request: cancels the request, if it is not answered.
+    pub(super) fn cancel(&self, about: ReplyId) {
+        let (waiting, unsent) = {
+            let mut state = self.shared.state.lock();
+            let waiting = state.waiting.remove(&about);
+            let unsent = waiting.as_ref().and_then(|_| state.queue.withdraw(about));
+            (waiting, unsent)
+        };
+        // The machine does not know a request that was not sent.
+        if waiting.is_some() && unsent.is_none() {
+            self.apply(move |bridge, now, client| bridge.handle_cancelled(now, about, client));
+        }
+    }
+
+    /// Records a request that is about to be forwarded: its number, and the session of its legacy
+    /// client.
+    pub(super) fn begin_request(&self, number: u64, session: Option<Session>) {
+        let mut state = self.shared.state.lock();
+        state.last_request = number;
+        state.sessions.extend(session.map(|session| (session.id(), session)));
     }
 
     /// Forwards a notification.
     pub(super) fn notification(&self, method: Method, params: Json, session: SessionRef) {
         let era = if self.has_session(session) { Era::Legacy } else { Era::Modern };
-        self.apply(move |bridge, now, client| {
+        let bytes = params.as_bytes().len();
+        let verb: Box<Verb> = Box::new(move |bridge, now, client| {
             bridge.handle_notification(now, (session, era), &method, params, client);
         });
+        // Without room the notification is dropped.
+        let sent = self.shared.state.lock().queue.push(Queued::Notification(bytes, verb));
+        self.schedule(sent == Some(true));
     }
 
     /// Returns whether the session of a legacy client has sent a request here.
@@ -180,7 +179,9 @@ impl Upstream {
     pub(super) fn take_over(&self, earlier: &Self) {
         let earlier = &mut *earlier.shared.state.lock();
         let state = &mut *self.shared.state.lock();
-        state.sessions = core::mem::take(&mut earlier.sessions);
+        let mut sessions = core::mem::take(&mut earlier.sessions);
+        sessions.append(&mut state.sessions);
+        state.sessions = sessions;
         let sessions: Vec<SessionRef> = state.sessions.keys().copied().collect();
         state.bridge.take_over(&mut earlier.bridge, &sessions);
     }
@@ -189,11 +190,6 @@ impl Upstream {
     pub(super) fn end_session(&self, session: SessionRef) {
         let _ended = self.shared.state.lock().sessions.remove(&session);
         self.apply(move |bridge, now, client| bridge.handle_session_ended(now, session, client));
-    }
-
-    /// Records the number of a request that is about to be forwarded.
-    pub(super) fn set_last_request(&self, number: u64) {
-        self.shared.state.lock().last_request = number;
     }
 
     /// Whether the server has tasks, and the number of the last request; `None` if a request is
@@ -255,8 +251,16 @@ impl Upstream {
     }
 
     fn apply(&self, verb: impl FnOnce(&mut Bridge, Instant, &mut client::Client) + Send + 'static) {
-        let shared = self.shared.clone();
-        self.client.apply(move |client, now| verb(&mut shared.state.lock().bridge, now, client));
+        let sent = self.shared.state.lock().queue.push(Queued::Event(Box::new(verb)));
+        self.schedule(sent == Some(true));
+    }
+
+    /// Schedules the queue, if that `is_due`.
+    fn schedule(&self, is_due: bool) {
+        if is_due {
+            let shared = self.shared.clone();
+            self.client.apply(move |client, now| shared.state.lock().run_queue(now, client));
+        }
     }
 }
 
@@ -384,10 +388,11 @@ impl EventSink for UpstreamShared {
     }
 
     fn handle_end(&self) {
-        let waiting: Vec<WaitingRequest> = {
+        let (waiting, _unsent): (Vec<WaitingRequest>, Vec<Queued>) = {
             let mut state = self.state.lock();
             self.end(&mut state);
-            core::mem::take(&mut state.waiting).into_values().collect()
+            let unsent = core::iter::from_fn(|| state.queue.pop()).collect();
+            (core::mem::take(&mut state.waiting).into_values().collect(), unsent)
         };
         for WaitingRequest { answer, .. } in waiting {
             answer.update(|answer| {
@@ -418,13 +423,7 @@ impl Future for Forwarding {
 
 impl Drop for Forwarding {
     fn drop(&mut self) {
-        let about = self.about;
-        let waiting = self.upstream.shared.state.lock().waiting.remove(&about);
-        if waiting.is_some() {
-            self.upstream.apply(move |bridge, now, client| {
-                bridge.handle_cancelled(now, about, client);
-            });
-        }
+        self.upstream.cancel(self.about);
     }
 }
 

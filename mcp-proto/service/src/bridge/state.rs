@@ -1,0 +1,65 @@
+//! State of one connection to the server of a bridge, behind the lock of the connection.
+//!
+//! In: messages of clients, in the queue. Out: the same, to the machine. The connection itself, in
+//! `upstream`, changes the rest.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+
+use super::queue::{MessageQueue, Queued};
+use crate::mailbox::Mailbox;
+use crate::{Context, Session};
+use mcp_proto::bridge::{Bridge, ClientRequest, Ticket};
+use mcp_proto::server::{Outcome, ReplyId, SessionRef};
+use mcp_proto::{Era, Instant, client};
+
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
+pub(super) struct UpstreamState {
+    pub(super) bridge: Bridge,
+    pub(super) queue: MessageQueue,
+    pub(super) waiting: BTreeMap<ReplyId, WaitingRequest>,
+    pub(super) sessions: BTreeMap<SessionRef, Session>,
+    pub(super) asked: BTreeMap<Ticket, Arc<Mailbox<bool>>>,
+    pub(super) has_begun: bool,
+    /// The client has closed, or its driver has ended.
+    pub(super) has_ended: bool,
+    pub(super) was_connected: bool,
+    /// The bridge closes the connection.
+    pub(super) is_closing: bool,
+    /// The number of the last request.
+    pub(super) last_request: u64,
+}
+
+impl UpstreamState {
+    /// Returns whether the driver has begun, and neither the server was known nor the bridge closes
+    /// the connection.
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_begun && !self.was_connected && !self.is_closing
+    }
+
+    /// Passes the queued messages to the machine.
+    pub(super) fn run_queue(&mut self, now: Instant, client: &mut client::Client) {
+        while let Some(message) = self.queue.pop() {
+            match message {
+                // A request of a session that has ended meanwhile is cancelled.
+                Queued::Request(request) if !self.has_client(&request) => {}
+                Queued::Request(request) => self.bridge.handle_request(now, *request, client),
+                Queued::Notification(_, verb) | Queued::Event(verb) => {
+                    verb(&mut self.bridge, now, client);
+                }
+            }
+        }
+    }
+
+    /// Returns whether the client of a request may still be sent messages later, if it ever may.
+    fn has_client(&self, ClientRequest { about, peer, .. }: &ClientRequest) -> bool {
+        let is_of_session = peer.version.era() == Era::Legacy && !about.is_lone();
+        !is_of_session || self.sessions.contains_key(&about.session())
+    }
+}
+
+/// A pending request.
+pub(super) struct WaitingRequest {
+    pub(super) answer: Arc<Mailbox<Option<Outcome>>>,
+    pub(super) context: Context,
+}

@@ -1,0 +1,189 @@
+//! A server over HTTP without sockets: requests whose heads and bodies are complete.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use mcp_proto::frame::http1::Head;
+use mcp_proto::{Bytes, Instant, http};
+use mcp_service::runtime::Runtime;
+use mcp_service::{Answering, Catalog, Clock, HttpServer, Part, TaskHost};
+use mcp_tests::bridge::world::VirtualRuntime as World;
+
+pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// `initialize` of a client that can be asked for its roots.
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+
+pub(crate) struct Site {
+    pub(crate) world: World,
+    pub(crate) server: HttpServer,
+}
+
+/// A response that has begun.
+pub(crate) struct Response {
+    answering: Answering,
+    pub(crate) session: Option<String>,
+    pub(crate) text: String,
+    has_ended: bool,
+}
+
+impl Site {
+    pub(crate) fn new(world: &World, catalog: impl Into<Catalog>, config: http::Config) -> Self {
+        let mut bits = 0_u128;
+        let random = move || {
+            bits += 1;
+            bits.to_be_bytes()
+        };
+        let catalog = catalog.into();
+        let (timers, tasks) = (world.clone(), world.clone());
+        let mut ids = 0_u128;
+        let ids = std::sync::Mutex::new(move || {
+            ids += 1;
+            ids.to_be_bytes()
+        });
+        let calendar = world.timer();
+        let host = TaskHost::new(
+            move || timers.timer(),
+            move |task| tasks.spawn(task),
+            move || (ids.lock().unwrap())(),
+        );
+        catalog.tasks().host(host.time_from(move || calendar.now().duration_since(Instant::ZERO)));
+        let spawns = world.clone();
+        let server = HttpServer::new(catalog, config, random, move |it| spawns.spawn(it));
+        let (background, mut clock) = (server.clone(), world.timer());
+        world.spawn(async move { background.run_background(&mut clock).await });
+        Self { world: world.clone(), server }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.world.timer().now()
+    }
+
+    /// Opens a session; returns its id.
+    pub(crate) async fn open(&self) -> String {
+        let session = self.ask(None, INITIALIZE).await.session.unwrap();
+        self.ask(Some(&session), INITIALIZED).await;
+        session
+    }
+
+    /// Sends a POST of a legacy client, and reads the whole response.
+    pub(crate) async fn ask(&self, session: Option<&str>, body: &str) -> Response {
+        self.post(session, body).end(self).await
+    }
+
+    pub(crate) fn post(&self, session: Option<&str>, body: &str) -> Response {
+        self.begin("POST", session, &[], body)
+    }
+
+    pub(crate) fn get(&self, session: &str, after: Option<&str>) -> Response {
+        let after = after.map(|event| ("Last-Event-ID", event));
+        self.begin("GET", Some(session), after.as_slice(), "")
+    }
+
+    pub(crate) async fn delete(&self, session: &str) {
+        self.begin("DELETE", Some(session), &[], "").end(self).await;
+    }
+
+    /// Sends a POST of a modern client.
+    pub(crate) fn modern(&self, method: &str, params: &str, capabilities: &str) -> Response {
+        let name = params.split_once("\"name\":\"").or(params.split_once("\"taskId\":\""));
+        let name = name.and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+        let comma = if params.is_empty() { "" } else { "," };
+        let body = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\",\"params\":{{{params}{comma}\
+             \"_meta\":{{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
+             \"io.modelcontextprotocol/clientCapabilities\":{{{capabilities}}}}}}}}}"
+        );
+        let mut fields = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)];
+        fields.extend(name.map(|name| ("Mcp-Name", name)));
+        self.begin("POST", None, &fields, &body)
+    }
+
+    fn begin(
+        &self,
+        method: &str,
+        session: Option<&str>,
+        fields: &[(&str, &str)],
+        body: &str,
+    ) -> Response {
+        let mut head = Head::new(method, "/mcp");
+        for (name, value) in [
+            ("Host", "localhost"),
+            ("Content-Type", "application/json"),
+            (
+                "Accept",
+                if method == "GET" {
+                    "text/event-stream"
+                } else {
+                    "application/json, text/event-stream"
+                },
+            ),
+        ] {
+            head.push(name, value.as_bytes());
+        }
+        for (name, value) in
+            session.iter().map(|id| ("Mcp-Session-Id", *id)).chain(fields.iter().copied())
+        {
+            head.push(name, value.as_bytes());
+        }
+        let answering =
+            self.server.answer(self.now(), head, &Bytes::copy_from_slice(body.as_bytes()));
+        Response { answering, session: None, text: String::new(), has_ended: false }
+    }
+}
+
+impl Response {
+    /// Reads what is there.
+    pub(crate) fn read(&mut self, site: &Site) -> &str {
+        self.poll(site, &Context::from_waker(Waker::noop()));
+        &self.text
+    }
+
+    /// Reads until the text contains `wanted`.
+    pub(crate) async fn until(&mut self, site: &Site, wanted: &str) {
+        poll_fn(|context| {
+            self.poll(site, context);
+            if self.text.contains(wanted) || self.has_ended {
+                return Poll::Ready(());
+            }
+            Poll::Pending
+        })
+        .await;
+        assert!(self.text.contains(wanted), "{wanted}: {}", self.text);
+    }
+
+    /// Reads to the end.
+    pub(crate) async fn end(mut self, site: &Site) -> Self {
+        poll_fn(|context| {
+            self.poll(site, context);
+            if self.has_ended { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        self
+    }
+
+    fn poll(&mut self, site: &Site, context: &Context<'_>) {
+        while !self.has_ended {
+            match self.answering.turn(site.now(), context.waker()) {
+                Some(Part::Whole(head, body)) => {
+                    self.text += &format!("{} ", head.status);
+                    self.head(&head);
+                    self.text += str::from_utf8(&body).unwrap();
+                    self.has_ended = true;
+                }
+                Some(Part::Head(head)) => self.head(&head),
+                Some(Part::Data(data)) => self.text += str::from_utf8(&data).unwrap(),
+                Some(Part::End) => self.has_ended = true,
+                None => return,
+            }
+        }
+    }
+
+    fn head(&mut self, head: &http::ResponseHead) {
+        for (name, value) in head.fields() {
+            if name.eq_ignore_ascii_case("Mcp-Session-Id") {
+                self.session = Some(value.to_string());
+            }
+        }
+    }
+}
