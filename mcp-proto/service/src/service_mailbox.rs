@@ -5,7 +5,7 @@
 //! held only to push or take, never while a future is polled.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::task::Wake;
 use alloc::vec::Vec;
@@ -20,7 +20,6 @@ use super::commands::Commands;
 use super::lock::Lock;
 use super::mailbox::{Mailbox, wake};
 use super::session::{SessionCommand, SessionError};
-use mcp_proto::internals::Deadlines;
 use mcp_proto::server::Change;
 use mcp_proto::{Duration, Instant};
 
@@ -95,34 +94,76 @@ impl MailboxState {
     /// Ends the turn and returns the end of the next sleep.
     fn end_turn(&mut self) -> Option<Instant> {
         self.now = None;
-        self.sleeps.as_ref()?.deadlines.next()
+        self.sleeps.as_ref()?.next()
     }
 }
 
+/// Sleeping futures. Over HTTP the handlers of all sessions share one mailbox, so each step costs
+/// the logarithm of their number.
 #[derive(Debug, Default)]
 struct Sleeps {
-    /// Wakers of sleeping futures, by serial number.
-    sleepers: BTreeMap<u64, Waker>,
-    /// Ends of the sleeps.
-    deadlines: Deadlines<u64>,
+    /// Sleeping futures by serial number.
+    sleepers: BTreeMap<u64, Sleeper>,
+    /// Ends of the sleeps, with their numbers.
+    ends: BTreeSet<(Instant, u64)>,
     /// Sleeps with durations that began outside of a turn, where the time is unknown.
     falling_asleep: Vec<(u64, Duration)>,
     count: u64,
 }
 
+#[derive(Debug)]
+struct Sleeper {
+    waker: Waker,
+    /// The end of the sleep, once it is known.
+    end: Option<Instant>,
+}
+
 impl Sleeps {
+    /// Begins a sleep that ends at a known time, or once the next turn has set it.
+    fn begin(&mut self, now: Option<Instant>, duration: Duration, waker: Waker) -> u64 {
+        self.count += 1;
+        let sleep = self.count;
+        self.sleepers.insert(sleep, Sleeper { waker, end: None });
+        match now {
+            Some(now) => self.set_end(sleep, now + duration),
+            None => self.falling_asleep.push((sleep, duration)),
+        }
+        sleep
+    }
+
+    /// Sets the end of a sleep. A sleep until the end of time has none.
+    fn set_end(&mut self, sleep: u64, end: Instant) {
+        if let Some(sleeper) = self.sleepers.get_mut(&sleep)
+            && end != Instant::NEVER
+        {
+            sleeper.end = Some(end);
+            self.ends.insert((end, sleep));
+        }
+    }
+
+    fn remove(&mut self, sleep: u64) -> Option<Waker> {
+        let Sleeper { waker, end } = self.sleepers.remove(&sleep)?;
+        if let Some(end) = end {
+            self.ends.remove(&(end, sleep));
+        }
+        Some(waker)
+    }
+
     /// The wakers of the sleeps that end at `now`.
     fn expire(&mut self, now: Instant) -> Vec<Waker> {
         for (sleep, duration) in mem::take(&mut self.falling_asleep) {
-            if self.sleepers.contains_key(&sleep) {
-                self.deadlines.set(sleep, now + duration);
-            }
+            self.set_end(sleep, now + duration);
         }
         let mut due = Vec::new();
-        while let Some(sleep) = self.deadlines.expire(now) {
-            due.extend(self.sleepers.remove(&sleep));
+        while let Some((_, sleep)) = self.ends.first().filter(|(end, _)| *end <= now) {
+            due.extend(self.remove(*sleep));
         }
         due
+    }
+
+    /// The end of the next sleep.
+    fn next(&self) -> Option<Instant> {
+        self.ends.first().map(|(end, _)| *end)
     }
 }
 
@@ -242,7 +283,10 @@ impl ServiceMailbox {
             (mem::take(&mut state.work), state.sleeps.take())
         });
         drop(work);
-        sleeps.into_iter().flat_map(|sleeps| sleeps.sleepers.into_values()).for_each(Waker::wake);
+        sleeps
+            .into_iter()
+            .flat_map(|sleeps| sleeps.sleepers.into_values())
+            .for_each(|it| it.waker.wake());
     }
 
     pub(super) fn command(&self, command: Command) {
@@ -295,13 +339,7 @@ impl ServiceMailbox {
                 return None;
             }
             let sleeps = state.sleeps.get_or_insert_default();
-            sleeps.count += 1;
-            sleep = sleeps.count;
-            sleeps.sleepers.extend(waker.take().map(|waker| (sleep, waker)));
-            match state.now {
-                Some(now) => sleeps.deadlines.set(sleep, now + duration),
-                None => sleeps.falling_asleep.push((sleep, duration)),
-            }
+            sleep = sleeps.begin(state.now, duration, waker.take()?);
             Some(())
         });
         wake(waker);
@@ -311,20 +349,16 @@ impl ServiceMailbox {
     /// Returns whether a sleep has ended; if not, `waker` is woken at its end.
     pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
         let sleeping = self.state.with(|state| {
-            let sleeper = state.sleeps.as_mut()?.sleepers.get_mut(&sleep)?;
-            let known = sleeper.will_wake(waker);
-            Some(if known { None } else { Some(mem::replace(sleeper, waker.clone())) })
+            let Sleeper { waker: before, .. } = state.sleeps.as_mut()?.sleepers.get_mut(&sleep)?;
+            let known = before.will_wake(waker);
+            Some(if known { None } else { Some(mem::replace(before, waker.clone())) })
         });
         sleeping.is_none()
     }
 
     pub(super) fn forget_sleep(&self, sleep: u64) {
-        let sleeper = self.state.with(|state| {
-            let sleeps = state.sleeps.as_mut()?;
-            sleeps.deadlines.clear(sleep);
-            sleeps.sleepers.remove(&sleep)
-        });
-        drop(sleeper);
+        let waker = self.state.with(|state| state.sleeps.as_mut()?.remove(sleep));
+        drop(waker);
     }
 
     /// Counts a handler that is about to be spawned.

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_proto::server::Config;
 use mcp_service::Context;
@@ -131,6 +131,32 @@ fn a_sleep_of_no_time_ends_in_the_next_turn() {
     assert_eq!((bench.out(), bench.flush_deadline()), (vec![], Some(Duration::ZERO)));
     bench.turn();
     assert_eq!(bench.out(), [answer(1, "0")]);
+}
+
+#[test]
+fn many_sleeps_cost_as_much_each_as_few() {
+    let time = |count: u64| {
+        let mut bench =
+            Bench::with(without_timeout(), move |_: Value, context: Context| async move {
+                let sleeps =
+                    (0..count).map(|number| context.sleep(millis(1 + number * 7919 % count)));
+                let mut sleeps: Vec<_> = sleeps.map(Box::pin).collect();
+                std::future::poll_fn(|task| {
+                    sleeps.retain_mut(|sleep| sleep.as_mut().poll(task).is_pending());
+                    if sleeps.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+                })
+                .await;
+                "slept"
+            });
+        let start = Instant::now();
+        bench.call(1);
+        bench.pass(millis(count));
+        assert_eq!(bench.out(), [answer(1, "slept")]);
+        start.elapsed()
+    };
+    time(1_000);
+    let (few, many) = (time(2_000), time(32_000));
+    assert!(many < few * 80, "{few:?} for 2,000 sleeps, {many:?} for 32,000");
 }
 
 #[test]
