@@ -6,8 +6,8 @@
 //!
 //! | kind | what is charged | where the account is | refused |
 //! |---|---|---|---|
-//! | work | a body being read, and bytes read ahead | `http::Connection`, `http::Admission` | above three quarters |
-//! | work | a request in flight, and input received for it | `server::Reply`, or its call while it waits for input | above three quarters |
+//! | work | a body being read, a head over 4 KiB before it, and bytes read ahead | `http::Connection`, `http::Admission` | above three quarters |
+//! | work | a request in flight, a head that it keeps, and input received for it | `server::Reply`, or its call while it waits for input | above three quarters |
 //! | work | a batch and its answers | the batch | above three quarters |
 //! | work | an answer that is not yet polled | the queue of `server::Server` | above the limit |
 //! | work | unwritten output | `Account` of a driver | never: the driver stops reading |

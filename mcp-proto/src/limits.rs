@@ -53,7 +53,7 @@ pub struct Limits {
     /// replaced by -32603. Later requests of the batch are answered with -32603, and not executed.
     pub max_batch_bytes: usize,
     /// The maximum bytes that an endpoint stores for all its clients; default 256 MiB. They are
-    /// bodies being read, requests in flight, unread answers, subscriptions of sessions, and events
+    /// requests being read and in flight, unread answers, subscriptions of sessions, and events
     /// kept for resumption.
     ///
     /// Above the limit, the oldest of the kept events are dropped. Everything else may use three
@@ -61,7 +61,7 @@ pub struct Limits {
     /// anything is executed. A subscription of a session is refused above half of the limit. An
     /// executed request whose result does not fit is answered with -32603 as well.
     ///
-    /// Bodies, requests and answers of modern clients up to 4 KiB do not count. Clones of a
+    /// Heads, bodies, requests and answers of modern clients up to 4 KiB do not count. Clones of a
     /// `Config` share one count. The process needs about twice as much memory, because handlers
     /// decode their arguments.
     ///

@@ -172,6 +172,7 @@ impl Calls {
         if self.len() > 0 && !self.has_room(context, size) {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
+        let size = size.saturating_add(context.extensions().head_bytes());
         // Each connection has one modern request in flight, but a session may have any number.
         if size <= SMALL && context.channel() != ServerChannel::Session {
             return Ok(None);
@@ -298,7 +299,8 @@ impl Calls {
         call.size = call.size.saturating_add(bytes);
         self.bytes = self.bytes.saturating_add(bytes);
         if let Some(charge) = &mut call.charge {
-            charge.set(call.size.saturating_add(PER_CALL));
+            let head = retry.extensions.head_bytes();
+            charge.set(call.size.saturating_add(PER_CALL).saturating_add(head));
         }
     }
 

@@ -8,6 +8,8 @@ use alloc::sync::Arc;
 use core::any::{Any, TypeId};
 use core::fmt;
 
+use crate::frame::http1::Head;
+
 /// Values by type, at most one per type, such as the claims of a token.
 ///
 /// ```
@@ -54,6 +56,11 @@ impl Extensions {
     /// The value of this type, if there is one.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.as_ref()?.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+
+    /// The length of the request's head, if the head is among the values.
+    pub(crate) fn head_bytes(&self) -> usize {
+        self.get().map_or(0, |head: &Head| head.text().len())
     }
 
     /// Returns whether the set is empty.

@@ -122,6 +122,54 @@ fn second_hour_19_bodies_that_never_end_are_bounded() {
     assert_holds_nothing(&mut site);
 }
 
+/// A request with a head of 30 KiB.
+fn with_long_head(request: &[u8]) -> Vec<u8> {
+    let request = String::from_utf8_lossy(request).into_owned();
+    let long = format!("X-Long: {}\r\nContent-Type", "x".repeat(30 * KIB));
+    request.replacen("Content-Type", &long, 1).into_bytes()
+}
+
+#[test]
+fn heads_of_bodies_that_never_end_are_bounded() {
+    let mut meter = Meter::start();
+    let mut site = site();
+    let request = with_long_head(&post("", &long_call(1, 1000)));
+    meter.restart();
+    let mut refused = 0;
+    for _ in 0..1000 {
+        let number = site.connect();
+        site.write(number, &request[..request.len() - 1000]);
+        let answer = site.take(number);
+        assert!(answer.is_empty() || answer.contains("-32603"), "{answer}");
+        refused += usize::from(answer.starts_with("HTTP/1.1 503 "));
+    }
+    assert!(refused > 700, "{refused} are refused");
+    meter.assert_peak("heads of bodies that never end", MAX + 2 * MIB + SLACK);
+    site.pass(Duration::from_secs(60));
+    assert_holds_nothing(&mut site);
+}
+
+#[test]
+fn heads_that_calls_keep_are_bounded() {
+    let meter = Meter::start();
+    let mut limits = Limits::default();
+    limits.max_endpoint_bytes = MAX;
+    let mut site = Site::keeping_heads(limits);
+    let session = opened(&mut site);
+    for id in 0..1000 {
+        let number = site.connect();
+        site.write(number, &with_long_head(&of_session(&session, &call(id, "hold"))));
+        let answer = site.take(number);
+        assert!(answer.is_empty() || answer.contains("max_endpoint_bytes"), "{answer}");
+        site.reset(number);
+    }
+    meter.assert_peak("heads that calls keep", MAX + 2 * MIB + SLACK);
+    assert!((100..250).contains(&site.owed.len()), "{} are in flight", site.owed.len());
+    site.owed.clear();
+    site.pass(Duration::from_secs(2 * 60 * 60));
+    assert_holds_nothing(&mut site);
+}
+
 #[test]
 fn second_hour_19_replay_gives_way_to_requests() {
     let _meter = Meter::start();

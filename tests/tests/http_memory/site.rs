@@ -47,6 +47,14 @@ impl Site {
         Self::with(Arc::new(config), fuzz::registry())
     }
 
+    /// A server whose handlers see the heads of their requests.
+    pub(crate) fn keeping_heads(limits: Limits) -> Self {
+        let mut config = Config::default();
+        config.server.limits = limits;
+        config.keep_head = true;
+        Self::with(Arc::new(config), fuzz::registry())
+    }
+
     /// A server with one more tool, which answers at once.
     pub(crate) fn with_tool(tool: Tool) -> Self {
         let mut registry = fuzz::registry();

@@ -20,7 +20,7 @@ use bytes::{Buf, Bytes};
 use super::admit::{Admitted, admit_with};
 use super::proxies::client_address;
 use super::refused::ImmediateAnswer;
-use super::request::ReceivedBody;
+use super::request::{ReceivedBody, counted};
 use super::{Config, Exchange, RequestCache};
 use crate::budget::{Account, BudgetExceeded, SMALL};
 use crate::frame::http1::{Head, HeadSource, ResponseHead};
@@ -98,6 +98,11 @@ impl Admission {
         head: Arc<Head>,
         admitted: Result<Admitted, Box<ImmediateAnswer>>,
     ) -> Result<Self, Box<Exchange>> {
+        let mut account = config.server.account();
+        let admitted = admitted.and_then(|admitted| match account.admit(counted(&head)) {
+            Ok(()) => Ok(admitted),
+            Err(BudgetExceeded) => Err(admitted.refuse_full(config)),
+        });
         match admitted {
             Ok(admitted) => Ok(Self(Box::new(AdmittedRequest {
                 config: config.clone(),
@@ -105,7 +110,7 @@ impl Admission {
                 admitted,
                 peer: None,
                 body: ReceivedBody::EMPTY,
-                account: config.server.account(),
+                account,
             }))),
             Err(answer) => Err(Box::new(Exchange::immediate(config, answer))),
         }
@@ -129,12 +134,14 @@ impl Admission {
     /// than `Limits::max_body_bytes`, 503 if the body does not fit into
     /// `Limits::max_endpoint_bytes`.
     pub fn add(&mut self, data: impl Buf) -> Result<(), u16> {
-        let AdmittedRequest { config, body, account, .. } = &mut *self.0;
+        let AdmittedRequest { config, head, body, account, .. } = &mut *self.0;
         let length = body.len().saturating_add(data.remaining());
         if length > config.server.limits.max_body_bytes {
             return Err(413);
         }
-        account.admit(if length > SMALL { length } else { 0 }).map_err(|BudgetExceeded| 503_u16)?;
+        let bytes = if length > SMALL { length } else { 0 };
+        let bytes = bytes.saturating_add(counted(head));
+        account.admit(bytes).map_err(|BudgetExceeded| 503_u16)?;
         body.add(data);
         Ok(())
     }

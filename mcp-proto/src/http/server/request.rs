@@ -13,6 +13,7 @@ use super::proxies::client_address;
 use super::refused::{Cors, ImmediateAnswer};
 use super::watch::ConnectionTimer;
 use super::{Config, Exchange, RequestCache};
+use crate::budget::SMALL;
 use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead, json_head};
 use crate::limits::Limits;
 use crate::resource_server::Verification;
@@ -87,11 +88,12 @@ impl State {
         if let Self::Answering(answering) = self { Some(&mut answering.exchange) } else { None }
     }
 
-    /// The length of the body so far; `None` if nothing is being read.
+    /// The length of the body so far, and of a long head; `None` if nothing is being read.
     pub(super) fn read(&self) -> Option<usize> {
         match self {
-            Self::Body(request) => Some(request.body.len()),
-            Self::Between | Self::Verifying(_) => Some(0),
+            Self::Body(request) => Some(request.body.len().saturating_add(counted(&request.head))),
+            Self::Verifying(unverified) => Some(counted(&unverified.head)),
+            Self::Between => Some(0),
             Self::Answering(_) | Self::Lingering => None,
         }
     }
@@ -275,6 +277,12 @@ impl Answering {
         let visits = self.exchange.needs_endpoint();
         (self.ended && !visits) || self.exchange.is_over()
     }
+}
+
+/// The bytes of a head that count against `Limits::max_endpoint_bytes` until the request is read.
+pub(super) fn counted(head: &Head) -> usize {
+    let length = head.text().len();
+    if length > SMALL { length } else { 0 }
 }
 
 impl ReceivedBody {
