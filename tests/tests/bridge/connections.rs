@@ -183,7 +183,7 @@ fn ended_session_is_forgotten_by_a_shared_connection() {
 }
 
 /// The number of log messages that the client has got.
-pub(super) fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
+fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
     let logs = Arc::new(Mutex::new(0));
     let count = logs.clone();
     client.on_log(move |_| *count.lock().unwrap() += 1);

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Poll, Waker};
 
 use mcp_proto::frame::http1::Head;
-use mcp_proto::types::{Implementation, LoggingLevel};
+use mcp_proto::types::{Implementation, SubscriptionFilter};
 use mcp_proto::{Bytes, Duration, Era, EraPolicy, Instant, http};
 use mcp_service::runtime::{Runtime, bridge};
 use mcp_service::{Answering, Bridge, BridgeConfig, Clock, HttpServer, Part, Sharing};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 
 use super::cells::{Transport, attach, client, pipe};
-use super::connections::count_logs;
 
 #[test]
 fn request_of_an_ended_session_opens_no_connection() {
@@ -41,30 +40,32 @@ fn request_of_an_ended_session_leaves_nothing_at_a_shared_connection() {
     let server = pipe(&world, EraPolicy::LegacyOnly, Arc::default());
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
     config.sharing = Sharing::Shared;
+    config.client.limits.max_subscriptions = 3;
     let bridge = bridge(&world, server, config);
     let client = client(Era::Legacy);
-    let logs = count_logs(&client);
     attach(&world, &client, Transport::Stdio, &bridge.catalog());
     let site = Site::new(&world, bridge);
     let talk = async {
-        for _ in 0..3 {
+        for uri in ["a:1", "a:2", "a:3"] {
             let session = site.initialize().await;
             *site.ends.lock().unwrap() = Some(session.clone());
-            let answer = site.ask(Some(&session), LIST).await;
+            let answer = site.ask(Some(&session), &SUBSCRIBE.replace("a:1", uri)).await;
             assert!(answer.contains("the session ended before the answer"), "{answer}");
             world.sleep(Duration::from_secs(5)).await;
         }
-        // A log message that names no request goes to the only client that there is.
-        client.set_log_level(LoggingLevel::Debug).await.unwrap();
-        client.call_tool("test_tool_with_logging", &()).await.unwrap();
+        let filter = SubscriptionFilter::new().resource("test://watched-resource");
+        let subscription = client.subscribe(filter.clone()).await.unwrap();
+        assert_eq!(*subscription.honoured(), filter);
     };
     world.run(talk).unwrap();
-    assert!(*logs.lock().unwrap() > 0, "the other sessions have ended");
 }
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
     "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#;
+
+const SUBSCRIBE: &str =
+    r#"{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"a:1"}}"#;
 
 /// A bridge over HTTP.
 struct Site {
