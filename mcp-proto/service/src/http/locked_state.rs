@@ -21,6 +21,9 @@ use mcp_proto::Instant;
 use mcp_proto::http::{Endpoint, EndpointAction};
 use mcp_proto::server::{ReplyId, ServerEvent};
 
+/// A time after all deadlines.
+const LAST: Instant = Instant::from_micros(u64::MAX - 1);
+
 pub(super) struct LockedState {
     pub(super) endpoint: Endpoint<EndpointWaker>,
     pub(super) snapshot: Arc<CatalogSnapshot>,
@@ -154,6 +157,18 @@ impl LockedState {
             }
         }
         None
+    }
+
+    /// Ends all sessions, because the server is gone, and reports their ends.
+    pub(super) fn end_sessions(&mut self) {
+        self.endpoint.shutdown(Instant::ZERO);
+        // Requests in flight get no time to end.
+        self.endpoint.handle_timeout(LAST);
+        while let Some(action) = self.endpoint.poll_action() {
+            if let EndpointAction::Event(ServerEvent::SessionEnded { session, handler }) = action {
+                self.snapshot.end_session(session, handler);
+            }
+        }
     }
 
     /// Replaces the snapshot of the catalog if `snapshot` is newer. Returns the older one, to be

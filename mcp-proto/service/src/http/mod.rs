@@ -404,11 +404,12 @@ impl ServerShared {
 }
 
 impl Drop for ServerShared {
-    /// Leaves the catalog, and cancels the handlers of sessions.
+    /// Leaves the catalog, cancels the handlers of sessions, and ends the sessions.
     fn drop(&mut self) {
         self.catalog.leave(&self.mailbox);
         self.mailbox.close();
         self.cancel_all();
+        self.locked.get_mut().end_sessions();
     }
 }
 
