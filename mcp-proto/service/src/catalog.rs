@@ -221,6 +221,11 @@ impl Catalog {
 pub(super) struct WeakCatalog(Weak<CatalogShared>);
 
 impl WeakCatalog {
+    /// Returns whether the catalog is gone.
+    pub(super) fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+
     pub(super) fn upgrade(&self) -> Option<Catalog> {
         self.0.upgrade().map(|shared| Catalog { shared })
     }

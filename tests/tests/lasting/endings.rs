@@ -1,13 +1,15 @@
 //! Sessions, calls, tasks, subscriptions and streams that come and go at a server over HTTP, with
 //! its own handlers and behind a bridge.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use mcp_proto::types::{Implementation, ResourceContents, ResourceTemplate, TaskStatus};
 use mcp_proto::{Duration, EraPolicy, http, server};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve};
 use mcp_service::{
-    BridgeConfig, Catalog, Context, MemoryStore, Registry, Sharing, TaskConfig, Tasks,
+    BridgeConfig, Catalog, Context, MemoryStore, Reader, Registry, Sharing, TaskConfig, Tasks,
+    Writer,
 };
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use serde_json::Value;
@@ -262,4 +264,28 @@ fn streams_that_are_resumed_leave_nothing() {
         let what = format!("resumed, {place:?}");
         world.run(assert_lasting(&world, &what, rounds)).unwrap();
     }
+}
+
+#[test]
+fn servers_of_one_registry_leave_nothing() {
+    let _alone = alone();
+    let (world, registry) = (World::default(), registry());
+    let listen = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{\
+        \"notifications\":{\"taskIds\":[\"nobody\"]},\"_meta\":{\
+        \"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
+        \"io.modelcontextprotocol/clientCapabilities\":{\
+        \"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}}}\n";
+    let round = async |_: usize| {
+        let (mut here, there) = stream();
+        let (runtime, registry) = (world.clone(), registry.clone());
+        world.spawn(async move {
+            let config = server::Config::default();
+            drop(serve(&runtime, registry, config, there, std::future::pending()).await);
+        });
+        let written = poll_fn(|context| here.poll_write(context, listen.as_bytes())).await;
+        assert_eq!(written.unwrap(), listen.len());
+        let answer = poll_fn(|context| here.poll_read(context)).await.unwrap();
+        assert!(str::from_utf8(&answer).unwrap().contains("acknowledged"), "{answer:?}");
+    };
+    world.run(assert_lasting(&world, "servers", round)).unwrap();
 }

@@ -233,7 +233,8 @@ struct Lookups<'a>(&'a TaskManager);
 impl<'a> Lookups<'a> {
     fn begin(manager: &'a TaskManager, catalog: &Catalog) -> Self {
         let server = catalog.downgrade();
-        let listener = move |change: &Change| {
+        let listener = move |change: Option<&Change>| {
+            let Some(change) = change else { return !server.is_gone() };
             let server = server.upgrade();
             // Never fails: subscriptions to tasks are declared.
             server.map(|server| drop(server.publish(change))).is_some()

@@ -14,8 +14,11 @@ use crate::mailbox::Mailbox;
 use mcp_proto::server::Change;
 use mcp_proto::server::task::{Record, TaskId};
 
-/// Reports a change to the clients of a server; `false` if the server is gone.
-pub(super) type ChangeListener = dyn Fn(&Change) -> bool + Send + Sync;
+/// Reports a change, if there is one, to the clients of a server; `false` if the server is gone.
+pub(super) type ChangeListener = dyn Fn(Option<&Change>) -> bool + Send + Sync;
+
+/// The fewest servers among which those that are gone are searched.
+const MIN_SWEEP: usize = 16;
 
 /// True if a watched task was changed since the last read.
 pub(super) type ChangedFlag = Mailbox<bool>;
@@ -31,6 +34,9 @@ struct WatchedState {
     lookups: usize,
     /// The servers, by the numbers of their catalogs.
     listeners: BTreeMap<usize, Arc<ChangeListener>>,
+    /// The number of servers at which those that are gone are removed. It is twice the number that
+    /// was left before, so a lookup costs the same with any number of servers.
+    next_sweep: usize,
 }
 
 struct WatchedTask {
@@ -82,12 +88,12 @@ impl fmt::Debug for TaskWatcher {
 impl WatchedTasks {
     /// Begins a lookup for a subscription of a server.
     pub(super) fn begin_lookup(&self, server: usize, listener: Arc<ChangeListener>) {
-        let before = {
+        let (before, gone) = {
             let mut state = self.0.lock();
             state.lookups += 1;
-            state.listeners.insert(server, listener)
+            (state.listeners.insert(server, listener), state.remove_gone())
         };
-        drop(before);
+        drop((before, gone));
     }
 
     pub(super) fn end_lookup(&self) {
@@ -134,7 +140,7 @@ impl WatchedTasks {
         let Some(update) = record.update() else { return };
         let change = Change::TaskUpdated(Arc::new(update));
         for (server, listener) in listeners {
-            if !listener(&change) {
+            if !listener(Some(&change)) {
                 self.leave(server, &listener);
             }
         }
@@ -150,6 +156,18 @@ impl WatchedTasks {
 }
 
 impl WatchedState {
+    /// Removes and returns the servers that are gone, if there are many servers. Others remove them
+    /// only when the state of a task is reported.
+    fn remove_gone(&mut self) -> Vec<Arc<ChangeListener>> {
+        if self.listeners.len() < self.next_sweep.max(MIN_SWEEP) {
+            return Vec::new();
+        }
+        let gone = self.listeners.extract_if(.., |_, listener| !listener(None));
+        let gone = gone.map(|(_, listener)| listener).collect();
+        self.next_sweep = self.listeners.len().saturating_mul(2);
+        gone
+    }
+
     /// The servers to notify of a state; none if it was reported before, unless `again`.
     fn listeners(
         &mut self,
