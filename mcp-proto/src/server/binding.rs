@@ -17,6 +17,7 @@ use super::legacy::Session;
 use super::lifecycle::Lifecycle;
 use super::machine::Server;
 use super::subscriptions::Subscriptions;
+use crate::change::{Change, List};
 use crate::limits::Limits;
 use crate::machine::Action;
 use crate::message::{Incoming, Outgoing, RequestId};
@@ -173,6 +174,24 @@ impl Server {
     /// Replaces the declaration without notifications, which the endpoint sends to its listeners.
     pub(crate) fn adopt(&mut self, declaration: &Arc<Declaration>) {
         self.context.declare(declaration.clone());
+    }
+
+    /// Does the same as [`Server::declare`]. `changed` are the lists that differ from those of
+    /// `before`, so that they need not be compared for each of many servers.
+    pub(crate) fn declare_changes(
+        &mut self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        (before, changed): (&Arc<Declaration>, &[List]),
+    ) {
+        if !self.context.declares_as(before) {
+            return self.declare(now, declaration.clone());
+        }
+        self.adopt(declaration);
+        for list in changed {
+            // Without `list_changed`, a list changes without a notification.
+            let _ = self.publish(now, &Change::ListChanged(*list));
+        }
     }
 
     /// Returns whether a request is in a handler, which has not answered it yet.

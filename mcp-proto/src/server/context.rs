@@ -94,6 +94,11 @@ impl Context {
         &self.declaration
     }
 
+    /// Returns whether this is the declaration.
+    pub(super) fn declares_as(&self, declaration: &Arc<Declaration>) -> bool {
+        Arc::ptr_eq(&self.declaration, declaration)
+    }
+
     /// Replaces the declaration, and returns the earlier one.
     pub(super) fn declare(&mut self, declaration: Arc<Declaration>) -> Arc<Declaration> {
         core::mem::replace(&mut self.declaration, declaration)

@@ -62,13 +62,13 @@ impl<W: Clone> Endpoint<W> {
     pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
         let before = core::mem::replace(&mut self.declaration, declaration);
         let changed: alloc::vec::Vec<List> = self.declaration.differences(&before).collect();
-        for list in changed {
-            let change = Change::ListChanged(list);
+        for list in &changed {
+            let change = Change::ListChanged(*list);
             if self.declaration.check(&change).is_ok() {
                 self.queue.extend(self.listeners.publish(&change));
             }
         }
-        self.sessions.declare(now, &self.declaration, &mut self.queue);
+        self.sessions.declare(now, &self.declaration, (&before, &changed), &mut self.queue);
     }
 
     /// Notifies all clients that have asked for this kind of change. Changes that come faster than

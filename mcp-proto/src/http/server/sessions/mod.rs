@@ -39,8 +39,8 @@ use super::unsent::Unsent;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{Incoming, Message, RequestId};
 use crate::server::{
-    self, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent, is_initialize,
-    request_id,
+    self, Declaration, List, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+    is_initialize, request_id,
 };
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
@@ -348,10 +348,11 @@ impl<W: Clone> Sessions<W> {
         &mut self,
         now: Instant,
         declaration: &Arc<Declaration>,
+        changes: (&Arc<Declaration>, &[List]),
         queue: &mut Queue<W>,
     ) {
         for session in self.sessions.iter_mut() {
-            session.server.declare(now, declaration.clone());
+            session.server.declare_changes(now, declaration, changes);
             session.act_quietly(now, queue);
             self.schedule.kept.note(session);
         }
