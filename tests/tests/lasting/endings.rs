@@ -89,7 +89,7 @@ fn site(world: &World, place: Place) -> Site {
 }
 
 /// Runs rounds at each place.
-fn everywhere(what: &str, round: impl AsyncFn(&Site, usize)) {
+fn everywhere(what: &str, round: &impl AsyncFn(&Site, usize)) {
     let _alone = alone();
     for place in PLACES {
         let world = World::default();
@@ -116,17 +116,17 @@ fn tool(name: &str) -> String {
 
 #[test]
 fn sessions_that_end_leave_nothing() {
-    everywhere("sessions", async |site, number| {
+    everywhere("sessions", &async |site, number| {
         let session = site.open().await;
         let listed = site.ask(Some(&session), &request(1, "tools/list", "")).await;
         assert!(listed.text.contains("echo"), "{}", listed.text);
         let subscribe = request(2, "resources/subscribe", &format!("\"uri\":\"t:{number}\""));
         assert!(site.ask(Some(&session), &subscribe).await.text.contains("result"));
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             // A call is in flight, whose reader is there or gone.
             let mut held = site.post(Some(&session), &call(3, "hold"));
             held.read(site);
-            if number % 4 == 0 {
+            if number.is_multiple_of(4) {
                 drop(held);
                 site.delete(&session).await;
             } else {
@@ -158,7 +158,7 @@ fn cancelled_calls_leave_nothing() {
                 }
                 let mut held = site.post(Some(&session), &call(number, "steps"));
                 held.read(&site);
-                if number % 3 == 0 {
+                if number.is_multiple_of(3) {
                     site.world.sleep(Duration::from_millis(1500)).await;
                     held.read(&site);
                 }
@@ -167,7 +167,7 @@ fn cancelled_calls_leave_nothing() {
                      \"params\":{{\"requestId\":{number}}}}}"
                 );
                 site.ask(Some(&session), &cancel).await;
-                if number % 2 == 0 {
+                if number.is_multiple_of(2) {
                     held.end(&site).await;
                 }
                 // A modern client leaves.
@@ -185,7 +185,7 @@ fn cancelled_calls_leave_nothing() {
 #[test]
 fn expired_tasks_leave_nothing() {
     const TASKS: &str = "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}";
-    everywhere("tasks", async |site, number| {
+    everywhere("tasks", &async |site, number| {
         let called = site.modern("tools/call", &tool("render"), TASKS).end(site).await;
         let Some((_, rest)) = called.text.split_once("\"taskId\":\"") else {
             // A server of the legacy era has none.
@@ -216,13 +216,13 @@ fn expired_tasks_leave_nothing() {
 
 #[test]
 fn lost_subscriptions_leave_nothing() {
-    everywhere("subscriptions", async |site, number| {
+    everywhere("subscriptions", &async |site, number| {
         let filter = format!(
             "\"notifications\":{{\"resourceSubscriptions\":[\"t:{number}\",\"t:a{number}\"]}}"
         );
         let mut listening = site.modern("subscriptions/listen", &filter, "");
         listening.until(site, "acknowledged").await;
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             site.world.sleep(Duration::from_secs(20)).await;
             listening.read(site);
         }
@@ -256,10 +256,12 @@ fn streams_that_are_resumed_leave_nothing() {
             }
             let mut resumed = site.get(&session, Some(&event));
             resumed.until(&site, "result").await;
-            if number % 2 == 0 {
+            if number.is_multiple_of(2) {
                 site.delete(&session).await;
             }
-            site.world.sleep(Duration::from_secs(if number % 2 == 0 { 5 } else { 31 * 60 })).await;
+            site.world
+                .sleep(Duration::from_secs(if number.is_multiple_of(2) { 5 } else { 31 * 60 }))
+                .await;
         };
         let what = format!("resumed, {place:?}");
         world.run(assert_lasting(&world, &what, rounds)).unwrap();

@@ -12,7 +12,9 @@ use mcp_tests::bridge::world::VirtualRuntime as World;
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// `initialize` of a client that can be asked for its roots.
-pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
+    "protocolVersion":"2025-11-25","capabilities":{"roots":{}},
+    "clientInfo":{"name":"c","version":"1"}}}"#;
 
 pub(crate) struct Site {
     pub(crate) world: World,
@@ -166,7 +168,6 @@ impl Response {
         while !self.has_ended {
             match self.answering.turn(site.now(), context.waker()) {
                 Some(Part::Whole(head, body)) => {
-                    self.text += &format!("{} ", head.status);
                     self.head(&head);
                     self.text += str::from_utf8(&body).unwrap();
                     self.has_ended = true;

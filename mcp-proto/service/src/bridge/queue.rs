@@ -60,9 +60,8 @@ impl MessageQueue {
     pub(super) fn push(&mut self, message: Queued) -> Option<bool> {
         let is_full = self.messages.len() >= self.max_messages;
         match &message {
-            Queued::Event(_) => {}
             Queued::Request(_) if is_full => return None,
-            Queued::Request(_) => {}
+            Queued::Request(_) | Queued::Event(_) => {}
             Queued::Notification(bytes, _) => {
                 let all = self.bytes.saturating_add(*bytes);
                 if is_full || self.bytes > 0 && all > self.max_bytes {

@@ -162,8 +162,12 @@ impl WatchedState {
         if self.listeners.len() < self.next_sweep.max(MIN_SWEEP) {
             return Vec::new();
         }
-        let gone = self.listeners.extract_if(.., |_, listener| !listener(None));
-        let gone = gone.map(|(_, listener)| listener).collect();
+        let mut gone = Vec::new();
+        self.listeners.retain(|_, listener| {
+            let lives = listener(None);
+            gone.extend((!lives).then(|| listener.clone()));
+            lives
+        });
         self.next_sweep = self.listeners.len().saturating_mul(2);
         gone
     }
