@@ -19,7 +19,7 @@ use super::site::Site;
 use super::{alone, assert_lasting};
 
 /// Tools that answer at once, never, after progress, and after a second; resources `t:…`.
-fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     let mut registry = Registry::new(Implementation::new("server", "1"));
     registry.subscribe();
     let read = |uri: String, _: Value, _| async { ResourceContents::text(uri, "") };

@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod bridge;
+mod clients;
 mod endings;
 mod site;
 
