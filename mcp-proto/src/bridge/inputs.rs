@@ -81,8 +81,9 @@ impl ClientInputs {
     }
 
     /// Begins a round of input for a request to a modern server; returns the requests for the
-    /// client. Fails if the result cannot be read, if more than `max_in_flight` requests to clients
-    /// would be pending, or if too many bytes would be kept.
+    /// client. Members that are `null` count as absent. Fails if the result cannot be read, if more
+    /// than `max_in_flight` requests to clients would be pending, or if too many bytes would be
+    /// kept.
     pub(super) fn begin(
         &mut self,
         about: ReplyId,
@@ -111,7 +112,7 @@ impl ClientInputs {
                     _ => is_readable = false,
                 }
             }),
-            Some("requestState") => {
+            Some("requestState") if value.0 != b"null" => {
                 is_readable &= value.is_string();
                 state = Some(copy(value));
             }

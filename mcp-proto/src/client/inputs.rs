@@ -329,6 +329,8 @@ impl Required {
         let mut state = None;
         let mut readable = true;
         result.raw().members(|key, value| match key.string().as_deref() {
+            // Some servers write members that they do not set.
+            Some("inputRequests" | "requestState") if value.0 == b"null" => {}
             Some("inputRequests") => {
                 requests = self::requests(value);
                 readable &= requests.is_some();

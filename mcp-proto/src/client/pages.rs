@@ -146,6 +146,8 @@ impl<'a> Page<'a> {
             }
             Some("cacheScope") => scope = Some(value.string().as_deref() == Some("public")),
             Some("_meta") if value.is_object() => meta = Some(value),
+            // Servers in Go write an empty list as `null`.
+            Some(name) if name == member && value.0 == b"null" => items = Some(&b""[..]),
             Some(name) if name == member => {
                 let inside =
                     value.0.strip_prefix(b"[").and_then(|inside| inside.strip_suffix(b"]"));

@@ -22,7 +22,8 @@ impl ResultType {
         if result.as_bytes().starts_with(b"{\"resultType\":\"complete\"") {
             return Self::Complete;
         }
-        let Some(kind) = result.raw().member("resultType") else { return Self::Untyped };
+        let kind = result.raw().member("resultType").filter(|kind| kind.0 != b"null");
+        let Some(kind) = kind else { return Self::Untyped };
         match kind.string().as_deref() {
             Some("complete") => Self::Complete,
             Some("input_required") => Self::InputRequired,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::codec::{number, open_strings};
+use super::codec::{number, open_strings, or_default};
 
 /// The sender of a message, or its intended audience.
 ///
@@ -49,7 +49,7 @@ impl fmt::Display for Role {
 #[non_exhaustive]
 pub struct Annotations {
     /// The intended audience; empty if unspecified.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
     /// The importance, from 0 (optional) to 1 (effectively required).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
@@ -100,7 +100,7 @@ pub struct Icon {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The usable sizes, such as `48x48` or `any`; empty for any size.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<String>,
     /// The background that the icon is designed for; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::codec::is_false;
+use super::codec::{is_false, or_default};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 
@@ -17,7 +17,7 @@ use crate::json::{Json, Raw};
 #[non_exhaustive]
 pub struct ClientCapabilities {
     /// Non-standard capabilities, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub experimental: BTreeMap<String, Json>,
     /// Support for `roots/list`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub struct ClientCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
     /// Settings of extensions, by identifier, such as `io.modelcontextprotocol/ui`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub extensions: BTreeMap<String, Json>,
 }
 
@@ -41,7 +41,7 @@ pub struct ClientCapabilities {
 #[non_exhaustive]
 pub struct ServerCapabilities {
     /// Non-standard capabilities, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub experimental: BTreeMap<String, Json>,
     /// Support for log messages.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub struct ServerCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ListChangedCapability>,
     /// Settings of extensions, by identifier, such as `io.modelcontextprotocol/tasks`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub extensions: BTreeMap<String, Json>,
 }
 
@@ -69,7 +69,7 @@ pub struct ServerCapabilities {
 #[non_exhaustive]
 pub struct ListChangedCapability {
     /// Support for `list_changed` notifications; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub list_changed: bool,
 }
 
@@ -79,10 +79,10 @@ pub struct ListChangedCapability {
 #[non_exhaustive]
 pub struct ResourcesCapability {
     /// Support for subscriptions to single resources; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub subscribe: bool,
     /// Support for `list_changed` notifications; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub list_changed: bool,
 }
 

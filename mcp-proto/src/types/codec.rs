@@ -202,6 +202,15 @@ pub(super) fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
+/// Reads a member for which `null` means its default. It also needs `default`, to be optional.
+pub(super) fn or_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 /// Reads an optional member for which `null` is a value, too.
 pub(super) fn present<'de, D: Deserializer<'de>>(
     deserializer: D,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::ResultType;
-use super::codec::is_false;
+use super::codec::{is_false, or_default};
 use crate::json::Json;
 use crate::json::integer::optional_integer;
 
@@ -118,7 +118,7 @@ pub struct CompletionArgument {
 #[non_exhaustive]
 pub struct CompletionContext {
     /// The values of arguments that are known already.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
 }
 
@@ -160,6 +160,7 @@ impl CompleteResult {
 #[non_exhaustive]
 pub struct Completion {
     /// The values, at most 100.
+    #[serde(deserialize_with = "or_default")]
     pub values: Vec<String>,
     /// The number of all completions, if known.
     #[serde(
@@ -169,6 +170,6 @@ pub struct Completion {
     )]
     pub total: Option<u64>,
     /// True if there are more completions than `values`; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub has_more: bool,
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::Icon;
+use super::codec::or_default;
 use super::setters::{described, with_icons};
 
 /// The identity of an implementation: a client's `clientInfo`, a server's `serverInfo`.
@@ -27,7 +28,7 @@ pub struct Implementation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
     /// For display, in several sizes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
 }
 

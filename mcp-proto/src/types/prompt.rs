@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
+use super::codec::or_default;
 #[cfg(feature = "schemars")]
 use super::derived;
 use super::setters::{described, with_icons};
@@ -28,10 +29,10 @@ pub struct Prompt {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The arguments.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
     /// For display, in several sizes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
     /// Metadata of the prompt (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -129,7 +130,7 @@ pub struct GetPromptRequestParams {
     /// The name of the prompt.
     pub name: String,
     /// The arguments.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
     /// The answers to the input requests of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +157,7 @@ pub struct GetPromptResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages.
+    #[serde(deserialize_with = "or_default")]
     pub messages: Vec<PromptMessage>,
     /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use super::codec::is_false;
+use super::codec::{is_false, or_default};
 use super::setters::described;
 
 /// An argument of a prompt.
@@ -20,7 +20,7 @@ pub struct PromptArgument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// True if the argument is required; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub required: bool,
 }
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::PrimitiveSchemaDefinition;
-use super::codec::present;
+use super::codec::{or_default, present};
 use crate::json::Json;
 
 /// The fields of a form: a JSON Schema of an object without nesting.
@@ -33,7 +33,7 @@ pub struct RequestedSchema {
     #[serde(with = "properties")]
     pub properties: Vec<(String, PrimitiveSchemaDefinition)>,
     /// The names of the fields that must be filled in.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,
 }
 

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
+use super::codec::or_default;
 use super::setters::{annotated, described, with_icons};
 use super::{Annotations, CacheScope, Icon, ResultType};
 use crate::json::Json;
@@ -40,7 +41,7 @@ pub struct Resource {
     )]
     pub size: Option<u64>,
     /// For display, in several sizes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
     /// Metadata of the resource (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -100,7 +101,7 @@ pub struct ResourceTemplate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// For display, in several sizes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
     /// Metadata of the template (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

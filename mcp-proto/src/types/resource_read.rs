@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
+use super::codec::or_default;
 use super::{CacheScope, InputResponses, ResourceContents, ResultType, TextResourceContents};
 use crate::json::write::List;
 use crate::json::{Json, Spare};
@@ -41,6 +42,7 @@ pub struct ReadResourceResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The contents; several if the resource has parts.
+    #[serde(deserialize_with = "or_default")]
     pub contents: Vec<ResourceContents>,
     /// The milliseconds for which the result is fresh; 0 means never.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::codec::or_default;
 use crate::error::UsageError;
 use crate::json::Json;
 
@@ -13,6 +14,7 @@ use crate::json::Json;
 #[non_exhaustive]
 pub struct ListRootsResult {
     /// The roots.
+    #[serde(deserialize_with = "or_default")]
     pub roots: Vec<Root>,
     /// Metadata of the result (`_meta`); legacy.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::codec::{number, open_strings};
+use super::codec::{number, open_strings, or_default};
 use super::{Role, SamplingContent, SamplingMessageContentBlock, Tool};
 use crate::json::Json;
 use crate::json::integer::integer;
@@ -33,7 +33,7 @@ pub struct CreateMessageRequestParams {
     #[serde(deserialize_with = "integer")]
     pub max_tokens: u64,
     /// Texts that end the answer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
     /// Metadata for the provider of the model, in the provider's format.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -235,7 +235,7 @@ impl CreateMessageResult {
 #[non_exhaustive]
 pub struct ModelPreferences {
     /// Models by preference; the client uses the first that it has.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<ModelHint>,
     /// The weight of a low price.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::codec::{is_false, present, tagged_by_type, variant};
+use super::codec::{is_false, or_default, present, tagged_by_type, variant};
 use super::{AudioContent, ContentBlock, ImageContent, TextContent};
 use crate::json::Json;
 
@@ -143,12 +143,13 @@ pub struct ToolResultContent {
     /// The `id` of the call.
     pub tool_use_id: String,
     /// The content for the model.
+    #[serde(default, deserialize_with = "or_default")]
     pub content: Vec<ContentBlock>,
     /// The content for programs: any JSON, `null` too.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Json>,
     /// True if the call failed; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub is_error: bool,
     /// Metadata of the result (`_meta`); to be kept when the result is sent again.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::codec::is_false;
+use super::codec::{is_false, or_default};
 use super::{ResultType, ServerCapabilities};
 use crate::json::Json;
 
@@ -15,20 +15,20 @@ use crate::json::Json;
 #[non_exhaustive]
 pub struct SubscriptionFilter {
     /// `notifications/tools/list_changed`; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub tools_list_changed: bool,
     /// `notifications/prompts/list_changed`; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub prompts_list_changed: bool,
     /// `notifications/resources/list_changed`; default false.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub resources_list_changed: bool,
     /// `notifications/resources/updated` for the resources with these URIs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub resource_subscriptions: Vec<String>,
     /// `notifications/tasks` for the tasks with these ids; the extension
     /// [`ext::TASKS`](crate::ext::TASKS).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub task_ids: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
-use super::codec::{is_false, present};
+use super::codec::{is_false, or_default, present};
 #[cfg(feature = "schemars")]
 use super::derived::{self, Derivation};
 use super::setters::{described, with_icons};
@@ -41,7 +41,7 @@ pub struct Tool {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
     /// For display, in several sizes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
     /// Metadata of the tool (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -274,13 +274,14 @@ pub struct CallToolResult {
     /// The type of the result; the server machine writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// The content for the model.
+    /// The content for the model. Some servers omit it if there is structured content.
+    #[serde(default, deserialize_with = "or_default")]
     pub content: Vec<ContentBlock>,
     /// The content for programs: any JSON, `null` too.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Json>,
     /// True if the call failed, in a way that the model can act on.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub is_error: bool,
     /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

@@ -418,6 +418,21 @@ fn refusal_of_a_legacy_client_ends_the_request_at_a_modern_server() {
 }
 
 #[test]
+fn null_for_the_state_of_a_modern_server_is_none() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    let result = json!({"resultType": "input_required", "requestState": null, "inputRequests": {
+        "a": {"method": "roots/list"}}});
+    bridged.server(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string());
+    let question = only(bridged.to_client());
+    let line = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}});
+    bridged.client(&line.to_string());
+    let again = only(bridged.to_server());
+    assert_eq!(again["params"].get("requestState"), None);
+    assert_eq!(again["params"]["inputResponses"], json!({"a": {"roots": []}}));
+}
+
+#[test]
 fn rounds_of_a_modern_server_pass_to_a_modern_client() {
     let mut bridged = quiet(Era::Modern, Era::Modern);
     let asked = call(&mut bridged, Era::Modern, 1, json!({"name": "x"}));

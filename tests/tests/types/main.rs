@@ -10,6 +10,7 @@
 mod derived;
 mod examples;
 mod forms;
+mod nulls;
 mod portable;
 mod shapes;
 mod tool_results;
