@@ -289,7 +289,7 @@ async fn call(client: Client, params: Json, options: CallOptions, context: Conte
     }
     match call.await {
         Ok(result) if is_input_required(&client, &result) => input_required(&result),
-        Ok(result) => Outcome::Complete(own_result(&result)),
+        Ok(result) => Outcome::Complete(own_result(&result, is_modern(&client))),
         Err(CallError::Error { error, .. }) => Outcome::Error(own_error(&client, error)),
         Err(error) => {
             let executed = if error.may_have_been_executed() { "may have been" } else { "was not" };
@@ -361,12 +361,16 @@ fn input_required(result: &Json) -> Outcome {
     Outcome::InputRequired(required)
 }
 
-/// A result of the other server as one of this server, which writes its own type and name.
-fn own_result(result: &Json) -> Json {
+/// A result of the other server as one of this server, which writes its own type and name. Members
+/// that are `null` count as absent, except structured content of a modern server: `null` is content
+/// there. Some servers omit the content if there is structured content.
+fn own_result(result: &Json, is_modern: bool) -> Json {
+    let mut has_content = false;
     let mut out = Vec::new();
     let mut own = Writer::object(&mut out);
     raw(result).members(|key, value| match key.string().as_deref() {
         Some("resultType") => {}
+        Some(name) if value.0 == b"null" && (name != "structuredContent" || !is_modern) => {}
         Some("_meta") if value.is_object() => {
             let mut kept = Vec::new();
             let mut meta = Writer::object(&mut kept);
@@ -381,8 +385,14 @@ fn own_result(result: &Json) -> Json {
                 own.member("_meta", &kept);
             }
         }
-        _ => own.copy(key, value),
+        name => {
+            has_content |= name == Some("content");
+            own.copy(key, value);
+        }
     });
+    if !has_content {
+        own.member("content", b"[]");
+    }
     own.end();
     trusted(out)
 }

@@ -299,31 +299,66 @@ fn collisions_and_refused_tools_are_errors_that_change_nothing() {
 
 #[test]
 fn unusable_schema_of_the_other_server_is_an_error() {
-    let mut pair = Pair::with_server(|config| {
-        // A registry would not have it.
-        let mut registry = Registry::new(Implementation::new("behind", "1.0.0"));
-        registry.fallback(mcp_service::Handler::method(|_: Json, _| async { Json::EMPTY_OBJECT }));
-        let list = r#"{"tools":[{"name":"bad","inputSchema":{"type":"string"}}]}"#;
-        let forward = move |method: mcp_proto::message::Method, _, _| async move {
-            mcp_proto::server::Outcome::Complete(match method.name() {
-                "initialize" => Json::parse(
-                    r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
-                        "serverInfo":{"name":"behind","version":"1"}}"#,
-                )
-                .unwrap(),
-                "tools/list" => Json::parse(list).unwrap(),
-                _ => Json::EMPTY_OBJECT,
-            })
-        };
-        registry.forward(mcp_service::Handler::forward(forward, |_, _, _| ()));
-        Box::new(mcp_service::Service::new(registry, config))
-    })
-    .negotiation(Negotiation::Legacy);
+    let list = r#"{"tools":[{"name":"bad","inputSchema":{"type":"string"}}]}"#;
+    let mut pair = raw_legacy_server(list, "{}");
     let client = pair.client();
     let mut registry = Registry::new(Implementation::new("front", "1.0.0"));
     let error = pair.run(RemoteTools::new(&client, "other_").add_to(&mut registry)).unwrap_err();
     let expected = UsageError::InvalidSchema { name: "other_bad".into() };
     assert_eq!(error, RemoteToolsError::Registry(expected));
+}
+
+#[test]
+fn null_members_of_a_legacy_result_are_left_out_and_content_is_there() {
+    let list = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"},"icons":null}]}"#;
+    for (result, expected) in [
+        (
+            r#"{"content":[{"type":"text","text":"a"}],"structuredContent":null,"isError":null,
+                "_meta":null}"#,
+            json!({"content": [{"type": "text", "text": "a"}]}),
+        ),
+        (r#"{"structuredContent":{"a":1}}"#, json!({"structuredContent": {"a": 1}, "content": []})),
+        (r#"{"content":null,"new":1}"#, json!({"new": 1, "content": []})),
+    ] {
+        for era in ERAS {
+            let mut behind = raw_legacy_server(list, result);
+            let mut remote = RemoteTools::new(&behind.client(), "other_");
+            let mut registry = Registry::new(Implementation::new("front", "1.0.0"));
+            behind.run(remote.add_to(&mut registry)).unwrap();
+            let catalog = Catalog::from(registry);
+            let front = Pair::new(catalog.clone()).negotiation(era);
+            let catalog_behind = catalog.clone();
+            let waits = Arc::default();
+            let mut chain =
+                Chain { front, behind, catalog, catalog_behind, remote: Some(remote), waits };
+            let client = chain.front.client();
+            let call = client.call::<Json>("tools/call", &json!({"name": "other_t"}));
+            assert_eq!(content(&chain.run(call).unwrap()), expected, "{era:?}");
+        }
+    }
+}
+
+/// A server with this list of tools, which a registry might refuse, and this result of each call.
+fn raw_legacy_server(list: &'static str, result: &'static str) -> Pair {
+    Pair::with_server(move |config| {
+        let mut registry = Registry::new(Implementation::new("behind", "1.0.0"));
+        registry.fallback(mcp_service::Handler::method(|_: Json, _| async { Json::EMPTY_OBJECT }));
+        let forward = move |method: mcp_proto::message::Method, _, _| async move {
+            let text = match method.name() {
+                "initialize" => {
+                    r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
+                        "serverInfo":{"name":"behind","version":"1"}}"#
+                }
+                "tools/list" => list,
+                "tools/call" => result,
+                _ => "{}",
+            };
+            mcp_proto::server::Outcome::Complete(Json::parse(text).unwrap())
+        };
+        registry.forward(mcp_service::Handler::forward(forward, |_, _, _| ()));
+        Box::new(mcp_service::Service::new(registry, config))
+    })
+    .negotiation(Negotiation::Legacy)
 }
 
 #[test]
