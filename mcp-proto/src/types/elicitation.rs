@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::RequestedSchema;
-use super::codec::variant;
+use super::codec::{or_default, variant};
 use crate::json::Json;
 
 /// The parameters of `elicitation/create`, tagged by `mode`; the default is `form`.
@@ -73,7 +73,8 @@ pub struct ElicitRequestFormParams {
     mode: Option<FormMode>,
     /// The question for the user.
     pub message: String,
-    /// The fields of the form.
+    /// The fields of the form. Some servers leave the schema out if there are none.
+    #[serde(default, deserialize_with = "or_default")]
     pub requested_schema: RequestedSchema,
     /// Metadata of the request (`_meta`); legacy.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

@@ -28,9 +28,10 @@ pub struct RequestedSchema {
     /// The dialect, `$schema`; default 2020-12.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
+    #[serde(default)]
     r#type: ObjectType,
-    /// The fields, in the order in which to show them.
-    #[serde(with = "properties")]
+    /// The fields, in the order in which to show them; none for a question of yes or no.
+    #[serde(default, with = "properties")]
     pub properties: Vec<(String, PrimitiveSchemaDefinition)>,
     /// The names of the fields that must be filled in.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
@@ -128,8 +129,12 @@ mod properties {
                 }
                 Ok(properties)
             }
+
+            fn visit_unit<E>(self) -> Result<Properties, E> {
+                Ok(Properties::new())
+            }
         }
 
-        deserializer.deserialize_map(Object)
+        deserializer.deserialize_any(Object)
     }
 }

@@ -3,9 +3,9 @@
 
 use mcp_proto::Json;
 use mcp_proto::types::{
-    CallToolResult, CompleteResult, CreateMessageRequestParams, GetPromptResult, Implementation,
-    ListRootsResult, ListToolsResult, Prompt, ReadResourceResult, RequestedSchema, Resource,
-    ServerCapabilities, SubscriptionFilter,
+    CallToolResult, CompleteResult, CreateMessageRequestParams, ElicitRequestParams,
+    GetPromptResult, Implementation, ListRootsResult, ListToolsResult, Prompt, ReadResourceResult,
+    RequestedSchema, Resource, ServerCapabilities, SubscriptionFilter,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -69,4 +69,23 @@ fn null_for_a_list_or_a_flag_counts_as_none() {
         r#"{"toolsListChanged":true}"#,
     );
     assert!(decode::<ReadResourceResult>("{}").is_err());
+}
+
+#[test]
+fn form_without_fields_needs_no_schema() {
+    let form: ElicitRequestParams =
+        read(r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#);
+    for schema in [
+        "",
+        r#","requestedSchema":null"#,
+        r#","requestedSchema":{}"#,
+        r#","requestedSchema":{"type":"object"}"#,
+        r#","requestedSchema":{"type":"object","properties":null,"required":[]}"#,
+    ] {
+        assert_eq!(read::<ElicitRequestParams>(&format!(r#"{{"message":"m"{schema}}}"#)), form);
+    }
+    for schema in [r#"{"type":"string"}"#, r#"{"type":"object","properties":[]}"#, "7"] {
+        let text = format!(r#"{{"message":"m","requestedSchema":{schema}}}"#);
+        assert!(decode::<ElicitRequestParams>(&text).is_err(), "{text}");
+    }
 }
