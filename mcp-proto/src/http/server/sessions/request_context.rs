@@ -68,9 +68,12 @@ impl VersionHeader {
             Field::Once(header) => header,
             Field::Repeated => return Self::Repeated,
         };
-        let known = ProtocolVersion::ALL.iter().find(|known| known.as_str().as_bytes() == header);
+        let known = |name: &[u8]| {
+            ProtocolVersion::ALL.iter().copied().find(|known| known.as_str().as_bytes() == name)
+        };
+        let copies = || known(copies(header)?).filter(|known| known.era() == Era::Legacy);
         let unknown = || Self::Unknown(String::from_utf8_lossy(header).into());
-        known.map_or_else(unknown, |known| Self::Known(*known))
+        known(header).or_else(copies).map_or_else(unknown, Self::Known)
     }
 
     /// The legacy revision that the header names. Fails if the header names any other revision, or
@@ -103,6 +106,14 @@ impl VersionHeader {
     pub(in super::super) fn is_modern(&self) -> bool {
         matches!(self, Self::Known(version) if version.era() == Era::Modern)
     }
+}
+
+/// The value of which a field is a list of copies. Claude Code sets the version at two places, and
+/// its HTTP stack joins the values; so do some proxies.
+fn copies(header: &[u8]) -> Option<&[u8]> {
+    let mut values = header.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
 }
 
 /// `Mcp-Session-Id`.
