@@ -12,7 +12,7 @@ use crate::json::Raw;
 use crate::message::{Incoming, Member, Message, Method, Params, RequestId};
 use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Refusal, Route};
-use crate::version::EraPolicy;
+use crate::version::{EraPolicy, ProtocolVersion};
 
 /// Source of a message.
 #[derive(Default)]
@@ -54,6 +54,13 @@ pub(crate) fn facts(incoming: &Incoming) -> (Kind, Claim) {
         Incoming::Message(message) => message_facts(message),
         Incoming::Batch(_) => (Kind::Batch, Claim::Absent),
     }
+}
+
+/// Returns whether a request claims this revision.
+pub(crate) fn claims(incoming: &Incoming, version: ProtocolVersion) -> bool {
+    let Incoming::Message(Message::Request(request)) = incoming else { return false };
+    let claimed = request.params.raw(Member::MetaProtocolVersion).and_then(Raw::string);
+    claimed.as_deref() == Some(version.as_str())
 }
 
 /// Returns whether this is the request `initialize`.

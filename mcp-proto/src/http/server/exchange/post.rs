@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use bytes::Bytes;
 
 use super::super::config::Sessions;
-use super::super::sessions::RequestContext;
+use super::super::sessions::{RequestContext, SessionHeader};
 use super::scopes::sender;
 use super::wanted::Wanted;
 use super::{Exchange, RequestCache, State};
@@ -16,7 +16,7 @@ use crate::frame::http1::Head;
 use crate::headers::MirroredHeaders;
 use crate::json::BYTE_ORDER_MARK;
 use crate::message::{self, Incoming, Message};
-use crate::negotiate::{self, Opened, Route};
+use crate::negotiate::{self, Claim, Opened, Route};
 use crate::server::{self, Declaration, MessageSource, Server, StreamId};
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
@@ -50,6 +50,7 @@ impl Exchange {
         let opened =
             if context.version.is_modern() { Opened::ModernExchange } else { Opened::Exchange };
         let (kind, claim) = server::facts(&incoming);
+        let claim = self.claim(claim, &incoming, &context);
         let row = negotiate::classify(opened, policy, kind, claim);
         match row.map_or(Route::Drop, |row| row.then) {
             Route::Drop => self.answer.accept(),
@@ -62,6 +63,19 @@ impl Exchange {
                 let (id, error) = server::refusal(refusal, policy, incoming);
                 self.answer.error(context.version.error_revision(context.session), id, &error);
             }
+        }
+    }
+
+    /// The claim of a message, which is none beside a header that names a legacy revision and
+    /// agrees with it: some hosts send the per-request fields of the modern era in legacy sessions.
+    fn claim(&self, claim: Claim, incoming: &Incoming, context: &RequestContext) -> Claim {
+        let Ok(Some(version)) = context.version.legacy() else { return claim };
+        let is_legacy = self.config.sessions == Sessions::Stateless
+            || matches!(context.session, SessionHeader::Id(_));
+        match claim {
+            Claim::Incomplete => Claim::Absent,
+            Claim::Present if is_legacy && server::claims(incoming, version) => Claim::Absent,
+            Claim::Present | Claim::Absent => claim,
         }
     }
 
