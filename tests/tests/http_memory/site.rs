@@ -171,11 +171,6 @@ impl Site {
         self.settle([]);
     }
 
-    pub(crate) fn declare(&mut self, declaration: &Arc<Declaration>) {
-        self.endpoint.declare(self.now, declaration.clone());
-        self.settle([]);
-    }
-
     /// Time passes, and all that is due is done.
     pub(crate) fn pass(&mut self, time: Duration) {
         let end = self.now + time;
