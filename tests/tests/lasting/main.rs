@@ -27,8 +27,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 const KIB: usize = 1024;
 
 /// The rounds before the first measurement, which fill what is kept for reuse, and those after it.
-const FIRST: usize = 2_000;
-const ROUNDS: usize = 3_000;
+const FIRST: usize = 1_200;
+const ROUNDS: usize = 1_500;
 
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
