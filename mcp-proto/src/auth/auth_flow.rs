@@ -256,8 +256,8 @@ impl AuthFlow {
         }
     }
 
-    /// Uses the stored tokens if their access token is new, and the goal, if there is one, accepts
-    /// renewed tokens. Otherwise starts discovery for the goal; without a goal, ends the flow.
+    /// Uses the stored tokens if they are other ones. Ends the flow then, unless the goal is a
+    /// sign-in; otherwise starts discovery for the goal. Without a goal, ends the flow.
     fn handle_record(
         &mut self,
         now: Instant,
@@ -266,16 +266,16 @@ impl AuthFlow {
     ) -> Result<AuthStep, AuthError> {
         let record = self.context(now).0.read_newer(text);
         self.stored = Some(Secret::new(text.unwrap_or_default()));
-        let own = self.tokens.as_ref().map(|tokens| &tokens.record.access_token);
-        let other = record.filter(|record| Some(&record.access_token) != own);
-        let may_adopt = goal.as_ref().is_none_or(|goal| goal.accepts_refresh);
-        match (other.filter(|_| may_adopt), goal) {
-            (Some(record), _) => {
-                self.set_tokens(now, TokenSource::Store, record);
-                self.finish(now, None)
-            }
-            (None, Some(goal)) => self.discover(now, goal),
-            (None, None) => self.finish(now, None),
+        let is_other =
+            |it: &ServerRecord| self.tokens.as_ref().is_none_or(|own| !own.are_those_of(it));
+        let other = record.filter(is_other);
+        let is_renewed = other.is_some();
+        if let Some(record) = other {
+            self.set_tokens(now, TokenSource::Store, record);
+        }
+        match goal.filter(|goal| !(is_renewed && goal.accepts_refresh)) {
+            Some(goal) => self.discover(now, goal),
+            None => self.finish(now, None),
         }
     }
 
@@ -443,7 +443,6 @@ impl AuthFlow {
     pub(super) fn context(&mut self, now: Instant) -> (StepContext<'_>, Option<&CurrentTokens>) {
         let unix = self.clock.at(now);
         let Self { config, outbox, tokens, nonces, stored, .. } = self;
-        let stored = stored.as_ref();
         (StepContext { now, unix, config, outbox, nonces, stored }, tokens.as_ref())
     }
 }

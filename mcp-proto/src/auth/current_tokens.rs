@@ -64,6 +64,12 @@ impl CurrentTokens {
         }
     }
 
+    /// True if a record has the same tokens.
+    pub(super) fn are_those_of(&self, record: &ServerRecord) -> bool {
+        self.record.access_token == record.access_token
+            && self.record.refresh_token == record.refresh_token
+    }
+
     /// True if the access token has not expired and was not refused.
     pub(super) fn is_valid(&self, now: Instant) -> bool {
         now < self.over_at && !self.is_refused

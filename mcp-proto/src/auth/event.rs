@@ -41,15 +41,21 @@ pub(super) struct StepContext<'a> {
     pub(super) outbox: &'a mut AuthOutbox,
     pub(super) nonces: &'a mut Nonces,
     /// The text in the store, as last read or written.
-    pub(super) stored: Option<&'a Secret>,
+    pub(super) stored: &'a mut Option<Secret>,
 }
 
 impl StepContext<'_> {
     /// The record in a text, unless it is the text last read or written.
     pub(super) fn read_newer(&self, text: Option<&str>) -> Option<ServerRecord> {
         let text = text?;
-        let is_known = self.stored.is_some_and(|stored| stored.expose() == text);
+        let is_known = self.stored.as_ref().is_some_and(|stored| stored.expose() == text);
         self.config.read_record(text).filter(|_| !is_known)
+    }
+
+    /// Records that the tokens of a text are used from now on. Otherwise they would count as newer
+    /// than their successors, if these cannot be stored.
+    pub(super) fn adopt(&mut self, text: Option<&str>) {
+        *self.stored = text.map(Secret::new);
     }
 }
 

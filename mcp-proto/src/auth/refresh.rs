@@ -107,17 +107,16 @@ impl TokenRefresh {
     }
 }
 
-/// A record with other tokens than the current tokens.
+/// A record with other tokens than the current tokens; they are used from now on.
 fn newer(
-    record: Option<&str>,
+    text: Option<&str>,
     tokens: &CurrentTokens,
-    context: &StepContext<'_>,
+    context: &mut StepContext<'_>,
 ) -> Option<ServerRecord> {
-    let record = context.read_newer(record)?;
-    let own = &tokens.record;
-    let is_other =
-        record.access_token != own.access_token || record.refresh_token != own.refresh_token;
-    (is_other && record.issuer == own.issuer).then_some(record)
+    let record = context.read_newer(text)?;
+    let is_other = !tokens.are_those_of(&record) && record.issuer == tokens.record.issuer;
+    is_other.then(|| context.adopt(text))?;
+    Some(record)
 }
 
 /// Sends the refresh token, if its endpoint may be used.

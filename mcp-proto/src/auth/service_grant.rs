@@ -104,15 +104,16 @@ impl ServiceGrant {
 
     /// The stored tokens, if they are newer and valid, and have the requested issuer, scopes and
     /// binding.
-    fn adopt(&self, record: Option<&str>, context: &StepContext<'_>) -> Option<ServerRecord> {
-        let record = context.read_newer(record)?;
+    fn adopt(&self, text: Option<&str>, context: &mut StepContext<'_>) -> Option<ServerRecord> {
+        let record = context.read_newer(text)?;
         let server = &self.goal.server;
         let is_good = record.issuer == server.issuer.issuer
             && record.proof_key.is_some() == server.binds
             && record.expires_at.is_none_or(|at| at > context.unix)
             && record.requested_scopes.contains_all(&self.scopes)
             && Some(&record.access_token) != self.goal.current_token.as_ref();
-        is_good.then_some(record)
+        is_good.then(|| context.adopt(text))?;
+        Some(record)
     }
 
     /// Continues with an event; an event of another step changes nothing.

@@ -149,6 +149,35 @@ fn sign_in_after_a_forgotten_one_has_its_own_report() {
     assert!(matches!(world.authorized[..], [Err(AuthError::Consent { .. }), Ok(())]));
 }
 
+/// The server or the person may refuse more scopes; what another process has renewed stays good.
+#[test]
+fn abandoned_sign_in_keeps_the_tokens_of_another_process() {
+    let mut world = signed_in();
+    for text in world.store.values_mut() {
+        *text = text.replace("access-1", "access-9").replace("refresh-1", "refresh-9");
+        *text = text.replace("1800003600", "1800009999");
+    }
+    world.accepted = vec!["canary-access-9".into()];
+    world.person = Person::Leaves;
+    authorize(&mut world, "b");
+    world.run().unwrap_err();
+    world.pass(3600);
+    world.request("x").unwrap();
+    // The earlier refresh token is spent.
+    assert_eq!(world.grants(), ["authorization_code"]);
+}
+
+#[test]
+fn abandoned_sign_in_before_any_request_keeps_the_stored_tokens() {
+    let mut world = signed_in().restart();
+    world.person = Person::Leaves;
+    authorize(&mut world, "b");
+    world.run().unwrap_err();
+    let pages = world.pages.len();
+    world.request("x").unwrap();
+    assert_eq!((world.pages.len(), world.grants()), (pages, vec!["authorization_code"]));
+}
+
 #[test]
 fn authorize_joins_a_sign_in() {
     let mut world = World::new();

@@ -329,3 +329,33 @@ fn a_token_of_the_store_needs_no_person() {
     world.request("x").unwrap();
     assert_eq!((world.pages.len(), world.sent), (1, 3));
 }
+
+#[test]
+fn tokens_that_could_not_be_stored_are_kept_after_those_of_another_process() {
+    let mut world = signed_in();
+    world.pass(3600);
+    for text in world.store.values_mut() {
+        *text = text.replace("access-1", "access-9").replace("1800003600", "1800007200");
+    }
+    world.accepted = vec!["canary-access-9".into()];
+    world.request("x").unwrap();
+    world.keeps = Err("no space".into());
+    for _ in 0..3 {
+        world.pass(3600);
+        world.request("x").unwrap();
+    }
+    let refreshes = ["refresh_token"; 3];
+    assert_eq!(world.grants(), [&["authorization_code"][..], &refreshes].concat());
+}
+
+/// A refresh may give the same access token with another refresh token.
+#[test]
+fn refresh_token_of_another_process_is_used_though_the_access_token_is_the_same() {
+    let mut world = signed_in();
+    world.store.values_mut().for_each(|text| *text = text.replace("refresh-1", "refresh-9"));
+    world.accepted = vec!["canary-access-7".into()];
+    let answer = r#"{"access_token":"canary-access-7","token_type":"Bearer"}"#;
+    world.token_answers.push_back((200, answer.into()));
+    world.request("x").unwrap();
+    assert_eq!(world.forms[1]["refresh_token"], "canary-refresh-9");
+}
