@@ -74,10 +74,12 @@ impl UrlPolicy {
         }
     }
 
-    /// The addresses to which a request to this URL may connect.
+    /// The addresses to which a request to this URL may connect. The server itself may have any
+    /// address, because the client's other requests go there too.
     pub fn reach(&self, url: &Url) -> FetchReach {
         let is_public = HostKind::of(url.host()) == HostKind::Public && !self.allows(url);
-        if is_public { FetchReach::Public } else { FetchReach::Any }
+        let is_other = !url.same_origin(&self.server);
+        if is_public && is_other { FetchReach::Public } else { FetchReach::Any }
     }
 
     fn refusal(&self, url: &Url) -> Option<UrlRefusal> {
@@ -139,6 +141,18 @@ mod tests {
         assert_eq!(policy.reach(&url), FetchReach::Any);
         assert!(policy.check("http://idp.internal/x").is_err());
         assert!(policy.check("https://other.internal/x").is_err());
+    }
+
+    #[test]
+    fn server_itself_may_have_any_address() {
+        let policy = policy("https://mcp.corp.example:8443/mcp");
+        for (url, reach) in [
+            ("https://mcp.corp.example:8443/.well-known/x", FetchReach::Any),
+            ("https://mcp.corp.example/token", FetchReach::Public),
+            ("https://a.corp.example:8443/token", FetchReach::Public),
+        ] {
+            assert_eq!(policy.reach(&Url::parse(url).unwrap()), reach, "{url}");
+        }
     }
 
     #[test]
