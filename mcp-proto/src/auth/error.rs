@@ -136,6 +136,9 @@ pub enum UrlRefusal {
     Host(HostKind),
 }
 
+/// Advice for a host that may have an address in a private network.
+const PRIVATE: &str = "if its address is in a private network, set allow_host(…)";
+
 impl fmt::Display for AuthError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -219,7 +222,7 @@ impl fmt::Display for AuthError {
             ),
             Self::Url { url, reason } => write!(f, "{} is rejected: {reason}", excerpt(url)),
             Self::Unavailable { url } => {
-                write!(f, "{} does not answer; try again later", excerpt(url))
+                write!(f, "{} does not answer; try again later; {PRIVATE}", excerpt(url))
             }
             Self::Signature { reason } => {
                 write!(f, "there is no signature: {}; check the key", excerpt(reason))
@@ -302,6 +305,12 @@ mod tests {
     use core::error::Error;
 
     use super::*;
+
+    #[test]
+    fn error_of_a_host_that_does_not_answer_names_the_setting() {
+        let error = AuthError::Unavailable { url: "https://idp.corp.example/token".into() };
+        assert!(alloc::format!("{error}").contains("allow_host(…)"), "{error}");
+    }
 
     #[test]
     fn reason_for_a_rejected_url_is_the_source() {
