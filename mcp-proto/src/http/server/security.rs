@@ -28,12 +28,14 @@ impl Config {
         if !port.is_none_or(|port| port.is_empty() || is_port(port)) {
             return false;
         }
+        let bare = name.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
         let mut allowed = self.allowed_hosts.iter().map(String::as_bytes);
         // Most values are spelled exactly as in the configuration.
         allowed.clone().any(|allowed| allowed == name)
             || allowed.any(|allowed| {
                 allowed.eq_ignore_ascii_case(name)
                     || allowed.eq_ignore_ascii_case(host)
+                    || bare.is_some_and(|bare| allowed.eq_ignore_ascii_case(bare))
                     || allowed == b"*"
             })
     }
@@ -272,5 +274,23 @@ mod tests {
         }
         config.allowed_hosts.push("*".into());
         assert!(config.allows_host(b"evil.example"));
+    }
+    /// `Url::host` returns an address without brackets.
+    #[test]
+    fn ipv6_hosts_are_allowed_with_and_without_brackets() {
+        for entry in ["2001:db8::1", "[2001:db8::1]"] {
+            let mut config = Config::default();
+            config.allowed_hosts.push(entry.into());
+            for (host, allowed) in [
+                ("[2001:db8::1]", true),
+                ("[2001:DB8::1]:8443", true),
+                ("2001:db8::1", entry == "2001:db8::1"),
+                ("[2001:db8::2]", false),
+                ("[2001:db8::1].evil.example", false),
+                ("[2001:db8::1", false),
+            ] {
+                assert_eq!(config.allows_host(host.as_bytes()), allowed, "{entry} {host}");
+            }
+        }
     }
 }
