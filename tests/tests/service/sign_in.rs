@@ -130,9 +130,14 @@ fn auth_a21_lock_of_a_file_holds_between_processes() {
 
 /// A page as an authorizer wants it shown.
 fn page(redirect_uri: &str) -> ConsentPage {
+    page_with(redirect_uri, 7)
+}
+
+/// A page whose `state` is made of this byte.
+fn page_with(redirect_uri: &str, random: u8) -> ConsentPage {
     let server = Url::parse("https://s.example/mcp").unwrap();
     let config = Config::new(server.clone()).client("https://a.example", "id", None);
-    let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
+    let mut authorizer = Authorizer::new(config, Box::new(move || [random; 16]));
     let now = Instant::ZERO;
     authorizer.access(now, "POST", &server);
     let sent = mcp_proto::auth::SentRequest::new("x");
@@ -279,4 +284,44 @@ fn pasted_text_must_be_the_redirect_of_the_page() {
     assert_eq!(block_on(pending.ask(page)).unwrap(), redirect);
     let questions: BTreeSet<String> = questions.try_iter().collect();
     assert!(questions.iter().any(|text| text.contains("https://a.example/authorize?")));
+}
+
+/// The prompt of an abandoned sign-in still waits for a line.
+#[test]
+fn pasted_redirect_reaches_the_page_that_waits_for_it() {
+    let uri = "http://127.0.0.1/callback";
+    let redirect = |page: &ConsentPage| format!("{uri}?code=1&state={}", page.state.expose());
+    let (keyboard, lines) = channel::<String>();
+    let lines = std::sync::Mutex::new(lines);
+    let (asked, questions) = channel();
+    let paste = Paste::new(move |text| {
+        let _ = asked.send(text.to_owned());
+        lines.lock().unwrap().recv().map_err(io::Error::other)
+    });
+    let ask = |random| {
+        let mut pending = block_on(paste.prepare(uri, None)).unwrap();
+        let page = page_with(uri, random);
+        let line = redirect(&page);
+        let mut asked = pending.ask(page);
+        assert!(is_pending(asked.as_mut()));
+        questions.recv().unwrap();
+        (pending, asked, line)
+    };
+    drop(ask(1));
+    let (_second, mut second, second_line) = ask(2);
+    let (_third, mut third, third_line) = ask(3);
+    for line in [third_line.clone(), second_line.clone()] {
+        keyboard.send(line).unwrap();
+    }
+    for (asked, line) in [(&mut second, second_line), (&mut third, third_line)] {
+        let until = std::time::Instant::now() + Duration::from_secs(10);
+        let got = loop {
+            match asked.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(got) => break got,
+                Poll::Pending => assert!(std::time::Instant::now() < until, "nothing came"),
+            }
+            thread::yield_now();
+        };
+        assert_eq!(got, Ok(line));
+    }
 }

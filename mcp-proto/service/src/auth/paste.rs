@@ -4,28 +4,47 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
-use core::future::ready;
+use core::future::{Future, poll_fn, ready};
+use core::task::Poll;
 use std::io;
 
-use mcp_proto::auth::ConsentPage;
+use mcp_proto::auth::{ConsentPage, Secret};
 
 use super::consent::{Consent, PendingConsent};
 use super::vault::AuthFuture;
+use crate::lock::Lock;
+use crate::mailbox::Mailbox;
 use crate::runtime::unblock;
 
 type Prompt = dyn Fn(&str) -> io::Result<String> + Send + Sync;
 
 /// Consent for a terminal without a browser. The user opens the page on another machine. Its
 /// redirect leads to an address that does not answer there; the user pastes that address.
+///
+/// Several sign-ins may wait for a line, also abandoned ones. A pasted address reaches the sign-in
+/// that it belongs to, whichever has read the line.
 #[derive(Clone)]
-pub struct Paste(Arc<Prompt>);
+pub struct Paste(Arc<Pastes>);
+
+/// The prompt, and the pages that wait for their redirects.
+struct Pastes {
+    prompt: Box<Prompt>,
+    pages: Lock<Vec<Arc<AwaitedPage>>>,
+}
+
+/// A page that waits for its redirect.
+struct AwaitedPage {
+    state: Secret,
+    redirect: Mailbox<Option<String>>,
+}
 
 impl Paste {
     /// Asks with `prompt`, which shows a text and returns a line. It may block, and runs on a
     /// separate thread.
     pub fn new(prompt: impl Fn(&str) -> io::Result<String> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(prompt))
+        Self(Arc::new(Pastes { prompt: Box::new(prompt), pages: Lock::default() }))
     }
 }
 
@@ -35,7 +54,8 @@ impl Consent for Paste {
         redirect_uri: &str,
         _: Option<u16>,
     ) -> AuthFuture<io::Result<Box<dyn PendingConsent>>> {
-        let pending = PendingPaste { redirect_uri: redirect_uri.into(), prompt: self.0.clone() };
+        let (redirect_uri, pastes) = (redirect_uri.into(), self.0.clone());
+        let pending = PendingPaste { redirect_uri, pastes, page: None };
         Box::pin(ready(Ok(Box::new(pending) as Box<dyn PendingConsent>)))
     }
 }
@@ -48,7 +68,8 @@ impl fmt::Debug for Paste {
 
 struct PendingPaste {
     redirect_uri: String,
-    prompt: Arc<Prompt>,
+    pastes: Arc<Pastes>,
+    page: Option<Arc<AwaitedPage>>,
 }
 
 impl PendingConsent for PendingPaste {
@@ -57,25 +78,66 @@ impl PendingConsent for PendingPaste {
     }
 
     fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
-        let prompt = self.prompt.clone();
-        let pasted = unblock(move || {
-            let mut text = format!(
-                "Open this page and sign in:\n\n  {}\n\nThen paste the whole address that the browser shows:",
-                page.url
-            );
-            loop {
-                let line = prompt(&text)?;
-                let line = line.trim();
-                if line.is_empty() {
-                    return Err(io::Error::other("nothing was pasted"));
-                }
-                if line.contains(page.state.expose()) {
-                    return Ok(line.to_string());
-                }
+        let awaited = AwaitedPage { state: page.state, redirect: Mailbox::default() };
+        let (awaited, pastes) = (Arc::new(awaited), self.pastes.clone());
+        pastes.pages.lock().push(awaited.clone());
+        self.page = Some(awaited.clone());
+        let text = format!(
+            "Open this page and sign in:\n\n  {}\n\nThen paste the whole address that the browser shows:",
+            page.url
+        );
+        let own = awaited.clone();
+        let mut prompted = Box::pin(unblock(move || pastes.prompt(text, &own)));
+        Box::pin(poll_fn(move |context| {
+            if let Poll::Ready(Err(error)) = prompted.as_mut().poll(context) {
+                return Poll::Ready(Err(error.to_string()));
+            }
+            awaited.redirect.poll(context.waker(), Option::take).map(Ok)
+        }))
+    }
+}
+
+impl Drop for PendingPaste {
+    fn drop(&mut self) {
+        if let Some(page) = &self.page {
+            self.pastes.remove(page);
+        }
+    }
+}
+
+impl Pastes {
+    /// Reads lines until the page has its redirect, or nobody waits for it. Fails with an empty
+    /// line.
+    fn prompt(&self, mut text: String, own: &Arc<AwaitedPage>) -> io::Result<()> {
+        loop {
+            let line = (self.prompt)(&text)?;
+            let line = line.trim();
+            if line.is_empty() {
+                return Err(io::Error::other("nothing was pasted"));
+            }
+            let is_known = self.hand_over(line);
+            if !self.pages.lock().iter().any(|page| Arc::ptr_eq(page, own)) {
+                return Ok(());
+            }
+            if !is_known {
                 text = "This is not the address of this sign-in. Paste it from `http` to its end:"
                     .to_string();
             }
-        });
-        Box::pin(async move { pasted.await.map_err(|error| error.to_string()) })
+        }
+    }
+
+    /// Hands a line over to the page that it is the redirect of; returns false if there is none.
+    fn hand_over(&self, line: &str) -> bool {
+        let pages = self.pages.lock();
+        let page = pages.iter().find(|page| line.contains(page.state.expose())).cloned();
+        drop(pages);
+        let Some(page) = page else { return false };
+        self.remove(&page);
+        page.redirect.update(|redirect| *redirect = Some(line.to_string()));
+        true
+    }
+
+    fn remove(&self, page: &Arc<AwaitedPage>) {
+        self.pages.lock().retain(|other| !Arc::ptr_eq(other, page));
     }
 }
