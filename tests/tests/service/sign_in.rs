@@ -259,6 +259,24 @@ fn port_of_the_last_time_is_used_if_it_is_free() {
     }
 }
 
+/// A browser may connect to `::1` for `localhost`. Another user of the machine would get the code.
+#[test]
+fn port_that_another_program_has_on_ipv6_is_not_used() {
+    // A machine may have no IPv6.
+    let Ok(other) = std::net::TcpListener::bind("[::1]:0") else { return };
+    let port = other.local_addr().unwrap().port();
+    let named = format!("http://localhost:{port}/callback");
+    assert!(block_on(opens_nothing().prepare(&named, None)).is_err());
+    let pending = block_on(opens_nothing().prepare("http://localhost/callback", Some(port)));
+    let pending = pending.unwrap();
+    assert_ne!(Url::parse(&pending.redirect_uri()).unwrap().port(), port);
+    let named = format!("http://[::1]:{port}/callback");
+    assert!(block_on(opens_nothing().prepare(&named, None)).is_err());
+    // With an address of IPv4 nobody connects to the other one.
+    let named = format!("http://127.0.0.1:{port}/callback");
+    assert!(block_on(opens_nothing().prepare(&named, None)).is_ok());
+}
+
 #[test]
 fn page_that_cannot_be_opened_is_no_consent() {
     let loopback = Loopback::with(|_| Err(io::Error::other("there is no display")));

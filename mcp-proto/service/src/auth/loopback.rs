@@ -35,7 +35,8 @@ type Opener = dyn Fn(&Url) -> io::Result<()> + Send + Sync;
 ///
 /// The port is that of [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri), or else
 /// that of the last sign-in if it is free. Some authorization servers accept only the host
-/// `localhost`, others only `127.0.0.1`, which is the default.
+/// `localhost`, others only `127.0.0.1`, which is the default. For `localhost` the port must be free
+/// at both addresses, since a browser may connect to either.
 #[derive(Clone)]
 pub struct Loopback(Arc<Opener>);
 
@@ -107,15 +108,13 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     }
     // A port in the configuration is the registered one.
     let named = (url.port() != 80).then(|| url.port());
-    let first = match named {
-        Some(port) => bind(Ipv4Addr::LOCALHOST.into(), port)?,
+    let (first, second) = match named {
+        Some(port) => bind(url.host(), port)?,
         None => port
-            .and_then(|port| bind(Ipv4Addr::LOCALHOST.into(), port).ok())
-            .map_or_else(|| bind(Ipv4Addr::LOCALHOST.into(), 0), Ok)?,
+            .and_then(|port| bind(url.host(), port).ok())
+            .map_or_else(|| bind(url.host(), 0).or_else(|_| bind(url.host(), 0)), Ok)?,
     };
     let address = first.local_addr()?;
-    // The machine may not support IPv6.
-    let second = bind(Ipv6Addr::LOCALHOST.into(), address.port()).ok();
     let shared = Arc::new(LoopbackShared {
         path: url.target().to_string(),
         awaited: Mailbox::default(),
@@ -135,8 +134,20 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     Ok(pending)
 }
 
-fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
-    TcpListener::bind(SocketAddr::new(address, port))
+/// Listens at a port of both loopback addresses. Fails if another program has the port at an
+/// address to which a redirect to `host` may lead. The machine may not support IPv6.
+fn bind(host: &str, port: u16) -> io::Result<(TcpListener, Option<TcpListener>)> {
+    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    let second = TcpListener::bind((Ipv6Addr::LOCALHOST, first.local_addr()?.port()));
+    let may_lead_there = |error: &io::Error| match host.parse() {
+        Ok(IpAddr::V4(_)) => false,
+        Ok(IpAddr::V6(_)) => true,
+        Err(_) => error.kind() == io::ErrorKind::AddrInUse,
+    };
+    match second {
+        Err(error) if may_lead_there(&error) => Err(error),
+        second => Ok((first, second.ok())),
+    }
 }
 
 /// Accepts connections until the consent is dropped.
