@@ -187,7 +187,7 @@ impl Config {
     }
 
     /// Accepts metadata whose issuer differs from the requested issuer, for example without a
-    /// trailing slash.
+    /// trailing slash. A [`client`](Self::client) of this issuer may have either name.
     pub fn accepts_issuer(mut self, expected: &str, stated: &str) -> Self {
         self.accepted_issuers.push((expected.into(), stated.into()));
         self
@@ -318,7 +318,7 @@ impl Config {
     pub(super) fn preset(&self, issuer: &str) -> Preset {
         if self.clients.is_empty() {
             Preset::Absent
-        } else if self.clients.iter().any(|client| client.is_of(issuer)) {
+        } else if self.clients.iter().any(|client| self.is_client_of(client, issuer)) {
             Preset::Own
         } else {
             Preset::Elsewhere
@@ -327,7 +327,7 @@ impl Config {
 
     /// The configured client for an issuer.
     pub(super) fn preset_client(&self, issuer: &IssuerMetadata) -> Option<RegisteredClient> {
-        let own = || self.clients.iter().filter(|client| client.is_of(&issuer.issuer));
+        let own = || self.clients.iter().filter(|it| self.is_client_of(it, &issuer.issuer));
         let client = own().find(|client| client.issuer.is_some()).or(own().next())?;
         let method = client.method.unwrap_or_else(|| match client.secret {
             Some(_) => AuthMethod::of_secret(issuer),
@@ -340,7 +340,7 @@ impl Config {
     /// The secret of a configured client.
     pub(super) fn preset_secret(&self, issuer: &str, id: &str) -> Option<Secret> {
         let mut clients = self.clients.iter();
-        let client = clients.find(|client| client.is_of(issuer) && client.id == id)?;
+        let client = clients.find(|it| self.is_client_of(it, issuer) && it.id == id)?;
         client.secret.clone()
     }
 
@@ -387,14 +387,31 @@ impl Config {
         offered: &'a [String],
         current: Option<&str>,
     ) -> Option<&'a str> {
-        let own = offered.iter().find(|issuer| Some(issuer.as_str()) == current);
-        let preset = || offered.iter().find(|issuer| self.preset(issuer) == Preset::Own);
+        let own = offered.iter().find(|offered| current.is_some_and(|it| self.names(offered, it)));
+        let is_of = |client: &PresetClient, offered: &str| {
+            client.issuer().is_none_or(|issuer| self.names(offered, issuer))
+        };
+        let has_client = |offered: &str| self.clients.iter().any(|client| is_of(client, offered));
+        let preset = || offered.iter().find(|offered| has_client(offered));
         own.or_else(preset).or(offered.first()).map(String::as_str)
+    }
+
+    /// True if the metadata of the issuer `expected` may state this issuer.
+    fn names(&self, expected: &str, stated: &str) -> bool {
+        let mut accepted = self.accepted_issuers.iter();
+        expected == stated || accepted.any(|(own, other)| own == expected && other == stated)
+    }
+
+    /// True if a client belongs to an issuer, which the application names as it is expected, or as
+    /// its metadata states it.
+    fn is_client_of(&self, client: &PresetClient, stated: &str) -> bool {
+        client.issuer().is_none_or(|own| self.names(own, stated))
     }
 }
 
 impl PresetClient {
-    fn is_of(&self, issuer: &str) -> bool {
-        self.issuer.as_ref().or(self.used_issuer.as_ref()).is_none_or(|own| own == issuer)
+    /// The issuer that the client belongs to, if it is known.
+    fn issuer(&self) -> Option<&str> {
+        self.issuer.as_deref().or(self.used_issuer.as_deref())
     }
 }

@@ -342,6 +342,38 @@ fn a_configured_client_is_used_at_its_issuer_only() {
 }
 
 #[test]
+fn configured_client_of_an_accepted_issuer_may_have_either_name() {
+    let stated = "https://a.example/";
+    let other = "https://b.example";
+    for name in [ISSUER, stated] {
+        let mut world = World::with(|config| {
+            config.accepts_issuer(ISSUER, stated).client(name, "preset", Some("canary-secret"))
+        });
+        let body =
+            format!(r#"{{"resource":"{SERVER}","authorization_servers":["{other}","{ISSUER}"]}}"#);
+        world.document(RESOURCE_PLACE, 200, &body);
+        world.issuer("https://b.example/.well-known/oauth-authorization-server", other, "");
+        let endpoints = r#","authorization_endpoint":"https://a.example/authorize","token_endpoint":"https://a.example/token""#;
+        world.issuer(ISSUER_PLACE, stated, endpoints);
+        world.request("x").unwrap();
+        assert_eq!(world.pages[0]["client_id"], "preset", "{name}");
+        // The refresh has the secret too, and the issuer of the tokens is chosen again.
+        world.accepted.clear();
+        world.request("x").unwrap();
+        assert_eq!(world.grants(), ["authorization_code", "refresh_token"], "{name}");
+        assert!(world.heads.last().unwrap()["Authorization"].starts_with("Basic "), "{name}");
+    }
+    // The pair has a direction: the client of one issuer is not used at another one.
+    let mut world = World::with(|config| {
+        config.accepts_issuer(ISSUER, other).client(ISSUER, "preset", Some("canary-secret"))
+    });
+    world.resource(RESOURCE_PLACE, SERVER, stated);
+    world.issuer(ISSUER_PLACE, stated, "");
+    let expected = AuthError::ClientOfAnotherIssuer { issuer: stated.into() };
+    assert_eq!(world.request("x"), Err(expected));
+}
+
+#[test]
 fn a_login_needs_no_refusal_and_forget_drops_all() {
     let mut world = World::new();
     world.authorizer.authorize(world.now, &Scopes::words("a"));

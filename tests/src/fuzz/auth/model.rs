@@ -242,7 +242,8 @@ impl AuthModel {
                     host: url.host(),
                     grant_type,
                     has_proof: fetch.fields.iter().any(|(name, _)| *name == "DPoP"),
-                    audience: audience.strip_prefix("https://").unwrap_or_default(),
+                    // An issuer may have a slash at its end.
+                    audience: audience.trim_start_matches("https://").trim_end_matches('/'),
                 };
                 documents::token(&query, bytes, &mut self.canaries)
             }
