@@ -88,9 +88,8 @@ impl AuthOutbox {
         url: &Url,
         policy: &UrlPolicy,
     ) -> Result<FetchId, AuthError> {
-        let accept = Vec::from([("Accept", Secret::new("application/json"))]);
         self.deadline = Some(now + METADATA_TIME);
-        self.fetch("GET", url, accept, Secret::default(), policy)
+        self.fetch("GET", url, Vec::new(), Secret::default(), policy)
     }
 
     /// Registers a client.
@@ -101,10 +100,9 @@ impl AuthOutbox {
         body: String,
         policy: &UrlPolicy,
     ) -> Result<FetchId, AuthError> {
-        let fields = [("Accept", "application/json"), ("Content-Type", "application/json")];
-        let fields = fields.map(|(name, value)| (name, Secret::new(value)));
+        let fields = Vec::from([("Content-Type", Secret::new("application/json"))]);
         self.deadline = Some(now + METADATA_TIME);
-        self.fetch("POST", url, fields.into(), Secret::new(body), policy)
+        self.fetch("POST", url, fields, Secret::new(body), policy)
     }
 
     /// Requests a token.
@@ -115,9 +113,8 @@ impl AuthOutbox {
         request: TokenRequest,
         policy: &UrlPolicy,
     ) -> Result<FetchId, AuthError> {
-        let form = "application/x-www-form-urlencoded";
-        let fields = [("Accept", "application/json"), ("Content-Type", form)];
-        let mut fields = Vec::from(fields.map(|(name, value)| (name, Secret::new(value))));
+        let form = Secret::new("application/x-www-form-urlencoded");
+        let mut fields = Vec::from([("Content-Type", form)]);
         fields.extend(request.authorization.map(|value| ("Authorization", value)));
         fields.extend(request.proof.map(|value| ("DPoP", value)));
         self.deadline = Some(now + TOKEN_TIME);
@@ -217,7 +214,7 @@ impl AuthOutbox {
         &mut self,
         method: &'static str,
         url: &Url,
-        fields: Vec<(&'static str, Secret)>,
+        own_fields: Vec<(&'static str, Secret)>,
         body: Secret,
         policy: &UrlPolicy,
     ) -> Result<FetchId, AuthError> {
@@ -225,6 +222,10 @@ impl AuthOutbox {
             return Err(AuthError::TooManyFetches);
         }
         self.fetches += 1;
+        // Without `Accept-Encoding` a server may choose any coding.
+        let fields = [("Accept", "application/json"), ("Accept-Encoding", "identity")];
+        let mut fields = Vec::from(fields.map(|(name, value)| (name, Secret::new(value))));
+        fields.extend(own_fields);
         let id = FetchId(self.next_id());
         let (url, reach) = (url.clone(), policy.reach(url));
         self.actions.push_back(AuthAction::Fetch(Fetch { id, method, url, fields, body, reach }));

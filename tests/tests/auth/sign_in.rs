@@ -108,6 +108,16 @@ fn auth_a39_answers_of_token_endpoints_are_asked_for_as_json() {
 }
 
 #[test]
+fn documents_are_requested_without_a_content_coding() {
+    let mut world = World::new();
+    world.request("x").unwrap();
+    assert_eq!(world.heads.len(), 4);
+    for head in &world.heads {
+        assert_eq!(head["Accept-Encoding"], "identity");
+    }
+}
+
+#[test]
 fn registration_without_an_id_is_none() {
     for answer in [r#"{"client_id":""}"#, r#"{"client_secret":"s"}"#] {
         let mut world = World::new();
