@@ -8,7 +8,7 @@ use alloc::string::String;
 
 use super::action::{
     Access, AuthAction, Credentials, FetchAnswer, FetchId, RecordId, RefusalAdvice, SentRequest,
-    SignId, SignInId, SubjectId,
+    SignId, SignInId, SubjectId, TokenId,
 };
 use super::auth_flow::AuthFlow;
 use super::binding::ChallengeSchemes;
@@ -283,6 +283,11 @@ impl Authorizer {
         if let Some(issuer) = issuer {
             self.flow.outbox.remove(self.flow.config.registration_key(&issuer));
         }
+    }
+
+    /// The current token, if there is one.
+    pub(crate) fn token(&self) -> Option<TokenId> {
+        self.flow.tokens.as_ref().map(|tokens| tokens.id)
     }
 
     /// The next action.

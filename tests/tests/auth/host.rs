@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcp_proto::auth::{Authorizer, Config, Fetch};
-use mcp_proto::client::{self, CallError, CallId, CallOptions, ClientEvent, Negotiation};
+use mcp_proto::client::{
+    self, CacheConfig, CacheLimits, CallError, CallId, CallOptions, ClientEvent, Negotiation,
+};
 use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::client::{Action, ExchangeId, Request};
 use mcp_proto::http::{self, Url};
@@ -45,7 +47,8 @@ impl Host {
     }
 
     pub(crate) fn with(negotiation: Negotiation, change: impl FnOnce(Config) -> Config) -> Self {
-        let config = client::Config::new(Implementation::new("app", "1.0.0"));
+        let mut config = client::Config::new(Implementation::new("app", "1.0.0"));
+        config.cache = Some(CacheConfig::memory(CacheLimits::default()));
         let config =
             http::client::Config::new(Url::parse(SERVER).unwrap(), config.negotiation(negotiation));
         let mut client = http::Client::new(config, Box::new(|| [0; 16]));
@@ -80,6 +83,15 @@ impl Host {
         self.client
             .with(now, |it| it.call(now, "tools/call", params, CallOptions::default()))
             .unwrap()
+    }
+
+    pub(crate) fn list_tools(&mut self) {
+        let (now, params) = (self.world.now, Json::EMPTY_OBJECT);
+        let list = |it: &mut client::Client| {
+            it.call(now, "tools/list", params, CallOptions::default()).unwrap();
+        };
+        self.client.with(now, list);
+        self.run();
     }
 
     pub(crate) fn result(&self, call: CallId) -> Option<&Result<Json, CallError>> {
@@ -238,6 +250,9 @@ fn answer(method: &str, body: &Value) -> (u16, String) {
         "initialize" => json!({
             "protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
             "serverInfo": {"name": "s", "version": "1"},
+        }),
+        "tools/list" => json!({
+            "resultType": "complete", "tools": [], "ttlMs": 60_000, "cacheScope": "private",
         }),
         "GET" => return (405, String::new()),
         "DELETE" => return (200, String::new()),

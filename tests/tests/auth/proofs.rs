@@ -35,6 +35,24 @@ fn proof_has_the_time_of_the_driver_after_the_machine_has_slept() {
 }
 
 #[test]
+fn proofs_leave_private_results_in_the_cache() {
+    let mut host = host(Negotiation::Auto);
+    host.connect();
+    let lists = |host: &Host| host.log.iter().filter(|it| *it == "tools/list 200").count();
+    host.list_tools();
+    host.list_tools();
+    host.call("x");
+    host.run();
+    host.list_tools();
+    assert_eq!(lists(&host), 1);
+    // Other tokens may be those of another person.
+    host.client.with_authorizer(host.world.now, Authorizer::forget);
+    host.run();
+    host.list_tools();
+    assert_eq!(lists(&host), 2);
+}
+
+#[test]
 fn end_of_a_session_waits_two_seconds_for_a_signature() {
     let mut host = host(Negotiation::Legacy);
     host.connect();

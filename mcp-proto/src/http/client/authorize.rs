@@ -70,8 +70,12 @@ impl Client {
         now: Instant,
         command: impl FnOnce(&mut Authorizer) -> T,
     ) -> Option<T> {
-        let result = command(&mut self.authorization.as_mut()?.authorizer);
-        self.rpc.credentials_changed();
+        let authorizer = &mut self.authorization.as_mut()?.authorizer;
+        let before = authorizer.token();
+        let result = command(authorizer);
+        if authorizer.token() != before {
+            self.rpc.credentials_changed();
+        }
         self.pump(now);
         Some(result)
     }
