@@ -1,33 +1,21 @@
 //! The flow of an authorizer: its state, and its tokens.
 //!
 //! In: events, and requests for tokens. Out: actions in the [`AuthOutbox`], and a report at the end
-//! of each flow.
-//!
-//! | state | waits for | next |
-//! |---|---|---|
-//! | `Idle` | a request | `Reading`, `Refreshing`; for more scopes `SigningIn`, `Granting`, `Discovering` |
-//! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they cannot be used |
-//! | `Discovering` | metadata, 10 s for each document | `Refreshing`, `SigningIn`, `Granting` |
-//! | `Refreshing` | the states of [`TokenRefresh`] | `Storing`; `Idle` without other tokens to store; `SigningIn`, `Granting` or `Discovering` if refused |
-//! | `SigningIn` | the states of [`SignIn`] | `Storing` |
-//! | `Granting` | the states of [`ServiceGrant`] | `Storing`; `Idle` with newer tokens of the store |
-//! | `Storing` | the store, at most 10 s | `Idle` |
-//!
-//! A failure in any state leads to `Idle`. A queued sign-in begins with `Discovering`: at the end
-//! of a flow, or in place of its failure. Then waiting requests wait for the sign-in.
+//! of each flow. [`AuthStep`] has the states.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::mem;
 
-use super::action::{AuthState, FetchAnswer, FetchId, RecordId, SignInId, TokenId};
-use super::binding::{self, ChallengeSchemes};
+use super::action::{AuthState, FetchAnswer, SignInId, TokenId};
+use super::auth_step::AuthStep;
+use super::binding;
 use super::config::Config;
 use super::current_tokens::{CurrentTokens, TokenSource};
 use super::discovery::{Discovered, DiscoveredServer, Discovery};
-use super::error::{AuthError, shown};
+use super::error::AuthError;
 use super::event::{AuthEvent, StepContext, StepProgress};
-use super::goal::{AuthGoal, SignInRequest};
+use super::goal::{AuthGoal, FailedRefresh, SignInRequest};
 use super::nonces::Nonces;
 use super::outbox::AuthOutbox;
 use super::record::ServerRecord;
@@ -56,18 +44,6 @@ pub(super) struct AuthFlow {
     pub(super) nonces: Nonces,
 }
 
-/// The current step.
-#[derive(Debug)]
-enum AuthStep {
-    Idle,
-    Reading { reading: RecordId, goal: Option<AuthGoal> },
-    Discovering { fetch: FetchId, discovery: Discovery, goal: AuthGoal },
-    Refreshing { refresh: TokenRefresh, goal: AuthGoal, server: Option<DiscoveredServer> },
-    SigningIn(SignIn),
-    Granting(ServiceGrant),
-    Storing { write: RecordId, text: Secret },
-}
-
 impl AuthFlow {
     /// An idle flow, without tokens.
     pub(super) fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
@@ -90,7 +66,7 @@ impl AuthFlow {
 
     /// True if an answer of a server or a person is pending, which may take minutes.
     pub(super) fn is_asking(&self) -> bool {
-        matches!(self.step, AuthStep::Discovering { .. } | AuthStep::SigningIn(_))
+        self.step.is_asking()
     }
 
     /// True if the store was read.
@@ -110,24 +86,12 @@ impl AuthFlow {
         if self.is_idle() {
             self.request = SignInRequest::Running(id);
             self.read(now, Some(AuthGoal::sign_in(scopes.clone())));
-        } else if self.is_signing_in() && !self.request.is_queued() {
+        } else if self.step.is_signing_in(self.tokens.as_ref()) && !self.request.is_queued() {
             self.request = SignInRequest::Running(id);
         } else {
             self.request.queue(id, scopes);
         }
         id
-    }
-
-    /// True if the flow must end with new tokens: a read or a refresh is not sufficient.
-    fn is_signing_in(&self) -> bool {
-        let has_signed_in = |tokens: &CurrentTokens| tokens.source == TokenSource::Authorization;
-        match &self.step {
-            AuthStep::Idle | AuthStep::Refreshing { .. } => false,
-            AuthStep::Reading { goal, .. } => goal.as_ref().is_some_and(|it| !it.accepts_refresh),
-            AuthStep::Discovering { goal, .. } => !goal.accepts_refresh,
-            AuthStep::SigningIn(_) | AuthStep::Granting(_) => true,
-            AuthStep::Storing { .. } => self.tokens.as_ref().is_some_and(has_signed_in),
-        }
     }
 
     /// Begins a flow by reading the store.
@@ -139,7 +103,7 @@ impl AuthFlow {
     /// Begins a flow with a refresh, before any discovery.
     pub(super) fn refresh(&mut self, now: Instant) {
         let refresh = TokenRefresh::start(&mut self.context(now).0);
-        self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::default(), server: None };
+        self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::renewal(), server: None };
     }
 
     /// Begins a flow for more scopes at the known server.
@@ -294,30 +258,50 @@ impl AuthFlow {
     ) -> Result<AuthStep, AuthError> {
         let current_issuer = self.tokens.as_ref().map(|tokens| tokens.record.issuer.as_str());
         let decisions = &mut self.outbox.decisions;
-        match discovery.handle_answer(&self.config, answer, current_issuer, decisions)? {
-            Discovered::Ask(discovery) => {
+        match discovery.handle_answer(&self.config, answer, current_issuer, decisions) {
+            Ok(Discovered::Ask(discovery)) => {
                 let fetch = self.outbox.get(now, discovery.url(), &self.config.policy)?;
                 Ok(AuthStep::Discovering { fetch, discovery, goal })
             }
-            Discovered::Server(server) => self.handle_discovered(now, server, goal),
+            Ok(Discovered::Server(server)) => self.handle_discovered(now, server, goal),
+            Err(error) => self.handle_undiscovered(now, error, &goal),
         }
     }
 
-    /// Refreshes the tokens if the issuer is the same; tokens of another issuer are dropped.
+    /// Fails without metadata, or lets the waiting requests be sent, since only a challenge may
+    /// name the metadata.
+    fn handle_undiscovered(
+        &mut self,
+        now: Instant,
+        error: AuthError,
+        goal: &AuthGoal,
+    ) -> Result<AuthStep, AuthError> {
+        goal.check_available()?;
+        let tokens = self.tokens.as_mut().filter(|_| goal.is_early);
+        tokens.ok_or(error)?.mark_unused();
+        self.finish(now, None)
+    }
+
+    /// Refreshes the tokens if the issuer is the same, and the goal accepts that or the endpoint is
+    /// another one. Tokens of another issuer are dropped.
     fn handle_discovered(
         &mut self,
         now: Instant,
         mut server: DiscoveredServer,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
-        server.binds = self.binds(&server, &goal)?;
+        let is_bound = self.tokens.as_ref().is_some_and(|it| it.record.proof_key.is_some());
+        let decisions = &mut self.outbox.decisions;
+        let binds = binding::binds(goal.schemes, server.binds, is_bound, &self.config, decisions);
+        server.binds = binds?;
         let proof_key = self.config.thumbprint().filter(|_| server.binds);
         self.server = Some(server.clone());
         self.tokens.take_if(|tokens| tokens.record.issuer != server.issuer.issuer);
         if let Some(tokens) = &mut self.tokens {
             tokens.record.token_endpoint = server.issuer.token_endpoint.as_str().into();
             tokens.record.resource.clone_from(&server.resource);
-            if goal.accepts_refresh && tokens.record.refresh_token.is_some() {
+            let refreshes = goal.accepts_refresh || goal.follows(&server.issuer.token_endpoint);
+            if refreshes && tokens.record.refresh_token.is_some() {
                 // The next token is bound to this key. During a refresh no request is sent.
                 tokens.record.proof_key = proof_key;
                 let refresh = TokenRefresh::start(&mut self.context(now).0);
@@ -327,17 +311,6 @@ impl AuthFlow {
         self.get_tokens(now, server, goal)
     }
 
-    /// Decides by the table whether tokens must be bound to a key; records the row.
-    fn binds(&mut self, server: &DiscoveredServer, goal: &AuthGoal) -> Result<bool, AuthError> {
-        // Without a challenge, the earlier tokens show the scheme that the server has asked for.
-        let is_bound = self.tokens.as_ref().is_some_and(|it| it.record.proof_key.is_some());
-        let own = if is_bound { ChallengeSchemes::ProofOnly } else { ChallengeSchemes::Bearer };
-        let has_key = self.config.proof_key.is_some();
-        let case = (goal.schemes.unwrap_or(own), server.binds, has_key);
-        binding::binds(case, &mut self.outbox.decisions)
-            .ok_or_else(|| AuthError::NoProofKey { server: shown(self.config.server.as_str()) })
-    }
-
     /// Gets tokens from a person, or by the configured grant.
     fn get_tokens(
         &mut self,
@@ -345,6 +318,7 @@ impl AuthFlow {
         server: DiscoveredServer,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
+        goal.check_available()?;
         let wanted = goal.challenged.as_ref().unwrap_or(&server.scopes);
         let challenged = self.request.start(wanted).or(goal.challenged);
         let goal = AuthGoal { challenged, ..goal };
@@ -367,36 +341,39 @@ impl AuthFlow {
         let unix = self.clock.at(now);
         let Some(tokens) = &mut self.tokens else { return self.discover(now, goal) };
         let must_register = goal.must_register || matches!(refreshed, RefreshOutcome::Reregister);
-        match refreshed {
+        let may_retry = matches!(refreshed, RefreshOutcome::Reauthorize { may_retry: true });
+        let endpoint = tokens.record.token_endpoint.clone();
+        let is_unavailable = match refreshed {
             RefreshOutcome::Token(token) => {
                 let record = tokens.refreshed(token, unix);
-                Ok(self.store_tokens(now, TokenSource::Refresh, record))
+                return Ok(self.store_tokens(now, TokenSource::Refresh, record));
             }
             RefreshOutcome::Adopt(record) => {
                 self.set_tokens(now, TokenSource::Store, record);
-                self.finish(now, None)
+                return self.finish(now, None);
             }
             RefreshOutcome::Keep => {
                 tokens.skip_refresh_until_expiry();
-                self.finish(now, None)
+                return self.finish(now, None);
             }
             RefreshOutcome::Later => {
                 tokens.schedule_retry(now);
                 if tokens.is_valid(now) {
                     return self.finish(now, None);
                 }
-                Err(AuthError::Unavailable { url: shown(&tokens.record.token_endpoint) })
+                true
             }
             RefreshOutcome::Reauthorize { .. } | RefreshOutcome::Reregister => {
-                let may_retry =
-                    matches!(refreshed, RefreshOutcome::Reauthorize { may_retry: true });
                 tokens.refuse_refresh(now, may_retry);
-                let goal = AuthGoal { must_register, accepts_refresh: false, ..goal };
-                match server {
-                    Some(server) => self.get_tokens(now, server, goal),
-                    None => self.discover(now, goal),
-                }
+                false
             }
+        };
+        let failed = FailedRefresh { endpoint, is_unavailable };
+        let failed_refresh = Some(failed).filter(|_| is_unavailable || may_retry);
+        let goal = AuthGoal { must_register, accepts_refresh: false, failed_refresh, ..goal };
+        match server {
+            Some(server) => self.get_tokens(now, server, goal),
+            None => self.discover(now, goal),
         }
     }
 

@@ -216,7 +216,7 @@ impl Authorizer {
         let server = self.flow.server.as_ref();
         let is_service = server.is_some_and(|server| server.grant.is_of_service());
         if is_idle && is_service && tokens.is_expired_for_good(now) {
-            self.flow.read(now, Some(AuthGoal { accepts_refresh: true, ..AuthGoal::default() }));
+            self.flow.read(now, Some(AuthGoal::renewal()));
             return Access::Wait;
         }
         // A person may take minutes to widen a grant; meanwhile other requests use the current

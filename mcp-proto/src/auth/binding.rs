@@ -8,7 +8,9 @@
 //!
 //! [RFC 9449, section 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1)
 
+use super::config::Config;
 use super::decisions::Decisions;
+use super::error::{AuthError, shown};
 use crate::challenge::Unauthorized;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 
@@ -67,16 +69,25 @@ impl ChallengeSchemes {
     }
 }
 
-/// True if the table binds tokens to a key, and `None` if the client has no key. Records the row.
+/// True if the table binds tokens to a key; fails if the client has no key. Records the row.
+/// Without a challenge, the earlier tokens show the scheme that the server has asked for: `is_bound`
+/// is true if they are bound.
 pub(super) fn binds(
-    case: (ChallengeSchemes, bool, bool),
+    challenge: Option<ChallengeSchemes>,
+    is_required: bool,
+    is_bound: bool,
+    config: &Config,
     decisions: &mut Decisions,
-) -> Option<bool> {
-    let row = TABLE.find(case);
+) -> Result<bool, AuthError> {
+    let own = if is_bound { ChallengeSchemes::ProofOnly } else { ChallengeSchemes::Bearer };
+    let has_key = config.proof_key.is_some();
+    let row = TABLE.find((challenge.unwrap_or(own), is_required, has_key));
     decisions.record("binding", row.map_or("gap", |row| row.name));
     match row.map(|row| row.then) {
-        Some(BindingStep::Bind) => Some(true),
-        Some(BindingStep::Bear) => Some(false),
-        Some(BindingStep::FailNoKey) | None => None,
+        Some(BindingStep::Bind) => Ok(true),
+        Some(BindingStep::Bear) => Ok(false),
+        Some(BindingStep::FailNoKey) | None => {
+            Err(AuthError::NoProofKey { server: shown(config.server.as_str()) })
+        }
     }
 }

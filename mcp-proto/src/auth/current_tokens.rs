@@ -91,6 +91,11 @@ impl CurrentTokens {
         self.was_used = true;
     }
 
+    /// Records that the next request may use the access token, although it has expired.
+    pub(super) fn mark_unused(&mut self) {
+        self.was_used = false;
+    }
+
     /// Records that the server has refused the access token.
     pub(super) fn refuse(&mut self) {
         self.is_refused = true;

@@ -16,7 +16,9 @@ use core::mem;
 
 use super::action::SignInId;
 use super::binding::ChallengeSchemes;
+use super::error::{AuthError, shown};
 use super::scopes::Scopes;
+use crate::url::Url;
 
 /// The aim of a flow.
 #[derive(Debug, Default)]
@@ -31,9 +33,41 @@ pub(super) struct AuthGoal {
     pub(super) accepts_refresh: bool,
     /// True if the stored registration is invalid.
     pub(super) must_register: bool,
+    /// True if no refusal has begun the flow. The refusal of a request may name the metadata.
+    pub(super) is_early: bool,
+    /// The refresh of this flow that has failed, unless its refresh token is spent.
+    pub(super) failed_refresh: Option<FailedRefresh>,
+}
+
+/// A failed refresh, which may succeed at another endpoint.
+#[derive(Debug)]
+pub(super) struct FailedRefresh {
+    pub(super) endpoint: String,
+    /// True if the endpoint did not answer. Such a failure does not concern a person.
+    pub(super) is_unavailable: bool,
 }
 
 impl AuthGoal {
+    /// A renewal of tokens that have expired, or are about to.
+    pub(super) fn renewal() -> Self {
+        Self { accepts_refresh: true, is_early: true, ..Self::default() }
+    }
+
+    /// True if a refresh has failed at another endpoint than this one.
+    pub(super) fn follows(&self, endpoint: &Url) -> bool {
+        self.failed_refresh.as_ref().is_some_and(|it| it.endpoint != endpoint.as_str())
+    }
+
+    /// Fails if the endpoint of a refresh did not answer.
+    pub(super) fn check_available(&self) -> Result<(), AuthError> {
+        match &self.failed_refresh {
+            Some(FailedRefresh { endpoint, is_unavailable: true }) => {
+                Err(AuthError::Unavailable { url: shown(endpoint) })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// A sign-in with these scopes.
     pub(super) fn sign_in(scopes: Scopes) -> Self {
         let challenged = Some(scopes).filter(|scopes| !scopes.is_empty());

@@ -115,6 +115,7 @@
 
 mod action;
 mod auth_flow;
+mod auth_step;
 mod authorization_request;
 mod authorizer;
 #[doc(hidden)]

@@ -5,7 +5,7 @@ use mcp_proto::auth::{
 };
 use mcp_proto::http::Unauthorized;
 
-use super::world::{Person, RESOURCE_PLACE, World};
+use super::world::{ISSUER, ISSUER_PLACE, Person, RESOURCE_PLACE, World};
 
 const INVALID_GRANT: &str = r#"{"error":"invalid_grant"}"#;
 
@@ -147,6 +147,32 @@ fn sign_in_after_a_forgotten_one_has_its_own_report() {
     world.run().unwrap();
     assert_eq!(world.ended, [forgotten, last]);
     assert!(matches!(world.authorized[..], [Err(AuthError::Consent { .. }), Ok(())]));
+}
+
+/// The refresh of the flow may end it, or the refusal of its requests.
+#[test]
+fn sign_in_that_is_requested_during_the_discovery_of_a_renewal_asks_a_person() {
+    for (status, body) in [(400, INVALID_GRANT), (404, "<html>"), (0, "")] {
+        let mut world = signed_in();
+        world.pass(3600);
+        world.issuer(ISSUER_PLACE, ISSUER, r#","token_endpoint":"https://a.example/v2/token""#);
+        world.token_answers.push_back((status, body.into()));
+        assert_eq!(world.access(), Access::Wait);
+        let (pages, ends) = (world.pages.len(), world.authorized.len());
+        let mut id = None;
+        while let Some(action) = world.authorizer.poll_action() {
+            let is_discovery = matches!(&action, AuthAction::Fetch(fetch) if fetch.method == "GET");
+            if is_discovery && id.is_none() {
+                id = Some(authorize(&mut world, "b"));
+            }
+            if let Some(reply) = world.reply(action) {
+                reply(&mut world.authorizer);
+            }
+        }
+        assert_eq!((&world.authorized[ends..], world.ended.last()), (&[Ok(())][..], id.as_ref()));
+        assert_eq!(world.pages.len(), pages + 1, "{status}");
+        assert!(world.pages[pages]["scope"].contains('b'), "{status}");
+    }
 }
 
 /// The server or the person may refuse more scopes; what another process has renewed stays good.

@@ -113,6 +113,46 @@ fn auth_a08_named_metadata_that_fails_is_not_guessed() {
     }
 }
 
+/// Only a challenge knows the place, and a client whose tokens have expired has none.
+#[test]
+fn tokens_are_renewed_though_only_the_challenge_names_the_metadata() {
+    let place = "https://s.example/custom/metadata";
+    let named = |world: &mut World, place: &str| {
+        world.documents.retain(|url, _| url.starts_with(ISSUER));
+        world.resource(place, SERVER, ISSUER);
+        world.challenge = format!(r#"Bearer resource_metadata="{place}""#);
+    };
+    // A person signs in again after a refresh token is spent.
+    let mut world = World::new();
+    named(&mut world, place);
+    world.request("x").unwrap();
+    world.pass(3600);
+    world.accepted.clear();
+    world.token_answers.push_back((400, r#"{"error":"invalid_grant"}"#.into()));
+    world.request("x").unwrap();
+    assert_eq!(world.pages.len(), 2);
+    // A service gets its next tokens, also if the place is another one.
+    let mut world = World::with(|config| {
+        config.client(ISSUER, "i", Some("canary-secret")).client_credentials().unattended()
+    });
+    world.gives_refresh_token = false;
+    named(&mut world, place);
+    world.request("x").unwrap();
+    for place in [place, place, "https://s.example/custom/other"] {
+        named(&mut world, place);
+        world.pass(3600);
+        world.accepted.clear();
+        world.request("x").unwrap();
+    }
+    assert_eq!(world.grants(), ["client_credentials"; 4]);
+    // Without any metadata the request fails, and no other one hangs.
+    world.documents.clear();
+    world.pass(3600);
+    world.accepted.clear();
+    let url = "https://s.example/custom/other".into();
+    assert_eq!(world.request("x"), Err(AuthError::ResourceMetadata { url }));
+}
+
 #[test]
 fn auth_a09_endpoints_are_not_guessed_where_there_is_metadata() {
     let mut world = World::with(Config::guesses_endpoints);

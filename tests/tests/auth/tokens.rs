@@ -6,7 +6,7 @@ use mcp_proto::auth::{
 };
 use mcp_proto::http::Unauthorized;
 
-use super::world::{ISSUER, Person, World};
+use super::world::{ISSUER, ISSUER_PLACE, Person, World};
 
 const INVALID_GRANT: &str = r#"{"error":"invalid_grant"}"#;
 
@@ -358,4 +358,37 @@ fn refresh_token_of_another_process_is_used_though_the_access_token_is_the_same(
     world.token_answers.push_back((200, answer.into()));
     world.request("x").unwrap();
     assert_eq!(world.forms[1]["refresh_token"], "canary-refresh-9");
+}
+
+/// Metadata names another token endpoint; the earlier one is gone, or does not answer.
+#[test]
+fn refresh_follows_its_issuer_to_another_endpoint() {
+    let moved = "https://a.example/v2/token";
+    for (status, body) in [(404, "<html>"), (400, r#"{"error":"invalid_request"}"#), (0, "")] {
+        let mut world = signed_in();
+        let endpoint = format!(r#","token_endpoint":"{moved}""#);
+        world.issuer(ISSUER_PLACE, ISSUER, &endpoint);
+        world.pass(3600);
+        world.token_answers.push_back((status, body.into()));
+        world.request("x").unwrap();
+        assert_eq!(world.log.last().unwrap(), &format!("POST {moved}"), "{status}");
+        assert_eq!(world.grants(), ["authorization_code", "refresh_token", "refresh_token"]);
+        world.pass(3600);
+        world.request("x").unwrap();
+        assert_eq!((world.forms.len(), world.pages.len()), (4, 1), "{status}");
+    }
+    // A token that is refused everywhere is spent, and an endpoint that stays is asked once.
+    let mut world = signed_in();
+    world.issuer(ISSUER_PLACE, ISSUER, &format!(r#","token_endpoint":"{moved}""#));
+    world.pass(3600);
+    world.token_answers.push_back((404, String::new()));
+    world.token_answers.push_back((400, INVALID_GRANT.into()));
+    world.request("x").unwrap();
+    assert_eq!((world.forms.len(), world.pages.len()), (4, 2));
+    let mut world = signed_in();
+    world.pass(3600);
+    world.token_answers.push_back((0, String::new()));
+    let url = "https://a.example/token".into();
+    assert_eq!(world.request("x"), Err(AuthError::Unavailable { url }));
+    assert_eq!((world.forms.len(), world.pages.len()), (2, 1));
 }
