@@ -243,7 +243,11 @@ impl AuthFlow {
         }
     }
 
-    fn discover(&mut self, now: Instant, goal: AuthGoal) -> Result<AuthStep, AuthError> {
+    /// Starts discovery. Without a challenge, an earlier one may have named the metadata.
+    fn discover(&mut self, now: Instant, mut goal: AuthGoal) -> Result<AuthStep, AuthError> {
+        let tokens = self.tokens.as_ref().filter(|_| goal.schemes.is_none());
+        let earlier = tokens.and_then(|tokens| tokens.record.metadata_url.clone());
+        goal.metadata_url = goal.metadata_url.or(earlier);
         let discovery = Discovery::start(&self.config, goal.metadata_url.as_deref())?;
         let fetch = self.outbox.get(now, discovery.url(), &self.config.policy)?;
         Ok(AuthStep::Discovering { fetch, discovery, goal })
@@ -300,6 +304,7 @@ impl AuthFlow {
         if let Some(tokens) = &mut self.tokens {
             tokens.record.token_endpoint = server.issuer.token_endpoint.as_str().into();
             tokens.record.resource.clone_from(&server.resource);
+            tokens.record.metadata_url.clone_from(&server.metadata_url);
             let refreshes = goal.accepts_refresh || goal.follows(&server.issuer.token_endpoint);
             if refreshes && tokens.record.refresh_token.is_some() {
                 // The next token is bound to this key. During a refresh no request is sent.
@@ -349,7 +354,7 @@ impl AuthFlow {
                 return Ok(self.store_tokens(now, TokenSource::Refresh, record));
             }
             RefreshOutcome::Adopt(record) => {
-                self.set_tokens(now, TokenSource::Store, record);
+                self.set_tokens(now, TokenSource::Store, *record);
                 return self.finish(now, None);
             }
             RefreshOutcome::Keep => {

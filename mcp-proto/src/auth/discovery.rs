@@ -45,12 +45,16 @@ pub(super) struct DiscoveredServer {
     /// True if the tokens must be bound to a key.
     pub(super) binds: bool,
     pub(super) grant: GrantKind,
+    /// The URL of the metadata, if a challenge has named it.
+    pub(super) metadata_url: Option<String>,
 }
 
 /// A discovery in progress.
 #[derive(Debug)]
 pub(super) struct Discovery {
     question: MetadataQuestion,
+    /// The URL that a challenge has named.
+    named_url: Option<String>,
     /// The requested URL.
     url: Url,
     redirects: u8,
@@ -70,6 +74,20 @@ struct IssuerTarget {
     scopes: Scopes,
     binds: bool,
     expected: String,
+}
+
+impl IssuerTarget {
+    /// The server with the metadata of its issuer.
+    fn found(
+        self,
+        issuer: IssuerMetadata,
+        grant: GrantKind,
+        metadata_url: Option<String>,
+    ) -> Discovered {
+        let Self { resource, scopes, binds, .. } = self;
+        let server = DiscoveredServer { resource, scopes, issuer, binds, grant, metadata_url };
+        Discovered::Server(server)
+    }
 }
 
 /// The result of an answer.
@@ -100,6 +118,7 @@ impl Discovery {
         };
         Ok(Self {
             question,
+            named_url: metadata_url.map(String::from),
             url,
             redirects: 0,
             next_urls,
@@ -223,27 +242,29 @@ impl Discovery {
         }
         let next = self.decide(found, decisions);
         self.was_unavailable |= found == MetadataAnswer::Unavailable;
-        let IssuerTarget { resource, scopes, binds, expected } = target;
         match (next, document) {
             (DiscoveryStep::ChooseClient, Some(issuer)) => {
-                Ok(Discovered::Server(DiscoveredServer { resource, scopes, issuer, binds, grant }))
+                Ok(target.found(issuer, grant, self.named_url))
             }
             (DiscoveryStep::AskNext, _) => {
                 let is_last = self.next_urls.len() <= 1;
                 let question =
                     if is_last { MetadataQuestion::LastIssuer } else { MetadataQuestion::Issuer };
-                self.ask_next(question, Some(IssuerTarget { resource, scopes, binds, expected }))
+                self.ask_next(question, Some(target))
             }
             (DiscoveryStep::Guess, _) if config.guesses_endpoints => {
                 let issuer = IssuerMetadata::guessed(&config.server);
-                let issuer = issuer.ok_or(AuthError::NoIssuer { issuer: expected })?;
-                Ok(Discovered::Server(DiscoveredServer { resource, scopes, issuer, binds, grant }))
+                let no_issuer = || AuthError::NoIssuer { issuer: target.expected.clone() };
+                let issuer = issuer.ok_or_else(no_issuer)?;
+                Ok(target.found(issuer, grant, self.named_url))
             }
-            (DiscoveryStep::FailIssuer, _) => Err(AuthError::Issuer { expected, stated }),
+            (DiscoveryStep::FailIssuer, _) => {
+                Err(AuthError::Issuer { expected: target.expected, stated })
+            }
             (DiscoveryStep::FailNoIssuer | DiscoveryStep::Guess, _) if self.lacked_pkce => {
-                Err(AuthError::NoPkce { issuer: expected })
+                Err(AuthError::NoPkce { issuer: target.expected })
             }
-            (next, _) => Err(self.failure(next, &expected)),
+            (next, _) => Err(self.failure(next, &target.expected)),
         }
     }
 

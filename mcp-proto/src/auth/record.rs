@@ -5,7 +5,7 @@
 //!
 //! | key | members |
 //! |---|---|
-//! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `client_id`, `client_secret`, `method`, `dynamic` |
+//! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `metadata`, `client_id`, `client_secret`, `method`, `dynamic` |
 //! | `client:`, the issuer, a space and the configured redirect URI | `client_id`, `client_secret`, `secret_expires_at`, `method`, `redirect_uri` |
 //!
 //! The secret of a configured client is not stored.
@@ -34,6 +34,8 @@ pub(super) struct ServerRecord {
     /// The thumbprint of the key that the tokens are bound to, if any.
     pub(super) proof_key: Option<String>,
     pub(super) token_endpoint: String,
+    /// The URL of the server's metadata, if a challenge has named it.
+    pub(super) metadata_url: Option<String>,
     pub(super) client: RegisteredClient,
     /// True if the client was registered by this machine.
     pub(super) is_dynamic: bool,
@@ -71,6 +73,7 @@ impl ServerRecord {
             refresh_token: text("refresh_token").map(Secret::new),
             proof_key: text("proof_key"),
             token_endpoint: text("token_endpoint")?,
+            metadata_url: text("metadata"),
             client: read_client(&map)?,
             is_dynamic: map.get("dynamic").and_then(Value::as_bool).unwrap_or_default(),
         })
@@ -88,6 +91,7 @@ impl ServerRecord {
         set(&mut map, "refresh_token", secret(&self.refresh_token));
         set(&mut map, "proof_key", self.proof_key.as_deref().map(Value::from));
         set(&mut map, "token_endpoint", Some(self.token_endpoint.as_str().into()));
+        set(&mut map, "metadata", self.metadata_url.as_deref().map(Value::from));
         set(&mut map, "dynamic", Some(self.is_dynamic.into()));
         write_client(&mut map, &self.client, self.is_dynamic);
         finish(map)
@@ -170,6 +174,7 @@ mod tests {
             refresh_token: Some(Secret::new("r")),
             proof_key: Some("k".into()),
             token_endpoint: "https://a.example/token".into(),
+            metadata_url: Some("https://s.example/m".into()),
             client: RegisteredClient {
                 id: "i".into(),
                 secret: Some(Secret::new("canary")),

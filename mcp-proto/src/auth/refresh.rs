@@ -14,6 +14,7 @@
 //! [Specification: Refresh Tokens](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization),
 //! [RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
 
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::action::RecordId;
@@ -51,7 +52,7 @@ pub(super) enum RefreshOutcome {
     /// New tokens, which must be stored.
     Token(GrantedToken),
     /// Tokens that another program has stored.
-    Adopt(ServerRecord),
+    Adopt(Box<ServerRecord>),
     /// Do not refresh before the access token has expired.
     Keep,
     /// The refresh token was refused. `may_retry` is true if the refusal does not call it invalid:
@@ -82,7 +83,7 @@ impl TokenRefresh {
         match (self, event) {
             (Self::Loading { reading }, AuthEvent::Loaded(id, record)) if id == reading => {
                 match newer(record, tokens, context) {
-                    Some(record) => Ok(StepProgress::Done(RefreshOutcome::Adopt(record))),
+                    Some(record) => Ok(StepProgress::Done(RefreshOutcome::Adopt(Box::new(record)))),
                     None => send(tokens, context),
                 }
             }
@@ -188,7 +189,7 @@ impl RefusedRefresh {
         let row = granted::TABLE.find((GrantRequest::Refresh, self.kind, origin, store, access));
         context.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
         let done = match (row.map(|row| row.then), newer) {
-            (Some(GrantStep::Adopt), Some(record)) => RefreshOutcome::Adopt(record),
+            (Some(GrantStep::Adopt), Some(record)) => RefreshOutcome::Adopt(Box::new(record)),
             (Some(GrantStep::Keep), _) => RefreshOutcome::Keep,
             (Some(GrantStep::Reauthorize), _) => RefreshOutcome::Reauthorize { may_retry: false },
             (Some(GrantStep::ReauthorizeOrRetry), _) => {

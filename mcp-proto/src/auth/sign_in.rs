@@ -145,6 +145,7 @@ impl SignedIn {
             refresh_token: token.refresh_token,
             proof_key: thumbprint.filter(|_| server.binds),
             token_endpoint: server.issuer.token_endpoint.as_str().into(),
+            metadata_url: server.metadata_url,
             resource: server.resource,
             client,
             is_dynamic: origin == ClientOrigin::Dynamic,

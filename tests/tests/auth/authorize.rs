@@ -5,7 +5,7 @@ use mcp_proto::auth::{
 };
 use mcp_proto::http::Unauthorized;
 
-use super::world::{ISSUER, ISSUER_PLACE, Person, RESOURCE_PLACE, World};
+use super::world::{ISSUER, ISSUER_PLACE, Person, RESOURCE_PLACE, SERVER, World};
 
 const INVALID_GRANT: &str = r#"{"error":"invalid_grant"}"#;
 
@@ -173,6 +173,37 @@ fn sign_in_that_is_requested_during_the_discovery_of_a_renewal_asks_a_person() {
         assert_eq!(world.pages.len(), pages + 1, "{status}");
         assert!(world.pages[pages]["scope"].contains('b'), "{status}");
     }
+}
+
+#[test]
+fn sign_in_after_an_earlier_one_asks_the_metadata_that_a_challenge_has_named() {
+    let place = "https://s.example/custom/metadata";
+    let mut world = World::new();
+    world.documents.remove(RESOURCE_PLACE);
+    world.resource(place, SERVER, ISSUER);
+    world.challenge = format!(r#"Bearer resource_metadata="{place}""#);
+    world.request("x").unwrap();
+    authorize(&mut world, "b");
+    world.run().unwrap();
+    let mut world = world.restart();
+    authorize(&mut world, "c");
+    world.run().unwrap();
+    assert_eq!([&world.pages[1]["scope"], &world.pages[2]["scope"]], ["b", "b c"]);
+    // A later challenge names no place: the usual one counts.
+    world.challenge = "Bearer".into();
+    world.documents.remove(place);
+    world.resource(RESOURCE_PLACE, SERVER, ISSUER);
+    world.accepted.clear();
+    world.request("x").unwrap();
+    authorize(&mut world, "d");
+    world.run().unwrap();
+    // A stored place is checked again.
+    let mut world = world.restart();
+    for text in world.store.values_mut() {
+        *text = text.replace("\"v\":1", r#""v":1,"metadata":"https://10.0.0.1/x""#);
+    }
+    authorize(&mut world, "e");
+    assert!(matches!(world.run(), Err(AuthError::Url { .. })));
 }
 
 /// The server or the person may refuse more scopes; what another process has renewed stays good.
