@@ -128,6 +128,35 @@ fn auth_a21_lock_of_a_file_holds_between_processes() {
     assert_eq!(block_on(vault.read("k")).unwrap().unwrap().expose(), "own other");
 }
 
+/// Another process may hold a lock for hours, for example if it is stopped.
+#[cfg(target_os = "linux")]
+#[test]
+fn abandoned_waits_for_the_lock_of_a_file_leave_nothing_open() {
+    let folder = Folder::new("waits");
+    let vault = FileVault::open(&folder.0).unwrap();
+    let open_files = || {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap();
+        let targets = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
+        targets.filter(|target| target.starts_with(&folder.0)).count()
+    };
+    let lock = block_on(vault.lock("key")).unwrap();
+    for _ in 0..20 {
+        assert!(is_pending(vault.lock("key").as_mut()));
+    }
+    let wait = |seconds, is_done: &dyn Fn() -> bool| {
+        let until = std::time::Instant::now() + Duration::from_secs(seconds);
+        while !is_done() && std::time::Instant::now() < until {
+            thread::yield_now();
+        }
+    };
+    // The threads start, and end.
+    wait(1, &|| open_files() > 20);
+    wait(10, &|| open_files() == 1);
+    assert_eq!(open_files(), 1);
+    drop(lock);
+    block_on(vault.lock("key")).unwrap();
+}
+
 /// A page as an authorizer wants it shown.
 fn page(redirect_uri: &str) -> ConsentPage {
     page_with(redirect_uri, 7)

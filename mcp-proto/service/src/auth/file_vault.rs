@@ -10,16 +10,23 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use core::fmt::Write as _;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use mcp_proto::auth::Secret;
 use sha2::{Digest, Sha256};
 
 use super::vault::{AuthFuture, Vault, VaultLock};
 use crate::runtime::unblock;
+
+/// The time between two attempts to take a lock.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A vault in a directory, with a file for each record.
 ///
@@ -81,11 +88,39 @@ impl Vault for FileVault {
 
     fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
         let path = self.path(key, "lock");
-        Box::pin(unblock(move || {
-            let file = options().truncate(false).open(&path)?;
-            file.lock()?;
-            Ok(Box::new(file) as VaultLock)
-        }))
+        let waiter = LockWaiter::default();
+        let is_over = waiter.0.clone();
+        Box::pin(async move {
+            let _waiter = waiter;
+            unblock(move || lock(&path, &is_over)).await
+        })
+    }
+}
+
+/// A future that waits for a lock. Dropping it ends the thread that waits.
+#[derive(Default)]
+struct LockWaiter(Arc<AtomicBool>);
+
+impl Drop for LockWaiter {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Waits for the lock of a file. A call that blocks would keep its thread and its file for as long
+/// as another process holds the lock, also if nobody waits any more.
+#[expect(clippy::disallowed_methods, reason = "a thread of its own waits for the lock")]
+fn lock(path: &Path, is_over: &AtomicBool) -> io::Result<VaultLock> {
+    let file = options().truncate(false).open(path)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Box::new(file)),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if is_over.load(Ordering::Acquire) => {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+        }
     }
 }
 
