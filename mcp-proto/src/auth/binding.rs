@@ -70,8 +70,8 @@ impl ChallengeSchemes {
 }
 
 /// True if the table binds tokens to a key; fails if the client has no key. Records the row.
-/// Without a challenge, the earlier tokens show the scheme that the server has asked for: `is_bound`
-/// is true if they are bound.
+/// Without a challenge, the earlier tokens show the scheme that the server has asked for:
+/// `is_bound` is true if they are bound.
 pub(super) fn binds(
     challenge: Option<ChallengeSchemes>,
     is_required: bool,

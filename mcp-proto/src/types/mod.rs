@@ -6,8 +6,9 @@
 //! arguments, structured content, and the settings of capabilities.
 //!
 //! A type serves all revisions that define it, and links to the page of the latest such revision. A
-//! member that some revisions lack is optional. A flag that is absent or `null` is `false`, and such
-//! a list is empty; neither is written. The variant of an untagged union follows from its members.
+//! member that some revisions lack is optional. A flag that is absent or `null` is `false`, and
+//! such a list is empty; neither is written. The variant of an untagged union follows from its
+//! members.
 //!
 //! [Specification: Schema](https://modelcontextprotocol.io/specification/2026-07-28/schema)
 //!

@@ -1,5 +1,5 @@
-//! Members that are `null`: servers in Go, C# and Java write it for lists and flags that they do not
-//! set.
+//! Members that are `null`: servers in Go, C# and Java write it for lists and flags that they do
+//! not set.
 
 use mcp_proto::Json;
 use mcp_proto::types::{

@@ -35,8 +35,8 @@ type Opener = dyn Fn(&Url) -> io::Result<()> + Send + Sync;
 ///
 /// The port is that of [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri), or else
 /// that of the last sign-in if it is free. Some authorization servers accept only the host
-/// `localhost`, others only `127.0.0.1`, which is the default. For `localhost` the port must be free
-/// at both addresses, since a browser may connect to either.
+/// `localhost`, others only `127.0.0.1`, which is the default. For `localhost` the port must be
+/// free at both addresses, since a browser may connect to either.
 #[derive(Clone)]
 pub struct Loopback(Arc<Opener>);
 

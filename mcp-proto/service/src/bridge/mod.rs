@@ -73,9 +73,9 @@ pub struct BridgeConfig {
     /// The clients that share a connection; default [`Sharing::PerClient`].
     pub sharing: Sharing,
     /// The most connections to the server; default 64. A request that needs another one closes the
-    /// connection of clients without a session that is idle and was used least recently, those with
-    /// tasks last. If there is none, the request is answered with -32603. A connection that replaces
-    /// one which is still closing may exceed the limit, up to twice as many in total.
+    /// connection of clients without a session that is idle and was used least recently, those
+    /// with tasks last. If there is none, the request is answered with -32603. A connection that
+    /// replaces one which is still closing may exceed the limit, up to twice as many in total.
     pub max_upstreams: usize,
     /// The idle time after which a connection of clients without a session is closed; default 5
     /// minutes, at least 1 s. The close may come after up to twice this time. While the server has

@@ -192,8 +192,8 @@ impl Upstream {
         self.apply(move |bridge, now, client| bridge.handle_session_ended(now, session, client));
     }
 
-    /// Whether the server has tasks, and the number of the last request; `None` if a request is
-    /// pending, or if a client is expected to return with input.
+    /// The last use of an idle connection: whether the server has tasks, and the number of the
+    /// request. `None` if a request is pending, or a client is expected to return with input.
     pub(super) fn last_use(&self) -> Option<(bool, u64)> {
         let state = self.shared.state.lock();
         let is_idle = state.waiting.is_empty() && !state.bridge.is_waiting();

@@ -66,8 +66,9 @@ impl Exchange {
         }
     }
 
-    /// The claim of a message, which is none beside a header that names a legacy revision and
-    /// agrees with it: some hosts send the per-request fields of the modern era in legacy sessions.
+    /// The claim of a message. Beside a header that names a legacy revision, and agrees with the
+    /// claim, it is none: some hosts send the per-request fields of the modern era in legacy
+    /// sessions.
     fn claim(&self, claim: Claim, incoming: &Incoming, context: &RequestContext) -> Claim {
         let Ok(Some(version)) = context.version.legacy() else { return claim };
         let is_legacy = self.config.sessions == Sessions::Stateless
