@@ -238,6 +238,6 @@ fn following(name: &str, world: &World, bridge: &Bridge) -> Client {
 async fn started(client: &Client, seconds: u64) -> RemoteTask {
     match client.start_tool("slow_compute", &json!({"seconds": seconds})).await.unwrap() {
         Started::Task(task) => task,
-        started => panic!("{started:?}"),
+        Started::Done(result) => unreachable!("{result:?}"),
     }
 }

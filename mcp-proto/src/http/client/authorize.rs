@@ -58,7 +58,7 @@ impl Client {
         if self.requests.has_field(AUTHORIZATION) {
             return Err(UsageError::InvalidField { name: AUTHORIZATION.into() });
         }
-        self.authorization = Some(OwnAuthorizer::new(authorizer));
+        self.authorization = Some(Box::new(OwnAuthorizer::new(authorizer)));
         Ok(())
     }
 
@@ -255,7 +255,7 @@ impl Client {
     }
 
     fn end_authorization(&mut self) {
-        let open = self.authorization.as_mut().and_then(OwnAuthorizer::end_fetch);
+        let open = self.authorization.as_deref_mut().and_then(OwnAuthorizer::end_fetch);
         self.queue.extend(open.map(|exchange| Action::Abort { exchange }));
     }
 

@@ -144,7 +144,7 @@ pub struct Client {
     /// True after `close`: only the end of the session is still sent.
     is_closing: bool,
     #[cfg(feature = "auth")]
-    authorization: Option<OwnAuthorizer>,
+    authorization: Option<Box<OwnAuthorizer>>,
 }
 
 impl Client {
@@ -226,7 +226,7 @@ impl Client {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let own = self.exchanges.next_due().into_iter().chain(self.session_stream.due());
         #[cfg(feature = "auth")]
-        let own = own.chain(self.authorization.as_ref().and_then(OwnAuthorizer::due));
+        let own = own.chain(self.authorization.as_deref().and_then(OwnAuthorizer::due));
         own.chain(self.rpc.poll_timeout()).min()
     }
 
