@@ -192,6 +192,49 @@ fn rsa_signatures_are_verified() {
     assert_eq!(refusal.to_string(), "401: the signature of the token is wrong");
 }
 
+/// A key of RSA that names no algorithm is for both.
+#[test]
+fn rsa_signatures_with_pss_are_verified() {
+    const N: &str = "sv3gNZcC7CgsB0I3s9Z_bIlcU98PFvbjfImDtkzBCmbqht4YTm6sIYcW0mRDgMp7_ipjRAIYGx-Vq0lHrFapybJAJrv_GOxixX-SySMXzFATiz9AnniI4mD1YP8o-6iA6DE68Ewk8cuMKXXxM6-atXehfv5JMROpl2nisxv90v7Mis0JGdUN-62NgXPPmJ_GV2R1xj-73ShxJQafGuw09S3PwQLgkf43RmOr-111SWlV8exDTdiWCcC95cFjukAKYX9kEMnVhLlSqiISCCOq3owUqaFOKx32mHgy-Ot6fqFtp0D8M8GLxp4HYX11RsFCJkAAi3s1Vbj9lU2vzbEN3w";
+    const TOKEN: &str = "eyJhbGciOiJQUzI1NiJ9.eyJpc3MiOiJqb2UifQ.aGON_oRTEoatHBf64ou9xj_cC-T_FLRAVJG2JtruDkVrmRGD7s3y7adGe21jPH5HUKogEPaOV-wH2s6qshcwU7_fW6exOG00zpydmQeSkZp0IWEoqhIwK8PZQ3C0_5Hqv4iGf-9bLhpcqvn8i7IKoZGm_Pbg4ChN1nlQrKIJwHjjU46ecVW3MKL38CJ5TrlZQ15Q2fz8z_jG4hZwKEkGm6egOu-Rjq0fjgfIgzPq5fg8hBDyrY5WtisLJECvRoJKWfjfbc8Uahp4ZdrOPazQH18eHmUAO7q0DM82r3DZTcQdVwFUwYw17kM8CYe2fnfCdxJa3s_67GgUda9JgCFs2A";
+    let key = json!({"kty": "RSA", "n": N, "e": "AQAB"});
+    let with = |member: &str, value: &str| {
+        let mut key = key.clone();
+        key[member] = json!(value);
+        key
+    };
+    let of_another = "401: the token is of another issuer";
+    for (jwk, expected) in [
+        (key.clone(), of_another),
+        (with("alg", "PS256"), of_another),
+        (with("alg", "RS256"), "401: the token is signed with an unknown key"),
+        (with("n", &N.replace('A', "B")), "401: the signature of the token is wrong"),
+    ] {
+        let mut world = World::with(Key::new("a"), vec![jwk]);
+        world.verifier = world.verifier.algorithms(&[JwtAlgorithm::Ps256]);
+        assert_eq!(world.verify(TOKEN).unwrap_err().to_string(), expected);
+    }
+}
+
+/// [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864) gives the algorithm a second name.
+#[test]
+fn signatures_with_ed25519_have_two_names() {
+    let pair = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).unwrap();
+    let signs = EncodingKey::from_ed_der(&pair.serialize_der());
+    let x = URL_SAFE_NO_PAD.encode(pair.public_key_raw());
+    for of_key in [None, Some("EdDSA"), Some("Ed25519")] {
+        let mut jwk = json!({"kty": "OKP", "crv": "Ed25519", "x": x});
+        if let Some(alg) = of_key {
+            jwk["alg"] = json!(alg);
+        }
+        let world = World::with(Key::new("a"), vec![jwk]);
+        for alg in ["EdDSA", "Ed25519"] {
+            let token = signed(&json!({"alg": alg}), &claims(), &signs, Algorithm::EdDSA);
+            assert!(world.verify(&token).is_ok(), "{of_key:?} {alg}");
+        }
+    }
+}
+
 #[test]
 fn auth_s18_keys_are_not_fetched_for_each_request() {
     let world = World::new();

@@ -38,7 +38,10 @@ impl JwtAlgorithm {
         }
     }
 
+    /// The algorithm of this name. Ed25519 has a second name since
+    /// [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864).
     pub(super) fn named(name: &str) -> Option<Self> {
+        let name = if name == "Ed25519" { "EdDSA" } else { name };
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 }

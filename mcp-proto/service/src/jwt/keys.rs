@@ -1,7 +1,8 @@
 //! Keys of an issuer, which verify signatures.
 //!
-//! In: a JSON Web Key Set. Out: its usable keys, each with one algorithm. Keys for encryption,
-//! symmetric keys, keys of unknown kinds, and keys with a member of a wrong type are left out.
+//! In: a JSON Web Key Set. Out: its usable keys, each with the algorithm that it names, or with
+//! those of its kind. Keys for encryption, symmetric keys, keys of unknown kinds, and keys with a
+//! member of a wrong type are left out.
 //!
 //! [RFC 7517, section 4](https://www.rfc-editor.org/rfc/rfc7517#section-4)
 
@@ -17,11 +18,11 @@ use super::token::Jwt;
 /// The most keys of a set that are read.
 const MAX_KEYS: usize = 64;
 
-/// A public key, and the algorithm that it is for.
+/// A public key, and the algorithms that it is for. Only a key of RSA may have two.
 #[derive(Clone)]
 pub(super) struct VerifyingKey {
     id: Option<String>,
-    algorithm: JwtAlgorithm,
+    algorithms: &'static [JwtAlgorithm],
     key: DecodingKey,
 }
 
@@ -39,46 +40,47 @@ impl VerifyingKey {
         if !["use", "alg", "kid"].into_iter().all(is_text) || !is_for_signatures(jwk) {
             return None;
         }
-        let (usual, key) = match (text("kty")?, text("crv")) {
+        let (of_kind, key): (&'static [JwtAlgorithm], _) = match (text("kty")?, text("crv")) {
             ("RSA", _) => {
                 let key = DecodingKey::from_rsa_components(text("n")?, text("e")?);
-                (JwtAlgorithm::Rs256, key)
+                (&[JwtAlgorithm::Rs256, JwtAlgorithm::Ps256], key)
             }
             ("EC", Some("P-256")) => {
-                (JwtAlgorithm::Es256, DecodingKey::from_ec_components(text("x")?, text("y")?))
+                (&[JwtAlgorithm::Es256], DecodingKey::from_ec_components(text("x")?, text("y")?))
             }
             ("EC", Some("P-384")) => {
-                (JwtAlgorithm::Es384, DecodingKey::from_ec_components(text("x")?, text("y")?))
+                (&[JwtAlgorithm::Es384], DecodingKey::from_ec_components(text("x")?, text("y")?))
             }
             ("OKP", Some("Ed25519")) => {
-                (JwtAlgorithm::EdDsa, DecodingKey::from_ed_components(text("x")?))
+                (&[JwtAlgorithm::EdDsa], DecodingKey::from_ed_components(text("x")?))
             }
             _ => return None,
         };
-        let algorithm = match text("alg") {
-            None => usual,
-            Some(name) => JwtAlgorithm::named(name)?,
+        let algorithms = match text("alg") {
+            None => of_kind,
+            Some(name) => {
+                let named = JwtAlgorithm::named(name)?;
+                let at = of_kind.iter().position(|algorithm| *algorithm == named)?;
+                of_kind.get(at..=at)?
+            }
         };
-        // Only RSA has two algorithms.
-        let is_of_key =
-            algorithm == usual || usual == JwtAlgorithm::Rs256 && algorithm == JwtAlgorithm::Ps256;
-        let id = text("kid").map(String::from);
-        is_of_key.then_some(())?;
-        Some(Self { id, algorithm, key: key.ok()? })
+        Some(Self { id: text("kid").map(String::from), algorithms, key: key.ok()? })
     }
 
     /// The key of a token: the one with its id, or without an id the only one of its algorithm.
     pub(super) fn of<'a>(keys: &'a [Self], token: &Jwt) -> Option<&'a Self> {
         let mut fitting = keys.iter().filter(|key| {
-            key.algorithm == token.algorithm && (token.key_id.is_none() || key.id == token.key_id)
+            key.algorithms.contains(&token.algorithm)
+                && (token.key_id.is_none() || key.id == token.key_id)
         });
         let key = fitting.next()?;
         fitting.next().is_none().then_some(key)
     }
 
-    /// Returns whether the signature of a token is made with this key.
+    /// Returns whether the signature of a token is made with this key, which must be for the
+    /// token's algorithm.
     pub(super) fn verifies(&self, token: &Jwt) -> bool {
-        let algorithm = match self.algorithm {
+        let algorithm = match token.algorithm {
             JwtAlgorithm::Rs256 => Algorithm::RS256,
             JwtAlgorithm::Ps256 => Algorithm::PS256,
             JwtAlgorithm::Es256 => Algorithm::ES256,

@@ -78,7 +78,8 @@ impl JwtVerifier {
         }
     }
 
-    /// Sets the allowed algorithms; default RS256, ES256 and `EdDSA`.
+    /// Sets the allowed algorithms; default RS256, ES256 and `EdDSA`. A key of RSA that names no
+    /// algorithm is for RS256 and PS256.
     #[must_use]
     pub fn algorithms(mut self, allowed: &[JwtAlgorithm]) -> Self {
         self.allowed = allowed.into();
