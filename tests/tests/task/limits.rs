@@ -182,3 +182,24 @@ fn task_t17_debug_of_a_store_shows_no_record() {
     let shown = format!("{store:?}");
     assert_eq!(shown, "MemoryStore { tasks: 1, bytes: 6, .. }");
 }
+
+#[test]
+fn expired_task_is_removed_by_the_next_access() {
+    type Access = fn(&MemoryStore);
+    let accesses: [Access; 3] = [
+        |store| assert_eq!(at_once(store.get(NOW + SECOND, &id(9))).unwrap(), None),
+        |store| {
+            assert!(!at_once(store.change(NOW + SECOND, &id(9), 0, "".into(), SECOND)).unwrap())
+        },
+        |store| assert!(at_once(store.change(NOW + SECOND, &id(2), 1, "".into(), SECOND)).unwrap()),
+    ];
+    for access in accesses {
+        let store = MemoryStore::default();
+        at_once(store.create(NOW, &id(1), Some("ann"), "secret".into(), SECOND)).unwrap();
+        at_once(store.create(NOW, &id(2), None, "".into(), SECOND)).unwrap();
+        // A task that was renewed stays.
+        assert!(at_once(store.change(NOW, &id(2), 0, "".into(), 2 * SECOND)).unwrap());
+        access(&store);
+        assert_eq!(format!("{store:?}"), "MemoryStore { tasks: 1, bytes: 0, .. }");
+    }
+}

@@ -1,7 +1,7 @@
 //! In-memory store of tasks.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,9 +15,9 @@ use crate::lock::Lock;
 use mcp_proto::Duration;
 use mcp_proto::server::task::TaskId;
 
-/// In-memory store of tasks, the default. Its tasks end with the process. The number of tasks and
-/// their bytes are limited, in total and for each principal. [`Debug`](fmt::Debug) shows both
-/// numbers.
+/// In-memory store of tasks, the default. Its tasks end with the process. An expired task is removed
+/// by the next access to the store. The number of tasks and their bytes are limited, in total and
+/// for each principal. [`Debug`](fmt::Debug) shows both numbers.
 pub struct MemoryStore {
     max_tasks: usize,
     max_tasks_per_principal: usize,
@@ -30,6 +30,8 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct KeptTasks {
     tasks: BTreeMap<TaskId, KeptTask>,
+    /// The tasks by expiry.
+    ends: BTreeSet<(Duration, TaskId)>,
     /// The tasks of each principal.
     owners: BTreeMap<Option<String>, TaskUsage>,
     bytes: usize,
@@ -100,17 +102,13 @@ impl MemoryStore {
         until: Duration,
     ) -> Result<(), StoreError> {
         let kept = &mut *self.kept.lock();
+        kept.remove_expired(now);
         let owner = owner.map(String::from);
-        let is_full = |kept: &KeptTasks| {
-            let usage = kept.owners.get(&owner).copied().unwrap_or_default();
-            kept.tasks.len() >= self.max_tasks
-                || usage.tasks >= self.max_tasks_per_principal
-                || self.is_too_much(kept, usage, record.len())
-        };
-        if is_full(kept) {
-            kept.remove_expired(now);
-        }
-        if is_full(kept) {
+        let usage = kept.owners.get(&owner).copied().unwrap_or_default();
+        let is_full = kept.tasks.len() >= self.max_tasks
+            || usage.tasks >= self.max_tasks_per_principal
+            || self.is_too_much(kept, usage, record.len());
+        if is_full {
             return Err(StoreError::Full);
         }
         if kept.tasks.contains_key(id) {
@@ -120,6 +118,7 @@ impl MemoryStore {
         let usage = kept.owners.entry(owner.clone()).or_default();
         usage.tasks += 1;
         usage.bytes += record.len();
+        kept.ends.insert((until, id.clone()));
         kept.tasks.insert(id.clone(), KeptTask { revision: 0, owner, record, until });
         Ok(())
     }
@@ -133,30 +132,26 @@ impl MemoryStore {
         until: Duration,
     ) -> Result<bool, StoreError> {
         let kept = &mut *self.kept.lock();
-        let Some(task) = kept.tasks.get(id) else { return Ok(false) };
-        if task.revision != from || task.until <= now {
+        kept.remove_expired(now);
+        let Some(task) = kept.tasks.get(id).filter(|task| task.revision == from) else {
             return Ok(false);
-        }
-        let (owner, before) = (task.owner.clone(), task.record.len());
+        };
+        let before = task.record.len();
         // A record that does not grow is always accepted: a task with a too long result fails that
         // way.
         let growth = record.len().saturating_sub(before);
-        let is_full = |kept: &KeptTasks| {
-            let usage = kept.owners.get(&owner).copied().unwrap_or_default();
-            growth > 0 && self.is_too_much(kept, usage, growth)
-        };
-        if is_full(kept) {
-            kept.remove_expired(now);
-        }
-        if is_full(kept) {
+        let usage = kept.owners.get(&task.owner).copied().unwrap_or_default();
+        if growth > 0 && self.is_too_much(kept, usage, growth) {
             return Err(StoreError::Full);
         }
-        let KeptTasks { tasks, owners, bytes } = kept;
+        let KeptTasks { tasks, ends, owners, bytes } = kept;
         let Some(task) = tasks.get_mut(id) else { return Ok(false) };
-        for bytes in owners.get_mut(&owner).map(|usage| &mut usage.bytes).into_iter().chain([bytes])
-        {
+        let of_owner = owners.get_mut(&task.owner).map(|usage| &mut usage.bytes);
+        for bytes in of_owner.into_iter().chain([bytes]) {
             *bytes = bytes.saturating_sub(before).saturating_add(record.len());
         }
+        ends.remove(&(task.until, id.clone()));
+        ends.insert((until, id.clone()));
         (task.record, task.until) = (record, until);
         task.revision += 1;
         Ok(true)
@@ -171,21 +166,19 @@ impl MemoryStore {
 
 impl KeptTasks {
     fn remove_expired(&mut self, now: Duration) {
-        let Self { tasks, owners, bytes } = self;
-        tasks.retain(|_, task| {
-            if task.until > now {
-                return true;
-            }
-            *bytes = bytes.saturating_sub(task.record.len());
-            if let Some(usage) = owners.get_mut(&task.owner) {
+        while let Some((_, id)) = self.ends.first().filter(|(until, _)| *until <= now) {
+            let removed = self.tasks.remove(id);
+            self.ends.pop_first();
+            let Some(task) = removed else { continue };
+            self.bytes = self.bytes.saturating_sub(task.record.len());
+            if let Some(usage) = self.owners.get_mut(&task.owner) {
                 usage.tasks = usage.tasks.saturating_sub(1);
                 usage.bytes = usage.bytes.saturating_sub(task.record.len());
                 if usage.tasks == 0 {
-                    owners.remove(&task.owner);
+                    self.owners.remove(&task.owner);
                 }
             }
-            false
-        });
+        }
     }
 }
 
@@ -202,8 +195,9 @@ impl TaskStore for MemoryStore {
     }
 
     fn get<'a>(&'a self, now: Duration, id: &'a TaskId) -> StoreFuture<'a, Option<(u64, Bytes)>> {
-        let kept = self.kept.lock();
-        let found = kept.tasks.get(id).filter(|task| task.until > now);
+        let kept = &mut *self.kept.lock();
+        kept.remove_expired(now);
+        let found = kept.tasks.get(id);
         Box::pin(ready(Ok(found.map(|task| (task.revision, task.record.clone())))))
     }
 
