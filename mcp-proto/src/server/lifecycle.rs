@@ -101,6 +101,7 @@ impl Lifecycle {
 
     /// Handles the end of requests. An `initialize` that ended without a result does not open the
     /// connection. A draining connection closes once no handler is running.
+    #[inline]
     pub(super) fn handle_ended_calls(&mut self, context: &mut Context, calls: &Calls) {
         if let Opening::Initializing(_) = self.opening
             && !calls.is_initializing()

@@ -22,7 +22,7 @@ use super::proxies::client_address;
 use super::refused::ImmediateAnswer;
 use super::request::{ReceivedBody, counted};
 use super::{Config, Exchange, RequestCache};
-use crate::budget::{Account, BudgetExceeded, SMALL};
+use crate::budget::{Account, SMALL};
 use crate::frame::http1::{Head, HeadSource, ResponseHead};
 use crate::resource_server::VerifiedToken;
 use crate::server::{Declaration, Extensions};
@@ -98,22 +98,24 @@ impl Admission {
         head: Arc<Head>,
         admitted: Result<Admitted, Box<ImmediateAnswer>>,
     ) -> Result<Self, Box<Exchange>> {
+        let admitted = match admitted {
+            Ok(admitted) => admitted,
+            Err(answer) => return Err(Box::new(Exchange::immediate(config, answer))),
+        };
         let mut account = config.server.account();
-        let admitted = admitted.and_then(|admitted| match account.admit(counted(&head)) {
-            Ok(()) => Ok(admitted),
-            Err(BudgetExceeded) => Err(admitted.refuse_full(config)),
-        });
-        match admitted {
-            Ok(admitted) => Ok(Self(Box::new(AdmittedRequest {
-                config: config.clone(),
-                head,
-                admitted,
-                peer: None,
-                body: ReceivedBody::EMPTY,
-                account,
-            }))),
-            Err(answer) => Err(Box::new(Exchange::immediate(config, answer))),
+        let bytes = counted(&head);
+        if bytes > 0 && account.admit(bytes).is_err() {
+            let answer = admitted.refuse_full(config);
+            return Err(Box::new(Exchange::immediate(config, answer)));
         }
+        Ok(Self(Box::new(AdmittedRequest {
+            config: config.clone(),
+            head,
+            admitted,
+            peer: None,
+            body: ReceivedBody::EMPTY,
+            account,
+        })))
     }
 
     /// Sets the address of the client. Limits per holder count by this address.
@@ -141,7 +143,9 @@ impl Admission {
         }
         let bytes = if length > SMALL { length } else { 0 };
         let bytes = bytes.saturating_add(counted(head));
-        account.admit(bytes).map_err(|BudgetExceeded| 503_u16)?;
+        if bytes > 0 && account.admit(bytes).is_err() {
+            return Err(503);
+        }
         body.add(data);
         Ok(())
     }

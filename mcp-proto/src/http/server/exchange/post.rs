@@ -70,6 +70,9 @@ impl Exchange {
     /// claim, it is none: some hosts send the per-request fields of the modern era in legacy
     /// sessions.
     fn claim(&self, claim: Claim, incoming: &Incoming, context: &RequestContext) -> Claim {
+        if claim == Claim::Absent || context.version.is_modern() {
+            return claim;
+        }
         let Ok(Some(version)) = context.version.legacy() else { return claim };
         let is_legacy = self.config.sessions == Sessions::Stateless
             || matches!(context.session, SessionHeader::Id(_));
