@@ -15,9 +15,9 @@ use crate::lock::Lock;
 use mcp_proto::Duration;
 use mcp_proto::server::task::TaskId;
 
-/// In-memory store of tasks, the default. Its tasks end with the process. An expired task is removed
-/// by the next access to the store. The number of tasks and their bytes are limited, in total and
-/// for each principal. [`Debug`](fmt::Debug) shows both numbers.
+/// In-memory store of tasks, the default. Its tasks end with the process. An expired task is
+/// removed by the next access to the store. The number of tasks and their bytes are limited, in
+/// total and for each principal. [`Debug`](fmt::Debug) shows both numbers.
 pub struct MemoryStore {
     max_tasks: usize,
     max_tasks_per_principal: usize,
