@@ -189,7 +189,7 @@ fn expired_task_is_removed_by_the_next_access() {
     let accesses: [Access; 3] = [
         |store| assert_eq!(at_once(store.get(NOW + SECOND, &id(9))).unwrap(), None),
         |store| {
-            assert!(!at_once(store.change(NOW + SECOND, &id(9), 0, "".into(), SECOND)).unwrap())
+            assert!(!at_once(store.change(NOW + SECOND, &id(9), 0, "".into(), SECOND)).unwrap());
         },
         |store| assert!(at_once(store.change(NOW + SECOND, &id(2), 1, "".into(), SECOND)).unwrap()),
     ];
