@@ -131,7 +131,7 @@ impl Bridge {
             decide(call.caller.era, up, BridgeMessage::InputRequired) == BridgeStep::RequestInput;
         if let Ok(result) = &response
             && requests
-            && asks_for_input(result)
+            && translate::is_of_type(result, "input_required")
         {
             return self.request_input(now, about, call, result, client);
         }
@@ -391,10 +391,4 @@ fn response_error(error: CallError) -> ErrorData {
 /// example after `notifications/roots/list_changed`.
 fn ends_with_call(request: &InputRequest) -> bool {
     request.method_name() != "roots/list"
-}
-
-/// Returns whether a modern result asks for input.
-fn asks_for_input(result: &Json) -> bool {
-    let kind = || result.raw().member("resultType").and_then(Raw::string);
-    result.raw().may_contain(&["input_required"]) && kind().as_deref() == Some("input_required")
 }

@@ -2,7 +2,8 @@
 //!
 //! In: results of calls. Out: the time at which the last task expires.
 
-use crate::json::{Json, Raw};
+use super::translate::is_of_type;
+use crate::json::Json;
 use crate::time::{Duration, Instant};
 use crate::types::Task;
 
@@ -18,8 +19,7 @@ pub(super) struct KeptTasks {
 impl KeptTasks {
     /// Records the task that is the result of a call, if it is one.
     pub(super) fn read(&mut self, now: Instant, result: &Json) {
-        let kind = || result.raw().member("resultType").and_then(Raw::string);
-        if !result.raw().may_contain(&["task"]) || kind().as_deref() != Some("task") {
+        if !is_of_type(result, "task") {
             return;
         }
         let task: Option<Task> = result.decode().ok();

@@ -106,6 +106,12 @@ impl WrappedTools {
     }
 }
 
+/// Returns whether a modern result has this `resultType`.
+pub(super) fn is_of_type(result: &Json, name: &str) -> bool {
+    let kind = || result.raw().member("resultType").and_then(Raw::string);
+    result.raw().may_contain(&[name]) && kind().as_deref() == Some(name)
+}
+
 /// The result of a legacy server, or of the bridge on its behalf, for a modern client.
 pub(super) fn modern(result: &Json, is_cacheable: bool, server_info: Option<&Json>) -> Json {
     let (mut has_type, mut has_hints, mut meta) = (false, false, None);

@@ -179,3 +179,10 @@ fn script(world: &World, down: Transport, era: Era, behind: Option<(Transport, E
     };
     world.run(all).unwrap()
 }
+
+/// A bridge with so many connections at most, to a server process for each.
+pub(super) fn bounded(world: &World, max_upstreams: usize, opened: &Arc<Mutex<usize>>) -> Bridge {
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.max_upstreams = max_upstreams;
+    bridge(world, pipe(world, EraPolicy::Auto, opened.clone()), config)
+}

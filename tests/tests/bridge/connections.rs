@@ -15,7 +15,7 @@ use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use serde_json::json;
 
 use super::ERAS;
-use super::cells::{SERVER, TRANSPORTS, Transport, attach, client, pipe};
+use super::cells::{SERVER, TRANSPORTS, Transport, attach, bounded, client, pipe};
 
 #[test]
 fn each_legacy_client_has_a_connection_of_its_own() {
@@ -340,9 +340,7 @@ fn panic_of_the_function_that_opens_a_stream_ends_the_connection() {
 #[test]
 fn idle_connection_that_was_used_least_recently_is_replaced_at_the_limit() {
     let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
-    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.max_upstreams = 2;
-    let bridge = bridge(&world, pipe(&world, EraPolicy::Auto, opened.clone()), config);
+    let bridge = bounded(&world, 2, &opened);
     let filter = || SubscriptionFilter::new().resource("test://watched-resource");
     let talk = async {
         let one = declaring("one", &world, &bridge);
@@ -375,9 +373,7 @@ fn idle_connection_that_was_used_least_recently_is_replaced_at_the_limit() {
 
 /// A bridge with so many connections at most.
 fn limited(world: &World, max_upstreams: usize) -> Bridge {
-    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.max_upstreams = max_upstreams;
-    bridge(world, pipe(world, EraPolicy::Auto, Arc::default()), config)
+    bounded(world, max_upstreams, &Arc::default())
 }
 
 /// A bridge whose connections are counted.

@@ -3,15 +3,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use mcp_proto::Duration;
 use mcp_proto::client::{Config, Negotiation};
 use mcp_proto::ext::TASKS;
 use mcp_proto::types::{ElicitAction, ElicitResult, Implementation, TaskStatus};
-use mcp_proto::{Duration, EraPolicy};
-use mcp_service::runtime::bridge;
-use mcp_service::{Bridge, BridgeConfig, Client, RemoteTask, Started};
+use mcp_service::{Bridge, Client, RemoteTask, Started};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 
-use super::cells::{TRANSPORTS, Transport, attach, bridged, pipe};
+use super::cells::{TRANSPORTS, Transport, attach, bounded, bridged};
 use super::*;
 
 const LISTENS: &str = "io.modelcontextprotocol/subscriptionId";
@@ -213,13 +212,6 @@ fn connection_with_tasks_is_the_last_one_to_be_replaced() {
         assert_eq!(*opened.lock().unwrap(), 5);
     };
     world.run(talk).unwrap();
-}
-
-/// A bridge with so many connections at most, to a server process for each.
-fn bounded(world: &World, max_upstreams: usize, opened: &Arc<Mutex<usize>>) -> Bridge {
-    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.max_upstreams = max_upstreams;
-    bridge(world, pipe(world, EraPolicy::Auto, opened.clone()), config)
 }
 
 /// A modern client with a capability of this name, which follows tasks.
