@@ -195,5 +195,8 @@ pub fn main(suites: &[Suite], stacks: &[(&'static str, Serve)]) -> ExitCode {
             trials.extend(compatibility::over_http(name, *serve, suite.meet_http));
         }
     }
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let mut arguments = Arguments::from_args();
+    // Most trials wait for a peer or a timer, and few use a core meanwhile.
+    arguments.test_threads.get_or_insert(8);
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
