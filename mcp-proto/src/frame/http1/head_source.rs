@@ -118,11 +118,12 @@ where
         let mut index = 0;
         // A loop would cost more: the fields may be a chain of iterators.
         let is_alike = (self.fields)().all(|(name, value)| {
-            let (name, value) = (name.as_bytes(), trim(value));
+            let name = name.as_bytes();
             index += 1;
             known.next().is_some_and(|(known_name, known_value)| {
+                // Most values are known, and those have been trimmed.
                 known_name == name
-                    && (known_value == value || varied.add(index - 1, name, value, varying))
+                    && (known_value == value || varied.add(index - 1, name, trim(value), varying))
             })
         });
         if !is_alike || known.next().is_some() {
