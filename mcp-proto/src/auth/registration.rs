@@ -42,6 +42,7 @@ pub struct RegisteredClient {
 ///
 /// [RFC 6749, section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AuthMethod {
     /// `none`: a public client, which only sends its id.
     None,

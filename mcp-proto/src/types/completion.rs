@@ -59,6 +59,7 @@ impl CompleteRequestParams {
 /// The prompt or resource template that has the argument to complete.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "type")]
+#[non_exhaustive]
 pub enum CompletionReference {
     /// A prompt.
     #[serde(rename = "ref/prompt")]
