@@ -86,12 +86,12 @@ impl PooledConnections {
     /// Moves the idle connection of clients without a session that was used least recently to
     /// `closing`, and returns it. A connection with tasks is the last choice.
     fn retire_least_used(&mut self) -> Option<Upstream> {
-        let last_use = |(owner, upstream): (&Owner, &Upstream)| match owner {
-            Owner::Sessionless { .. } => upstream.last_use().map(|last| (last, owner.clone())),
+        let idle = self.open.iter().filter_map(|(owner, upstream)| match owner {
+            Owner::Sessionless { .. } => upstream.last_use().map(|last| (last, owner)),
             // The server may have state of the session.
             Owner::Session(_) | Owner::Everybody => None,
-        };
-        let (_, owner) = self.open.iter().filter_map(last_use).min()?;
+        });
+        let owner = idle.min_by_key(|(last, _)| *last)?.1.clone();
         let upstream = self.open.remove(&owner)?;
         self.closing.push(upstream.clone());
         Some(upstream)
