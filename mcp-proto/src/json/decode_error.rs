@@ -80,6 +80,14 @@ impl DecodeError {
         &self.misfits
     }
 
+    /// True if the text of the error is not empty.
+    pub(super) fn names_places(&self) -> bool {
+        let is_ignored = |reason: &MisfitReason| {
+            matches!(reason, MisfitReason::Unknown { is_refused: false, .. })
+        };
+        self.misfits.iter().any(|misfit| !is_ignored(&misfit.reason))
+    }
+
     fn at(path: String, reason: &str) -> Self {
         Self { misfits: alloc::vec![Misfit { path, reason: MisfitReason::Text(cut(reason)) }] }
     }

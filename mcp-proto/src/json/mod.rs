@@ -24,7 +24,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -113,6 +113,15 @@ impl Json {
         self.decode_lossy().or_else(|error| {
             let text = integers::rewrite(self.as_bytes());
             text.map_or(Err(error), |text| Self(text.into()).decode_lossy())
+        })
+    }
+
+    /// Reads as [`Json::decode_arguments`] does. The error names the places that do not fit, such
+    /// as `/age: is required`, instead of a line and a column, which a reader may not look up.
+    pub(crate) fn decode_located<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        self.decode_arguments().map_err(|error| match explain::<T>(self.as_str()) {
+            Some(places) if places.names_places() => serde_json::Error::custom(places),
+            Some(_) | None => error,
         })
     }
 

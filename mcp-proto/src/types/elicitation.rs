@@ -164,10 +164,11 @@ impl ElicitResult {
     }
 
     /// Decodes the content of an accepted form, as [`Json::decode_arguments`] does, without
-    /// checking it against the form. `None` if the form was not accepted, or has no content.
+    /// checking it against the form. `None` if the form was not accepted, or has no content. An
+    /// error names the fields that do not fit: `/age: expected an integer from 0 to 255, …`.
     pub fn accepted<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
         match self.action {
-            ElicitAction::Accept => self.content.as_ref().map(Json::decode_arguments),
+            ElicitAction::Accept => self.content.as_ref().map(Json::decode_located),
             ElicitAction::Decline | ElicitAction::Cancel => None,
         }
     }

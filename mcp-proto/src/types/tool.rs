@@ -381,7 +381,7 @@ impl CallToolResult {
             }
             return Err(StructuredError::Missing);
         };
-        let whole = content.decode_arguments();
+        let whole = content.decode_located();
         if whole.is_ok() || self.result_type.is_some() {
             return whole.map_err(StructuredError::Mismatch);
         }

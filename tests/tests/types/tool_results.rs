@@ -1,7 +1,8 @@
-//! Results of tools are read alike, whichever of the two readers reads them.
+//! Results of tools: the two readers read alike, and errors name the places that do not fit.
 
 use mcp_proto::Json;
-use mcp_proto::types::CallToolResult;
+use mcp_proto::types::{CallToolResult, ElicitResult};
+use serde::Deserialize;
 
 /// Members of results: usual ones, and each kind that differs from them.
 const MEMBERS: [&str; 31] = [
@@ -61,4 +62,25 @@ fn a_result_is_read_as_serde_reads_it() {
     for other in ["[]", "null", "7", "\"content\"", "[[{\"type\":\"text\",\"text\":\"a\"}]]"] {
         reads_alike(other.into());
     }
+}
+
+#[test]
+fn content_that_does_not_fit_is_named_by_its_places() {
+    #[derive(Debug, Deserialize)]
+    struct Address {
+        _street: String,
+        _zip: u32,
+    }
+
+    let content = Json::parse(r#"{"_street":"Main","_zip":"no"}"#).unwrap();
+    let place = r#"/_zip: expected an integer from 0 to 4294967295, found string "no""#;
+    let answer = ElicitResult::accept(content.clone());
+    let error = answer.accepted::<Address>().unwrap().unwrap_err();
+    assert_eq!(error.to_string(), place);
+    let result = CallToolResult::default().structured_content(content);
+    let error = result.structured::<Address>().unwrap_err();
+    assert_eq!(error.to_string(), format!("the structured content does not fit the type: {place}"));
+
+    let missing = ElicitResult::accept(Json::EMPTY_OBJECT).accepted::<Address>().unwrap();
+    assert_eq!(missing.unwrap_err().to_string(), "/_street: is required");
 }
