@@ -33,7 +33,8 @@ pub enum UrlError {
         /// The text found instead.
         found: String,
     },
-    /// A character that a URL must not contain unescaped.
+    /// A character that a URL must not contain unescaped; or `?` or `#` in the identifier of a
+    /// server, which has no query and no fragment.
     Character {
         /// The character.
         found: char,
@@ -74,6 +75,11 @@ impl fmt::Display for UrlError {
                 "the port {} is no number from 1 to 65535; leave it and its colon out for that of \
                  the scheme",
                 Quoted(found)
+            ),
+            Self::Character { found: found @ ('?' | '#'), at } => write!(
+                f,
+                "the URL must have no query and no fragment; take out what begins with {found:?} \
+                 at byte {at}"
             ),
             Self::Character { found, at } => write!(
                 f,

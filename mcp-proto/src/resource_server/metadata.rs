@@ -235,6 +235,10 @@ mod tests {
         assert!(ProtectedResource::new(" https://a.example", ISSUER).is_err());
         let resource = ProtectedResource::new("https://a.example", ISSUER).unwrap();
         assert!(resource.issuer("https://b.example x").is_err());
+        let error = ProtectedResource::new("https://a.example/mcp?x=1", ISSUER).unwrap_err();
+        let said = "the URL must have no query and no fragment; take out what begins with '?' at \
+                    byte 21";
+        assert_eq!(format!("{error}"), said);
     }
 
     #[test]
