@@ -152,8 +152,12 @@ impl HttpService {
     }
 
     /// Passes an extension of the type `T` of each request on to handlers, which read it by
-    /// `context.peer().get::<T>()`. A layer in front of this service sets it, for example to the
-    /// claims of a token; it may be absent. Call this method once for each type.
+    /// `context.peer().get::<T>()`. A layer in front of this service sets it; it may be absent.
+    /// Call this method once for each type.
+    ///
+    /// [`Claims`](crate::Claims) also set the principal of the request, to which sessions and tasks
+    /// belong. With other types the request has no principal, so any client that knows the id of a
+    /// session or of a task may use it.
     #[must_use]
     pub fn extension<T: Clone + Send + Sync + 'static>(mut self) -> Self {
         let before = self.extensions.take();
