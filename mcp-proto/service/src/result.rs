@@ -260,9 +260,9 @@ fn not_json() -> ErrorData {
 /// [`Interrupt`] and the types that convert to one.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
-    note = "fail with a String, a CallToolResult, a UsageError, an ErrorData, an InputRequired, an \
-            Interrupt or a Box<dyn Error + Send + Sync>; a tool that asks for input by `?` with \
-            one of the last two",
+    note = "fail with a String, a CallToolResult, a UsageError, a MissingScopes, an ErrorData, an \
+            InputRequired, an Interrupt or a Box<dyn Error + Send + Sync>; a tool that asks for \
+            input by `?` with one of the last two",
     note = "for other errors use `?` in a function that returns a boxed one"
 )]
 pub trait IntoToolError {

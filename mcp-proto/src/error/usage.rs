@@ -258,7 +258,7 @@ texts! { UsageError:
         "no URI can be matched with \"{template}\", for \"{part}\": {reason}";
     InvalidSchema { name } =>
         "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments are a \
-         struct with named fields), `outputSchema` an object";
+         struct with named fields, such as `struct Nothing {{}}`), `outputSchema` an object";
     UnusableSchema { name, reason } => "\"{name}\": {reason}";
     UnknownEntry { kind, name } => "no {kind} \"{name}\" is registered";
     UnknownTool { name } => "no tool \"{name}\" is registered";
