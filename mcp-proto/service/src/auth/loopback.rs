@@ -41,7 +41,8 @@ type Opener = dyn Fn(&Url) -> io::Result<()> + Send + Sync;
 pub struct Loopback(Arc<Opener>);
 
 impl Loopback {
-    /// Opens pages with [`open_page`].
+    /// Opens pages with [`open_page`], which fails on a machine without a browser. The sign-in then
+    /// fails too: use [`Paste`](super::Paste) there.
     pub fn new() -> Self {
         Self::with(open_page)
     }
