@@ -61,10 +61,24 @@ impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, error, exit } = self;
         write!(f, "{target}: {error}")?;
+        f.write_str(advice(target, error))?;
         match exit {
             Some(exit) => write!(f, " ({exit})"),
             None => Ok(()),
         }
+    }
+}
+
+/// The end of the text, for answers of what is no MCP server, such as a web page.
+fn advice(target: &str, error: &ConnectError) -> &'static str {
+    if *error == ConnectError::Malformed && target.contains("://") {
+        return "; an MCP endpoint often has a path such as /mcp";
+    }
+    let ConnectError::Http { status } = error else { return "" };
+    match status {
+        200..=299 => ", but without a response to the request",
+        300..=399 => ", a redirection that the client does not follow",
+        _ => "",
     }
 }
 
@@ -84,5 +98,28 @@ impl Error for ConnectFailure {
 impl From<ConnectFailure> for io::Error {
     fn from(error: ConnectFailure) -> Self {
         Self::other(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_mcp_server_gets_advice() {
+        let url = Url::parse("http://127.0.0.1:8000/").unwrap();
+        for (error, end) in [
+            (ConnectError::Malformed, "; an MCP endpoint often has a path such as /mcp"),
+            (ConnectError::Http { status: 204 }, ", but without a response to the request"),
+            (ConnectError::Http { status: 302 }, ", a redirection that the client does not follow"),
+            (ConnectError::Http { status: 404 }, ""),
+            (ConnectError::TimedOut, ""),
+        ] {
+            let text = alloc::format!("{url}: {error}{end}");
+            assert_eq!(ConnectFailure::url(&url, error).to_string(), text);
+        }
+        let program = Command::new("server");
+        let failure = ConnectFailure::command(&program, ConnectError::Malformed, None);
+        assert_eq!(failure.to_string(), "server: the server's answer cannot be read");
     }
 }
