@@ -10,14 +10,18 @@
 //! | any | unknown key | later | refuse the token; 503 if the last try failed |
 //! | any | unknown key | running | wait for it |
 //!
-//! A fetch that has taken 5 s has failed. A token waits for one fetch at most.
+//! A fetch that has taken 5 s has failed. A token waits for one fetch at most. The reason of a
+//! failed fetch is reported, at most once a minute: the client only gets 503.
 //!
 //! The cache owns the fetch, because anybody may send a token and close the connection. At most one
 //! fetch runs, and it continues without the token that started it. Each verified token polls the
 //! fetch if the fetch was woken. A fetch that nobody waits for rests until then. After 5 s the
 //! next token drops a resting fetch, which counts as failed at the time it began.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::task::Wake;
 use alloc::vec::Vec;
@@ -54,6 +58,7 @@ pub(super) struct KeyCache {
     source: Box<dyn KeySource>,
     state: Lock<CacheState>,
     waker: Arc<FetchWaker>,
+    report: fn(&str),
 }
 
 /// The result of the search for the key of a token.
@@ -75,6 +80,8 @@ struct CacheState {
     /// The time and the result of the last fetch.
     tried: Option<(Duration, FetchResult)>,
     running: Option<RunningFetch>,
+    /// The time of the last report of a failure since the last success.
+    reported: Option<Duration>,
     /// Number of tokens that wait for the fetch.
     waiting: usize,
 }
@@ -100,7 +107,7 @@ enum CacheStep {
 
 impl KeyCache {
     pub(super) fn new(source: Box<dyn KeySource>) -> Self {
-        Self { source, state: Lock::default(), waker: Arc::default() }
+        Self { source, state: Lock::default(), waker: Arc::default(), report }
     }
 
     /// Finds the key of a token. `now` counts from the Unix epoch.
@@ -262,22 +269,60 @@ impl Drop for FetchTurn<'_> {
             return;
         }
         let now = (self.now)();
-        let text = self.ended.take().and_then(Result::ok);
-        let keys = text.and_then(|text| VerifyingKey::read_set(&text));
-        let result = if keys.is_some() { FetchResult::Keys } else { FetchResult::Failure };
+        let keys = match self.ended.take() {
+            Some(Ok(text)) => VerifyingKey::read_set(&text)
+                .ok_or(Cow::Borrowed("the source has no JSON Web Key Set")),
+            Some(Err(error)) => Err(error.to_string().into()),
+            None => Err("the source has panicked".into()),
+        };
         let mut state = self.cache.state.lock();
-        if let Some(keys) = keys {
-            state.keys = keys;
-            state.fetched = Some(now);
-        }
-        state.tried = Some((now, result));
-        state.running = None;
+        let failure = state.handle_fetched(now, keys);
         drop(state);
+        if let Some(reason) = failure {
+            (self.cache.report)(&reason);
+        }
         self.cache.waker.wake_tokens();
     }
 }
 
+/// Reports a failed fetch to the operator of the server.
+fn report(reason: &str) {
+    let alarm = format!("the keys that verify tokens cannot be fetched: {reason}");
+    // With `tracing`, the application chooses where alarms go.
+    #[cfg(feature = "tracing")]
+    crate::trace::alarmed(&alarm);
+    #[cfg(not(feature = "tracing"))]
+    crate::runtime::to_stderr(&format!("mcp: {alarm}"));
+}
+
 impl CacheState {
+    /// Records the end of a fetch. Returns the reason of a failure that is to be reported.
+    fn handle_fetched(
+        &mut self,
+        now: Duration,
+        keys: Result<Vec<VerifyingKey>, Cow<'static, str>>,
+    ) -> Option<Cow<'static, str>> {
+        self.running = None;
+        match keys {
+            Ok(keys) => {
+                self.keys = keys;
+                self.fetched = Some(now);
+                self.tried = Some((now, FetchResult::Keys));
+                self.reported = None;
+                None
+            }
+            Err(reason) => {
+                self.tried = Some((now, FetchResult::Failure));
+                let since = self.reported.and_then(|at| now.checked_sub(at));
+                let is_due = since.is_none_or(|since| since >= PAUSE);
+                is_due.then(|| {
+                    self.reported = Some(now);
+                    reason
+                })
+            }
+        }
+    }
+
     /// Takes a fetch that nobody waits for, if its time is over.
     fn take_abandoned(&mut self, now: Duration) -> Option<FetchFuture> {
         let running = self.running.as_mut().filter(|_| self.waiting == 0)?;
@@ -315,5 +360,54 @@ impl CacheState {
             }
             (None, None) => CacheStep::Use(KeyLookup::Nothing),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use core::sync::atomic::AtomicU64;
+    use std::sync::Mutex;
+    use std::sync::PoisonError;
+
+    use super::*;
+
+    static REPORTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    #[test]
+    fn failed_fetches_are_reported_once_a_minute() {
+        fn keep(reason: &str) {
+            REPORTS.lock().unwrap_or_else(PoisonError::into_inner).push(reason.into());
+        }
+        let has_keys = Arc::new(AtomicBool::new(false));
+        let source = has_keys.clone();
+        let source = move || {
+            let has_keys = source.load(Ordering::Acquire);
+            async move {
+                let keys = has_keys.then(|| br#"{"keys":[]}"#.to_vec());
+                keys.ok_or_else(|| io::Error::other("the status is 404"))
+            }
+        };
+        let cache = KeyCache { report: keep, ..KeyCache::new(Box::new(source)) };
+        let seconds = AtomicU64::new(1_800_000_000);
+        let now = || Duration::from_secs(seconds.load(Ordering::Acquire));
+        // The header is {"alg":"ES256"}.
+        let token = Jwt::read("eyJhbGciOiJFUzI1NiJ9.e30.AA").unwrap();
+        let reports_after = |pause: u64| {
+            seconds.fetch_add(pause, Ordering::AcqRel);
+            let found = pin!(cache.find(&now, &token));
+            let found = found.poll(&mut Context::from_waker(Waker::noop()));
+            assert!(matches!(found, Poll::Ready(KeyLookup::Unavailable | KeyLookup::Nothing)));
+            REPORTS.lock().unwrap_or_else(PoisonError::into_inner).len()
+        };
+        let before_the_minute = [reports_after(0), reports_after(6), reports_after(30)];
+        assert_eq!(before_the_minute, [1, 1, 1]);
+        assert_eq!(reports_after(30), 2);
+        has_keys.store(true, Ordering::Release);
+        assert_eq!(reports_after(6), 2);
+        has_keys.store(false, Ordering::Release);
+        assert_eq!(reports_after(61), 3);
+        let reports = REPORTS.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(reports.iter().all(|reason| reason == "the status is 404"), "{reports:?}");
     }
 }

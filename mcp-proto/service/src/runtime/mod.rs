@@ -82,6 +82,8 @@ pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::standard_stream;
 pub use stream::serve;
+#[cfg(all(feature = "jwt", not(feature = "tracing")))]
+pub(crate) use stream::to_stderr;
 #[doc(hidden)]
 pub use tls::NOT_TLS;
 

@@ -108,7 +108,7 @@ pub(super) fn shows_wire() -> bool {
 }
 
 /// Writes a line to standard error, and ignores errors.
-pub(super) fn to_stderr(line: &str) {
+pub(crate) fn to_stderr(line: &str) {
     drop(writeln!(io::stderr(), "{line}"));
 }
 
