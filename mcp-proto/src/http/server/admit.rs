@@ -174,7 +174,7 @@ fn check_path_host_origin<'a>(
     }
     let (method, target) = head.raw_line();
     let is_here = config.path.is_empty() || target == config.path.as_bytes();
-    if !is_here && head.path() != config.path {
+    if !is_here && !is_same_path(head.path(), &config.path) {
         return Err(ImmediateAnswer::bare(404));
     }
     let fields = HeadFields::of(head);
@@ -195,6 +195,12 @@ fn check_path_host_origin<'a>(
         return Err(preflight(config, head, &cors));
     }
     Ok((fields, cors))
+}
+
+/// Returns whether a path is that of the configuration, whose leading slash may be left out.
+fn is_same_path(path: &str, configured: &str) -> bool {
+    path == configured
+        || (!configured.starts_with('/') && path.strip_prefix('/') == Some(configured))
 }
 
 /// The step host.

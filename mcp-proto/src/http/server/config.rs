@@ -25,8 +25,9 @@ use crate::version::EraPolicy;
 pub struct Config {
     /// Settings that are independent of HTTP, such as the eras and [`Limits`](crate::Limits).
     pub server: Shared<server::Config>,
-    /// The path of the endpoint; default `/mcp`. Requests for other paths get 404. An empty text
-    /// accepts every path, for servers behind a router.
+    /// The path of the endpoint; default `/mcp`. The leading slash may be left out. Requests for
+    /// other paths get 404, also for `/mcp/`. An empty text accepts every path, for servers behind
+    /// a router.
     pub path: String,
     /// Treatment of legacy clients; default: with sessions.
     ///
