@@ -12,6 +12,7 @@
 //! | [`SeqMap`] | the calls that an application waits for |
 //! | `LastRequest` | the heads of a client's requests |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
+//! | `useless_entries` | the allowed hosts and origins of a server, when it starts |
 //! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
 //! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
 //! | `offered_tool`, `check_scopes` | the tool of a task that goes on with its input |
@@ -23,7 +24,9 @@
 #[cfg(feature = "skills")]
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use bytes::Bytes;
 
@@ -62,6 +65,11 @@ pub fn trusted(text: impl Into<Bytes>) -> Json {
 #[cold]
 pub fn explain<T: serde::de::DeserializeOwned>(json: &Json) -> Option<DecodeError> {
     crate::json::explain::<T>(json.as_str())
+}
+
+/// Advice about the allowed hosts and origins that allow nothing.
+pub fn useless_entries(config: &Config) -> Vec<String> {
+    config.useless_entries()
 }
 
 /// The outcome of a handler whose request has become a task, as its client may get it.

@@ -38,7 +38,7 @@ use super::key_source::KeySource;
 use super::keys::VerifyingKey;
 use super::token::Jwt;
 use crate::lock::Lock;
-use crate::runtime::unblock;
+use crate::runtime::{report_alarm, unblock};
 
 /// The longest time of a fetch. The default of `Limits::verify_timeout` is longer, so that a token
 /// with a known key is verified although the source does not answer.
@@ -287,12 +287,7 @@ impl Drop for FetchTurn<'_> {
 
 /// Reports a failed fetch to the operator of the server.
 fn report(reason: &str) {
-    let alarm = format!("the keys that verify tokens cannot be fetched: {reason}");
-    // With `tracing`, the application chooses where alarms go.
-    #[cfg(feature = "tracing")]
-    crate::trace::alarmed(&alarm);
-    #[cfg(not(feature = "tracing"))]
-    crate::runtime::to_stderr(&format!("mcp: {alarm}"));
+    report_alarm(&format!("the keys that verify tokens cannot be fetched: {reason}"));
 }
 
 impl CacheState {

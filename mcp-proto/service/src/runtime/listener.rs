@@ -19,11 +19,14 @@ use core::pin::pin;
 
 use super::event_count::{AdvanceOnDrop, EventCount};
 use super::grouped_writes::GroupedWrites;
-use super::stream::{drive_until, host_tasks, shows_wire, sleep_until, to_stderr, unless};
+use super::stream::{
+    drive_until, host_tasks, report_alarm, shows_wire, sleep_until, to_stderr, unless,
+};
 use super::{Runtime, random};
 use crate::{Catalog, Clock, HttpLink, HttpServer, Service};
 use mcp_proto::Duration;
 use mcp_proto::http::Config;
+use mcp_proto::internals::useless_entries;
 
 const STOPPING: usize = 1;
 const CUT: usize = 2;
@@ -81,7 +84,8 @@ pub async fn serve_http<R: Runtime>(
 }
 
 /// Returns a server that spawns the handlers of sessions, and tasks, on `runtime`. Without the
-/// feature `tracing` its alarms are written to standard error.
+/// feature `tracing` its alarms are written to standard error. Entries of `allowed_hosts` and
+/// `allowed_origins` that allow nothing are alarms too.
 pub fn http_server<R: Runtime>(
     runtime: &R,
     catalog: impl Into<Catalog>,
@@ -89,13 +93,16 @@ pub fn http_server<R: Runtime>(
 ) -> HttpServer {
     let catalog = catalog.into();
     host_tasks(runtime, &catalog);
+    for advice in useless_entries(&config) {
+        report_alarm(&advice);
+    }
     let runtime = runtime.clone();
     let server = HttpServer::new(catalog, config, random, move |handler| runtime.spawn(handler));
     // With `tracing`, the application chooses where alarms go.
     #[cfg(not(feature = "tracing"))]
     server.on_event(|event| {
-        if let Some(alarm) = event.alarm() {
-            to_stderr(&alloc::format!("mcp: {alarm}"));
+        if let Some(text) = event.alarm() {
+            report_alarm(&text);
         }
     });
     server

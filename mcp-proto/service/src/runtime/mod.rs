@@ -81,9 +81,9 @@ pub use keep_alive::keep_alive;
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::standard_stream;
+#[cfg(feature = "jwt")]
+pub(crate) use stream::report_alarm;
 pub use stream::serve;
-#[cfg(all(feature = "jwt", not(feature = "tracing")))]
-pub(crate) use stream::to_stderr;
 #[doc(hidden)]
 pub use tls::NOT_TLS;
 

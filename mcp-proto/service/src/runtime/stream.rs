@@ -108,8 +108,17 @@ pub(super) fn shows_wire() -> bool {
 }
 
 /// Writes a line to standard error, and ignores errors.
-pub(crate) fn to_stderr(line: &str) {
+pub(super) fn to_stderr(line: &str) {
     drop(writeln!(io::stderr(), "{line}"));
+}
+
+/// Reports an alarm to the operator of a server: an event of `tracing`, where the application
+/// chooses what becomes of it, or without that feature a line on standard error.
+pub(crate) fn report_alarm(text: &str) {
+    #[cfg(feature = "tracing")]
+    crate::trace::alarmed(text);
+    #[cfg(not(feature = "tracing"))]
+    to_stderr(&alloc::format!("mcp: {text}"));
 }
 
 /// A stream with a clock and a future that completes to stop.

@@ -7,9 +7,12 @@
 //!
 //! [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
 
+use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::Config;
+use crate::error::excerpt;
 
 /// Permissions of an origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +53,40 @@ impl Config {
         }
         origin.is_loopback().then_some(Allowed::Send)
     }
+
+    /// Advice about the entries of `allowed_hosts` and `allowed_origins` that allow nothing.
+    pub(crate) fn useless_entries(&self) -> Vec<String> {
+        let hosts = self.allowed_hosts.iter().filter(|entry| !is_host_entry(entry)).map(|entry| {
+            format!(
+                "the entry {:?} of allowed_hosts allows no request; write a host, such as \
+                 \"mcp.example.com\"",
+                excerpt(entry)
+            )
+        });
+        let origins = self.allowed_origins.iter().filter(|entry| !is_origin_entry(entry));
+        let origins = origins.map(|entry| {
+            format!(
+                "the entry {:?} of allowed_origins allows no page; write an origin, such as \
+                 \"https://app.example.com\" or \"https://*.example.com\"",
+                excerpt(entry)
+            )
+        });
+        hosts.chain(origins).collect()
+    }
+}
+
+/// Returns whether there may be a request for this host.
+fn is_host_entry(entry: &str) -> bool {
+    let no_host = ['/', '?', '#', '@', '*', ' ', ','];
+    entry == "*" || !(entry.is_empty() || entry.contains(no_host))
+}
+
+/// Returns whether there may be a page of this origin.
+fn is_origin_entry(entry: &str) -> bool {
+    Origin::parse(entry).is_some_and(|origin| match origin.host.strip_prefix(b"*.") {
+        Some(domain) => is_domain(domain),
+        None => !origin.host.contains(&b'*'),
+    })
 }
 
 /// Scheme, host and port of a page.
@@ -275,6 +312,30 @@ mod tests {
         config.allowed_hosts.push("*".into());
         assert!(config.allows_host(b"evil.example"));
     }
+
+    #[test]
+    fn entries_that_allow_nothing_are_named() {
+        let mut config = Config::default();
+        config.allowed_hosts.extend(["*", "a.example:8443", "[::1]:80", "::1"].map(String::from));
+        let origins = ["https://app.example.com", "http://*.example.com:8080", "app://x"];
+        config.allowed_origins.extend(origins.map(String::from));
+        assert!(config.useless_entries().is_empty(), "{:?}", config.useless_entries());
+
+        for entry in ["", "https://a.example", "a.example/", "*.a.example"] {
+            let config = Config { allowed_hosts: vec![entry.into()], ..Config::default() };
+            let advice = config.useless_entries();
+            let beginning = format!("the entry {entry:?} of allowed_hosts allows no request; ");
+            assert!(advice.iter().any(|text| text.starts_with(&beginning)), "{advice:?}");
+        }
+        for entry in ["", "*", "app.example.com", "https://a.example/", "https://*", "https://a.*"]
+        {
+            let config = Config { allowed_origins: vec![entry.into()], ..Config::default() };
+            let advice = config.useless_entries();
+            let beginning = format!("the entry {entry:?} of allowed_origins allows no page; ");
+            assert!(advice.iter().any(|text| text.starts_with(&beginning)), "{advice:?}");
+        }
+    }
+
     /// `Url::host` returns an address without brackets.
     #[test]
     fn ipv6_hosts_are_allowed_with_and_without_brackets() {
