@@ -28,7 +28,7 @@ const MAX_BYTES: usize = 256 * 1024;
 /// is no timeout; dropping the future cancels the request.
 pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
     if url.scheme() == Scheme::Http && !LOOPBACK.contains(&url.host()) {
-        let reason = "keys come over https, but from this machine";
+        let reason = "an http URL must have a loopback host; use https for other hosts";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
     let request = RequestHead::new("GET", url.target(), url.authority()).and_then(|mut head| {
