@@ -283,8 +283,8 @@ texts! { UsageError:
         "the argument \"{argument}\" of the prompt \"{name}\" must be a string, an enum of \
          strings, or an Option of one";
     InvalidField { name } =>
-        "the field \"{name}\" cannot be set: its name must be a token that MCP and HTTP do not \
-         use, and its value visible ASCII";
+        "the field \"{name}\" cannot be set: its name must be a token that MCP, HTTP and a \
+         sign-in do not use, and its value visible ASCII";
     NotJson { name } => "\"{name}\" cannot be written as JSON";
 }
 

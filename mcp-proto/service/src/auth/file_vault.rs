@@ -42,14 +42,17 @@ impl FileVault {
     ///
     /// # Errors
     ///
-    /// The error of the file system if the directory cannot be created.
+    /// The error of the file system if the directory cannot be created, with its path.
     pub fn open(directory: impl Into<PathBuf>) -> io::Result<Self> {
         let directory = directory.into();
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&directory)?;
+        builder.create(&directory).map_err(|error| {
+            let place = directory.display();
+            io::Error::new(error.kind(), format!("no vault at {place}: {error}"))
+        })?;
         Ok(Self { directory })
     }
 
@@ -149,4 +152,17 @@ fn options() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vault_that_cannot_be_opened_names_its_place() {
+        let file = std::env::current_exe().unwrap();
+        let error = FileVault::open(&file).unwrap_err();
+        let place = format!("no vault at {}: ", file.display());
+        assert!(error.to_string().starts_with(&place), "{error}");
+    }
 }

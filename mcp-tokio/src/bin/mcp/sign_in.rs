@@ -59,9 +59,8 @@ impl SignInArgs {
         if !self.login && !directory.is_dir() {
             return Ok(None);
         }
-        let vault = FileVault::open(&directory).map_err(|error| {
-            Failure::usage(format!("{} cannot be opened: {error}", directory.display()))
-        })?;
+        let vault =
+            FileVault::open(directory).map_err(|error| Failure::usage(error.to_string()))?;
         let sign_in = match (self.login, self.paste) {
             (false, _) => SignIn::new(vault),
             (true, false) => SignIn::new(vault).consent(Loopback::with(show)),
