@@ -3,13 +3,12 @@
 //! In: URLs of proxies, from the application or the environment, and the URL of a server. Out: the
 //! proxy to connect to. Credentials of a proxy appear in no `Debug` and in no error.
 
-use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 use core::net::IpAddr;
-use std::io;
+use std::{env, io};
 
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use mcp_proto::http::{Scheme, Url};
@@ -20,8 +19,9 @@ use mcp_proto::http::{Scheme, Url};
 /// The default is the environment: `HTTPS_PROXY` for `https` URLs, `HTTP_PROXY` for `http` URLs,
 /// `ALL_PROXY` in place of either. A name in lower case counts if the name in upper case is not
 /// set. `NO_PROXY` is a list, with commas, of hosts, domains with their subdomains, addresses and
-/// networks (`10.0.0.0/8`) without a proxy; `*` is all. Loopback hosts never have a proxy of the
-/// environment. A CGI program (`REQUEST_METHOD`) has none at all.
+/// networks (`10.0.0.0/8`) without a proxy; `*` is all. An entry with a port (`example.com:8080`)
+/// is about that port only. Loopback hosts never have a proxy of the environment. A CGI program
+/// (`REQUEST_METHOD`) has none at all.
 ///
 /// The URL of a proxy is `http://HOST:PORT`, or `https://HOST:PORT` for TLS with the proxy; the
 /// scheme may be left out, and so may the port, which is 80 or 443. With `USER:PASSWORD@` before
@@ -39,6 +39,8 @@ use mcp_proto::http::{Scheme, Url};
 #[derive(Clone)]
 pub struct Proxies {
     matcher: Arc<Matcher>,
+    /// The list of hosts without a proxy, in the form of `NO_PROXY`.
+    excepted: Arc<str>,
     /// True if they come from the environment.
     spare_loopback: bool,
 }
@@ -46,7 +48,7 @@ pub struct Proxies {
 impl Proxies {
     /// No proxy, regardless of the environment.
     pub fn none() -> Self {
-        Self { matcher: Arc::new(Matcher::builder().build()), spare_loopback: false }
+        Self::of(Matcher::builder().build(), "", false)
     }
 
     /// One proxy for all hosts, loopback ones too.
@@ -60,19 +62,24 @@ impl Proxies {
     ///
     /// Fails as [`Proxies::all`] does.
     pub fn all_except(url: &str, hosts: &str) -> io::Result<Self> {
-        let matcher = |hosts| Matcher::builder().all(url.to_owned()).no(hosts).build();
+        let matcher = |hosts: &str| Matcher::builder().all(url).no(hosts).build();
         // An invalid URL is ignored by the matcher, and the client would connect without a proxy.
         let anywhere = "http://host.invalid/".parse().map_err(io::Error::other)?;
-        if matcher(String::new()).intercept(&anywhere).is_none() {
+        if matcher("").intercept(&anywhere).is_none() {
             let text = "the URL of the proxy is not valid: it has the form http://HOST:PORT";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        Ok(Self { matcher: Arc::new(matcher(hosts.to_owned())), spare_loopback: false })
+        Ok(Self::of(matcher(hosts), hosts, false))
     }
 
     /// The proxies of the environment.
     pub(crate) fn from_env() -> Self {
-        Self { matcher: Arc::new(Matcher::from_env()), spare_loopback: true }
+        let excepted = env::var("NO_PROXY").or_else(|_| env::var("no_proxy")).unwrap_or_default();
+        Self::of(Matcher::from_env(), &excepted, true)
+    }
+
+    fn of(matcher: Matcher, excepted: &str, spare_loopback: bool) -> Self {
+        Self { matcher: Arc::new(matcher), excepted: excepted.into(), spare_loopback }
     }
 
     /// The proxy for a URL, if there is one.
@@ -89,6 +96,13 @@ impl Proxies {
         // The path may hold a secret, and does not matter.
         let origin =
             format!("{scheme}://{}/", url.authority()).parse().map_err(io::Error::other)?;
+        // A proxy for all hosts except those of an entry.
+        let all_except = |host: &str| Matcher::builder().all("proxy.invalid").no(host).build();
+        let is_named = |host: &str| all_except(host).intercept(&origin).is_none();
+        let mut entries = self.excepted.split(',').map(str::trim);
+        if entries.any(|entry| entry == "*" || host_at(entry, url.port()).is_some_and(is_named)) {
+            return Ok(None);
+        }
         let Some(proxy) = self.matcher.intercept(&origin).map(Proxy) else { return Ok(None) };
         if !matches!(proxy.0.uri().scheme_str(), Some("http" | "https")) {
             let text =
@@ -104,6 +118,15 @@ impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxies").finish_non_exhaustive()
     }
+}
+
+/// The host of an entry of `NO_PROXY` that has this port. The matcher knows no ports, and applies
+/// `*` only to names.
+fn host_at(entry: &str, port: u16) -> Option<&str> {
+    let (host, of_entry) = entry.rsplit_once(':')?;
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_at = of_entry.parse() == Ok(port) && (address.is_some() || !host.contains(':'));
+    is_at.then(|| address.unwrap_or(host))
 }
 
 /// Returns whether a host is this machine, by its name or as an address.
@@ -156,8 +179,7 @@ mod tests {
     /// Like [`Proxies::from_env`], with these variables.
     fn environment(https: &str, all: &str, no: &str) -> Proxies {
         let matcher = Matcher::builder().https(https.to_owned()).all(all.to_owned());
-        let matcher = matcher.no(no.to_owned()).build();
-        Proxies { matcher: Arc::new(matcher), spare_loopback: true }
+        Proxies::of(matcher.no(no.to_owned()).build(), no, true)
     }
 
     #[test]
@@ -176,6 +198,30 @@ mod tests {
         for url in ["https://anexample.com/", "https://11.1.2.3/"] {
             assert!(names(&proxies, url).is_some(), "{url}");
         }
+    }
+
+    #[test]
+    fn star_lists_addresses_as_well() {
+        for list in ["*", "example.com, *"] {
+            let proxies = environment("a", "", list);
+            for url in ["https://10.1.2.3/", "https://[2001:db8::1]/", "https://other.example/"] {
+                assert_eq!(names(&proxies, url), None, "{list}: {url}");
+            }
+        }
+    }
+
+    #[test]
+    fn listed_host_with_a_port_has_no_proxy_at_that_port() {
+        let list = "example.com:8443,10.0.0.0/8:8443,[2001:db8::1]:8443,2001:db8::2";
+        let proxies = environment("a", "", list);
+        for host in ["example.com", "mcp.example.com", "10.1.2.3", "[2001:db8::1]"] {
+            let at = |port| names(&proxies, &format!("https://{host}:{port}/"));
+            assert_eq!((at(8443), at(443).is_some()), (None, true), "{host}");
+        }
+        for url in ["https://anexample.com:8443/", "https://[2001:db8::]:2/", "https://b:8443/"] {
+            assert!(names(&proxies, url).is_some(), "{url}");
+        }
+        assert_eq!(names(&proxies, "https://[2001:db8::2]:9/"), None);
     }
 
     #[test]
