@@ -197,6 +197,34 @@ fn wrong_files_of_servers() {
         (&["--config", &folder.write("list.json", "[]")], "names no servers"),
         (&["--config", &folder.write("text.json", "{")], "is no JSON"),
         (&["--config", &folder.write("a.json", r#"{"servers":{"a":{}}}"#)], "neither `command`"),
+        (
+            &[
+                "--config",
+                &folder.write("b.json", r#"{"servers":{"b":{"command":"b","args":"c"}}}"#),
+            ],
+            "the server \"b\" has `args` that are no array",
+        ),
+        (
+            &[
+                "--config",
+                &folder.write("c.json", r#"{"servers":{"c":{"command":"c","env":["A=1"]}}}"#),
+            ],
+            "the server \"c\" has `env` that is no object",
+        ),
+        (
+            &[
+                "--config",
+                &folder.write("d.json", r#"{"servers":{"d":{"url":"e","headers":"A: 1"}}}"#),
+            ],
+            "the server \"d\" has `headers` that is no object",
+        ),
+        (
+            &[
+                "--config",
+                &folder.write("e.json", r#"{"servers":{"e":{"command":"e","env":{"A":1}}}}"#),
+            ],
+            "the server \"e\" has a value in `env` that is not a string",
+        ),
         (&["--config", &file, "--server", "web", "--", "cat"], "there are two servers"),
         (&["--server", "web"], "--config"),
     ] {

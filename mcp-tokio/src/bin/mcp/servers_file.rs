@@ -76,28 +76,33 @@ fn pick<'a>(servers: &'a Map<String, Value>, name: Option<&'a str>) -> Result<&'
 
 fn entry(server: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Result<Entry, String> {
     let text = |value: &Value, what: &str| -> Result<String, String> {
-        let text = value.as_str().ok_or_else(|| format!("has a `{what}` that is not a string"))?;
+        let text = value.as_str().ok_or_else(|| format!("has a {what} that is not a string"))?;
         filled(text, variable)
     };
+    let given = |member: &str| server.get(member).filter(|value| !value.is_null());
     let pairs = |member: &str| -> Result<Vec<(String, String)>, String> {
-        let pairs = server.get(member).and_then(Value::as_object).into_iter().flatten();
-        pairs.map(|(name, value)| Ok((name.clone(), text(value, member)?))).collect()
+        let pairs = given(member).map(|value| value.as_object().ok_or(value)).transpose();
+        let pairs = pairs.map_err(|_| format!("has `{member}` that is no object"))?;
+        let what = format!("value in `{member}`");
+        let pairs = pairs.into_iter().flatten();
+        pairs.map(|(name, value)| Ok((name.clone(), text(value, &what)?))).collect()
     };
     // Gemini has `httpUrl`, Windsurf `serverUrl`.
     let url = ["httpUrl", "url", "serverUrl"].iter().find_map(|member| server.get(member));
     if let Some(url) = url {
-        return Ok(Entry::Http { url: text(url, "url")?, headers: pairs("headers")? });
+        return Ok(Entry::Http { url: text(url, "`url`")?, headers: pairs("headers")? });
     }
     let program = server.get("command").ok_or("has neither `command` nor `url`")?;
-    let mut command = Command::new(text(program, "command")?);
-    for arg in server.get("args").and_then(Value::as_array).into_iter().flatten() {
-        command = command.arg(text(arg, "args")?);
+    let mut command = Command::new(text(program, "`command`")?);
+    let args = given("args").map(|value| value.as_array().ok_or("has `args` that are no array"));
+    for arg in args.transpose()?.into_iter().flatten() {
+        command = command.arg(text(arg, "value in `args`")?);
     }
     for (name, value) in pairs("env")? {
         command = command.env(name, value);
     }
     if let Some(folder) = server.get("cwd") {
-        command.current_dir = Some(text(folder, "cwd")?.into());
+        command.current_dir = Some(text(folder, "`cwd`")?.into());
     }
     Ok(Entry::Command(command))
 }
