@@ -11,7 +11,7 @@ use mcp_tokio::HttpConfig;
 use mcp_tokio::mcp_service::testing::{AuthServer, Person};
 
 use super::run::{Ran, run_as};
-use super::server::{SERVER, serve_with};
+use super::server::{SERVER, by_hand, serve_with};
 
 crate::all! {
     credentials_are_stored_used_and_removed,
@@ -109,6 +109,11 @@ fn commands_ask_nobody_unless_told_to() {
     assert_eq!(site.count("GET /authorize"), 0);
     assert_eq!(site.run(&["tools", "--login"]).exit, 0);
     assert_eq!(site.count("GET /authorize"), 1);
+    // A refusal without a challenge may have another reason than the credentials.
+    let blocked = by_hand(|_| "403 Forbidden".to_owned(), |_| r#"{"message":"No!"}"#.to_owned());
+    let environment = [("MCP_CREDENTIALS", site.folder.to_str().unwrap())];
+    let ran = run_as("browser", &environment, &["tools", &blocked]);
+    assert!(ran.exit == 7 && ran.err.contains("the server says: No!\n"), "{}", ran.err);
     // Nobody is asked where the grant is gone.
     site.server.revoke();
     let ran = site.run(&["tools"]);

@@ -67,6 +67,8 @@ fn what_is_wrong_is_told() {
     let ran = with_server("tasks", &["call", "--quiet", "leave"]);
     assert_eq!(ran.exit, 3, "{}", ran.err);
     assert!(ran.err.contains("`mcp task` follows it again, by its id: leave"), "{}", ran.err);
+    let ran = with_server("tasks", &["task", "--quiet", "stop"]);
+    assert_eq!((ran.exit, &*ran.err), (1, "task cancelled\nmcp: the task was cancelled\n"));
 }
 
 /// Serves tools on standard input and output whose tasks have the names of the tools.
@@ -97,6 +99,7 @@ pub(crate) fn serve() -> io::Result<()> {
                     json!({ "result": task("complete", name, "failed", Some("no room")) })
                 }
                 ("leave", _) => return Ok(()),
+                ("stop", _) => json!({ "result": task("complete", name, "cancelled", None) }),
                 ("wait", _) => json!({ "result": task("complete", name, "working", None) }),
                 _ => json!({ "error": { "code": -32602, "message": "no such task" } }),
             },

@@ -323,7 +323,7 @@ A server is a URL, or a command that starts it, behind two dashes at the end, or
 
 Exit codes:
     0  all went well
-    1  the tool says that it has failed
+    1  the tool says that it has failed, or its task was cancelled
     2  the command line is wrong: an option, a tool or an argument that there is not; or the output
        cannot be written
     3  there is no connection, the server could not be started, or it has ended

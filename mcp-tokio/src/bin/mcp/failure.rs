@@ -101,12 +101,18 @@ impl Failure {
     fn unauthorized(unauthorized: &Unauthorized) -> Self {
         let scope = unauthorized.token_param("scope");
         let scope = scope.map(|scope| format!(" with the scope {scope:?}")).unwrap_or_default();
-        let message = if let Some(reason) = &unauthorized.sign_in {
-            format!("the sign-in failed: {reason}")
-        } else {
-            let mut shown = unauthorized.clone();
-            shown.message = shown.message.or_else(|| refusals::of(shown.status).reason);
-            shown.to_string()
+        let mut shown = unauthorized.clone();
+        shown.message = shown.message.or_else(|| refusals::of(shown.status).reason);
+        let message = match (&unauthorized.sign_in, &shown.message) {
+            // The server may have refused the request for another reason than its credentials.
+            (Some(reason), Some(said)) => {
+                format!(
+                    "the sign-in failed: {reason}; the server says: {}",
+                    refusals::excerpt(said)
+                )
+            }
+            (Some(reason), None) => format!("the sign-in failed: {reason}"),
+            (None, _) => shown.to_string(),
         };
         Self::new(Exit::Unauthorized, message).advice(format!(
             "run `mcp login` with the URL; or put a token{scope} into the environment variable \
@@ -180,6 +186,8 @@ impl From<CallError> for Failure {
             CallError::Error { .. } | CallError::InputRefused(_) | CallError::TaskGone { .. } => {
                 with_text(Exit::Rpc)
             }
+            // The command itself cancels no task that it waits for.
+            CallError::Cancelled => Self::new(Exit::Tool, "the task was cancelled"),
             CallError::Protocol(_) => with_text(Exit::Protocol),
             CallError::TimedOut => Self::new(Exit::Timeout, "the server has not answered in time")
                 .advice("--timeout gives it more time"),
