@@ -3,10 +3,11 @@
 //! In: a [`Target`]. Out: a [`Session`] with a detected server, or a failure. A started server does
 //! not outlive the session: [`Session::close`] waits for its end.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::Once;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fs, io};
@@ -122,17 +123,24 @@ pub(crate) struct Session {
 }
 
 /// Shows what a started server writes to its standard output that is no message, or no valid one.
-/// Over HTTP it belongs to a call, whose error shows it.
+/// Over HTTP it belongs to a call, whose error shows it. Often there is a line for each request, so
+/// an error is shown once, and the number of errors is limited.
 fn show_faults(client: &Client) {
-    let foreign_output = Once::new();
+    const MAX_SHOWN: usize = 10;
+
+    let shown = Mutex::new(BTreeSet::new());
     client.on_fault(move |error| {
-        let note = || print::note(&format!("the server's output: {error}"));
-        // Often there is a line for each request.
-        if let ProtocolError::ForeignOutput { .. } = error {
-            foreign_output.call_once(note);
-        } else {
-            note();
+        // Its text has the line.
+        let is_foreign = matches!(error, ProtocolError::ForeignOutput { .. });
+        let key = if is_foreign { String::new() } else { error.to_string() };
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.len() > MAX_SHOWN || !shown.insert(key) {
+            return;
         }
+        if shown.len() > MAX_SHOWN {
+            return print::note("the server's output: more errors are not shown");
+        }
+        print::note(&format!("the server's output: {error}"));
     });
 }
 
