@@ -73,6 +73,7 @@ impl Proxies {
     }
 
     /// The proxies of the environment.
+    #[expect(clippy::disallowed_methods, reason = "the environment is the default")]
     pub(crate) fn from_env() -> Self {
         let excepted = env::var("NO_PROXY").or_else(|_| env::var("no_proxy")).unwrap_or_default();
         Self::of(Matcher::from_env(), &excepted, true)
