@@ -21,7 +21,9 @@ use mcp_tokio::{
     Implementation, List, Negotiation, Progress, Registry, http2,
 };
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Barrier, mpsc, watch};
 
 const ERAS: [Negotiation; 2] = [Negotiation::Auto, Negotiation::Legacy];
@@ -143,6 +145,18 @@ async fn net_n6_next_call_connects_again_after_a_cut() {
     assert_eq!(site.seen().0, 2);
 }
 
+#[tokio::test]
+async fn request_that_was_not_processed_is_sent_again() {
+    for (refusal, connections) in [(goaway as Refusal, 2), (refused_stream, 1)] {
+        let site = Site::start_at(&["h2"], None, |server| refusing(server, refusal)).await;
+        let client = site.connect(Negotiation::Auto).await;
+        let echoed = client.call_tool("echo", &json!({ "message": "a" })).await.unwrap();
+        assert_eq!(echoed.content.first().and_then(|block| block.as_text()), Some("a"));
+        client.close().await;
+        assert_eq!(site.seen().0, connections);
+    }
+}
+
 /// Makes all the calls that wait for one another.
 async fn gather(client: &Client) {
     let call = || async { client.call_tool("gather", &json!({})).await.unwrap() };
@@ -176,12 +190,21 @@ impl Site {
 
     /// A server that allows so many streams on each connection with HTTP/2.
     async fn start_with(protocols: &[&str], max_streams: Option<u32>) -> Self {
+        Self::start_at(protocols, max_streams, |server| server).await
+    }
+
+    /// A server that is reached at another address than its own.
+    async fn start_at(
+        protocols: &[&str],
+        max_streams: Option<u32>,
+        address: impl FnOnce(SocketAddr) -> SocketAddr,
+    ) -> Self {
         let (registry, reports) = registry();
         let catalog = Catalog::from(registry);
         let mcp = HttpService::new(catalog.clone(), HttpConfig::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let certified = Certified::new("localhost", 2040).unwrap().speaking(protocols);
-        let gate = Gate::start(listener.local_addr().unwrap(), &certified).unwrap();
+        let gate = Gate::start(address(listener.local_addr().unwrap()), &certified).unwrap();
         let (seen, (goaway, told)) = (Arc::<Seen>::default(), watch::channel(false));
         let mut builder = Builder::new(TokioExecutor::new());
         builder.http2().max_concurrent_streams(max_streams);
@@ -242,6 +265,85 @@ async fn accept(
             .await;
         });
     }
+}
+
+/// The frame that refuses a stream.
+type Refusal = fn(u32) -> Vec<u8>;
+
+/// A `GOAWAY` without a second one, as nginx sends after a number of requests: the stream before
+/// this one is the last one that is processed.
+fn goaway(stream: u32) -> Vec<u8> {
+    let head = [0, 0, 8, 7, 0, 0, 0, 0, 0];
+    [&head[..], &(stream - 2).to_be_bytes(), &[0; 4]].concat()
+}
+
+/// A `RST_STREAM` with `REFUSED_STREAM`.
+fn refused_stream(stream: u32) -> Vec<u8> {
+    [&[0, 0, 4, 3, 0][..], &stream.to_be_bytes(), &7_u32.to_be_bytes()].concat()
+}
+
+/// The address of a proxy that refuses the second request of its first connection.
+fn refusing(server: SocketAddr, refusal: Refusal) -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let listener = TcpListener::from_std(listener).unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut refusal = Some(refusal);
+        loop {
+            let (client, _) = listener.accept().await.unwrap();
+            let server = TcpStream::connect(server).await.unwrap();
+            tokio::spawn(forward(client, server, refusal.take()));
+        }
+    });
+    address
+}
+
+/// Forwards the frames of a connection. The body of a refused request is not forwarded, so that the
+/// server cannot process it.
+async fn forward(client: TcpStream, server: TcpStream, refusal: Option<Refusal>) -> Option<()> {
+    let (mut from_client, to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let to_client = Arc::new(tokio::sync::Mutex::new(to_client));
+    let answers = to_client.clone();
+    tokio::spawn(async move {
+        while let Some(frame) = read_frame(&mut from_server).await {
+            answers.lock().await.write_all(&frame.bytes).await.ok()?;
+        }
+        Some(())
+    });
+    let mut preface = [0; 24];
+    from_client.read_exact(&mut preface).await.ok()?;
+    to_server.write_all(&preface).await.ok()?;
+    let (mut requests, mut refused) = (0, None);
+    while let Some(Frame { kind, stream, bytes }) = read_frame(&mut from_client).await {
+        requests += i32::from(kind == 1);
+        if let Some(refusal) = refusal.filter(|_| kind == 1 && requests == 2) {
+            refused = Some(stream);
+            to_client.lock().await.write_all(&refusal(stream)).await.ok()?;
+        }
+        if kind != 0 || refused != Some(stream) {
+            to_server.write_all(&bytes).await.ok()?;
+        }
+    }
+    Some(())
+}
+
+/// A frame: 0 is the kind of bodies, and 1 the kind of heads.
+struct Frame {
+    kind: u8,
+    stream: u32,
+    bytes: Vec<u8>,
+}
+
+async fn read_frame(reader: &mut OwnedReadHalf) -> Option<Frame> {
+    let mut head = [0; 9];
+    reader.read_exact(&mut head).await.ok()?;
+    let [a, b, c, kind, _, stream @ ..] = head;
+    let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+    reader.read_exact(&mut payload).await.ok()?;
+    let bytes = [&head[..], &payload].concat();
+    Some(Frame { kind, stream: u32::from_be_bytes(stream), bytes })
 }
 
 /// A tool that waits until all calls are there, one that waits until it is cancelled, one that is

@@ -21,9 +21,13 @@
 //! ping every 20 s, and the connection is broken after 20 s without an answer. Then the requests on
 //! it fail, as if each had a connection of its own. The next request connects again, and so does
 //! one after a `GOAWAY`, after 30 s without a request, or when all streams that the server allows
-//! are in use.
+//! are in use. A request of up to 64 KiB that the server has not processed, because it refuses the
+//! stream or sends a `GOAWAY`, is sent again, four times at most.
 
 mod connector;
+mod pipe;
+mod request_body;
+mod server;
 mod shared;
 
 use std::io;

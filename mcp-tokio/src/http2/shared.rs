@@ -1,8 +1,7 @@
 //! One connection with HTTP/2, which many requests share.
 //!
-//! In: a connection on which the server has chosen `h2`; then requests by HTTP/1.1, each on a pipe.
-//! Out: the responses, on the same pipes. Bodies are streamed in both directions. A pipe whose
-//! request fails ends, as a connection to the server would.
+//! In: a connection on which the server has chosen `h2`; then requests. Out: the responses, and the
+//! room for more requests.
 
 use std::future::poll_fn;
 use std::io;
@@ -12,24 +11,14 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, Connection, SendRequest};
-use hyper::header::HOST;
-use hyper::http::uri::{Authority, Scheme};
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response, Uri, Version};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use mcp_service::Socket;
-use tokio::io::{DuplexStream, duplex};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::Stream;
-
-/// The most unread bytes in a pipe, in each direction.
-const PIPE_BYTES: usize = 64 * 1024;
+use super::request_body::RequestBody;
 
 /// Interval of the pings while requests are in flight, and the time for their answers.
 const PING: Duration = Duration::from_secs(20);
@@ -39,9 +28,6 @@ const IDLE: Duration = Duration::from_secs(30);
 
 /// The most bytes of a response's head. The client checks its own limit on the pipe.
 const MAX_HEAD_BYTES: u32 = 1024 * 1024;
-
-/// Error of a request that has no response.
-type ForwardError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Request for the state of the connection. The reply is the most streams that the server allows.
 type Check = oneshot::Sender<usize>;
@@ -58,7 +44,7 @@ pub(super) enum Room {
 
 /// A connection. It ends when nothing refers to it, or when the server ends it.
 pub(super) struct SharedConnection {
-    sender: SendRequest<Incoming>,
+    sender: SendRequest<RequestBody>,
     checks: mpsc::UnboundedSender<Check>,
     /// End of the last request.
     used: Mutex<Instant>,
@@ -93,18 +79,13 @@ impl SharedConnection {
         }
     }
 
-    /// A pipe for one request. Dropping it drops the request, which resets its stream.
-    pub(super) fn pipe(self: Arc<Self>) -> Box<dyn Socket> {
-        let (ours, theirs) = duplex(PIPE_BYTES);
-        tokio::spawn(async move {
-            let service = service_fn(|request| forward(request, self.sender.clone()));
-            let mut builder = http1::Builder::new();
-            builder.keep_alive(false).auto_date_header(false);
-            // An error closes the pipe, which the reader at its other end detects.
-            let _ = builder.serve_connection(TokioIo::new(theirs), service).await;
-            *self.used() = Instant::now();
-        });
-        Box::new(Stream(ours))
+    pub(super) fn sender(&self) -> SendRequest<RequestBody> {
+        self.sender.clone()
+    }
+
+    /// Records the end of a request.
+    pub(super) fn end_request(&self) {
+        *self.used() = Instant::now();
     }
 
     fn used(&self) -> MutexGuard<'_, Instant> {
@@ -116,7 +97,7 @@ impl SharedConnection {
 /// server takes no more requests. After a `GOAWAY` the old streams go on, and only a poll shows
 /// that new ones fail.
 async fn drive(
-    connection: Connection<HyperSocket, Incoming, TokioExecutor>,
+    connection: Connection<HyperSocket, RequestBody, TokioExecutor>,
     mut checks: mpsc::UnboundedReceiver<Check>,
 ) {
     let mut connection = pin!(connection);
@@ -138,26 +119,6 @@ async fn drive(
     })
     .await;
 }
-
-/// Sends a request with HTTP/2. hyper leaves out fields of the connection, such as `Connection`.
-///
-/// [RFC 9113, section 8.3.1](https://www.rfc-editor.org/rfc/rfc9113#section-8.3.1)
-async fn forward(
-    mut request: Request<Incoming>,
-    mut sender: SendRequest<Incoming>,
-) -> Result<Response<Incoming>, ForwardError> {
-    let host = request.headers_mut().remove(HOST).ok_or("a request has no host")?;
-    let mut uri = std::mem::take(request.uri_mut()).into_parts();
-    uri.scheme = Some(Scheme::HTTPS);
-    uri.authority = Some(Authority::try_from(host.as_bytes())?);
-    *request.uri_mut() = Uri::from_parts(uri)?;
-    *request.version_mut() = Version::HTTP_2;
-    let mut response = sender.send_request(request).await?;
-    *response.version_mut() = Version::HTTP_11;
-    Ok(response)
-}
-
-impl Socket for Stream<DuplexStream> {}
 
 /// A socket with the traits of hyper.
 struct HyperSocket {
