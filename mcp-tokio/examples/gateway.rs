@@ -82,7 +82,7 @@ enum Route {
 enum Refusal {
     /// Its head does not say what its body does.
     Differs(BodyError),
-    /// There is no server with the number of its session.
+    /// There is no server with the number of its session, or that server is gone.
     NoSuchServer,
     /// The server cannot be reached, or ends before it answers.
     BadGateway(client::legacy::Error),
@@ -128,9 +128,15 @@ async fn forward(
         Route::Legacy(uri, number) => (uri, body, Some(number)),
     };
     (head.uri, head.version) = (uri, Version::HTTP_11);
+    let has_session = head.headers.contains_key(SESSION);
     // Both bodies pass by as they come; whoever goes away on one side is gone on the other.
-    let (mut head, body) =
-        gateway.client.request(Request::from_parts(head, body)).await?.into_parts();
+    let answer = gateway.client.request(Request::from_parts(head, body)).await;
+    // A server that is gone has lost its sessions.
+    let is_lost =
+        |error: &client::legacy::Error| has_session && number.is_some() && error.is_connect();
+    let answer =
+        answer.map_err(|error| if is_lost(&error) { Refusal::NoSuchServer } else { error.into() });
+    let (mut head, body) = answer?.into_parts();
     end_to_end(&mut head.headers);
     if let Some(number) = number {
         add_number(&mut head.headers, number);

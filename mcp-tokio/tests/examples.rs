@@ -217,9 +217,10 @@ async fn gateway_brings_legacy_sessions_back_to_their_servers() {
     }
     servers.sort();
     assert_eq!(servers, ["one", "two"]);
-    for session in ["7-x", "x", "", "-"] {
-        let fields = [(SESSION, session)];
-        let (status, ..) = send(Method::POST, &behind.gateway.url, &fields, INITIALIZE).await;
+    let gone = ["--listen", "127.0.0.1:0", "--else", "http://127.0.0.1:1/"];
+    let (url, gone) = (&*behind.gateway.url, start("gateway", &gone).await);
+    for (url, session) in [(url, "7-x"), (url, "x"), (url, ""), (url, "-"), (&*gone.url, "0-x")] {
+        let (status, ..) = send(Method::POST, url, &[(SESSION, session)], INITIALIZE).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{session:?}");
     }
 }
