@@ -61,6 +61,13 @@ fn a_task_is_cancelled() {
 fn what_is_wrong_is_told() {
     let ran = with_server("tasks", &["task", "--quiet", "another"]);
     assert_eq!((ran.exit, &*ran.err), (5, "mcp: the server has no task `another`\n"));
+    // One of 64 ids of this project's servers begins like an option.
+    for words in [&["-q", "-another"][..], &["--quiet", "-q_1", "--timeout", "9"], &["--x", "-q"]] {
+        let ran = with_server("tasks", &[&["task"], words].concat());
+        let id = words.iter().find(|it| ["-another", "-q_1", "--x"].contains(it)).unwrap();
+        let err = format!("mcp: the server has no task `{id}`\n");
+        assert_eq!((ran.exit, &*ran.err), (5, &*err));
+    }
     let ran = with_server("tasks", &["task", "--quiet"]);
     assert_eq!(ran.exit, 2);
     assert!(ran.err.starts_with("mcp: which task?"), "{}", ran.err);

@@ -50,9 +50,13 @@ pub(crate) struct WatchArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct TaskArgs {
-    /// The URL of the server, unless a command follows; the id of the task
-    #[arg(value_name = "WORDS")]
-    pub(crate) words: Vec<String>,
+    /// The URL of the server; the id of the task if a command or a file names the server
+    #[arg(value_name = "URL|ID", allow_hyphen_values = true)]
+    pub(crate) first: Option<String>,
+    // Two arguments and no list: options may follow an id that begins like an option.
+    /// The id of the task, after a URL
+    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) second: Option<String>,
     /// Asks the server to cancel the task, and does not wait for its end
     #[arg(long)]
     pub(crate) cancel: bool,

@@ -14,7 +14,8 @@ use crate::session;
 use crate::target::Target;
 
 pub(crate) async fn run(args: TaskArgs, output: Output) -> Result<Exit, Failure> {
-    let (url, words) = args.common.split(&args.words);
+    let words: Vec<_> = args.first.iter().chain(&args.second).cloned().collect();
+    let (url, words) = args.common.split(&words);
     let target = Target::new(url, &args.common)?;
     let [id] = words else {
         return Err(Failure::usage("which task? `mcp call --detach` shows its id"));
