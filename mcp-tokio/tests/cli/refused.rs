@@ -8,6 +8,7 @@ crate::all!(
     reason_in_a_body_is_shown,
     refused_call_shows_its_reason,
     every_step_of_a_probe_shows_its_reason,
+    endpoint_of_another_origin_names_the_url_to_use,
 );
 
 /// A server that answers everything with this head and this body.
@@ -80,6 +81,18 @@ fn refused_call_shows_its_reason() {
     let ran = run(&["tools", "--era", "legacy", &url]);
     let err = "mcp: the server has answered with HTTP status 422: No tools today\n";
     assert_eq!((ran.exit, &*ran.err), (4, err), "{ran:?}");
+}
+
+fn endpoint_of_another_origin_names_the_url_to_use() {
+    let head = |body: &str| match body {
+        "" => "200 OK\r\nContent-Type: text/event-stream".to_owned(),
+        _ => "405 Method Not Allowed".to_owned(),
+    };
+    let event = "event: endpoint\ndata: http://localhost:9/m\n\n";
+    let url = by_hand(head, |body| if body.is_empty() { event.into() } else { String::new() });
+    let ran = run(&["tools", &format!("{url}sse")]);
+    let advice = "     if both are the same server, use its URL with http://localhost:9\n";
+    assert!(ran.exit == 3 && ran.err.ends_with(advice), "{ran:?}");
 }
 
 fn every_step_of_a_probe_shows_its_reason() {

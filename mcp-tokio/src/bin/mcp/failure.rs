@@ -85,6 +85,9 @@ impl Failure {
 
     /// Returns whether the URL may not be that of an MCP endpoint.
     pub(crate) fn suspects_url(&self) -> bool {
+        if self.advice.as_deref().is_some_and(|advice| advice.starts_with(SAME_SERVER)) {
+            return false;
+        }
         match self.exit {
             Exit::Protocol | Exit::Connection | Exit::Timeout => true,
             Exit::Fine
@@ -150,6 +153,8 @@ impl Failure {
 const NO_ENDPOINT: &str =
     "the URL may be that of a web page: an MCP endpoint often has a path such as /mcp";
 
+const SAME_SERVER: &str = "if both are the same server, use its URL with ";
+
 impl From<ConnectError> for Failure {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the other errors concern connections")]
     fn from(error: ConnectError) -> Self {
@@ -165,6 +170,13 @@ impl From<ConnectError> for Failure {
             ConnectError::Refused(_) => with_text(Exit::Protocol)
                 .advice("--era has the client ask in another way: try legacy or modern"),
             ConnectError::Malformed => with_text(Exit::Protocol).advice(NO_ENDPOINT),
+            ConnectError::ForeignEndpoint { endpoint, server } => Self::new(
+                Exit::Connection,
+                format!(
+                    "the endpoint of the server is of the origin {endpoint}, and not of {server}"
+                ),
+            )
+            .advice(format!("{SAME_SERVER}{endpoint}")),
             ConnectError::TimedOut => with_text(Exit::Timeout)
                 .advice("it may be no MCP server, or need longer: --timeout gives it more time"),
             ConnectError::Unauthorized(unauthorized) => Self::unauthorized(unauthorized),
