@@ -89,7 +89,7 @@ impl Route {
             };
             body = again.filter(|_| is_unprocessed(&error)).ok_or(error)?;
             retries += 1;
-            *self.shared() = match self.server.reach(&self.url).await? {
+            *self.shared() = match self.server.reach_again(&self.url).await? {
                 Reached::Http2(shared) => shared,
                 Reached::Http1(_) => return Err("the server has no HTTP/2 any more".into()),
             };

@@ -4,11 +4,13 @@
 
 use std::io;
 use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use mcp_proto::http::Url;
 use mcp_service::runtime::Dialer;
 use mcp_service::{Connector, HttpClientConfig, Socket};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use super::shared::{Room, SharedConnection};
 use crate::runtime::Tokio;
@@ -23,6 +25,7 @@ pub(super) struct Http2Server {
     dialer: SyncMutex<Dialer<Tokio>>,
     /// Locked while a connection is made, so that many requests share it.
     protocol: Mutex<ServerProtocol>,
+    connect_timeout: Duration,
 }
 
 /// A connection for a request.
@@ -43,7 +46,14 @@ enum ServerProtocol {
 impl Http2Server {
     pub(super) fn new(tokio: &Tokio, config: &HttpClientConfig) -> io::Result<Self> {
         let dialer = SyncMutex::new(Dialer::new(tokio, config)?);
-        Ok(Self { dialer, protocol: Mutex::new(ServerProtocol::Unknown) })
+        let protocol = Mutex::new(ServerProtocol::Unknown);
+        Ok(Self { dialer, protocol, connect_timeout: config.connect_timeout })
+    }
+
+    /// Like [`Http2Server::reach`], within the time for a connection: a client has no deadline for
+    /// a request that is sent again, and others wait for the connection.
+    pub(super) async fn reach_again(&self, url: &Url) -> io::Result<Reached> {
+        timeout(self.connect_timeout, self.reach(url)).await?
     }
 
     /// A connection with room for a request.
