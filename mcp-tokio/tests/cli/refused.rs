@@ -9,6 +9,7 @@ crate::all!(
     refused_call_shows_its_reason,
     every_step_of_a_probe_shows_its_reason,
     endpoint_of_another_origin_names_the_url_to_use,
+    content_coding_is_named,
 );
 
 /// A server that answers everything with this head and this body.
@@ -93,6 +94,14 @@ fn endpoint_of_another_origin_names_the_url_to_use() {
     let ran = run(&["tools", &format!("{url}sse")]);
     let advice = "     if both are the same server, use its URL with http://localhost:9\n";
     assert!(ran.exit == 3 && ran.err.ends_with(advice), "{ran:?}");
+}
+
+fn content_coding_is_named() {
+    let head = "200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip";
+    let ran = run(&["tools", &refusing_all(head, "{}")]);
+    let err =
+        "mcp: result: the answer has `Content-Encoding: gzip`; clients ask for identity alone; ";
+    assert!(ran.exit == 4 && ran.err.starts_with(err) && ran.err.lines().count() == 1, "{ran:?}");
 }
 
 fn every_step_of_a_probe_shows_its_reason() {

@@ -15,7 +15,8 @@ use std::{fs, io};
 use mcp_tokio::mcp_proto::ProtocolError;
 use mcp_tokio::types::Root;
 use mcp_tokio::{
-    Client, ClientConfig, ConnectError, Implementation, Restart, ServerInfo, run_command, run_http,
+    CallError, Client, ClientConfig, ConnectError, Implementation, Restart, ServerInfo,
+    run_command, run_http,
 };
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -193,7 +194,7 @@ impl Session {
             Err(error) => error,
         };
         if error != ConnectError::Closed {
-            return Err(error.into());
+            return Err(self.content_coding().unwrap_or_else(|| error.into()));
         }
         // The driver knows the cause: the program is missing, or has exited.
         poll_fn(|context| self.driver.poll(context)).await;
@@ -205,6 +206,15 @@ impl Session {
             }
             Driver::Ended(Err(_)) | Driver::Running(_) => error.into(),
         })
+    }
+
+    /// The failure of a server whose answers have a content coding, in spite of the request.
+    fn content_coding(&self) -> Option<Failure> {
+        let error = self.client.decision_errors().pop()??;
+        let CallError::Protocol(error @ ProtocolError::ContentEncoding { .. }) = error else {
+            return None;
+        };
+        Some(Failure::new(Exit::Protocol, error))
     }
 
     /// Ends the connection, and a started server. Past the time limit or an interrupt, they end
