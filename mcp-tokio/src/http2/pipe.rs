@@ -4,8 +4,8 @@
 //! directions, except for short bodies of requests. A pipe whose request fails ends, as a
 //! connection to the server would.
 //!
-//! A server that ends a connection names the last stream that it has processed: "requests on streams
-//! with higher numbers are guaranteed to be safe to retry". They are sent again on another
+//! A server that ends a connection names the last stream that it has processed: "requests on
+//! streams with higher numbers are guaranteed to be safe to retry". They are sent again on another
 //! connection, and so are requests on refused streams.
 //!
 //! [RFC 9113, section 8.7](https://www.rfc-editor.org/rfc/rfc9113#section-8.7)
