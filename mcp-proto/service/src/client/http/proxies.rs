@@ -121,13 +121,21 @@ impl fmt::Debug for Proxies {
     }
 }
 
-/// The host of an entry of `NO_PROXY` that has this port. The matcher knows no ports, and applies
-/// `*` only to names.
+/// The host of an entry of `NO_PROXY` that is in brackets, or has this port. The matcher knows
+/// neither form, and applies `*` only to names.
 fn host_at(entry: &str, port: u16) -> Option<&str> {
+    if let Some(address) = unbracketed(entry) {
+        return Some(address);
+    }
     let (host, of_entry) = entry.rsplit_once(':')?;
-    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let address = unbracketed(host);
     let is_at = of_entry.parse() == Ok(port) && (address.is_some() || !host.contains(':'));
     is_at.then(|| address.unwrap_or(host))
+}
+
+/// An IPv6 address in brackets, without them.
+fn unbracketed(host: &str) -> Option<&str> {
+    host.strip_prefix('[')?.strip_suffix(']')
 }
 
 /// Returns whether a host is this machine, by its name or as an address.
@@ -145,7 +153,7 @@ impl Proxy {
     /// Its name or address, without the brackets of an IPv6 address.
     pub(crate) fn host(&self) -> &str {
         let host = self.0.uri().host().unwrap_or_default();
-        host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+        unbracketed(host).unwrap_or(host)
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -213,7 +221,7 @@ mod tests {
 
     #[test]
     fn listed_host_with_a_port_has_no_proxy_at_that_port() {
-        let list = "example.com:8443,10.0.0.0/8:8443,[2001:db8::1]:8443,2001:db8::2";
+        let list = "example.com:8443,10.0.0.0/8:8443,[2001:db8::1]:8443,2001:db8::2,[2001:db8::3]";
         let proxies = environment("a", "", list);
         for host in ["example.com", "mcp.example.com", "10.1.2.3", "[2001:db8::1]"] {
             let at = |port| names(&proxies, &format!("https://{host}:{port}/"));
@@ -222,7 +230,9 @@ mod tests {
         for url in ["https://anexample.com:8443/", "https://[2001:db8::]:2/", "https://b:8443/"] {
             assert!(names(&proxies, url).is_some(), "{url}");
         }
-        assert_eq!(names(&proxies, "https://[2001:db8::2]:9/"), None);
+        for url in ["https://[2001:db8::2]:9/", "https://[2001:db8::3]:9/"] {
+            assert_eq!(names(&proxies, url), None, "{url}");
+        }
     }
 
     #[test]
