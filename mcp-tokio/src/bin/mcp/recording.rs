@@ -4,7 +4,7 @@
 //! `1>` and `1<` over HTTP. Out: each message of the client, and the messages of the server up to
 //! the next.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::Path;
 
@@ -46,11 +46,25 @@ impl Recording {
 
     fn parse(text: &str) -> Self {
         let mut recording = Self { exchanges: Vec::new() };
+        // The data of the last event in each direction of a connection.
+        let mut events = BTreeMap::<&str, String>::new();
         for line in text.lines() {
             let Some((mark, message)) = line.split_once(' ') else { continue };
             // The blank after the colon of an event's field is optional.
-            let message = message.strip_prefix("data:").unwrap_or(message);
+            let message = if let Some(data) = message.strip_prefix("data:") {
+                let event = events.entry(mark).or_default();
+                // The message of an event may have several lines.
+                if !event.trim_start().starts_with('{') {
+                    event.clear();
+                }
+                event.push_str(data);
+                event
+            } else {
+                events.remove(mark);
+                message
+            };
             let Ok(message) = Message::parse(message.as_bytes()) else { continue };
+            events.remove(mark);
             match mark.trim_end_matches(['<', '>']) {
                 "C" => recording.add_of_client(&message),
                 "S" => recording.add_of_server(message),
@@ -232,11 +246,16 @@ S> {"jsonrpc":"2.0","id":2,"result":{"n":2}}
             "1< data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"protocolVersion\":\"2025-11-25\"}}\n",
             "1> {\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}\n",
             "1< data:{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}\n",
+            "1> {\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"prompts/list\"}\n",
+            "1< data: no message\n",
+            "1< data: {\"jsonrpc\":\"2.0\",\n",
+            "1< data: \"id\":5,\"result\":\n",
+            "1< data: {}}\n",
             "2> {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}\n",
             "2< {\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"no\"},\"id\":null}\n",
         ));
         assert_eq!(recording.version().as_deref(), Some("2025-11-25"));
         let calls: Vec<_> = recording.calls().map(|(call, _)| call.method.as_str()).collect();
-        assert_eq!(calls, ["ping", "tools/list"]);
+        assert_eq!(calls, ["ping", "prompts/list", "tools/list"]);
     }
 }
