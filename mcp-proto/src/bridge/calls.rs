@@ -59,8 +59,8 @@ pub(super) enum CallPurpose {
     /// The response answers `resources/subscribe` of a legacy client, once the subscription has
     /// begun; the call is `subscriptions/listen`.
     Subscription { about: Option<ReplyId>, uri: String },
-    /// The changes of lists, for a legacy client; the call is `subscriptions/listen`. The flag is
-    /// true if the call replaces one that has ended.
+    /// The changes of lists, for all legacy clients; the call is `subscriptions/listen`. The flag
+    /// is true if the call replaces one that has ended.
     Lists { is_renewal: bool },
     /// A subscription of a modern client to one resource; the call is `resources/subscribe`.
     Listener { listener: ReplyId, uri: String },
@@ -81,6 +81,8 @@ pub(super) enum OwnCall {
 pub(super) struct UpstreamCalls {
     by_id: BTreeMap<CallId, UpstreamCall>,
     by_request: BTreeMap<ReplyId, CallId>,
+    /// The number of subscriptions at a modern server.
+    listens: usize,
     /// The bridge's own calls at a legacy server, with their resources.
     own: BTreeMap<CallId, (OwnCall, String)>,
 }
@@ -156,6 +158,20 @@ impl UpstreamCall {
             && matches!(&self.purpose, CallPurpose::Subscription { uri, .. } if uri == wanted)
     }
 
+    /// Returns whether the call is a subscription of a legacy client whose session has ended, or
+    /// one that all legacy clients share if the session `is_last`.
+    pub(super) fn ends_with(&self, session: SessionRef, is_last: bool) -> bool {
+        match self.purpose {
+            CallPurpose::Lists { .. } => is_last,
+            CallPurpose::Subscription { .. } => self.caller.session == session,
+            CallPurpose::Answer(_)
+            | CallPurpose::Handshake(_)
+            | CallPurpose::Parked
+            | CallPurpose::Listener { .. }
+            | CallPurpose::Nobody => false,
+        }
+    }
+
     /// The bytes of the request that are kept.
     pub(super) fn bytes(&self) -> usize {
         let capabilities = self.caller.capabilities.as_bytes().len();
@@ -174,15 +190,23 @@ impl UpstreamCalls {
         if let Some(about) = call.purpose.about() {
             self.by_request.insert(about, id);
         }
+        self.listens += usize::from(call.method == Method::Listen);
         self.by_id.insert(id, call);
     }
 
     pub(super) fn remove(&mut self, id: CallId) -> Option<UpstreamCall> {
         let call = self.by_id.remove(&id)?;
+        self.listens = self.listens.saturating_sub(usize::from(call.method == Method::Listen));
         if let Some(about) = call.purpose.about() {
             self.by_request.remove(&about);
         }
         Some(call)
+    }
+
+    /// Returns whether another subscription at a modern server leaves a quarter of
+    /// `Limits::max_in_flight` to other calls.
+    pub(super) fn may_listen(&self, max_in_flight: usize) -> bool {
+        self.listens < max_in_flight.saturating_sub(max_in_flight / 4)
     }
 
     pub(super) fn get(&self, id: CallId) -> Option<&UpstreamCall> {

@@ -303,12 +303,12 @@ impl Bridge {
                     (CallPurpose::Lists { .. }, BridgeStep::Answer) => {
                         self.handle_lists_acknowledged(now, (call, session), &params, client);
                     }
-                    (
-                        CallPurpose::Subscription { .. } | CallPurpose::Lists { .. },
-                        BridgeStep::Translate,
-                    ) => {
+                    (CallPurpose::Subscription { .. }, BridgeStep::Translate) => {
                         let params = translate::without_subscription(&params);
                         self.notify_session(session, method, params);
+                    }
+                    (CallPurpose::Lists { .. }, BridgeStep::Translate) => {
+                        self.changed(&method, &translate::without_subscription(&params));
                     }
                     (CallPurpose::Answer(about), _)
                         if listens && message == BridgeMessage::Acknowledged =>
@@ -349,8 +349,8 @@ impl Bridge {
         }
     }
 
-    /// Forwards a notification of a legacy server that belongs to no request, to all clients of the
-    /// connection.
+    /// Forwards a notification of a legacy server that belongs to no request, or a changed list of a
+    /// modern server, to all clients of the connection.
     pub(super) fn changed(&mut self, method: &str, params: &Json) {
         let updated = (method == "notifications/resources/updated").then(|| {
             let uri = params.raw().member("uri").and_then(Raw::string);

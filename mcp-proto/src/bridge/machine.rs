@@ -196,14 +196,8 @@ impl Bridge {
         self.waiting.retain(|request| request.about.session() != session);
         let uris: Vec<String> = self.sessions.close(session).collect();
         self.unsubscribe(now, &uris, client);
-        let is_its = |call: &UpstreamCall| {
-            let is_own = matches!(
-                call.purpose,
-                CallPurpose::Lists { .. } | CallPurpose::Subscription { .. }
-            );
-            is_own && call.caller.session == session
-        };
-        for call in self.calls.find(is_its) {
+        let is_last = self.sessions.is_empty();
+        for call in self.calls.find(|call| call.ends_with(session, is_last)) {
             self.cancel(now, call, client);
         }
     }
@@ -323,7 +317,8 @@ impl Bridge {
         self.call(now, caller, (method, params), options, CallPurpose::Answer(about), client);
     }
 
-    /// Calls the server. If that fails, the request is answered with an error.
+    /// Calls the server. If that fails, the request is answered with an error. Subscriptions leave a
+    /// quarter of `Limits::max_in_flight` to other calls.
     pub(super) fn call(
         &mut self,
         now: Instant,
@@ -333,6 +328,11 @@ impl Bridge {
         purpose: CallPurpose,
         client: &mut Client,
     ) {
+        let max = self.config.limits.max_in_flight;
+        if method == Method::Listen && !self.calls.may_listen(max) {
+            let why = "subscriptions use three quarters of Limits::max_in_flight";
+            return self.leave_call(now, &caller, &purpose, alloc::format!("{why} = {max}"));
+        }
         let name = method.to_name();
         let may_ask = method.row().is_some_and(MethodRow::may_require_input);
         // Within the modern era, input passes unchanged.
@@ -357,12 +357,22 @@ impl Bridge {
                     },
                 );
             }
-            Err(error) => {
-                self.forget(&caller, &purpose);
-                self.end_listen(now, caller.session, &purpose);
-                let error = ErrorData::internal(alloc::format!("{error}"));
-                self.end(purpose.about(), error);
-            }
+            Err(error) => self.leave_call(now, &caller, &purpose, alloc::format!("{error}")),
+        }
+    }
+
+    /// Handles a call that cannot be made.
+    fn leave_call(
+        &mut self,
+        now: Instant,
+        caller: &ClientRef,
+        purpose: &CallPurpose,
+        error: String,
+    ) {
+        self.forget(caller, purpose);
+        self.end_listen(now, caller.session, purpose);
+        if let Some(about) = purpose.about() {
+            self.fail(about, ErrorData::internal(error));
         }
     }
 
@@ -426,12 +436,6 @@ impl Bridge {
 
     pub(super) fn fail(&mut self, about: ReplyId, error: ErrorData) {
         self.respond(about, Outcome::Error(error));
-    }
-
-    fn end(&mut self, about: Option<ReplyId>, error: ErrorData) {
-        if let Some(about) = about {
-            self.fail(about, error);
-        }
     }
 
     pub(super) fn withdraw(&mut self, tickets: Vec<Ticket>) {

@@ -17,6 +17,8 @@ use crate::types::LoggingLevel;
 #[derive(Debug, Default)]
 pub(super) struct LegacyClients {
     open: BTreeMap<SessionRef, LegacyClient>,
+    /// The changes of lists at a modern server, for all clients.
+    lists: ListenRetry,
     /// The time at which the next subscription may have to be requested again.
     next_retry: Option<Instant>,
 }
@@ -26,8 +28,6 @@ struct LegacyClient {
     level: Option<LoggingLevel>,
     /// The resources that the client has subscribed to.
     resources: BTreeMap<String, ListenRetry>,
-    /// The changes of lists, at a modern server.
-    lists: ListenRetry,
 }
 
 impl LegacyClients {
@@ -44,6 +44,10 @@ impl LegacyClients {
 
     pub(super) fn close(&mut self, session: SessionRef) -> impl Iterator<Item = String> {
         self.open.remove(&session).unwrap_or_default().resources.into_keys()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// The session, if it is the only one.
@@ -95,14 +99,14 @@ impl LegacyClients {
     }
 
     /// The subscriptions of all sessions at a modern server: the URI of a resource, or `None` for
-    /// the changes of lists.
+    /// the changes of lists, which all sessions share.
     pub(super) fn subscriptions(&self) -> Vec<(SessionRef, Option<String>)> {
-        let mut all = Vec::new();
-        for (id, session) in &self.open {
-            all.push((*id, None));
-            all.extend(session.resources.keys().map(|uri| (*id, Some(uri.clone()))));
-        }
-        all
+        let lists = self.open.keys().next().map(|id| (*id, None));
+        let resources = self
+            .open
+            .iter()
+            .flat_map(|(id, session)| session.resources.keys().map(|uri| (*id, Some(uri.clone()))));
+        lists.into_iter().chain(resources).collect()
     }
 
     /// The state of a subscription at a modern server.
@@ -111,10 +115,9 @@ impl LegacyClients {
         session: SessionRef,
         uri: Option<&str>,
     ) -> Option<&mut ListenRetry> {
-        let client = self.open.get_mut(&session)?;
         match uri {
-            Some(uri) => client.resources.get_mut(uri),
-            None => Some(&mut client.lists),
+            Some(uri) => self.open.get_mut(&session)?.resources.get_mut(uri),
+            None => Some(&mut self.lists),
         }
     }
 
@@ -151,10 +154,9 @@ impl LegacyClients {
     /// Requests no subscription again until it is acknowledged again.
     pub(super) fn stop_retries(&mut self) {
         self.next_retry = None;
-        for client in self.open.values_mut() {
-            let listens = core::iter::once(&mut client.lists).chain(client.resources.values_mut());
-            listens.for_each(|listen| *listen = ListenRetry::default());
-        }
+        let resources = self.open.values_mut().flat_map(|client| client.resources.values_mut());
+        let listens = core::iter::once(&mut self.lists).chain(resources);
+        listens.for_each(|listen| *listen = ListenRetry::default());
     }
 
     fn plan_retry(&mut self, at: Instant) {

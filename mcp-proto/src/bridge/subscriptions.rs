@@ -225,7 +225,7 @@ impl Bridge {
         }
         if self.has_missed_changes(call, client) {
             for (method, params) in changes {
-                self.notify_session(session, method, params);
+                self.changed(&method, &params);
             }
         }
     }
@@ -258,7 +258,7 @@ impl Bridge {
     }
 
     /// Subscribes at a modern server to changes of lists, which legacy clients get without a
-    /// request. `is_renewal` is true after an earlier request.
+    /// request. One subscription is for all of them. `is_renewal` is true after an earlier request.
     pub(super) fn listen_to_lists(
         &mut self,
         now: Instant,
@@ -266,9 +266,7 @@ impl Bridge {
         is_renewal: bool,
         client: &mut Client,
     ) {
-        let is_it = |call: &UpstreamCall| {
-            matches!(call.purpose, CallPurpose::Lists { .. }) && call.caller.session == session
-        };
+        let is_it = |call: &UpstreamCall| matches!(call.purpose, CallPurpose::Lists { .. });
         let filter = self.upstream.offered_lists();
         if filter == SubscriptionFilter::default() || !self.calls.find(is_it).is_empty() {
             return;

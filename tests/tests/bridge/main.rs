@@ -20,6 +20,7 @@ mod faults;
 mod headers;
 mod inputs;
 mod kept_bytes;
+mod many_clients;
 mod missed_changes;
 mod openings;
 mod same_era;

@@ -1,0 +1,78 @@
+//! Many clients that share a connection to a modern server: their subscriptions leave room for
+//! calls.
+
+use mcp_proto::server::{Change, List};
+use mcp_proto::types::{Implementation, SubscriptionFilter};
+use mcp_proto::{Duration, Era, EraPolicy};
+use mcp_service::runtime::bridge;
+use mcp_service::{Bridge, BridgeConfig, Client, Sharing};
+use mcp_tests::bridge::world::VirtualRuntime as World;
+use serde_json::json;
+
+use super::ERAS;
+use super::cells::{Transport, attach, client, pipe};
+
+const MAX_IN_FLIGHT: usize = 8;
+
+/// A bridge whose clients share a connection, with few requests in flight.
+fn shared(world: &World) -> Bridge {
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1"));
+    config.sharing = Sharing::Shared;
+    config.client.limits.max_in_flight = MAX_IN_FLIGHT;
+    bridge(world, pipe(world, EraPolicy::ModernOnly, <_>::default()), config)
+}
+
+fn attached(world: &World, bridge: &Bridge, era: Era) -> Client {
+    let client = client(era);
+    attach(world, &client, Transport::Stdio, &bridge.catalog());
+    client
+}
+
+#[test]
+fn legacy_clients_share_the_changes_of_lists() {
+    let world = World::default();
+    let bridge = shared(&world);
+    let talk = async {
+        let mut clients = Vec::new();
+        for _ in 0..3 * MAX_IN_FLIGHT {
+            let client = attached(&world, &bridge, Era::Legacy);
+            client.list_tools().await.unwrap();
+            let filter = SubscriptionFilter::new().tools_list_changed();
+            let subscription = client.subscribe(filter).await.unwrap();
+            clients.push((client, subscription));
+        }
+        // The subscription outlives the client that was first.
+        let (first, _) = clients.remove(0);
+        first.close().await;
+        world.sleep(Duration::from_secs(5)).await;
+        let (one, _) = &clients[0];
+        one.call_tool("test_trigger_tool_change", &json!({})).await.unwrap();
+        for (_, subscription) in &mut clients {
+            let changed = subscription.changed().await;
+            assert_eq!(changed, Some(Change::ListChanged(List::Tools)));
+        }
+    };
+    world.run(talk).unwrap();
+}
+
+#[test]
+fn subscriptions_leave_room_for_calls() {
+    for era in ERAS {
+        let world = World::default();
+        let bridge = shared(&world);
+        let talk = async {
+            let client = attached(&world, &bridge, era);
+            client.connected().await.unwrap();
+            let mut open = Vec::new();
+            for number in 0..2 * MAX_IN_FLIGHT {
+                let uri = format!("test://template/{number}/data");
+                let filter = SubscriptionFilter::new().resource(uri);
+                open.push(client.subscribe(filter).await);
+            }
+            world.sleep(Duration::from_secs(1)).await;
+            let result = client.call_tool("echo", &json!({"message": "x"})).await;
+            assert!(result.is_ok(), "{era:?}: {result:?}");
+        };
+        world.run(talk).unwrap();
+    }
+}
