@@ -388,16 +388,19 @@ impl EventSink for UpstreamShared {
     }
 
     fn handle_end(&self) {
-        let (waiting, _unsent): (Vec<WaitingRequest>, Vec<Queued>) = {
+        let (waiting, asked, _unsent) = {
             let mut state = self.state.lock();
             self.end(&mut state);
-            let unsent = core::iter::from_fn(|| state.queue.pop()).collect();
-            (core::mem::take(&mut state.waiting).into_values().collect(), unsent)
+            let unsent: Vec<Queued> = core::iter::from_fn(|| state.queue.pop()).collect();
+            (core::mem::take(&mut state.waiting), core::mem::take(&mut state.asked), unsent)
         };
-        for WaitingRequest { answer, .. } in waiting {
+        for WaitingRequest { answer, .. } in waiting.into_values() {
             answer.update(|answer| {
                 answer.get_or_insert_with(gone);
             });
+        }
+        for asked in asked.into_values() {
+            asked.update(|is_withdrawn| *is_withdrawn = true);
         }
         self.ended.update(|ended| *ended = true);
         // Breaks the cycle between the client and this.

@@ -1,0 +1,89 @@
+//! Drivers of connections that panic: what the server has asked is withdrawn.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use mcp_proto::types::{ElicitResult, Implementation};
+use mcp_proto::{Bytes, Duration, Era, EraPolicy};
+use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge};
+use mcp_service::{BridgeConfig, Reader, Writer};
+use mcp_tests::bridge::world::VirtualRuntime as World;
+use serde_json::json;
+
+use super::cells::{Transport, attach, client, pipe};
+
+/// A stream that panics when it is told to.
+struct Panics(Box<dyn ByteStream>, Arc<AtomicBool>);
+
+impl Reader for Panics {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        assert!(!self.1.load(Ordering::Relaxed), "the stream is broken");
+        self.0.poll_read(context)
+    }
+}
+
+impl Writer for Panics {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.0.poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_flush(context)
+    }
+}
+
+/// Tells that it was dropped.
+struct OnDrop(Arc<AtomicBool>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn question_of_a_connection_whose_driver_has_panicked_is_withdrawn() {
+    for era in super::ERAS {
+        let world = World::default();
+        let policy = match era {
+            Era::Legacy => EraPolicy::LegacyOnly,
+            Era::Modern => EraPolicy::ModernOnly,
+        };
+        let BridgeTarget::Stream(open) = pipe(&world, policy, <_>::default()) else {
+            unreachable!("it is a stream");
+        };
+        let panics = Arc::new(AtomicBool::new(false));
+        let told = panics.clone();
+        let target = BridgeTarget::Stream(Arc::new(move || {
+            Ok(Box::new(Panics(open()?, told.clone())) as Box<dyn ByteStream>)
+        }));
+        let bridge = bridge(&world, target, BridgeConfig::new(Implementation::new("bridge", "1")));
+        let client = client(Era::Legacy);
+        let is_withdrawn = Arc::new(AtomicBool::new(false));
+        let flag = is_withdrawn.clone();
+        client.on_form(move |_| {
+            let asked = OnDrop(flag.clone());
+            async move {
+                let _asked = asked;
+                std::future::pending::<ElicitResult>().await
+            }
+        });
+        attach(&world, &client, Transport::Stdio, &bridge.catalog());
+        let other = client.clone();
+        world.spawn(async move {
+            let _ = other.call_tool("test_elicitation", &json!({"message": "Sure?"})).await;
+        });
+        let talk = async {
+            client.list_tools().await.unwrap();
+            world.sleep(Duration::from_secs(1)).await;
+            assert!(!is_withdrawn.load(Ordering::Relaxed), "{era:?}");
+            panics.store(true, Ordering::Relaxed);
+            assert!(client.list_prompts().await.is_err());
+            world.sleep(Duration::from_secs(1)).await;
+            assert!(is_withdrawn.load(Ordering::Relaxed), "{era:?}: the user is still asked");
+        };
+        world.run(talk).unwrap();
+    }
+}
