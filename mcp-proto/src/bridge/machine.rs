@@ -317,8 +317,8 @@ impl Bridge {
         self.call(now, caller, (method, params), options, CallPurpose::Answer(about), client);
     }
 
-    /// Calls the server. If that fails, the request is answered with an error. Subscriptions leave a
-    /// quarter of `Limits::max_in_flight` to other calls.
+    /// Calls the server. If that fails, the request is answered with an error. Subscriptions leave
+    /// a quarter of `Limits::max_in_flight` to other calls.
     pub(super) fn call(
         &mut self,
         now: Instant,

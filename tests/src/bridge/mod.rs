@@ -7,6 +7,7 @@
 mod http;
 pub mod script;
 mod up;
+pub mod wire;
 pub mod world;
 
 use std::collections::BTreeMap;

@@ -17,6 +17,8 @@ use mcp_proto::{Bytes, Duration, Instant};
 use mcp_service::runtime::{Child, Runtime};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
 
+use super::wire::{FaultKind, Wire};
+
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The runtime. Clones are the same one.
@@ -34,6 +36,10 @@ struct VirtualState {
     spawned: Vec<Task>,
     timers: Vec<(Instant, Waker)>,
     listeners: BTreeMap<u16, Arc<Mutex<Backlog>>>,
+    /// The wires of ports.
+    wires: BTreeMap<u16, Wire>,
+    /// The number of tasks that run.
+    tasks: usize,
 }
 
 impl std::fmt::Debug for VirtualState {
@@ -57,6 +63,8 @@ pub struct VirtualListener(Arc<Mutex<Backlog>>);
 pub struct Stream {
     from: Arc<Mutex<Pipe>>,
     to: Arc<Mutex<Pipe>>,
+    /// The wire, whether this end has connected, and the clock of a slow wire.
+    wire: Option<(Wire, bool, VirtualRuntime)>,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +72,28 @@ struct Pipe {
     bytes: VecDeque<Bytes>,
     is_closed: bool,
     waker: Option<Waker>,
+    /// True if nothing arrives any more.
+    is_silent: bool,
+    /// The time that everything takes from now on.
+    delay: Option<Duration>,
+}
+
+impl Pipe {
+    fn push(&mut self, bytes: Bytes) {
+        self.bytes.push_back(bytes);
+        self.wake();
+    }
+
+    fn close(&mut self) {
+        self.is_closed = true;
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
 }
 
 /// The clock of a runtime.
@@ -89,7 +119,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Two ends of a stream.
 pub fn stream() -> (Stream, Stream) {
     let (one, other) = <(Arc<Mutex<Pipe>>, Arc<Mutex<Pipe>>)>::default();
-    (Stream { from: one.clone(), to: other.clone() }, Stream { from: other, to: one })
+    let here = Stream { from: one.clone(), to: other.clone(), wire: None };
+    (here, Stream { from: other, to: one, wire: None })
 }
 
 impl VirtualRuntime {
@@ -98,6 +129,25 @@ impl VirtualRuntime {
         let backlog = Arc::<Mutex<Backlog>>::default();
         lock(&self.0.state).listeners.insert(port, backlog.clone());
         VirtualListener(backlog)
+    }
+
+    /// Two ends of a stream over a wire: that of the program that connects, and the other one.
+    pub fn stream_over(&self, wire: &Wire) -> (Stream, Stream) {
+        let (mut here, mut there) = stream();
+        here.wire = Some((wire.clone(), true, self.clone()));
+        there.wire = Some((wire.clone(), false, self.clone()));
+        (here, there)
+    }
+
+    /// All connections to this port go over a wire from now on.
+    pub fn connect_over(&self, port: u16, wire: &Wire) {
+        lock(&self.0.state).wires.insert(port, wire.clone());
+    }
+
+    /// The number of tasks that have not ended, except the future of [`VirtualRuntime::run`].
+    pub fn tasks(&self) -> usize {
+        let state = lock(&self.0.state);
+        state.tasks + state.spawned.len()
     }
 
     /// Completes when `duration` has passed.
@@ -119,7 +169,9 @@ impl VirtualRuntime {
                 is_idle = false;
                 let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
                 if let Poll::Ready(output) = polled {
-                    lock(&self.0.state).spawned.extend(tasks.into_iter().map(|(task, _)| task));
+                    let mut state = lock(&self.0.state);
+                    state.tasks = 0;
+                    state.spawned.extend(tasks.into_iter().map(|(task, _)| task));
                     return Some(output);
                 }
             }
@@ -134,6 +186,7 @@ impl VirtualRuntime {
                 let waker = Waker::from(woken.clone());
                 task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending()
             });
+            lock(&self.0.state).tasks = tasks.len();
             if is_idle && !self.advance() {
                 return None;
             }
@@ -196,7 +249,8 @@ impl Runtime for VirtualRuntime {
     async fn connect(&self, address: SocketAddr) -> io::Result<Stream> {
         let backlog = lock(&self.0.state).listeners.get(&address.port()).cloned();
         let backlog = backlog.ok_or(io::ErrorKind::ConnectionRefused)?;
-        let (here, there) = stream();
+        let wire = lock(&self.0.state).wires.get(&address.port()).cloned();
+        let (here, there) = wire.map_or_else(stream, |wire| self.stream_over(&wire));
         let mut backlog = lock(&backlog);
         backlog.waiting.push_back(there);
         if let Some(waker) = backlog.waker.take() {
@@ -253,13 +307,14 @@ impl Reader for Stream {
 
 impl Writer for Stream {
     fn poll_write(&mut self, _: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        let mut pipe = lock(&self.to);
-        if pipe.is_closed {
+        if lock(&self.to).is_closed {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        pipe.bytes.push_back(Bytes::copy_from_slice(data));
-        if let Some(waker) = pipe.waker.take() {
-            waker.wake();
+        let fault =
+            self.wire.as_ref().and_then(|(wire, of_client, _)| wire.count(*of_client, data.len()));
+        match fault {
+            None => self.send(data),
+            Some((kind, at)) => self.send_with_fault(data, kind, at),
         }
         Poll::Ready(Ok(data.len()))
     }
@@ -271,14 +326,58 @@ impl Writer for Stream {
 
 impl Socket for Stream {}
 
+impl Stream {
+    fn send(&self, data: &[u8]) {
+        let mut pipe = lock(&self.to);
+        let data = Bytes::copy_from_slice(data);
+        match (pipe.delay, &self.wire) {
+            _ if pipe.is_silent || data.is_empty() => {}
+            (Some(delay), Some((.., runtime))) => {
+                let (to, sleep) = (self.to.clone(), runtime.sleep(delay));
+                runtime.spawn(async move {
+                    sleep.await;
+                    lock(&to).push(data);
+                });
+            }
+            _ => pipe.push(data),
+        }
+    }
+
+    fn send_with_fault(&self, data: &[u8], kind: FaultKind, at: usize) {
+        let (before, after) = data.split_at(at.min(data.len()));
+        let (byte, rest) = after.split_at(after.len().min(1));
+        match kind {
+            FaultKind::Twice => self.send(&data.repeat(2)),
+            FaultKind::Garble => {
+                let other: Vec<u8> = byte.iter().map(|byte| byte ^ 1).collect();
+                self.send(&[before, &*other, rest].concat());
+            }
+            FaultKind::Break => self.send(&[before, b"\n", rest].concat()),
+            FaultKind::Loss => self.send(&[before, rest].concat()),
+            FaultKind::Cut | FaultKind::HalfCut => {
+                self.send(before);
+                lock(&self.to).close();
+                if kind == FaultKind::Cut {
+                    lock(&self.from).close();
+                }
+            }
+            FaultKind::Silence | FaultKind::Delay(_) => {
+                self.send(before);
+                if let FaultKind::Delay(delay) = kind {
+                    lock(&self.to).delay = Some(delay);
+                } else {
+                    lock(&self.to).is_silent = true;
+                }
+                self.send(after);
+            }
+        }
+    }
+}
+
 impl Drop for Stream {
     fn drop(&mut self) {
         for pipe in [&self.from, &self.to] {
-            let mut pipe = lock(pipe);
-            pipe.is_closed = true;
-            if let Some(waker) = pipe.waker.take() {
-                waker.wake();
-            }
+            lock(pipe).close();
         }
     }
 }

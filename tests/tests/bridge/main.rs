@@ -29,6 +29,7 @@ mod subscriptions;
 mod tables;
 mod tasks;
 mod unnamed;
+mod wire_faults;
 
 use mcp_proto::client::Negotiation;
 use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
