@@ -349,8 +349,8 @@ impl Bridge {
         }
     }
 
-    /// Forwards a notification to all clients of the connection: one of a legacy server that belongs
-    /// to no request, or a changed list of a modern server.
+    /// Forwards to all clients of the connection a notification of a legacy server that belongs to
+    /// no request, or a changed list of a modern server.
     pub(super) fn changed(&mut self, method: &str, params: &Json) {
         let updated = (method == "notifications/resources/updated").then(|| {
             let uri = params.raw().member("uri").and_then(Raw::string);

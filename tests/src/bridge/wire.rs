@@ -31,7 +31,7 @@ pub enum FaultKind {
 /// A fault, its direction, and the number of bytes before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// What happens.
+    /// The kind of the fault.
     pub kind: FaultKind,
     /// True if it happens to bytes of the program that has connected.
     pub of_client: bool,

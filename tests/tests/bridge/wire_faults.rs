@@ -1,5 +1,5 @@
-//! A law: whatever happens to a byte on its way, each call ends with one result, no tool is executed
-//! twice, nothing waits for ever, and nothing is left behind. For each pair of programs, a
+//! A law: whatever happens to a byte on its way, each call ends with one result, no tool is
+//! executed twice, nothing waits for ever, and nothing is left behind. For each pair of programs, a
 //! conversation is repeated with a fault at one of its bytes. `STRIDE=1` tries every byte.
 
 use std::future::{Future, poll_fn};
