@@ -10,8 +10,9 @@
 //! | any | unknown key | later | refuse the token; 503 if the last try failed |
 //! | any | unknown key | running | wait for it |
 //!
-//! A fetch that has taken 5 s has failed. A token waits for one fetch at most. The reason of a
-//! failed fetch is reported, at most once a minute: the client only gets 503.
+//! A fetch that has taken 5 s has failed, and so has one of an empty set. A token waits for one
+//! fetch at most. The reason of a failed fetch is reported, at most once a minute: the client only
+//! gets 503.
 //!
 //! The cache owns the fetch, because anybody may send a token and close the connection. At most one
 //! fetch runs, and it continues without the token that started it. Each verified token polls the
