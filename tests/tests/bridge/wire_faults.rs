@@ -333,7 +333,6 @@ async fn within<T>(world: &World, seconds: u64, future: impl Future<Output = T>)
 
 #[test]
 fn each_call_ends_once_whatever_happens_to_a_byte() {
-    #[expect(clippy::disallowed_methods, reason = "it is a switch for a longer run")]
     let stride = std::env::var("STRIDE").ok().and_then(|stride| stride.parse().ok());
     let stride: usize = stride.unwrap_or(1_499);
     let mut number = 0;
