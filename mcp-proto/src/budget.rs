@@ -13,7 +13,8 @@
 //! | work | unwritten output | `Account` of a driver | never: the driver stops reading |
 //! | work | subscriptions of sessions | `http` (sessions) | above half |
 //! | work | notifications for a connected reader that leaves events unread | `http` (sessions) | dropped above three quarters |
-//! | work | clients of sessions; other events for a connected reader | `http` (sessions) | never |
+//! | work | clients of sessions over 4 KiB | `http` (sessions) | above half |
+//! | work | other clients of sessions; other events for a connected reader | `http` (sessions) | never |
 //! | replay | events kept for a client that reconnects | `http` (sessions) | dropped, oldest first, when work needs the room |
 //!
 //! The last quarter is reserved for the answers to accepted work. Small requests and answers of

@@ -233,6 +233,32 @@ fn subscriptions_of_many_sessions_are_bounded() {
 }
 
 #[test]
+fn sessions_of_clients_with_long_names_leave_room_for_requests() {
+    let meter = Meter::start();
+    let mut site = site();
+    let mut refused = 0;
+    for n in 0..500 {
+        let number = site.connect();
+        let name = format!("{n}{}", "n".repeat(15 * KIB));
+        let answer = site.ask(number, &post("", &initialize("2025-11-25", &name)));
+        let is_refused = answer.starts_with("HTTP/1.1 503 ");
+        assert_eq!(is_refused, answer.contains("max_endpoint_bytes"), "{answer}");
+        refused += usize::from(is_refused);
+        site.reset(number);
+    }
+    assert!((200..400).contains(&refused), "{refused} are refused");
+    meter.assert_peak("sessions of clients with long names", MAX / 2 + SLACK);
+    // Other clients open sessions, and their requests have room.
+    let session = opened(&mut site);
+    let number = site.connect();
+    site.write(number, &of_session(&session, &long_call(1, MIB)));
+    assert_eq!(site.owed.len(), 1, "{}", site.take(number));
+    site.owed.clear();
+    site.pass(Duration::from_secs(2 * 60 * 60));
+    assert_holds_nothing(&mut site);
+}
+
+#[test]
 fn events_for_clients_that_do_not_read_are_bounded() {
     let meter = Meter::start();
     let mut site = site();

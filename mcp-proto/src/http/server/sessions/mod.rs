@@ -158,6 +158,7 @@ impl<W: Clone> Sessions<W> {
                 _ => Err((id, ProtocolError::BeforeInitialize { serves_modern: false })),
             };
         };
+        self.check_room(&session).map_err(|error| (id, error))?;
         session.shrink_if_idle();
         if let Some(ends) = ends {
             self.end(now, ends, queue);
@@ -430,8 +431,7 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    /// The revision of errors for a client: that of its session, otherwise the one that its head
-    /// names.
+    /// The revision of errors for a client: that of its session, or the one that its head names.
     pub(super) fn revision_of(&mut self, context: &RequestContext) -> ProtocolVersion {
         let found = self.sessions.of_context(context, self.serves_modern());
         let version = found.ok().and_then(|(_, session)| session.version());

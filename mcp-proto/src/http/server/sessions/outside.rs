@@ -1,17 +1,29 @@
 //! Work on sessions outside of a request: messages of the server to a client, refusals and limits.
 //!
 //! In: a session, and a command for its machine. Out: messages on the GET stream of the session,
-//! and its client, before the machine gets a request.
+//! and its client, before the machine gets a request; whether there is room for a session.
 //! This is a separate file because the owner of the sessions is at the size limit.
 
 use super::super::action::Queue;
+use super::session::Session;
 use super::{RequestContext, Sessions};
-use crate::error::UsageError;
+use crate::budget::SMALL;
+use crate::error::{ProtocolError, UsageError};
 use crate::limits::Limits;
 use crate::server::{Peer, Server, SessionRef};
 use crate::time::Instant;
 
 impl<W: Clone> Sessions<W> {
+    /// Checks a session that opens: sessions whose clients have a long description leave half of
+    /// the endpoint's memory to requests.
+    pub(super) fn check_room(&self, session: &Session<W>) -> Result<(), ProtocolError> {
+        let bytes = session.server.session_bytes();
+        if bytes > SMALL && !self.server.has_lasting_room(bytes) {
+            return Err(self.server.endpoint_full());
+        }
+        Ok(())
+    }
+
     /// Runs a command on the machine of a session.
     pub(in super::super) fn in_session<R>(
         &mut self,
