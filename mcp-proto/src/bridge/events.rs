@@ -135,9 +135,8 @@ impl Bridge {
         {
             return self.request_input(now, about, call, result, client);
         }
-        if response.is_err() && call.method == Method::Subscribe {
-            let uri = call.params.raw().member("uri").and_then(Raw::string);
-            self.sessions.unsubscribe(call.caller.session, &uri.unwrap_or_default());
+        if call.method == Method::Subscribe {
+            self.end_subscribe(now, &call, response.is_ok());
         }
         if let Some((call, response)) = self.park_response(now, (id, call), response, client) {
             self.deliver(about, &call, up, response);

@@ -389,13 +389,16 @@ impl Bridge {
         let why = "the request was cancelled";
         self.end_input_requests(now, call, why, client);
         // The call ends here at once, before the client reports its end.
-        if let Some(UpstreamCall { caller, purpose, .. }) = self.calls.remove(call) {
+        let ended = self.calls.remove(call);
+        let left = ended.as_ref().and_then(|call| self.leave_pending_resource(call));
+        if let Some(UpstreamCall { caller, purpose, .. }) = ended {
             self.forget(&caller, &purpose);
         }
         for input in self.parked.cancel(call) {
             self.leave_input(now, input, why, client);
         }
         let _ = client.cancel(now, call);
+        self.unsubscribe(now, left.as_slice(), client);
     }
 
     /// Answers a request with the server's answer.

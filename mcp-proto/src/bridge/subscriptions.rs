@@ -77,6 +77,30 @@ impl Bridge {
         }
     }
 
+    /// Handles the answer of a legacy server to `resources/subscribe` of a legacy client.
+    pub(super) fn end_subscribe(&mut self, now: Instant, call: &UpstreamCall, is_honoured: bool) {
+        let session = call.caller.session;
+        let uri = call.params.raw().member("uri").and_then(Raw::string).unwrap_or_default();
+        if !is_honoured {
+            self.sessions.unsubscribe(session, &uri);
+        } else if let Some(listen) = self.sessions.listen_state(session, Some(&uri)) {
+            listen.acknowledge(now, true);
+        }
+    }
+
+    /// Removes the subscription of a legacy client at a legacy server whose request is cancelled.
+    /// Returns its resource, unless the client had subscribed to it before.
+    pub(super) fn leave_pending_resource(&mut self, call: &UpstreamCall) -> Option<String> {
+        let is_pending = call.method == Method::Subscribe && call.is_waited_for();
+        let uri = call.params.raw().member("uri").filter(|_| is_pending).and_then(Raw::string)?;
+        let listen = self.sessions.listen_state(call.caller.session, Some(&uri))?;
+        if listen.has_begun() {
+            return None;
+        }
+        self.sessions.unsubscribe(call.caller.session, &uri);
+        Some(uri.into_owned())
+    }
+
     pub(super) fn send_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
         // If the queue is full, the level stays; the next request of a client tries again.
         if self.upstream.needs_level(level)

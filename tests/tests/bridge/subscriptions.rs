@@ -1,5 +1,8 @@
 //! Changes of lists and resources, within an era and across.
 
+use mcp_proto::bridge::Config;
+use mcp_tests::bridge::counting;
+
 use super::*;
 
 fn notification(method: &str, params: Value) -> String {
@@ -198,6 +201,30 @@ fn subscriptions_within_the_legacy_era_pass() {
         assert_eq!((&asked["method"], &asked["params"]), (&json!(method), &params));
         let answer = answered(&mut bridged, &asked, &json!({"new": 1}));
         assert_eq!(answer["result"], json!({"new": 1}));
+    }
+}
+
+/// A server may have seen the request, so the bridge unsubscribes.
+#[test]
+fn cancelled_subscription_within_the_legacy_era_does_not_count() {
+    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
+    let mut config = Config::new(counting());
+    config.limits.max_subscriptions = 2;
+    bridged.set_config(config);
+    connect(&mut bridged, Era::Legacy, Era::Legacy);
+    bridged.to_client();
+    let subscribe = |bridged: &mut Bridged, id: u64, uri: &str| {
+        forwarded(bridged, Era::Legacy, id, "resources/subscribe", json!({"uri": uri}))
+    };
+    let asked = subscribe(&mut bridged, 1, "a:kept");
+    answered(&mut bridged, &asked, &json!({}));
+    for (id, uri, is_left) in [(2, "a:2", true), (3, "a:3", true), (4, "a:kept", false)] {
+        subscribe(&mut bridged, id, uri);
+        bridged.client(&notification("notifications/cancelled", json!({"requestId": id})));
+        let sent = bridged.to_server();
+        let methods: Vec<_> = sent.iter().map(|line| line["method"].as_str().unwrap()).collect();
+        let expected = ["notifications/cancelled", "resources/unsubscribe"];
+        assert_eq!(methods, expected[..1 + usize::from(is_left)], "{uri}");
     }
 }
 
