@@ -272,7 +272,7 @@ impl Drop for FetchTurn<'_> {
         let now = (self.now)();
         let keys = match self.ended.take() {
             Some(Ok(text)) => VerifyingKey::read_set(&text)
-                .ok_or(Cow::Borrowed("the source has no JSON Web Key Set")),
+                .ok_or(Cow::Borrowed("the source has no JSON Web Key Set with keys")),
             Some(Err(error)) => Err(error.to_string().into()),
             None => Err("the source has panicked".into()),
         };
