@@ -377,7 +377,7 @@ mod tests {
         let source = move || {
             let has_keys = source.load(Ordering::Acquire);
             async move {
-                let keys = has_keys.then(|| br#"{"keys":[]}"#.to_vec());
+                let keys = has_keys.then(|| br#"{"keys":[{}]}"#.to_vec());
                 keys.ok_or_else(|| io::Error::other("the status is 404"))
             }
         };
