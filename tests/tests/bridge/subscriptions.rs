@@ -224,7 +224,7 @@ fn cancelled_subscription_within_the_legacy_era_does_not_count() {
         let sent = bridged.to_server();
         let methods: Vec<_> = sent.iter().map(|line| line["method"].as_str().unwrap()).collect();
         let expected = ["notifications/cancelled", "resources/unsubscribe"];
-        assert_eq!(methods, expected[..1 + usize::from(is_left)], "{uri}");
+        assert_eq!(methods, expected[..=usize::from(is_left)], "{uri}");
     }
 }
 
