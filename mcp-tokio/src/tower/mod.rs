@@ -71,6 +71,10 @@ pub use request::HttpFuture;
 /// apply, including those for hosts and origins. Of [`Limits`], the stack is responsible for those
 /// of heads, fields, idle connections and the number of connections.
 ///
+/// For a server per tenant, keep a service for each tenant. A handler of the stack chooses one and
+/// passes the request on, for example by `oneshot` of `tower::ServiceExt`. `MCP_WIRE` prints
+/// nothing here: the stack has the bytes.
+///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
 #[derive(Clone)]
