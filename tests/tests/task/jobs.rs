@@ -10,6 +10,7 @@ use mcp_proto::types::{
     RequestedSchema,
 };
 use mcp_proto::{ErrorCode, ErrorData};
+use mcp_service::testing::Pair;
 use mcp_service::{Context, Interrupt, NewTask, Registry, TaskError, Tasks};
 use serde_json::{Value, json};
 
@@ -85,6 +86,18 @@ fn task_of_a_handler_is_asked_only_for_input_that_its_client_declares() {
     let roots = InputRequired::new("a", InputRequest::list_roots());
     assert!(at_once(manager.ask(&job, &roots)).unwrap());
     assert_eq!(process.get(&id)["inputRequests"]["a"]["method"], "roots/list");
+}
+
+#[test]
+fn request_that_cannot_be_a_task_creates_none() {
+    let registry = registry(Tasks::Manual, async |context: Context| {
+        let created = context.create_task(NewTask::default()).await;
+        assert!(matches!(created, Err(TaskError::TaskNotAllowed)), "{created:?}");
+        "done"
+    });
+    let mut pair = Pair::new(registry);
+    let call = pair.client().call_tool("t", &json!({}));
+    assert_eq!(pair.run(call).unwrap().content[0].as_text(), Some("done"));
 }
 
 /// Ids of the jobs whose handler has created a task.

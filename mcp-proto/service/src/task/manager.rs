@@ -137,6 +137,8 @@ pub enum TaskError {
     NoHost,
     /// The task may not ask its client for this input. [`TaskManager::fail`] may send the error.
     InputNotAllowed(ErrorData),
+    /// The response to this request cannot be a task.
+    TaskNotAllowed,
 }
 
 impl TaskManager {
@@ -418,6 +420,7 @@ impl fmt::Display for TaskError {
             Self::Unreadable => f.write_str("the task cannot be read or written"),
             Self::Ended => f.write_str("the task has ended"),
             Self::InputNotAllowed(error) => f.write_str(&error.message),
+            Self::TaskNotAllowed => f.write_str("the response to this request cannot be a task"),
             Self::NoHost => f.write_str("tasks cannot run without an adapter that serves"),
         }
     }
@@ -428,7 +431,11 @@ impl Error for TaskError {
         match self {
             Self::Store(error) => error.source(),
             Self::InputNotAllowed(error) => Some(error),
-            Self::Unknown | Self::Unreadable | Self::Ended | Self::NoHost => None,
+            Self::Unknown
+            | Self::Unreadable
+            | Self::Ended
+            | Self::NoHost
+            | Self::TaskNotAllowed => None,
         }
     }
 }

@@ -123,10 +123,12 @@ impl Context {
     /// [`Catalog::tasks`](crate::Catalog::tasks). The task belongs to the principal of this
     /// request.
     ///
-    /// Only for a request that [may become a task](Self::may_be_task).
-    ///
-    /// Fails with a [`TaskError`].
+    /// Fails with a [`TaskError`]; with [`TaskError::TaskNotAllowed`] if the request [may not
+    /// become a task](Self::may_be_task).
     pub async fn create_task(&self, new: NewTask) -> Result<(TaskId, Box<Task>), TaskError> {
+        if !self.may_be_task() {
+            return Err(TaskError::TaskNotAllowed);
+        }
         let peer = self.peer();
         let finish = |record: Record, _| {
             record.owned_by(peer.principal.as_deref()).for_client(&peer.capabilities)
