@@ -22,6 +22,7 @@ crate::all!(
     any_method_is_sent,
     result_is_shown_on_one_line,
     calls_are_measured,
+    help_of_each_command_describes_its_json,
     shells_and_man,
     servers_of_a_file,
     wrong_files_of_servers,
@@ -135,6 +136,32 @@ fn calls_are_measured() {
     assert_eq!(failed.err, err);
     let unknown = with_server("both", &[&options[..], &["rod"]].concat());
     assert_eq!(unknown.exit, 2);
+}
+
+fn help_of_each_command_describes_its_json() {
+    for command in [
+        "probe",
+        "tools",
+        "resources",
+        "prompts",
+        "call",
+        "task",
+        "login",
+        "logout",
+        "complete",
+        "request",
+        "bench",
+        "record",
+        "replay",
+        "resource read",
+        "resource watch",
+        "prompt get",
+    ] {
+        let words: Vec<_> = command.split(' ').chain(["--help"]).collect();
+        let ran = run(&words);
+        let help = ran.out.replace('\n', " ").to_lowercase();
+        assert!(ran.exit == 0 && help.contains("with --json"), "{command}: {ran:?}");
+    }
 }
 
 fn shells_and_man() {

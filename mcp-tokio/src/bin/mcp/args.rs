@@ -53,7 +53,7 @@ pub(crate) enum Do {
     #[command(override_usage = USAGE_LOGIN, after_help = HELP_LOGIN)]
     Login(Alone),
     /// Removes the stored credentials for a server
-    #[command(override_usage = USAGE_LOGOUT)]
+    #[command(override_usage = USAGE_LOGOUT, after_help = HELP_LOGOUT)]
     Logout(Alone),
     /// Reads a resource of a server, or watches it
     #[command(subcommand)]
@@ -354,7 +354,8 @@ Each step of the decision has its time since the start, and the name of the row 
 decisions, which is in docs/tables.md of mcp-proto.
 
 With --json: {\"server\",\"era\",\"version\",\"supported\",\"capabilities\",\"instructions\",\"decisions\"}, where
-a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}; after a failure {\"error\",\"decisions\"}.";
+a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}; \"transport\" is added for HTTP+SSE. After a
+failure {\"error\",\"decisions\"}.";
 
 const HELP_TOOLS: &str = "\
 With --strict a line has the tool, the place in the tool and the remedy, and the exit code is 8 if
@@ -395,6 +396,7 @@ refreshes them, unless there is a token (--bearer-env, MCP_TOKEN) or --header Au
 BROWSER in the environment names the program that shows the page.
 
 With --json: {\"url\",\"server\"}.";
+const HELP_LOGOUT: &str = "With --json: {\"url\",\"removed\"}.";
 
 const USAGE_RECORD: &str = "mcp record [OPTIONS] <URL> <FILE>
        mcp record [OPTIONS] <FILE> -- <COMMAND>...";
