@@ -18,6 +18,7 @@ crate::all!(
     empty_secret_is_refused,
     secrets_of_an_invalid_url_are_masked,
     bridge_without_standard_error_serves,
+    name_begins_no_other_entry,
     entries_that_are_left_out_are_named,
     result_that_cannot_be_json_is_a_failure,
     server_that_has_declared_nothing_is_asked,
@@ -55,6 +56,12 @@ fn json_does_not_control_the_terminal() {
     let ran = answered(&["call", "--json", "t"], "tools/call", CALL, &text(r"\u009b31m\u007f"));
     assert_eq!((ran.exit, ran.out.contains(r#""text":"\u009b31m\u007f""#)), (0, true), "{ran:?}");
     assert!(!ran.out.trim_end().chars().any(char::is_control), "{ran:?}");
+}
+
+fn name_begins_no_other_entry() {
+    let list = r#"{"resources":[{"uri":"a:b","name":"c\n\nd:e"}]}"#;
+    let ran = answered(&["resources"], "resources/list", "{}", list);
+    assert_eq!((ran.exit, &*ran.out), (0, "a:b  c\u{fffd}\u{fffd}d:e\n"), "{ran:?}");
 }
 
 fn entries_that_are_left_out_are_named() {

@@ -190,9 +190,10 @@ fn place(uri: &str, name: &str, title: Option<&String>, mime_type: Option<&Strin
     head(uri, Some(title.map_or(name, |title| title)), &mime_type)
 }
 
+/// The first line of an entry. A line feed in a name would begin an entry that there is not.
 fn head(name: &str, title: Option<impl AsRef<str>>, marks: &str) -> String {
     let title = title.map(|title| format!("  {}", title.as_ref())).unwrap_or_default();
-    format!("{name}{title}{marks}\n")
+    format!("{name}{title}{marks}").replace('\n', "\u{fffd}") + "\n"
 }
 
 fn entry(head: String, description: Option<&String>, arguments: &[Argument]) -> String {
