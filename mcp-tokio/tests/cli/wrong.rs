@@ -13,6 +13,7 @@ crate::all!(
     what_says_nothing,
     what_says_what_it_hears,
     what_speaks_otherwise,
+    option_of_another_kind_of_server,
     command_has_no_url,
     web_pages,
     status_of_a_call_is_not_about_the_url,
@@ -163,6 +164,21 @@ mcp: the server has refused: not today (-32000)
      --era has the client ask in another way: try legacy or modern
 ";
     fails(&with_server("refuses", &["tools"]), 4, err);
+}
+
+fn option_of_another_kind_of_server() {
+    for (option, value) in [("--header", "A: b"), ("--bearer-env", "HOME")] {
+        let err = format!(
+            "mcp: {option} is for a URL\n     a server that is started here gets its credentials by \
+             --env\n"
+        );
+        fails(&with_server("both", &["tools", option, value]), 2, &err);
+    }
+    for words in [&["--env", "A=b"][..], &["--inherit-env"], &["--cwd", "."]] {
+        let words = [&["tools", "http://127.0.0.1:1/mcp"], words].concat();
+        let err = format!("mcp: {} is for a server that is started here\n", words[2]);
+        fails(&run(&words), 2, &err);
+    }
 }
 
 fn command_has_no_url() {

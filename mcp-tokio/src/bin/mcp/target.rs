@@ -51,9 +51,22 @@ impl Target {
         }
         match (url, common.program.split_first()) {
             (None, Some((program, arguments))) => {
+                let given = [
+                    ("--header", !common.header.is_empty()),
+                    ("--bearer-env", common.bearer_env.is_some()),
+                ];
+                fits(given, "a URL").map_err(|failure| {
+                    failure.advice("a server that is started here gets its credentials by --env")
+                })?;
                 Self::started(Command::new(program).args(arguments), common)
             }
             (Some(url), None) => {
+                let given = [
+                    ("--env", !common.env.is_empty()),
+                    ("--inherit-env", common.inherit_env),
+                    ("--cwd", common.cwd.is_some()),
+                ];
+                fits(given, "a server that is started here")?;
                 let token = token(common)?;
                 let config = at(url, common, token, common.header.iter())?;
                 Ok(Self::Http(Box::new(config)))
@@ -137,6 +150,14 @@ impl Target {
             }
             Self::Command(command) => command.program.display().to_string(),
         }
+    }
+}
+
+/// Refuses options that are given for another kind of server.
+fn fits<const N: usize>(options: [(&str, bool); N], kind: &str) -> Result<(), Failure> {
+    match options.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::usage(format!("{option} is for {kind}"))),
+        None => Ok(()),
     }
 }
 
