@@ -1,19 +1,22 @@
-//! SIGTERM to the examples behind axum: calls in flight are answered, then the process exits.
+//! SIGTERM to the examples behind axum: calls in flight are answered, then the process exits. The
+//! stop of a listener, whose queue has a connection.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+use std::future::ready;
 use std::process::Stdio;
 use std::time::Duration;
 
 use mcp_tests::examples;
 use mcp_tokio::{
-    Client, ClientConfig, HttpClientConfig, Implementation, Negotiation, connect_http,
+    Client, ClientConfig, HttpClientConfig, HttpConfig, Implementation, Negotiation, Registry,
+    connect_http, serve_http_until,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::net::TcpSocket;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::process::{Child, ChildStderr, Command};
 
 #[tokio::test]
@@ -36,6 +39,18 @@ async fn sigterm_lets_calls_in_flight_complete() {
         assert_eq!(result.content.first().and_then(|block| block.as_text()), Some("done"));
         server.ends().await;
     }
+}
+
+#[tokio::test]
+async fn connection_that_waits_to_be_accepted_at_the_stop_is_served() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    client.write_all(b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let registry = Registry::new(Implementation::new("stopped", "1.0.0"));
+    serve_http_until(listener, registry, HttpConfig::default(), ready(())).await.unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
 }
 
 #[tokio::test]

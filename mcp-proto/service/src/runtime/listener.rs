@@ -13,9 +13,10 @@
 
 use alloc::sync::Arc;
 use core::convert::Infallible;
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::net::SocketAddr;
 use core::pin::pin;
+use core::task::Poll;
 
 use super::event_count::{AdvanceOnDrop, EventCount};
 use super::grouped_writes::GroupedWrites;
@@ -34,13 +35,19 @@ const CUT: usize = 2;
 /// The interval of the checks for room while no connection closes.
 const ROOM_PAUSE: Duration = Duration::from_millis(50);
 
+/// The most connections that are accepted at the stop: the usual queue of a listener.
+const MAX_WAITING: usize = 128;
+
+/// The time for the requests of these connections to be read.
+const READ_GRACE: Duration = Duration::from_millis(20);
+
 /// The time to wait until dropped connections are gone. A connection that a handler blocks takes
 /// longer, and is not waited for.
 const CUT_GRACE: Duration = Duration::from_millis(500);
 
 /// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
 ///
-/// Then no connection is accepted, streams that belong to no request end, subscriptions end with
+/// Then no further connection is accepted, streams that belong to no request end, subscriptions end with
 /// their result, and requests in flight have `Limits::drain` (2 s) to be answered.
 ///
 /// With `Limits::max_connections` open, or too many open files, an idle connection of the client
@@ -77,7 +84,13 @@ pub async fn serve_http<R: Runtime>(
         }
     };
     let _: Option<Infallible> = unless(pin!(stop), accepting).await;
+    let opened = connections.opened;
+    connections.open_waiting(&listener, &clock).await;
     drop(listener);
+    if connections.opened > opened {
+        let until = clock.now() + READ_GRACE;
+        sleep_until(&mut clock, until).await;
+    }
     server.shutdown(clock.now());
     connections.end(&mut clock).await;
     server.finish(&mut clock).await;
@@ -140,6 +153,21 @@ impl<R: Runtime> ListenerConnections<R> {
         let mut connection = ListenerConnection { service, socket, clock, closes };
         let (phase, grouped_writes) = (self.phase.clone(), self.grouped_writes.clone());
         self.runtime.spawn(async move { connection.serve(&phase, &grouped_writes).await });
+    }
+
+    /// Opens the connections that wait to be accepted. The system would reset them with the
+    /// listener, although their requests may have arrived.
+    async fn open_waiting(&mut self, listener: &R::Listener, clock: &R::Timer) {
+        let runtime = self.runtime.clone();
+        for _ in 0..MAX_WAITING {
+            let mut accepting = pin!(runtime.accept(listener));
+            let accepted = poll_fn(|context| match accepting.as_mut().poll(context) {
+                Poll::Ready(accepted) => Poll::Ready(accepted.ok()),
+                Poll::Pending => Poll::Ready(None),
+            });
+            let Some((socket, peer)) = accepted.await else { return };
+            self.open(clock, socket, peer);
+        }
     }
 
     /// Waits until another connection may be served.
