@@ -47,8 +47,8 @@ const CUT_GRACE: Duration = Duration::from_millis(500);
 
 /// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
 ///
-/// Then no further connection is accepted, streams that belong to no request end, subscriptions end with
-/// their result, and requests in flight have `Limits::drain` (2 s) to be answered.
+/// Then no further connection is accepted, streams that belong to no request end, subscriptions end
+/// with their result, and requests in flight have `Limits::drain` (2 s) to be answered.
 ///
 /// With `Limits::max_connections` open, or too many open files, an idle connection of the client
 /// with the most connections is closed. If none is idle, the next connection waits. Without the
