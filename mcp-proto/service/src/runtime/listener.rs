@@ -166,6 +166,9 @@ impl<R: Runtime> ListenerConnections<R> {
                 Poll::Pending => Poll::Ready(None),
             });
             let Some((socket, peer)) = accepted.await else { return };
+            if !self.server.has_room(clock.now(), peer.ip()) {
+                return;
+            }
             self.open(clock, socket, peer);
         }
     }
