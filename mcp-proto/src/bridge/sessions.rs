@@ -14,9 +14,15 @@ use crate::server::SessionRef;
 use crate::time::Instant;
 use crate::types::LoggingLevel;
 
+/// The clients. Each step but a report of a change costs the logarithm of their number.
 #[derive(Debug, Default)]
 pub(super) struct LegacyClients {
     open: BTreeMap<SessionRef, LegacyClient>,
+    /// The number of sessions that have asked for each level.
+    levels: BTreeMap<LoggingLevel, usize>,
+    /// The number of sessions that have subscribed to each resource.
+    wanted: BTreeMap<String, usize>,
+    load: SubscriptionLoad,
     /// The changes of lists at a modern server, for all clients.
     lists: ListenRetry,
     /// The time at which the next subscription may have to be requested again.
@@ -38,12 +44,51 @@ impl LegacyClients {
     /// Takes over these sessions of an earlier bridge.
     pub(super) fn take_over(&mut self, earlier: &mut Self, sessions: &[SessionRef]) {
         for session in sessions {
-            self.open.extend(earlier.open.remove_entry(session));
+            let Some(client) = earlier.remove(*session) else { continue };
+            self.remove(*session);
+            client.resources.keys().for_each(|uri| self.count(uri));
+            client.level.into_iter().for_each(|level| self.count_level(level));
+            self.open.insert(*session, client);
         }
     }
 
     pub(super) fn close(&mut self, session: SessionRef) -> impl Iterator<Item = String> {
-        self.open.remove(&session).unwrap_or_default().resources.into_keys()
+        self.remove(session).unwrap_or_default().resources.into_keys()
+    }
+
+    fn remove(&mut self, session: SessionRef) -> Option<LegacyClient> {
+        let client = self.open.remove(&session)?;
+        client.resources.keys().for_each(|uri| self.uncount(uri));
+        client.level.into_iter().for_each(|level| self.uncount_level(level));
+        Some(client)
+    }
+
+    fn count(&mut self, uri: &str) {
+        self.load = self.load.plus(SubscriptionLoad { count: 1, bytes: uri.len() });
+        *self.wanted.entry(uri.into()).or_default() += 1;
+    }
+
+    fn uncount(&mut self, uri: &str) {
+        self.load = self.load.minus(SubscriptionLoad { count: 1, bytes: uri.len() });
+        if let Some(count) = self.wanted.get_mut(uri) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.wanted.remove(uri);
+            }
+        }
+    }
+
+    fn count_level(&mut self, level: LoggingLevel) {
+        *self.levels.entry(level).or_default() += 1;
+    }
+
+    fn uncount_level(&mut self, level: LoggingLevel) {
+        if let Some(count) = self.levels.get_mut(&level) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.levels.remove(&level);
+            }
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -57,18 +102,23 @@ impl LegacyClients {
     }
 
     pub(super) fn set_level(&mut self, session: SessionRef, level: LoggingLevel) {
-        self.open.entry(session).or_default().level = Some(level);
+        let before = self.open.entry(session).or_default().level.replace(level);
+        before.into_iter().for_each(|before| self.uncount_level(before));
+        self.count_level(level);
     }
 
     /// The most verbose level that a session has asked for.
     pub(super) fn level(&self) -> Option<LoggingLevel> {
-        self.open.values().filter_map(|session| session.level).min()
+        self.levels.keys().next().copied()
     }
 
     /// Subscribes a session to a resource.
     pub(super) fn subscribe(&mut self, session: SessionRef, uri: &str) {
-        let resources = &mut self.open.entry(session).or_default().resources;
-        resources.entry(uri.into()).or_default();
+        if !self.has(session, uri) {
+            let resources = &mut self.open.entry(session).or_default().resources;
+            resources.insert(uri.into(), ListenRetry::default());
+            self.count(uri);
+        }
     }
 
     /// Returns whether a session has subscribed to a resource.
@@ -77,25 +127,27 @@ impl LegacyClients {
     }
 
     pub(super) fn load(&self) -> SubscriptionLoad {
-        let uris = self.open.values().flat_map(|session| session.resources.keys());
-        uris.fold(SubscriptionLoad::default(), |load, uri| {
-            load.plus(SubscriptionLoad { count: 1, bytes: uri.len() })
-        })
+        self.load
     }
 
     /// Ends a subscription of a session. Returns whether it existed.
     pub(super) fn unsubscribe(&mut self, session: SessionRef, uri: &str) -> bool {
-        self.open.get_mut(&session).is_some_and(|session| session.resources.remove(uri).is_some())
+        let client = self.open.get_mut(&session);
+        let existed = client.is_some_and(|client| client.resources.remove(uri).is_some());
+        if existed {
+            self.uncount(uri);
+        }
+        existed
     }
 
     /// Returns whether any session needs a resource.
     pub(super) fn wants(&self, uri: &str) -> bool {
-        self.open.values().any(|session| session.resources.contains_key(uri))
+        self.wanted.contains_key(uri)
     }
 
     /// The resources that sessions have subscribed to.
     pub(super) fn uris(&self) -> BTreeSet<String> {
-        self.open.values().flat_map(|session| session.resources.keys().cloned()).collect()
+        self.wanted.keys().cloned().collect()
     }
 
     /// The subscriptions of all sessions at a modern server: the URI of a resource, or `None` for
@@ -172,5 +224,45 @@ impl LegacyClients {
             Some(_) | None => true,
         };
         self.open.iter().filter(|(_, session)| wants(session)).map(|(id, _)| *id).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_sessions() {
+        let levels = [LoggingLevel::Debug, LoggingLevel::Error, LoggingLevel::Info];
+        let (mut clients, mut next) = (LegacyClients::default(), LegacyClients::default());
+        let mut random = 7_usize;
+        let mut below = |bound: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % bound
+        };
+        for _ in 0..4_000 {
+            let session = SessionRef(below(6));
+            let uri = alloc::format!("t:{}", "x".repeat(below(5)));
+            match below(8) {
+                0 => clients.set_level(session, levels[below(3)]),
+                1..4 => clients.subscribe(session, &uri),
+                4 => drop(clients.unsubscribe(session, &uri)),
+                5 => clients.open(session),
+                6 => drop(clients.close(session)),
+                _ => {
+                    next.take_over(&mut clients, &[session]);
+                    core::mem::swap(&mut clients, &mut next);
+                }
+            }
+            for clients in [&clients, &next] {
+                let open = || clients.open.values();
+                let uris: Vec<&String> = open().flat_map(|it| it.resources.keys()).collect();
+                let bytes: usize = uris.iter().map(|uri| uri.len()).sum();
+                assert_eq!((clients.load().count, clients.load().bytes), (uris.len(), bytes));
+                let wanted: BTreeSet<String> = uris.into_iter().cloned().collect();
+                assert_eq!(clients.uris(), wanted);
+                assert_eq!(clients.level(), open().filter_map(|it| it.level).min());
+            }
+        }
     }
 }

@@ -19,6 +19,11 @@ impl SubscriptionLoad {
         Self { count, bytes: self.bytes.saturating_add(other.bytes) }
     }
 
+    pub(super) fn minus(self, other: Self) -> Self {
+        let count = self.count.saturating_sub(other.count);
+        Self { count, bytes: self.bytes.saturating_sub(other.bytes) }
+    }
+
     /// Fails if the load is more than the limits allow.
     pub(super) fn check(self, limits: &Limits) -> Result<(), ErrorData> {
         if self.count <= limits.max_subscriptions && self.bytes <= limits.max_subscription_bytes {
