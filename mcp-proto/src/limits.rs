@@ -131,7 +131,7 @@ pub struct Limits {
     /// The longest time that an HTTP response may be silent; default 15 s. Then the response
     /// becomes a stream of events, unless it is one already, and a comment is sent to keep the
     /// connection alive. A stream has no session id and no status of an error, so with zero no
-    /// legacy client gets a session.
+    /// legacy client gets a session. Below 1 ms further comments come every second.
     pub keep_alive: Duration,
     /// The maximum number of HTTP connections that an adapter serves at a time; default 16,384. To
     /// accept a further one, the adapter ends the longest idle connection of the holder with the

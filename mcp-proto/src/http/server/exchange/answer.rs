@@ -24,6 +24,12 @@ use crate::version::{Era, ProtocolVersion};
 /// `Retry-After` of a refusal for lack of room, in seconds.
 const RETRY_AFTER: &str = "1";
 
+/// The shortest pause between two comments that keep a stream alive.
+const LEAST_PAUSE: Duration = Duration::from_millis(1);
+
+/// The pause in place of a shorter one.
+const PAUSE_INSTEAD: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
 pub(super) struct Answer {
     queue: VecDeque<AnswerPart>,
@@ -214,6 +220,8 @@ impl Answer {
         if self.form == Form::Over || now < self.silent_until {
             return;
         }
+        // Without a pause the driver would send nothing but comments.
+        let pause = if pause < LEAST_PAUSE { PAUSE_INSTEAD } else { pause };
         self.silent_until = now + pause;
         // A client that does not read gets no keep-alive comments.
         if self.is_empty() {
