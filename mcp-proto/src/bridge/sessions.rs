@@ -47,7 +47,9 @@ impl LegacyClients {
             let Some(client) = earlier.remove(*session) else { continue };
             self.remove(*session);
             client.resources.keys().for_each(|uri| self.count(uri));
-            client.level.into_iter().for_each(|level| self.count_level(level));
+            if let Some(level) = client.level {
+                self.count_level(level);
+            }
             self.open.insert(*session, client);
         }
     }
@@ -59,7 +61,9 @@ impl LegacyClients {
     fn remove(&mut self, session: SessionRef) -> Option<LegacyClient> {
         let client = self.open.remove(&session)?;
         client.resources.keys().for_each(|uri| self.uncount(uri));
-        client.level.into_iter().for_each(|level| self.uncount_level(level));
+        if let Some(level) = client.level {
+            self.uncount_level(level);
+        }
         Some(client)
     }
 
@@ -103,7 +107,9 @@ impl LegacyClients {
 
     pub(super) fn set_level(&mut self, session: SessionRef, level: LoggingLevel) {
         let before = self.open.entry(session).or_default().level.replace(level);
-        before.into_iter().for_each(|before| self.uncount_level(before));
+        if let Some(before) = before {
+            self.uncount_level(before);
+        }
         self.count_level(level);
     }
 
