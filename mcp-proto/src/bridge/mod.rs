@@ -49,6 +49,7 @@ mod listen_retry;
 mod listeners;
 mod machine;
 mod missed_changes;
+mod null_members;
 mod param_headers;
 mod parked;
 mod rounds;

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | any | without `resultType`, and without the server's name in `_meta` | `resultType`: `complete`; the server's name in `_meta` |
 //! | one that may be kept | without `ttlMs` and `cacheScope` | not to be kept: `ttlMs` 0, `private` |
+//! | one of the specification | | members that are `null` are absent |
 //! | `tools/list` | an output schema of no object is put inside of one | |
 //! | `tools/call` | structured content follows its schema | |
 //! | handshake | `InitializeResult` from a `DiscoverResult` | the other way |
@@ -16,6 +17,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::calls::UpstreamCall;
+use super::null_members::without_nulls;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{Method, MethodRow};
@@ -46,7 +48,9 @@ impl WrappedTools {
         let method = &call.method;
         let is_cacheable = method.row().is_some_and(MethodRow::is_cacheable);
         match down {
-            Era::Modern => modern(result, is_cacheable, server_info),
+            // Nothing is known of the members of other results.
+            Era::Modern if method.row().is_none() => modern(result, is_cacheable, server_info),
+            Era::Modern => modern(&without_nulls(result), is_cacheable, server_info),
             Era::Legacy => {
                 let result = legacy(result, is_cacheable);
                 #[expect(clippy::wildcard_enum_match_arm, reason = "tools alone have schemas")]

@@ -286,6 +286,11 @@ impl<'a> Raw<'a> {
         words.iter().any(|word| contains(self.0, word.as_bytes())) || has_escape(self.0)
     }
 
+    /// Returns whether the text contains `null`, as a value or within a string.
+    pub(crate) fn may_have_null(self) -> bool {
+        contains(self.0, b"null")
+    }
+
     /// The member with this name, if the value is an object; the last one of duplicates.
     pub fn member(self, name: &str) -> Option<Self> {
         let mut found = None;

@@ -89,6 +89,46 @@ fn results_of_legacy_get_what_the_modern_era_has_in_addition() {
     assert_eq!(answer["result"]["_meta"], own);
 }
 
+/// Servers in Go, C# and Java write what is absent as `null`. Strict clients cannot read it.
+#[test]
+fn null_members_of_legacy_results_are_absent() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let tool = json!({"name": "x", "title": null, "icons": null, "annotations": {"title": null},
+        "inputSchema": {"type": "object", "default": null}});
+    let kept = json!({"name": "x", "annotations": {"title": null},
+        "inputSchema": {"type": "object", "default": null}});
+    let block = json!({"type": "text", "text": "null", "annotations": null});
+    for (id, method, result, expected) in [
+        (
+            1,
+            "tools/list",
+            json!({"tools": [tool], "nextCursor": null, "_meta": null}),
+            json!({"tools": [kept], "ttlMs": 0, "cacheScope": "private"}),
+        ),
+        (
+            2,
+            "prompts/list",
+            json!({"prompts": null}),
+            json!({"prompts": [], "ttlMs": 0,
+            "cacheScope": "private"}),
+        ),
+        (
+            3,
+            "tools/call",
+            json!({"content": [block], "isError": null, "structuredContent": null}),
+            json!({"content": [{"type": "text", "text": "null"}]}),
+        ),
+        (4, "com.example/x", json!({"x": null}), json!({"x": null})),
+    ] {
+        let asked = forwarded(&mut bridged, Era::Modern, id, method, json!({"name": "x"}));
+        let mut answer = answered(&mut bridged, &asked, &result)["result"].take();
+        for added in ["resultType", "_meta"] {
+            assert!(!answer.as_object_mut().unwrap().remove(added).unwrap().is_null());
+        }
+        assert_eq!(answer, expected);
+    }
+}
+
 #[test]
 fn results_of_modern_lose_what_the_legacy_era_does_not_have() {
     let mut bridged = quiet(Era::Legacy, Era::Modern);
