@@ -1,8 +1,9 @@
 //! Members that are `null` in results of legacy servers, for modern clients.
 //!
-//! In: the result of a method of the specification. Out: the same without members that are `null`,
-//! in the result and in the items of its lists. A list that is `null` becomes an empty one. Servers
-//! in several languages write what is absent as `null`, which strict clients cannot read.
+//! In: the result of a method of the specification. Out: the same without the members that no
+//! schema allows to be `null`, in the result and in the items of its lists. A list that is `null`
+//! becomes an empty one. Servers in several languages write what is absent as `null`, which strict
+//! clients cannot read. Members that no revision defines pass.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -13,6 +14,22 @@ use crate::json::{Json, Raw};
 /// The lists of results.
 const LISTS: [&str; 7] =
     ["tools", "resources", "resourceTemplates", "prompts", "contents", "messages", "content"];
+
+/// The other members of results and of the items of lists that may be absent.
+const OPTIONAL: [&str; 12] = [
+    "_meta",
+    "annotations",
+    "arguments",
+    "description",
+    "icons",
+    "isError",
+    "mimeType",
+    "nextCursor",
+    "outputSchema",
+    "size",
+    "structuredContent",
+    "title",
+];
 
 /// The result without members that are `null`.
 pub(super) fn without_nulls(result: &Json) -> Cow<'_, Json> {
@@ -31,7 +48,7 @@ pub(super) fn without_nulls(result: &Json) -> Cow<'_, Json> {
                 value.elements(|item| write_item(item, list.item()));
             }
             list.end();
-        } else if !is_null(value) {
+        } else if !is_absent(key, value) {
             object.copy(key, value);
         }
     });
@@ -45,11 +62,15 @@ fn write_item(item: Raw<'_>, out: &mut Vec<u8>) {
     }
     let mut object = List::object(out);
     item.members(|key, value| {
-        if !is_null(value) {
+        if !is_absent(key, value) {
             object.copy(key, value);
         }
     });
     object.end();
+}
+
+fn is_absent(key: Raw<'_>, value: Raw<'_>) -> bool {
+    is_null(value) && key.string().is_some_and(|key| OPTIONAL.contains(&&*key))
 }
 
 fn is_null(Raw(value): Raw<'_>) -> bool {

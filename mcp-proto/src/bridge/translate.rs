@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | any | without `resultType`, and without the server's name in `_meta` | `resultType`: `complete`; the server's name in `_meta` |
 //! | one that may be kept | without `ttlMs` and `cacheScope` | not to be kept: `ttlMs` 0, `private` |
-//! | one of the specification | | members that are `null` are absent |
+//! | one of the specification | | optional members that are `null` are absent |
 //! | `tools/list` | an output schema of no object is put inside of one | |
 //! | `tools/call` | structured content follows its schema | |
 //! | handshake | `InitializeResult` from a `DiscoverResult` | the other way |

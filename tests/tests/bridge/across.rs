@@ -102,8 +102,8 @@ fn null_members_of_legacy_results_are_absent() {
         (
             1,
             "tools/list",
-            json!({"tools": [tool], "nextCursor": null, "_meta": null}),
-            json!({"tools": [kept], "ttlMs": 0, "cacheScope": "private"}),
+            json!({"tools": [tool], "nextCursor": null, "_meta": null, "new": null}),
+            json!({"tools": [kept], "new": null, "ttlMs": 0, "cacheScope": "private"}),
         ),
         (
             2,
