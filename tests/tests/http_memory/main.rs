@@ -15,6 +15,7 @@ mod floods;
 mod idle;
 mod site;
 mod streams;
+mod together;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
