@@ -172,6 +172,13 @@ impl UpstreamCall {
         }
     }
 
+    /// The resource of a `resources/subscribe` whose client waits for the response.
+    pub(super) fn awaited_resource(&self) -> Option<String> {
+        let is_awaited = self.method == Method::Subscribe && self.is_waited_for();
+        let uri = self.params.raw().member("uri").filter(|_| is_awaited).and_then(Raw::string)?;
+        Some(uri.into_owned())
+    }
+
     /// The bytes of the request that are kept.
     pub(super) fn bytes(&self) -> usize {
         let capabilities = self.caller.capabilities.as_bytes().len();
@@ -203,10 +210,16 @@ impl UpstreamCalls {
         Some(call)
     }
 
-    /// Returns whether another subscription at a modern server leaves a quarter of
-    /// `Limits::max_in_flight` to other calls.
-    pub(super) fn may_listen(&self, max_in_flight: usize) -> bool {
-        self.listens < max_in_flight.saturating_sub(max_in_flight / 4)
+    /// Returns whether a call may be made: subscriptions at a modern server leave a quarter of
+    /// `Limits::max_in_flight` to other calls, except the one that all legacy clients share.
+    pub(super) fn may_call(
+        &self,
+        method: &Method,
+        purpose: &CallPurpose,
+        max_in_flight: usize,
+    ) -> bool {
+        let is_limited = *method == Method::Listen && !matches!(purpose, CallPurpose::Lists { .. });
+        !is_limited || self.listens < max_in_flight.saturating_sub(max_in_flight / 4)
     }
 
     pub(super) fn get(&self, id: CallId) -> Option<&UpstreamCall> {

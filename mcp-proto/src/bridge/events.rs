@@ -136,7 +136,7 @@ impl Bridge {
             return self.request_input(now, about, call, result, client);
         }
         if call.method == Method::Subscribe {
-            self.end_subscribe(now, &call, response.is_ok());
+            self.end_subscribe(&call, response.is_ok());
         }
         if let Some((call, response)) = self.park_response(now, (id, call), response, client) {
             self.deliver(about, &call, up, response);

@@ -329,7 +329,7 @@ impl Bridge {
         client: &mut Client,
     ) {
         let max = self.config.limits.max_in_flight;
-        if method == Method::Listen && !self.calls.may_listen(max) {
+        if !self.calls.may_call(&method, &purpose, max) {
             let why = "subscriptions use three quarters of Limits::max_in_flight";
             return self.leave_call(now, &caller, &purpose, alloc::format!("{why} = {max}"));
         }

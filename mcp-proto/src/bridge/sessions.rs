@@ -14,7 +14,7 @@ use crate::server::SessionRef;
 use crate::time::Instant;
 use crate::types::LoggingLevel;
 
-/// The clients. Each step but a report of a change costs the logarithm of their number.
+/// The clients. What a request of one of them does costs the logarithm of their number.
 #[derive(Debug, Default)]
 pub(super) struct LegacyClients {
     open: BTreeMap<SessionRef, LegacyClient>,
@@ -33,7 +33,15 @@ pub(super) struct LegacyClients {
 struct LegacyClient {
     level: Option<LoggingLevel>,
     /// The resources that the client has subscribed to.
-    resources: BTreeMap<String, ListenRetry>,
+    resources: BTreeMap<String, ResourceSubscription>,
+}
+
+#[derive(Debug, Default)]
+struct ResourceSubscription {
+    /// Its state at a modern server.
+    listen: ListenRetry,
+    /// True once a legacy server has accepted it.
+    is_confirmed: bool,
 }
 
 impl LegacyClients {
@@ -63,6 +71,9 @@ impl LegacyClients {
         client.resources.keys().for_each(|uri| self.uncount(uri));
         if let Some(level) = client.level {
             self.uncount_level(level);
+        }
+        if self.open.is_empty() {
+            self.lists = ListenRetry::default();
         }
         Some(client)
     }
@@ -122,7 +133,7 @@ impl LegacyClients {
     pub(super) fn subscribe(&mut self, session: SessionRef, uri: &str) {
         if !self.has(session, uri) {
             let resources = &mut self.open.entry(session).or_default().resources;
-            resources.insert(uri.into(), ListenRetry::default());
+            resources.insert(uri.into(), ResourceSubscription::default());
             self.count(uri);
         }
     }
@@ -130,6 +141,22 @@ impl LegacyClients {
     /// Returns whether a session has subscribed to a resource.
     pub(super) fn has(&self, session: SessionRef, uri: &str) -> bool {
         self.open.get(&session).is_some_and(|session| session.resources.contains_key(uri))
+    }
+
+    fn resource(&mut self, session: SessionRef, uri: &str) -> Option<&mut ResourceSubscription> {
+        self.open.get_mut(&session)?.resources.get_mut(uri)
+    }
+
+    /// Records that a legacy server has accepted a subscription.
+    pub(super) fn confirm(&mut self, session: SessionRef, uri: &str) {
+        if let Some(subscription) = self.resource(session, uri) {
+            subscription.is_confirmed = true;
+        }
+    }
+
+    /// Returns whether a session has a subscription that no legacy server has accepted yet.
+    pub(super) fn has_unconfirmed(&mut self, session: SessionRef, uri: &str) -> bool {
+        self.resource(session, uri).is_some_and(|subscription| !subscription.is_confirmed)
     }
 
     pub(super) fn load(&self) -> SubscriptionLoad {
@@ -174,7 +201,7 @@ impl LegacyClients {
         uri: Option<&str>,
     ) -> Option<&mut ListenRetry> {
         match uri {
-            Some(uri) => self.open.get_mut(&session)?.resources.get_mut(uri),
+            Some(uri) => Some(&mut self.resource(session, uri)?.listen),
             None => Some(&mut self.lists),
         }
     }
@@ -213,6 +240,7 @@ impl LegacyClients {
     pub(super) fn stop_retries(&mut self) {
         self.next_retry = None;
         let resources = self.open.values_mut().flat_map(|client| client.resources.values_mut());
+        let resources = resources.map(|subscription| &mut subscription.listen);
         let listens = core::iter::once(&mut self.lists).chain(resources);
         listens.for_each(|listen| *listen = ListenRetry::default());
     }

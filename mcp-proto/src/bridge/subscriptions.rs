@@ -78,27 +78,29 @@ impl Bridge {
     }
 
     /// Handles the answer of a legacy server to `resources/subscribe` of a legacy client.
-    pub(super) fn end_subscribe(&mut self, now: Instant, call: &UpstreamCall, is_honoured: bool) {
+    pub(super) fn end_subscribe(&mut self, call: &UpstreamCall, is_honoured: bool) {
         let session = call.caller.session;
         let uri = call.params.raw().member("uri").and_then(Raw::string).unwrap_or_default();
-        if !is_honoured {
+        if is_honoured {
+            self.sessions.confirm(session, &uri);
+        } else {
             self.sessions.unsubscribe(session, &uri);
-        } else if let Some(listen) = self.sessions.listen_state(session, Some(&uri)) {
-            listen.acknowledge(now, true);
         }
     }
 
     /// Removes the subscription of a legacy client at a legacy server whose request is cancelled.
-    /// Returns its resource, unless the client had subscribed to it before.
+    /// Returns its resource, unless the client has another subscription to it, or has requested
+    /// another one.
     pub(super) fn leave_pending_resource(&mut self, call: &UpstreamCall) -> Option<String> {
-        let is_pending = call.method == Method::Subscribe && call.is_waited_for();
-        let uri = call.params.raw().member("uri").filter(|_| is_pending).and_then(Raw::string)?;
-        let listen = self.sessions.listen_state(call.caller.session, Some(&uri))?;
-        if listen.has_begun() {
+        let (session, uri) = (call.caller.session, call.awaited_resource()?);
+        let is_it = |other: &UpstreamCall| {
+            other.caller.session == session && other.awaited_resource().as_ref() == Some(&uri)
+        };
+        if !self.sessions.has_unconfirmed(session, &uri) || !self.calls.find(is_it).is_empty() {
             return None;
         }
-        self.sessions.unsubscribe(call.caller.session, &uri);
-        Some(uri.into_owned())
+        self.sessions.unsubscribe(session, &uri);
+        Some(uri)
     }
 
     pub(super) fn send_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
@@ -295,7 +297,10 @@ impl Bridge {
         if filter == SubscriptionFilter::default() || !self.calls.find(is_it).is_empty() {
             return;
         }
-        if is_renewal && let Some(listen) = self.sessions.listen_state(session, None) {
+        let Some(listen) = self.sessions.listen_state(session, None) else { return };
+        // Another session may come while the subscription waits to be requested again.
+        let is_renewal = is_renewal || listen.has_begun();
+        if is_renewal {
             listen.request();
         }
         let caller = ClientRef::of_session(session);

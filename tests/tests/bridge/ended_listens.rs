@@ -87,6 +87,27 @@ fn subscription_of_which_nothing_is_honoured_is_not_requested_again() {
 }
 
 #[test]
+fn client_that_comes_while_the_lists_wait_hides_no_change() {
+    for is_refused in [false, true] {
+        let mut bridged = quiet(Era::Legacy, Era::Modern);
+        let mut listen = json!({"id": LISTS});
+        bridged.server(&acknowledged(&listen["id"], lists()));
+        bridged.server(&end(&listen, false));
+        bridged.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        listen = only(bridged.to_server());
+        if is_refused {
+            bridged.pass(DELAY);
+            bridged.server(&end(&listen, true));
+            bridged.pass(2 * DELAY);
+            listen = only(bridged.to_server());
+        }
+        assert_eq!(changes(&mut bridged), Vec::<String>::new());
+        bridged.server(&acknowledged(&listen["id"], lists()));
+        assert_eq!(changes(&mut bridged), [TOOLS, PROMPTS]);
+    }
+}
+
+#[test]
 fn unsubscribed_resource_is_not_requested_again() {
     let mut bridged = quiet(Era::Legacy, Era::Modern);
     let listen = subscribed(&mut bridged);

@@ -72,6 +72,14 @@ fn subscriptions_leave_room_for_calls() {
             world.sleep(Duration::from_secs(1)).await;
             let result = client.call_tool("echo", &json!({"message": "x"})).await;
             assert!(result.is_ok(), "{era:?}: {result:?}");
+            // Changes of lists do not need that room.
+            let late = attached(&world, &bridge, Era::Legacy);
+            late.connected().await.unwrap();
+            let lists = SubscriptionFilter::new().tools_list_changed();
+            let mut changes = late.subscribe(lists).await.unwrap();
+            world.sleep(Duration::from_secs(1)).await;
+            client.call_tool("test_trigger_tool_change", &json!({})).await.unwrap();
+            assert_eq!(changes.changed().await, Some(Change::ListChanged(List::Tools)));
         };
         world.run(talk).unwrap();
     }

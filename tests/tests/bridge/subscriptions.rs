@@ -226,6 +226,11 @@ fn cancelled_subscription_within_the_legacy_era_does_not_count() {
         let expected = ["notifications/cancelled", "resources/unsubscribe"];
         assert_eq!(methods, expected[..=usize::from(is_left)], "{uri}");
     }
+    // The client has requested it twice.
+    let [_, other] = [5, 6].map(|id| subscribe(&mut bridged, id, "a:5"));
+    bridged.client(&notification("notifications/cancelled", json!({"requestId": 5})));
+    assert_eq!(only(bridged.to_server())["method"], "notifications/cancelled");
+    assert_eq!(answered(&mut bridged, &other, &json!({}))["result"], json!({}));
 }
 
 /// Over HTTP a server may read the first `resources/subscribe` before `resources/unsubscribe`.
