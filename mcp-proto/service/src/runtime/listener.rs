@@ -35,11 +35,15 @@ const CUT: usize = 2;
 /// The interval of the checks for room while no connection closes.
 const ROOM_PAUSE: Duration = Duration::from_millis(50);
 
-/// The most connections that are accepted at the stop: the usual queue of a listener.
+/// The most connections that are accepted at the stop.
 const MAX_WAITING: usize = 128;
 
-/// The time for the requests of these connections to be read.
-const READ_GRACE: Duration = Duration::from_millis(20);
+/// The time after which the runtime has seen all events of sockets so far.
+const TURN: Duration = Duration::from_millis(1);
+
+/// The turns in which the requests of these connections are read. Turns and no time: the process
+/// may be paused.
+const READ_TURNS: usize = 20;
 
 /// The time to wait until dropped connections are gone. A connection that a handler blocks takes
 /// longer, and is not waited for.
@@ -85,15 +89,23 @@ pub async fn serve_http<R: Runtime>(
     };
     let _: Option<Infallible> = unless(pin!(stop), accepting).await;
     let opened = connections.opened;
+    turn(&mut clock).await;
     connections.open_waiting(&listener, &clock).await;
     drop(listener);
     if connections.opened > opened {
-        let until = clock.now() + READ_GRACE;
-        sleep_until(&mut clock, until).await;
+        for _ in 0..READ_TURNS {
+            turn(&mut clock).await;
+        }
     }
     server.shutdown(clock.now());
     connections.end(&mut clock).await;
     server.finish(&mut clock).await;
+}
+
+/// Lets the other tasks run.
+async fn turn(clock: &mut impl Clock) {
+    let until = clock.now() + TURN;
+    sleep_until(clock, until).await;
 }
 
 /// Returns a server that spawns the handlers of sessions, and tasks, on `runtime`. Without the
