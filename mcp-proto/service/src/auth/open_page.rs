@@ -1,10 +1,10 @@
 //! Opening of pages in the user's browser.
 
 use alloc::format;
-use std::io;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
+use std::{env, io};
 
 use mcp_proto::http::Url;
 
@@ -21,7 +21,8 @@ const FAILS_WITHIN: Duration = Duration::from_secs(1);
 /// # Errors
 ///
 /// The error of the system if the program cannot be started. An error with the exit status if the
-/// program fails within 1 s, as on a machine without a browser; except on Windows.
+/// program fails within 1 s, as on a machine without a browser; except on Windows, and where the
+/// variable `BROWSER` is set.
 pub fn open_page(url: &Url) -> io::Result<()> {
     let mut command = if cfg!(target_os = "macos") {
         Command::new("open")
@@ -33,24 +34,25 @@ pub fn open_page(url: &Url) -> io::Result<()> {
         Command::new("xdg-open")
     };
     command.arg(url.as_str());
-    run(command, FAILS_WITHIN)
+    // `rundll32`, and `explorer.exe` as the browser within WSL, fail although the page opens.
+    let is_clear = !cfg!(windows) && env::var_os("BROWSER").is_none();
+    run(command, is_clear.then_some(FAILS_WITHIN))
 }
 
 /// Starts a program; fails if the program fails within this time.
-fn run(mut command: Command, fails_within: Duration) -> io::Result<()> {
+fn run(mut command: Command, fails_within: Option<Duration>) -> io::Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn()?;
     let (ended, end) = sync_channel(1);
     // The thread reaps the process, which may run as long as the browser. Without a thread the page
     // is open all the same.
     let _ = spawn(move || drop(ended.send(child.wait())));
-    match end.recv_timeout(fails_within) {
-        // The exit code of `rundll32` has no meaning.
-        Ok(Ok(status)) if !status.success() && !cfg!(windows) => {
+    match fails_within.map(|time| end.recv_timeout(time)) {
+        Some(Ok(Ok(status))) if !status.success() => {
             let program = command.get_program().to_string_lossy();
             Err(io::Error::other(format!("{program} cannot open a browser ({status})")))
         }
-        Ok(_) | Err(_) => Ok(()),
+        Some(Ok(_) | Err(_)) | None => Ok(()),
     }
 }
 
@@ -63,7 +65,7 @@ mod tests {
         let with_status = |status: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", &format!("exit {status}")]);
-            run(command, Duration::from_secs(60))
+            run(command, Some(Duration::from_secs(60)))
         };
         let error = with_status("3").unwrap_err();
         assert_eq!(format!("{error}"), "sh cannot open a browser (exit status: 3)");
