@@ -11,7 +11,6 @@ mod socket;
 mod tasks;
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -144,9 +143,8 @@ impl Http {
 
     /// A configuration with the URL of the server.
     fn client_config(&self) -> Option<HttpClientConfig> {
-        let mut url = "http://localhost".to_string();
-        url.push_str(&self.config.path);
-        Url::parse(&url).ok().map(HttpClientConfig::new)
+        let path = self.config.path.strip_prefix('/').unwrap_or(&self.config.path);
+        Url::parse(&alloc::format!("http://localhost/{path}")).ok().map(HttpClientConfig::new)
     }
 
     fn start(&mut self) {
