@@ -259,6 +259,20 @@ fn sessions_of_clients_with_long_names_leave_room_for_requests() {
 }
 
 #[test]
+fn refused_session_forwards_no_request() {
+    let mut limits = Limits::default();
+    limits.max_endpoint_bytes = 16 * KIB;
+    for (length, is_refused) in [(KIB, false), (9 * KIB, true)] {
+        let mut site = Site::forwarding(limits.clone());
+        let number = site.connect();
+        let name = "n".repeat(length);
+        let answer = site.ask(number, &post("", &initialize("2025-11-25", &name)));
+        assert_eq!(answer.starts_with("HTTP/1.1 503 "), is_refused, "{answer}");
+        assert_eq!(site.owed.is_empty(), is_refused);
+    }
+}
+
+#[test]
 fn events_for_clients_that_do_not_read_are_bounded() {
     let meter = Meter::start();
     let mut site = site();

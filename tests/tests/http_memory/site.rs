@@ -62,6 +62,15 @@ impl Site {
         Self::with(Arc::default(), registry)
     }
 
+    /// A server that forwards requests to a handler which answers later.
+    pub(crate) fn forwarding(limits: Limits) -> Self {
+        let mut config = Config::default();
+        config.server.limits = limits;
+        let mut registry = fuzz::registry();
+        registry.forward(Answers::Later);
+        Self::with(Arc::new(config), registry)
+    }
+
     /// Another server with the same configuration.
     pub(crate) fn sibling(&self) -> Self {
         Self::with(self.config.clone(), fuzz::registry())

@@ -144,7 +144,7 @@ impl<W: Clone> Sessions<W> {
         let Self { schedule, sessions, config, .. } = self;
         let admitted = schedule.holders.admit(now, &holder, &config.server.limits, sessions, queue);
         let ends = admitted.map_err(|error| (id.clone(), error))?;
-        let config = self.server.clone();
+        let (queued, config) = (queue.len(), self.server.clone());
         let principal = context.principal.clone();
         let server = Server::for_session(declaration.clone(), config, principal);
         let mut session = Box::new(Session::new(now, server, HolderListing::new(holder)));
@@ -158,7 +158,7 @@ impl<W: Clone> Sessions<W> {
                 _ => Err((id, ProtocolError::BeforeInitialize { serves_modern: false })),
             };
         };
-        self.check_room(&session).map_err(|error| (id, error))?;
+        self.check_room(&session, queue, queued).map_err(|error| (id, error))?;
         session.shrink_if_idle();
         if let Some(ends) = ends {
             self.end(now, ends, queue);

@@ -15,10 +15,17 @@ use crate::time::Instant;
 
 impl<W: Clone> Sessions<W> {
     /// Checks a session that opens: sessions whose clients have a long description leave half of
-    /// the endpoint's memory to requests.
-    pub(super) fn check_room(&self, session: &Session<W>) -> Result<(), ProtocolError> {
+    /// the endpoint's memory to requests. If there is no room, the actions after the first `queued`
+    /// ones, which are those of the session, are dropped.
+    pub(super) fn check_room(
+        &self,
+        session: &Session<W>,
+        queue: &mut Queue<W>,
+        queued: usize,
+    ) -> Result<(), ProtocolError> {
         let bytes = session.server.session_bytes();
         if bytes > SMALL && !self.server.has_lasting_room(bytes) {
+            queue.truncate(queued);
             return Err(self.server.endpoint_full());
         }
         Ok(())
