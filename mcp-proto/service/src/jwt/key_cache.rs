@@ -10,9 +10,8 @@
 //! | any | unknown key | later | refuse the token; 503 if the last try failed |
 //! | any | unknown key | running | wait for it |
 //!
-//! A fetch that has taken 5 s has failed, and so has one of an empty set. A token waits for one
-//! fetch at most. The reason of a failed fetch is reported, at most once a minute: the client only
-//! gets 503.
+//! A fetch that has taken 5 s has failed. A token waits for one fetch at most. The reason of a
+//! failed fetch is reported, at most once a minute: the client only gets 503.
 //!
 //! The cache owns the fetch, because anybody may send a token and close the connection. At most one
 //! fetch runs, and it continues without the token that started it. Each verified token polls the
@@ -272,7 +271,7 @@ impl Drop for FetchTurn<'_> {
         let now = (self.now)();
         let keys = match self.ended.take() {
             Some(Ok(text)) => VerifyingKey::read_set(&text)
-                .ok_or(Cow::Borrowed("the source has no JSON Web Key Set with keys")),
+                .ok_or(Cow::Borrowed("the source has no JSON Web Key Set")),
             Some(Err(error)) => Err(error.to_string().into()),
             None => Err("the source has panicked".into()),
         };
@@ -377,7 +376,7 @@ mod tests {
         let source = move || {
             let has_keys = source.load(Ordering::Acquire);
             async move {
-                let keys = has_keys.then(|| br#"{"keys":[{}]}"#.to_vec());
+                let keys = has_keys.then(|| br#"{"keys":[]}"#.to_vec());
                 keys.ok_or_else(|| io::Error::other("the status is 404"))
             }
         };

@@ -27,11 +27,10 @@ pub(super) struct VerifyingKey {
 }
 
 impl VerifyingKey {
-    /// The keys of a set; `None` if the text is no set, or an empty one: an issuer of tokens has
-    /// keys.
+    /// The keys of a set; `None` if the text is no set.
     pub(super) fn read_set(text: &[u8]) -> Option<Vec<Self>> {
         let set: Value = serde_json::from_slice(text).ok()?;
-        let keys = set.get("keys")?.as_array().filter(|keys| !keys.is_empty())?;
+        let keys = set.get("keys")?.as_array()?;
         Some(keys.iter().take(MAX_KEYS).filter_map(Self::read).collect())
     }
 
