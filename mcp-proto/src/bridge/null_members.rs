@@ -1,9 +1,10 @@
 //! Members that are `null` in results of legacy servers, for modern clients.
 //!
 //! In: the result of a method of the specification. Out: the same without the members that no
-//! schema allows to be `null`, in the result and in the items of its lists. A list that is `null`
-//! becomes an empty one. Servers in several languages write what is absent as `null`, which strict
-//! clients cannot read. Members that no revision defines pass.
+//! schema allows to be `null`, in the result, in the items of its lists, and in what the server
+//! says of itself. A list that is `null` becomes an empty one. Servers in several languages write
+//! what is absent as `null`, which strict clients cannot read. Members that no revision defines
+//! pass.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -15,19 +16,23 @@ use crate::json::{Json, Raw};
 const LISTS: [&str; 7] =
     ["tools", "resources", "resourceTemplates", "prompts", "contents", "messages", "content"];
 
-/// The other members of results and of the items of lists that may be absent.
-const OPTIONAL: [&str; 12] = [
+/// The objects of `initialize` whose members all may be absent, or are no `null`.
+const OBJECTS: [&str; 2] = ["capabilities", "serverInfo"];
+
+/// The other members of results that may be absent.
+const OF_RESULTS: [&str; 6] =
+    ["_meta", "description", "instructions", "isError", "nextCursor", "structuredContent"];
+
+/// The members of items that may be absent.
+const OF_ITEMS: [&str; 9] = [
     "_meta",
     "annotations",
     "arguments",
     "description",
     "icons",
-    "isError",
     "mimeType",
-    "nextCursor",
     "outputSchema",
     "size",
-    "structuredContent",
     "title",
 ];
 
@@ -40,15 +45,19 @@ pub(super) fn without_nulls(result: &Json) -> Cow<'_, Json> {
     let mut out = Vec::with_capacity(result.as_bytes().len());
     let mut object = List::object(&mut out);
     raw.members(|key, value| {
-        let is_list = key.string().is_some_and(|key| LISTS.contains(&&*key));
-        if is_list && (value.is_array() || is_null(value)) {
-            object.key(&key.string().unwrap_or_default());
+        let name = key.string().unwrap_or_default();
+        if LISTS.contains(&&*name) && (value.is_array() || is_null(value)) {
+            object.key(&name);
             let mut list = List::array(object.out());
             if value.is_array() {
-                value.elements(|item| write_item(item, list.item()));
+                let may_be_absent = |name: &str| OF_ITEMS.contains(&name);
+                value.elements(|item| write_object(item, list.item(), may_be_absent));
             }
             list.end();
-        } else if !is_absent(key, value) {
+        } else if OBJECTS.contains(&&*name) {
+            object.key(&name);
+            write_object(value, object.out(), |_| true);
+        } else if !is_null(value) || !OF_RESULTS.contains(&&*name) {
             object.copy(key, value);
         }
     });
@@ -56,23 +65,37 @@ pub(super) fn without_nulls(result: &Json) -> Cow<'_, Json> {
     Cow::Owned(Json::trusted(out))
 }
 
-fn write_item(item: Raw<'_>, out: &mut Vec<u8>) {
-    if !item.is_object() {
-        return out.extend_from_slice(item.0);
+/// Writes a value; an object without the members that are `null` and may be absent.
+fn write_object(value: Raw<'_>, out: &mut Vec<u8>, may_be_absent: impl Fn(&str) -> bool) {
+    if !value.is_object() {
+        return out.extend_from_slice(value.0);
     }
     let mut object = List::object(out);
-    item.members(|key, value| {
-        if !is_absent(key, value) {
+    value.members(|key, value| {
+        if !is_null(value) || !may_be_absent(&key.string().unwrap_or_default()) {
             object.copy(key, value);
         }
     });
     object.end();
 }
 
-fn is_absent(key: Raw<'_>, value: Raw<'_>) -> bool {
-    is_null(value) && key.string().is_some_and(|key| OPTIONAL.contains(&&*key))
-}
-
 fn is_null(Raw(value): Raw<'_>) -> bool {
     value == b"null"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::translate::discovered;
+
+    #[test]
+    fn discovered_server_has_no_null_members() {
+        let initialized = r#"{"protocolVersion":"2025-06-18","capabilities":{"prompts":null,
+            "tools":{}},"serverInfo":{"name":"x","title":null},"instructions":null,"new":null}"#;
+        let discovered = discovered(&Json::parse(initialized).unwrap());
+        let text = discovered.as_str();
+        assert_eq!(text.matches("null").count(), 1, "{text}");
+        assert!(text.contains(r#""capabilities":{"tools":{}}"#), "{text}");
+        assert!(text.contains(r#""new":null"#), "{text}");
+    }
 }

@@ -219,7 +219,7 @@ pub(super) fn discovered(initialized: &Json) -> Json {
     let mut object = List::object(&mut out);
     object.text("resultType", "complete");
     object.member("supportedVersions", b"[]");
-    let mut info = None;
+    let (initialized, mut info) = (without_nulls(initialized), None);
     initialized.raw().members(|key, value| match key.string().as_deref() {
         Some("serverInfo") => info = Some(value),
         Some(
