@@ -53,8 +53,9 @@ impl Recording {
             // The blank after the colon of an event's field is optional.
             let message = if let Some(data) = message.strip_prefix("data:") {
                 let event = events.entry(mark).or_default();
-                // The message of an event may have several lines.
-                if !event.trim_start().starts_with('{') {
+                // The message of an event may have several lines, and an event may be cut off.
+                let is_whole = Message::parse(data.as_bytes()).is_ok();
+                if is_whole || !event.trim_start().starts_with('{') {
                     event.clear();
                 }
                 event.push_str(data);
@@ -245,6 +246,7 @@ S> {"jsonrpc":"2.0","id":2,"result":{"n":2}}
             "1< HTTP/1.1 200 OK\n",
             "1< data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"protocolVersion\":\"2025-11-25\"}}\n",
             "1> {\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}\n",
+            "1< data: {\"cut off\n",
             "1< data:{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}\n",
             "1> {\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"prompts/list\"}\n",
             "1< data: no message\n",
