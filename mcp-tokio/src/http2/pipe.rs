@@ -12,6 +12,7 @@
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use h2::Reason;
 use hyper::body::Incoming;
@@ -25,6 +26,7 @@ use hyper_util::rt::TokioIo;
 use mcp_proto::http::Url;
 use mcp_service::Socket;
 use tokio::io::{DuplexStream, duplex};
+use tokio::time::sleep;
 
 use super::request_body::RequestBody;
 use super::server::{Http2Server, Reached};
@@ -35,7 +37,11 @@ use crate::Stream;
 const PIPE_BYTES: usize = 64 * 1024;
 
 /// The most times that a request is sent again.
-const MAX_RETRIES: usize = 4;
+const MAX_RETRIES: u32 = 4;
+
+/// The pause before the second retry; the next ones are twice and three times as long. A server may
+/// refuse streams because of its load.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Error of a request that has no response.
 type ForwardError = Box<dyn Error + Send + Sync>;
@@ -88,6 +94,7 @@ impl Route {
                 Err(error) => error,
             };
             body = again.filter(|_| is_unprocessed(&error)).ok_or(error)?;
+            sleep(PAUSE * retries).await;
             retries += 1;
             *self.shared() = match self.server.reach_again(&self.url).await? {
                 Reached::Http2(shared) => shared,
