@@ -26,7 +26,7 @@ use mcp_tokio::{
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::sync::Notify;
 
@@ -217,8 +217,12 @@ async fn gateway_brings_legacy_sessions_back_to_their_servers() {
     }
     servers.sort();
     assert_eq!(servers, ["one", "two"]);
-    let gone = ["--listen", "127.0.0.1:0", "--else", "http://127.0.0.1:1/"];
-    let (url, gone) = (&*behind.gateway.url, start("gateway", &gone).await);
+    // Nothing listens at the socket, which keeps its port.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let target = format!("http://{}/", socket.local_addr().unwrap());
+    let gone = start("gateway", &["--listen", "127.0.0.1:0", "--else", &target]).await;
+    let url = &*behind.gateway.url;
     for (url, session) in [(url, "7-x"), (url, "x"), (url, ""), (url, "-"), (&*gone.url, "0-x")] {
         let (status, ..) = send(Method::POST, url, &[(SESSION, session)], INITIALIZE).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{session:?}");
