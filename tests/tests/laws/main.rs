@@ -13,6 +13,7 @@ mod generate;
 mod heads;
 mod http;
 mod http_client;
+mod session_ends;
 mod texts;
 mod wakers;
 

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::super::endpoint::Endpoint;
-use super::super::sessions::{Next, PostOutcome, RequestContext, StreamCursor};
+use super::super::sessions::{LastItem, Next, PostOutcome, RequestContext, StreamCursor};
 use super::super::shares::Holder;
 use super::scopes::sender;
 use super::wanted::Wanted;
@@ -11,7 +11,7 @@ use super::{Exchange, State};
 use crate::error::ProtocolError;
 use crate::frame::http1::Head;
 use crate::headers::MirroredHeaders;
-use crate::message::{Incoming, RequestId};
+use crate::message::Incoming;
 use crate::resource_server::Claims;
 use crate::server::{Extensions, MessageSource, Outcome, Peer, Reply, Server, request_id};
 use crate::time::{Duration, Instant};
@@ -274,7 +274,7 @@ impl Exchange {
                     self.end_stream(endpoint.closing, waited);
                     return endpoint.leave(now, &place, true);
                 }
-                Next::Gone => return self.end_with_session(endpoint.sessions.request(&place)),
+                Next::Gone(last) => return self.end_with_session(last, waited),
             }
         }
         if place.is_common() && now >= self.listens_until {
@@ -287,13 +287,17 @@ impl Exchange {
 
     /// Ends the answer, since the session has ended. A handler may have the request: a client that
     /// is sent 404 would send it again.
-    fn end_with_session(&mut self, request: Option<RequestId>) {
-        let error = match request {
-            Some(_) => ProtocolError::CutOff,
-            None if self.answer.is_undecided() => ProtocolError::SessionNotFound,
-            None => return self.answer.end(),
-        };
-        self.answer.error(ProtocolVersion::LATEST_LEGACY, request, &error);
+    fn end_with_session(&mut self, last: Option<LastItem>, waited: bool) {
+        let version = ProtocolVersion::LATEST_LEGACY;
+        match last {
+            Some(LastItem::Answer { status, message }) => self.answer.finish(status, message, None),
+            Some(LastItem::CutOff(id)) => self.answer.error(version, id, &ProtocolError::CutOff),
+            Some(LastItem::End) => self.end_stream(false, waited),
+            None if self.answer.is_undecided() => {
+                self.answer.error(version, None, &ProtocolError::SessionNotFound);
+            }
+            None => self.answer.end(),
+        }
     }
 
     fn end_stream(&mut self, is_closing: bool, waited: bool) {

@@ -1,8 +1,8 @@
 //! The open sessions: by their ids, and by the scopes of their machines.
 //!
 //! In: sessions that open and end. Out: a session by its id, or by a reply of its machine. The
-//! application supplies the ids: 128 random bits each. Requests that are cut off by the end of
-//! their session are known here until their readers have answered them.
+//! application supplies the ids: 128 random bits each. The last items of an ended session stay here
+//! until their readers take them.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -10,6 +10,7 @@ use alloc::collections::BTreeMap;
 use super::clients::Clients;
 use super::request_context::{RequestContext, StreamCursor};
 use super::session::Session;
+use super::stream::LastItem;
 use crate::error::ProtocolError;
 use crate::message::RequestId;
 use crate::server::ReplyId;
@@ -20,9 +21,9 @@ pub(super) struct Directory<W> {
     /// The session ids by the scopes of the machines.
     scopes: BTreeMap<usize, u128>,
     clients: Clients,
-    /// The requests that ended with their sessions, by session and reader. Each reader takes its
-    /// own, so there are never more than readers.
-    cut_off: BTreeMap<(u128, u64), RequestId>,
+    /// The last items of requests that ended with their sessions, by session and reader. Each
+    /// reader takes its own, so there are never more than readers.
+    last_items: BTreeMap<(u128, u64), LastItem>,
 }
 
 impl<W: Clone> Directory<W> {
@@ -32,7 +33,7 @@ impl<W: Clone> Directory<W> {
             sessions: BTreeMap::new(),
             scopes: BTreeMap::new(),
             clients: Clients::default(),
-            cut_off: BTreeMap::new(),
+            last_items: BTreeMap::new(),
         }
     }
 
@@ -57,19 +58,21 @@ impl<W: Clone> Directory<W> {
     /// Removes the session whose machine has this scope.
     pub(super) fn remove(&mut self, scope: usize) -> Option<Box<Session<W>>> {
         let key = self.scopes.remove(&scope)?;
-        let session = self.sessions.remove(&key)?;
-        let cut_off = session.streams.unanswered().map(|(reader, id)| ((key, reader), id.clone()));
-        self.cut_off.extend(cut_off);
+        let mut session = self.sessions.remove(&key)?;
+        let last_items = session.streams.take_last();
+        self.last_items.extend(last_items.map(|(reader, last)| ((key, reader), last)));
         Some(session)
     }
 
-    /// The request whose answer a reader waits for; `None` for a batch. It is known only once after
-    /// the end of its session.
-    pub(super) fn request(&mut self, place: &StreamCursor) -> Option<RequestId> {
-        match self.sessions.get(&place.session) {
-            Some(session) => session.streams.get(place.stream)?.request.clone(),
-            None => self.cut_off.remove(&(place.session, place.reader)),
-        }
+    /// The request whose answer a reader waits for; `None` for a batch, and after the end of the
+    /// session.
+    pub(super) fn request(&self, place: &StreamCursor) -> Option<RequestId> {
+        self.get(&place.session)?.streams.get(place.stream)?.request.clone()
+    }
+
+    /// Takes the last item for a reader whose session has ended.
+    pub(super) fn take_last(&mut self, place: &StreamCursor) -> Option<LastItem> {
+        self.last_items.remove(&(place.session, place.reader))
     }
 
     pub(super) fn get(&self, key: &u128) -> Option<&Session<W>> {

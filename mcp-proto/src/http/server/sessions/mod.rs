@@ -54,7 +54,7 @@ use request_context::{check_version, differs};
 use schedule::Schedule;
 use session::{NO_READER, Session};
 use standing::HolderListing;
-pub(super) use stream::Next;
+pub(super) use stream::{LastItem, Next};
 use stream::{Stream, parse_event_id};
 use streams::GET_STREAM;
 
@@ -244,11 +244,11 @@ impl<W: Clone> Sessions<W> {
 
     /// The next event for a reader, which is `me` from now on.
     pub(super) fn next(&mut self, place: &mut StreamCursor, me: &W) -> Next {
-        let Some(session) = self.sessions.get_mut(&place.session) else { return Next::Gone };
-        let next = session.next_event(place.stream, place.reader, place.after, me);
-        let Some((number, next)) = next else {
-            return Next::Gone;
+        let Some(session) = self.sessions.get_mut(&place.session) else {
+            return Next::Gone(self.sessions.take_last(place));
         };
+        let next = session.next_event(place.stream, place.reader, place.after, me);
+        let Some((number, next)) = next else { return Next::Gone(None) };
         place.after = number;
         next
     }
@@ -261,7 +261,7 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// See [`Directory::request`].
-    pub(super) fn request(&mut self, place: &StreamCursor) -> Option<RequestId> {
+    pub(super) fn request(&self, place: &StreamCursor) -> Option<RequestId> {
         self.sessions.request(place)
     }
 
@@ -277,7 +277,7 @@ impl<W: Clone> Sessions<W> {
             session.detach(now, place.stream, place.reader, has_received_all, queue);
             self.schedule.plan(session);
         } else {
-            self.sessions.request(place);
+            self.sessions.take_last(place);
         }
     }
 

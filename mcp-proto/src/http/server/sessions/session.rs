@@ -342,9 +342,10 @@ impl<W: Clone> Session<W> {
         self.streams.forget(now, self.server.limits().max_replay_bytes);
     }
 
-    /// Kind of use, and the time of the last use; `None` with a request in flight.
+    /// Kind of use, and the time of the last use; `None` with a request in flight, or with an
+    /// answer that its reader has not taken.
     pub(super) fn last_use(&self) -> Option<(Use, Instant)> {
-        let is_idle = self.server.is_idle();
+        let is_idle = self.server.is_idle() && !self.streams.owes_answer();
         is_idle.then(|| (if self.streams.is_read() { Use::Read } else { Use::Idle }, self.used))
     }
 

@@ -55,8 +55,19 @@ pub(in super::super) enum Next {
     Poll,
     /// No more events follow, or another reader has replaced this one.
     End,
-    /// The session has ended.
-    Gone,
+    /// The session has ended. Holds the last item, if the stream is that of a request.
+    Gone(Option<LastItem>),
+}
+
+/// The last item for a reader whose session has ended.
+#[derive(Debug)]
+pub(in super::super) enum LastItem {
+    /// The answer, which was ready before the session ended.
+    Answer { status: u16, message: Unsent },
+    /// No answer. Holds the id of the request; `None` for a batch.
+    CutOff(Option<RequestId>),
+    /// The stream was complete: the client has cancelled the request.
+    End,
 }
 
 impl<W: Clone> Stream<W> {
@@ -130,10 +141,16 @@ impl<W: Clone> Stream<W> {
         self.wake()
     }
 
-    /// The request, and its reader, if the answer is missing.
-    pub(super) fn unanswered(&self) -> Option<(u64, &RequestId)> {
-        let reader = self.reader.as_ref().filter(|_| !self.finished)?;
-        Some((reader.number, self.request.as_ref()?))
+    /// The reader, and its last item at the end of the session. An answer after other events is
+    /// dropped, since the client may be slow to read these events.
+    pub(super) fn take_last(&mut self) -> Option<(u64, LastItem)> {
+        let reader = self.reader.as_ref()?.number;
+        let last = match self.replay.take_answer(0) {
+            Some((status, message)) => LastItem::Answer { status, message },
+            None if self.finished && !self.replay.has_untaken() => LastItem::End,
+            None => LastItem::CutOff(self.request.clone()),
+        };
+        Some((reader, last))
     }
 
     /// Asks the reader to disconnect and to reconnect later. Returns the reader to wake.
@@ -246,6 +263,11 @@ impl<W: Clone> Stream<W> {
     /// Returns whether a reader is attached and has not taken all events.
     pub(super) fn is_awaited(&self) -> bool {
         self.reader.is_some() && self.replay.has_untaken()
+    }
+
+    /// Returns whether a reader is attached and has not taken the answer.
+    pub(super) fn owes_answer(&self) -> bool {
+        self.finished && self.is_awaited()
     }
 
     /// Returns whether the stream had no event yet and is not complete.

@@ -5,9 +5,8 @@
 //! a call looks only at its own stream, however many other streams wait for answers.
 
 use super::super::unsent::Unsent;
-use super::stream::Stream;
+use super::stream::{LastItem, Stream};
 use crate::limits::Limits;
-use crate::message::RequestId;
 use crate::seq_map::SeqMap;
 use crate::time::Instant;
 
@@ -33,6 +32,8 @@ struct Sums {
     read: u32,
     /// The number of streams that expire: they are complete and have no reader.
     expiring: u32,
+    /// The number of streams whose readers have not taken the answer.
+    owed: u32,
     /// The bytes of events for attached readers.
     awaited: usize,
     /// The bytes of all other events.
@@ -156,9 +157,16 @@ impl<W: Clone> Streams<W> {
         self.streams.shrink();
     }
 
-    /// The requests whose answers are missing, by their readers.
-    pub(super) fn unanswered(&self) -> impl Iterator<Item = (u64, &RequestId)> {
-        self.streams.iter().filter_map(|(_, stream)| stream.unanswered())
+    /// Takes the last items of requests at the end of the session, with their readers.
+    pub(super) fn take_last(&mut self) -> impl Iterator<Item = (u64, LastItem)> {
+        let Self { streams, sums } = self;
+        let of_requests = streams.iter_mut().filter(|(number, _)| *number != GET_STREAM);
+        of_requests.filter_map(|(_, stream)| sums.change(stream, Stream::take_last))
+    }
+
+    /// Returns whether a reader has not taken an answer.
+    pub(super) fn owes_answer(&self) -> bool {
+        self.sums.owed > 0
     }
 
     /// Returns whether any stream has a reader.
@@ -219,6 +227,7 @@ impl Sums {
         Self {
             read: stream.is_read().into(),
             expiring: expires(stream).into(),
+            owed: stream.owes_answer().into(),
             awaited,
             replay: held - awaited,
         }
@@ -237,17 +246,19 @@ impl Sums {
     }
 
     fn add(&mut self, part: Self) {
-        let Self { read, expiring, awaited, replay } = self;
+        let Self { read, expiring, owed, awaited, replay } = self;
         *read = read.saturating_add(part.read);
         *expiring = expiring.saturating_add(part.expiring);
+        *owed = owed.saturating_add(part.owed);
         *awaited = awaited.saturating_add(part.awaited);
         *replay = replay.saturating_add(part.replay);
     }
 
     fn subtract(&mut self, part: Self) {
-        let Self { read, expiring, awaited, replay } = self;
+        let Self { read, expiring, owed, awaited, replay } = self;
         *read = read.saturating_sub(part.read);
         *expiring = expiring.saturating_sub(part.expiring);
+        *owed = owed.saturating_sub(part.owed);
         *awaited = awaited.saturating_sub(part.awaited);
         *replay = replay.saturating_sub(part.replay);
     }

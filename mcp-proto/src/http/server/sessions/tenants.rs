@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | `Idle` | neither a request in flight nor a reader | first, the one that was used least recently |
 //! | `Read` | a reader of a stream | if no session is idle |
-//! | none | a request in flight | never |
+//! | none | a request in flight, or an answer that its reader has not taken | never |
 //!
 //! The list is updated late. A session is listed with the use that it had at the last update. The
 //! use is corrected when the session is about to end. So a request that uses a session changes
