@@ -155,6 +155,11 @@ impl Server {
         self.lifecycle.session_mut().map(Session::client_mut)
     }
 
+    /// Returns whether messages are still read: neither the input has ended nor the session.
+    pub(crate) fn is_open(&self) -> bool {
+        self.lifecycle.is_open()
+    }
+
     /// The bytes that a session stores: the client's description, and its subscriptions.
     pub(crate) fn session_bytes(&self) -> usize {
         let session = self.lifecycle.session();

@@ -83,6 +83,11 @@ impl Site {
         self.endpoint.respond(NOW, reply, Outcome::Complete(Json::EMPTY_OBJECT));
     }
 
+    fn cancel(&mut self) {
+        let cancelled = r#""method":"notifications/cancelled","params":{"requestId":7}"#;
+        self.ask(&post(&format!(r#"{{"jsonrpc":"2.0",{cancelled}}}"#), SESSION));
+    }
+
     fn delete(&mut self) {
         let delete = format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n{SESSION}\r\n");
         let answer = self.ask(&delete);
@@ -135,10 +140,41 @@ fn session_with_an_answer_that_is_not_taken_makes_no_room() {
 fn cancelled_request_of_an_ended_session_gets_an_empty_stream() {
     let mut site = Site::new();
     let mut reader = site.begin(&post(CALL, SESSION));
-    let cancelled = r#""method":"notifications/cancelled","params":{"requestId":7}"#;
-    site.ask(&post(&format!(r#"{{"jsonrpc":"2.0",{cancelled}}}"#), SESSION));
+    site.cancel();
     site.delete();
     let answer = site.visit(&mut reader);
     let is_empty = answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\n0\r\n\r\n");
     assert!(is_empty, "{answer}");
+}
+
+#[test]
+fn request_of_an_ended_session_is_cut_off_at_a_shutdown() {
+    let mut site = Site::new();
+    let mut reader = site.begin(&post(CALL, SESSION));
+    site.delete();
+    site.endpoint.shutdown(NOW);
+    let answer = site.visit(&mut reader);
+    let is_cut_off = answer.contains(r#""id":7,"error":{"code":-32603,"message":"result: the "#);
+    assert!(answer.starts_with("HTTP/1.1 200 ") && is_cut_off, "{answer}");
+}
+
+#[test]
+fn cancelled_request_gets_an_empty_stream_at_a_shutdown() {
+    let mut site = Site::new();
+    let mut reader = site.begin(&post(CALL, SESSION));
+    site.cancel();
+    site.endpoint.shutdown(NOW);
+    let answer = site.visit(&mut reader);
+    let is_empty = answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\n0\r\n\r\n");
+    assert!(is_empty, "{answer}");
+}
+
+#[test]
+fn request_without_an_answer_is_cut_off_at_the_end_of_a_shutdown() {
+    let mut site = Site::new();
+    let mut reader = site.begin(&post(CALL, SESSION));
+    site.endpoint.shutdown(NOW);
+    site.endpoint.handle_timeout(NOW + site.config.server.limits.drain);
+    let answer = site.visit(&mut reader);
+    assert!(answer.contains("-32603"), "{answer}");
 }

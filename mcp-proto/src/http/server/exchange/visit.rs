@@ -270,8 +270,9 @@ impl Exchange {
                     self.answer.retry(retry, place.priming(before).as_deref());
                     return endpoint.leave(now, &place, false);
                 }
-                Next::End => {
-                    self.end_stream(endpoint.closing, waited);
+                next @ (Next::End | Next::Cancelled) => {
+                    let is_cut_off = endpoint.closing && matches!(next, Next::End);
+                    self.end_stream(is_cut_off, waited);
                     return endpoint.leave(now, &place, true);
                 }
                 Next::Gone(last) => return self.end_with_session(last, waited),
@@ -300,9 +301,9 @@ impl Exchange {
         }
     }
 
-    fn end_stream(&mut self, is_closing: bool, waited: bool) {
+    fn end_stream(&mut self, is_cut_off: bool, waited: bool) {
         // A session that ends with its server sends nothing more about a request.
-        if is_closing {
+        if is_cut_off {
             return self.answer.give_up(true);
         }
         // "If the input is a JSON-RPC request, the server MUST either return

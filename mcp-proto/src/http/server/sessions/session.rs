@@ -178,8 +178,10 @@ impl<W: Clone> Session<W> {
                     }
                 }
                 ServerAction::Unanswered(stream) => {
-                    let limits = self.server.limits();
-                    let wake = self.streams.change(stream.0, |stream| stream.finish(now, limits));
+                    let (limits, cancelled) = (self.server.limits(), self.server.is_open());
+                    let finish =
+                        |stream: &mut Stream<W>| stream.finish_unanswered(now, limits, cancelled);
+                    let wake = self.streams.change(stream.0, finish);
                     queue.extend(wake.flatten().map(EndpointAction::Wake));
                 }
                 ServerAction::Event(ServerEvent::Closed) | ServerAction::Close => {}

@@ -26,6 +26,8 @@ pub(super) struct Stream<W> {
     pub(super) request: Option<RequestId>,
     replay: Replay,
     finished: bool,
+    /// True if the client has cancelled the request, so that no answer follows.
+    cancelled: bool,
     /// True if the reader must disconnect and reconnect later.
     polls: bool,
     reader: Option<StreamReader<W>>,
@@ -55,6 +57,8 @@ pub(in super::super) enum Next {
     Poll,
     /// No more events follow, or another reader has replaced this one.
     End,
+    /// No more events follow, since the client has cancelled the request.
+    Cancelled,
     /// The session has ended. Holds the last item, if the stream is that of a request.
     Gone(Option<LastItem>),
 }
@@ -76,6 +80,7 @@ impl<W: Clone> Stream<W> {
             request,
             replay: Replay::default(),
             finished: false,
+            cancelled: false,
             polls: false,
             reader: None,
             kept_until: Instant::NEVER,
@@ -132,6 +137,18 @@ impl<W: Clone> Stream<W> {
     ) -> Option<W> {
         self.finished = false;
         self.push_event(now, event, limits).0
+    }
+
+    /// Completes the stream without an answer: the client has cancelled the request, or the server
+    /// stops. Returns the reader to wake.
+    pub(super) fn finish_unanswered(
+        &mut self,
+        now: Instant,
+        limits: &Limits,
+        cancelled: bool,
+    ) -> Option<W> {
+        self.cancelled = cancelled;
+        self.finish(now, limits)
     }
 
     /// Completes the stream. Returns the reader to wake.
@@ -200,6 +217,7 @@ impl<W: Clone> Stream<W> {
             return (number, Next::Event { message, status: kind.status() });
         }
         let next = match (self.finished, self.polls) {
+            (true, _) if self.cancelled => Next::Cancelled,
             (true, _) => Next::End,
             (false, true) => Next::Poll,
             (false, false) => {
