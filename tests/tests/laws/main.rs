@@ -7,6 +7,7 @@
 mod client;
 mod connections;
 mod disorder;
+mod early_eof;
 mod executions;
 mod fairness;
 mod generate;

@@ -14,7 +14,7 @@
 //! | | `Limits::body_timeout` | 408, `Lingering` |
 //! | any of these | invalid HTTP, or too much of it ([`Refusal`](crate::frame::http1::Refusal)) | its status, `Lingering` |
 //! | `Answering` | the end of the answer | `Between`, or closed if either side said so |
-//! | | the end of input | a modern request is cancelled; a legacy one is answered, then closed |
+//! | | the end of input, also before | a modern request is cancelled; a legacy one is answered, then closed |
 //! | `Lingering` | bytes | dropped: a socket with unread input might lose the answer when it closes |
 //! | | the end of input, `Limits::drain` | closed |
 //!
@@ -284,6 +284,15 @@ impl Connection {
         let _ = self.reader.charge(None);
         let Self { now, declaration, config, peer, cache, .. } = self;
         self.state = State::Answering(request.answer(*now, declaration, config, *peer, cache));
+        // The input may have ended while a token was verified, or an earlier request answered.
+        if self.reader.has_ended()
+            && let Some(exchange) = self.state.exchange_mut()
+            && exchange.ends_with_input()
+        {
+            // The answers to earlier requests are still sent.
+            exchange.drop_unstarted(self.now);
+            self.phase = Phase::Gone;
+        }
     }
 
     /// Refuses input that is not a valid request, and stops reading.

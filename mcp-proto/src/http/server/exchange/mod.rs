@@ -177,6 +177,16 @@ impl Exchange {
         }
     }
 
+    /// Handles a disconnect that came before a modern request began: no handler gets the request.
+    pub(super) fn drop_unstarted(&mut self, now: Instant) {
+        // A notification was accepted at once, and still reaches its handler.
+        let is_request = !self.answer.is_over();
+        self.handle_disconnect(now);
+        if is_request {
+            self.state = State::Answered;
+        }
+    }
+
     /// Starts the shutdown of the server: the handlers of this exchange get `Limits::drain`. A
     /// visit may be due.
     pub fn shutdown(&mut self, now: Instant) {
