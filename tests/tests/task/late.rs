@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
 use std::time::Duration;
 
 use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskConfig, TaskStore, Tasks};
@@ -10,7 +11,7 @@ use serde_json::json;
 use super::input::asking;
 use super::registry;
 use super::stores::HardStore;
-use super::world::{Process, Time, pass};
+use super::world::{Process, Time, pass, request};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MOMENT: Duration = Duration::from_millis(100);
@@ -21,6 +22,21 @@ fn working(duration: Duration) -> Registry {
         context.sleep(duration).await;
         "done"
     })
+}
+
+/// A server whose tool works until it is cancelled, and counts that.
+fn waiting() -> (Registry, Arc<AtomicUsize>) {
+    let cancellations = Arc::new(AtomicUsize::new(0));
+    let seen = cancellations.clone();
+    let registry = registry(Tasks::Always, move |context: Context| {
+        let seen = seen.clone();
+        async move {
+            context.cancelled().await;
+            seen.fetch_add(1, Ordering::Relaxed);
+            "too late"
+        }
+    });
+    (registry, cancellations)
 }
 
 /// A process with this store.
@@ -152,6 +168,38 @@ fn input_for_a_store_that_answers_late_is_not_lost() {
         assert_eq!(task["statusMessage"].is_string(), ends == "failed");
         let called = calls.load(Ordering::Relaxed);
         assert_eq!((called, process.running()), (1 + usize::from(ends == "completed"), 0));
+    }
+}
+
+/// The store has cancelled the task, and its answer comes after the end of the request.
+#[test]
+fn cancellation_counts_if_its_request_ends_before_the_store_answers() {
+    for over_http in [false, true] {
+        let (registry, cancellations) = waiting();
+        let store = Arc::new(HardStore::default());
+        let mut process = with(&store, registry);
+        let id = process.task();
+        store.holds.store(true, Ordering::Relaxed);
+        let params = json!({"taskId": id});
+        if over_http {
+            let message = request(1, "tasks/cancel", params, true);
+            let mut answering = process.answering(&[("Mcp-Name", &id)], &message);
+            assert!(answering.turn(process.time.now(), Waker::noop()).is_none());
+            process.run();
+        } else {
+            let cancel = process.send("tasks/cancel", params);
+            assert_eq!(process.answer(cancel), None);
+            process.line(&json!({
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": {"requestId": cancel},
+            }));
+            process.run();
+        }
+        store.holds.store(false, Ordering::Relaxed);
+        assert_eq!(process.running(), 0, "{over_http}");
+        assert_eq!(cancellations.load(Ordering::Relaxed), 1, "{over_http}");
+        assert_eq!(process.get(&id)["status"], "cancelled", "{over_http}");
     }
 }
 

@@ -92,7 +92,7 @@ impl Clock for TestClock {
 /// A process that serves a modern client on a byte stream, and others over HTTP.
 pub(crate) struct Process {
     pub(crate) catalog: Catalog,
-    time: Time,
+    pub(crate) time: Time,
     service: Service,
     http: HttpServer,
     tasks: Arc<Mutex<Vec<Spawned>>>,
@@ -261,7 +261,8 @@ impl Process {
         panic!("no answer")
     }
 
-    fn answering(&self, fields: &[(&str, &str)], message: &Value) -> Answering {
+    /// A request over HTTP. Dropping it closes its connection.
+    pub(crate) fn answering(&self, fields: &[(&str, &str)], message: &Value) -> Answering {
         let mut head = Head::new("POST", "/mcp");
         let method = message["method"].as_str().unwrap();
         let standard = [

@@ -177,7 +177,7 @@ async fn answer(method: TaskMethod, params: &Json, context: &Context) -> Result<
             }
             give(id, responses, context).await
         }
-        (TaskAnswer::Cancel, _) => cancel(&id, context).await,
+        (TaskAnswer::Cancel, _) => cancel(id, context).await,
         (TaskAnswer::UnknownTask, _) => Err(unknown()),
         (TaskAnswer::InvalidResponses, _) => {
             Err(ErrorData::invalid_params("params: `inputResponses` must be an object"))
@@ -253,12 +253,22 @@ impl Drop for Lookups<'_> {
     }
 }
 
-async fn cancel(id: &TaskId, context: &Context) -> Result<Json, ErrorData> {
+/// Cancels a task, detached from the request: if the request ended between the write and the
+/// cancellation of the handler, the handler would run on until its lease is renewed. The client
+/// waits for 10 s, and then gets an error.
+async fn cancel(id: TaskId, context: &Context) -> Result<Json, ErrorData> {
     let manager = context.catalog().tasks();
-    let cancelled = manager.change(id, Record::cancel).await;
-    cancelled.map_err(|error| refused(&error))?;
-    manager.cancel_running(id);
-    Ok(Json::EMPTY_OBJECT)
+    let host = manager.current_host().ok_or_else(failed)?;
+    let mut clock = host.clock();
+    let cancelling = async move {
+        let changing = manager.change(&id, Record::cancel);
+        let changed = within_time(&mut *clock, manager.lease(), changing).await;
+        changed.unwrap_or(Err(TaskError::Unreadable)).map_err(|error| refused(&error))?;
+        manager.cancel_running(&id);
+        Ok(Json::EMPTY_OBJECT)
+    };
+    let cancelled = within(&mut *host.clock(), detached(&host, cancelling)).await;
+    cancelled.flatten().unwrap_or_else(|| Err(failed()))
 }
 
 /// Gives input to a task, detached from the request: if the request ended between the write and the
