@@ -203,6 +203,42 @@ fn cancellation_counts_if_its_request_ends_before_the_store_answers() {
     }
 }
 
+#[test]
+fn store_that_does_not_answer_fails_each_request_about_a_task_after_10_s() {
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let store = Arc::new(HardStore::default());
+        let mut process = with(&store, working(60 * SECOND));
+        let id = process.task();
+        store.hangs.store(true, Ordering::Relaxed);
+        let request = process.send(method, json!({"taskId": id, "inputResponses": {}}));
+        process.pass(9 * SECOND);
+        assert_eq!(process.answer(request), None, "{method}");
+        process.pass(2 * SECOND);
+        let answer = process.answer(request).unwrap();
+        assert_eq!(answer["error"]["code"], -32603, "{method} {answer}");
+        store.hangs.store(false, Ordering::Relaxed);
+        assert_eq!(process.get(&id)["status"], "working", "{method}");
+    }
+}
+
+/// The answers of the read and of the write come late: together they may take 10 s.
+#[test]
+fn cancellation_by_a_slow_store_fails_after_10_s_and_counts() {
+    let (registry, cancellations) = waiting();
+    let store = Arc::new(HardStore::default());
+    let mut process = with(&store, registry);
+    let id = process.task();
+    store.holds_reads.store(true, Ordering::Relaxed);
+    let cancel = process.send("tasks/cancel", json!({"taskId": id}));
+    process.pass(6 * SECOND);
+    store.holds.store(true, Ordering::Relaxed);
+    store.holds_reads.store(false, Ordering::Relaxed);
+    process.pass(5 * SECOND);
+    assert_eq!(process.answer(cancel).unwrap()["error"]["code"], -32603);
+    store.holds.store(false, Ordering::Relaxed);
+    assert_eq!((process.running(), cancellations.load(Ordering::Relaxed)), (0, 1));
+}
+
 /// The store has the question, and says so too late: it is asked no second time, whether it is
 /// answered meanwhile or not.
 #[test]

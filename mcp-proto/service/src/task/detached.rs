@@ -34,13 +34,14 @@ impl<T> Drop for OutputTicket<T> {
     }
 }
 
-/// Runs a future to its end on a host; `None` if the host drops it.
-pub(super) async fn detached<T: Send + 'static>(
+/// Runs a future to its end on a host; `None` if the host drops it. No `async fn`, which would keep
+/// the future in its own state as well.
+pub(super) fn detached<T: Send + 'static>(
     host: &TaskHost,
     future: impl Future<Output = T> + Send + 'static,
-) -> Option<T> {
+) -> impl Future<Output = Option<T>> {
     let slot: OutputSlot<T> = Arc::new(Mailbox::new(None));
     let ticket = OutputTicket(slot.clone());
     host.spawn(Box::pin(async move { ticket.settle(Some(future.await)) }));
-    poll_fn(|context| slot.poll(context.waker(), Option::take)).await
+    poll_fn(move |context| slot.poll(context.waker(), Option::take))
 }
