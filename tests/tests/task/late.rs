@@ -9,12 +9,14 @@ use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskConfig, TaskSto
 use serde_json::json;
 
 use super::input::asking;
+use super::jobs::{Jobs, jobs_registry};
 use super::registry;
 use super::stores::HardStore;
 use super::world::{Process, Time, pass, request};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MOMENT: Duration = Duration::from_millis(100);
+const ROOM: usize = 5;
 
 /// A server whose tool works for so long.
 fn working(duration: Duration) -> Registry {
@@ -335,4 +337,52 @@ fn call_that_is_cancelled_while_its_task_is_stored_does_not_go_on() {
         assert_eq!((process.answer(call), process.running()), (None, 0), "{is_stored}");
         assert_eq!(cancelled.load(Ordering::Relaxed), 1, "{is_stored}");
     }
+}
+
+/// The store answers after the client has left, at the same time, or after 10 s.
+#[test]
+fn tasks_whose_clients_do_not_know_them_take_no_room() {
+    for (leaves, late) in [(true, MOMENT), (true, Duration::ZERO), (false, 11 * SECOND)] {
+        let store = Arc::new(HardStore::small(ROOM));
+        let mut process = with(&store, working(30 * SECOND));
+        store.holds_new.store(true, Ordering::Relaxed);
+        for _ in 0..ROOM {
+            let call = process.send("tools/call", json!({"name": "t", "arguments": {}}));
+            assert_eq!(process.answer(call), None);
+            if leaves {
+                process.line(&json!({
+                    "jsonrpc": "2.0",
+                    "method": "notifications/cancelled",
+                    "params": {"requestId": call},
+                }));
+            }
+            if late.is_zero() {
+                store.holds_new.store(false, Ordering::Relaxed);
+                process.run();
+                store.holds_new.store(true, Ordering::Relaxed);
+            }
+        }
+        process.pass(late);
+        store.holds_new.store(false, Ordering::Relaxed);
+        process.pass(MOMENT);
+        assert_eq!(process.running(), 0, "{leaves} {late:?}");
+        process.task();
+    }
+}
+
+/// The same for a handler that makes the task itself.
+#[test]
+fn tasks_of_handlers_that_are_gone_before_they_know_them_take_no_room() {
+    let store = Arc::new(HardStore::small(ROOM));
+    let jobs = Jobs::default();
+    let mut process = with(&store, jobs_registry(&jobs));
+    store.holds_new.store(true, Ordering::Relaxed);
+    for _ in 0..ROOM {
+        let call = request(1, "tools/call", json!({"name": "t", "arguments": {}}), true);
+        let mut answering = process.answering(&[("Mcp-Name", "t")], &call);
+        assert!(answering.turn(process.time.now(), Waker::noop()).is_none());
+    }
+    store.holds_new.store(false, Ordering::Relaxed);
+    process.pass(MOMENT);
+    process.task();
 }

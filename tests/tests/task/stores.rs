@@ -18,6 +18,8 @@ pub(crate) struct HardStore {
     inner: MemoryStore,
     /// Nothing is created as long as this is set.
     pub(crate) blocks: AtomicBool,
+    /// Tasks are created, and nobody hears of them, as long as this is set.
+    pub(crate) holds_new: AtomicBool,
     /// Everything fails as long as this is set.
     pub(crate) fails: AtomicBool,
     /// Changes are done, and nobody hears of them, as long as this is set.
@@ -37,6 +39,11 @@ pub(crate) struct HardStore {
 }
 
 impl HardStore {
+    /// A store with room for so many tasks.
+    pub(crate) fn small(room: usize) -> Self {
+        Self { inner: MemoryStore::default().max_tasks(room), ..Self::default() }
+    }
+
     fn failure(&self) -> Result<(), StoreError> {
         if self.fails.load(Ordering::Relaxed) {
             return Err(StoreError::Unavailable("the test wants it".into()));
@@ -82,7 +89,9 @@ impl TaskStore for HardStore {
         Box::pin(async move {
             self.failure()?;
             while_set(&self.blocks).await;
-            self.inner.create(now, id, owner, record, time_to_live).await
+            let created = self.inner.create(now, id, owner, record, time_to_live).await;
+            while_set(&self.holds_new).await;
+            created
         })
     }
 

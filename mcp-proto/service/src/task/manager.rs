@@ -279,18 +279,18 @@ impl TaskManager {
 
     /// Stores a new task, which `finish` completes. Fails if the record could not be read again:
     /// parameters are nested one level deeper in a record than in a message.
-    pub(crate) async fn create(
+    pub(super) async fn create(
         &self,
+        id: &TaskId,
         new: NewTask,
         finish: impl FnOnce(Record, Duration) -> Record,
-    ) -> Result<(TaskId, Record), TaskError> {
+    ) -> Result<Record, TaskError> {
         let host = self.current_host().ok_or(TaskError::NoHost)?;
         let config = self.config();
         let now = host.unix_time();
-        let id = TaskId::from_bits(host.id());
         let ttl = new.ttl.unwrap_or(config.ttl);
         let interval = new.poll_interval.unwrap_or(config.poll_interval);
-        let mut record = finish(Record::new(now, &id, ttl, interval), now);
+        let mut record = finish(Record::new(now, id, ttl, interval), now);
         if let Some(message) = new.message {
             record.report(now, message);
         }
@@ -299,8 +299,8 @@ impl TaskManager {
         if Record::from_bytes(bytes.clone()).is_none() {
             return Err(TaskError::Unreadable);
         }
-        store.create(now, &id, record.owner(), bytes, expires).await?;
-        Ok((id, record))
+        store.create(now, id, record.owner(), bytes, expires).await?;
+        Ok(record)
     }
 
     /// Reads a task, after applying an expired TTL or lease.
@@ -374,7 +374,7 @@ impl TaskManager {
         }
     }
 
-    async fn read(&self, id: &TaskId) -> Result<(u64, Record), TaskError> {
+    pub(super) async fn read(&self, id: &TaskId) -> Result<(u64, Record), TaskError> {
         let now = self.now();
         let store = self.store();
         let (revision, bytes) = store.get(now, id).await?.ok_or(TaskError::Unknown)?;
@@ -382,11 +382,11 @@ impl TaskManager {
         if record.is_gone(now) { Err(TaskError::Unknown) } else { Ok((revision, record)) }
     }
 
-    fn store(&self) -> Arc<dyn TaskStore> {
+    pub(super) fn store(&self) -> Arc<dyn TaskStore> {
         self.shared.store.lock().clone()
     }
 
-    fn now(&self) -> Duration {
+    pub(super) fn now(&self) -> Duration {
         self.current_host().map_or_else(unix_time, |host| host.unix_time())
     }
 }

@@ -17,6 +17,7 @@ use super::driven::Driven;
 use super::manager::{NewTask, TaskConfig, TaskError, TaskManager, Tasks};
 use super::run::{TaskRun, within, within_time};
 use super::store::TaskStore;
+use super::unclaimed::UnclaimedTask;
 use super::watch::{SubscribedTasks, subscribe};
 use crate::cancel::Cancel;
 use crate::checks::Checks;
@@ -133,8 +134,9 @@ impl Context {
         let finish = |record: Record, _| {
             record.owned_by(peer.principal.as_deref()).for_client(&peer.capabilities)
         };
-        let (id, record) = self.catalog().tasks().create(new, finish).await?;
-        Ok((id, Box::new(record.task().clone())))
+        let manager = self.catalog().tasks();
+        let (unclaimed, record) = UnclaimedTask::create(&manager, new, finish).await?;
+        Ok((unclaimed.claim(), Box::new(record.task().clone())))
     }
 }
 

@@ -26,6 +26,7 @@ mod methods;
 mod run;
 mod store;
 mod task_candidate;
+mod unclaimed;
 mod watch;
 mod watched;
 

@@ -3,7 +3,7 @@
 //! | In | then |
 //! |---|---|
 //! | an outcome | the request has this outcome, also if it requests input |
-//! | the request is cancelled, also while the task is stored | the handler is cancelled |
+//! | the request is cancelled, also while the task is stored | the handler is cancelled, and the task removed |
 //! | the handler exceeds its time, and the store accepts a task | the outcome is the task, and the handler continues, detached |
 //! | the handler exceeds its time, and the store fails | the request waits on; if a task is required, it fails |
 
@@ -17,10 +17,11 @@ use super::driven::Driven;
 use super::host::TaskHost;
 use super::manager::{NewTask, TaskError, TaskManager, Tasks};
 use super::run::{TaskRun, within};
+use super::unclaimed::UnclaimedTask;
 use crate::cancel::Cancel;
 use crate::handler_call::HandlerCall;
 use crate::service_mailbox::ServiceMailbox;
-use mcp_proto::server::task::{Record, TaskCall, TaskId};
+use mcp_proto::server::task::{Record, TaskCall};
 use mcp_proto::server::{Input, Outcome, Peer, Request};
 use mcp_proto::{ErrorData, Instant};
 
@@ -94,11 +95,11 @@ impl TaskCandidate {
             match poll_fn(|context| self.poll(context, &mut driven, due)).await {
                 CandidateStep::Done(outcome) => return outcome,
                 CandidateStep::Due => match self.store().await {
-                    // Nobody learns the id of the task.
+                    // Nobody learns the id of the task, which is removed.
                     _ if self.cancel.is_set() => due = Instant::NEVER,
-                    Ok((id, record)) => {
+                    Ok((unclaimed, record)) => {
                         let place = (&self.manager, &self.host);
-                        TaskRun::new(place, id, &record, driven).spawn();
+                        TaskRun::new(place, unclaimed.claim(), &record, driven).spawn();
                         return Outcome::Task(Box::new(record.task().clone()));
                     }
                     Err(error) if self.tasks == Tasks::Required => return refused(&error),
@@ -128,9 +129,9 @@ impl TaskCandidate {
     }
 
     /// Stores the task, within 10 s, unless the request is cancelled.
-    async fn store(&self) -> Result<(TaskId, Record), TaskError> {
+    async fn store(&self) -> Result<(UnclaimedTask, Record), TaskError> {
         let (call, lease) = (self.call.clone(), self.manager.lease());
-        let creating = self.manager.create(NewTask::default(), |record, now| {
+        let creating = UnclaimedTask::create(&self.manager, NewTask::default(), |record, now| {
             let mut record =
                 record.owned_by(self.peer.principal.as_deref()).called(call, self.input.clone());
             record.renew(now.saturating_add(lease));
