@@ -311,12 +311,14 @@ impl Declaration {
         }
     }
 
-    /// The result of `initialize`.
-    pub(super) fn initialize(&self, version: ProtocolVersion) -> Json {
+    /// The result of `initialize`; without a session, the client cannot be notified of changes.
+    pub(super) fn initialize(&self, version: ProtocolVersion, has_session: bool) -> Json {
+        let stateless = (!has_session).then(|| encode(&self.capabilities.without_changes()));
+        let capabilities = stateless.as_ref().unwrap_or(&self.encoded_capabilities);
         let mut out = Vec::new();
         let mut object = write::List::object(&mut out);
         object.text("protocolVersion", version.as_str());
-        object.member("capabilities", self.encoded_capabilities.as_bytes());
+        object.member("capabilities", capabilities.as_bytes());
         object.member("serverInfo", self.server_info.as_bytes());
         if let Some(instructions) = &self.instructions {
             object.text("instructions", instructions);

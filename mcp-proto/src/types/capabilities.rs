@@ -63,6 +63,18 @@ pub struct ServerCapabilities {
     pub extensions: BTreeMap<String, Json>,
 }
 
+impl ServerCapabilities {
+    /// The same for a client that cannot be notified of changes.
+    pub(crate) fn without_changes(&self) -> Self {
+        Self {
+            prompts: self.prompts.map(|_| ListChangedCapability::default()),
+            resources: self.resources.map(|_| ResourcesCapability::default()),
+            tools: self.tools.map(|_| ListChangedCapability::default()),
+            ..self.clone()
+        }
+    }
+}
+
 /// The settings of `prompts`, `tools`, and a legacy client's `roots`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -123,7 +123,8 @@ pub enum Sessions {
     #[default]
     Stateful,
     /// Each POST is independent: it has no session, no stream except its own, and no requests to
-    /// the client.
+    /// the client. So `initialize` offers no notifications of changes, and `resources/subscribe` is
+    /// answered with -32601. A level of `logging/setLevel` applies to its own POST only.
     Stateless,
     /// Legacy clients are not served.
     Off,

@@ -16,7 +16,7 @@ use bytes::Bytes;
 
 use super::call::Call;
 use super::calls::Calls;
-use super::context::Context;
+use super::context::{Context, ServerChannel};
 use super::forward;
 use super::lifecycle::Lifecycle;
 use super::outcome::Input;
@@ -45,11 +45,12 @@ pub(super) fn serve(
     }
     let (declaration, Request { method, params, .. }) = (context.declaration(), request);
     declaration.check_capability(method)?;
+    let has_session = context.channel() != ServerChannel::Exchange;
     #[expect(clippy::wildcard_enum_match_arm, reason = "the others are of both eras, or of none")]
     let result = match method {
         Method::Initialize => {
             let session = Session::open(context, params)?;
-            let result = declaration.initialize(session.version());
+            let result = declaration.initialize(session.version(), has_session);
             lifecycle.open_legacy(session);
             subscriptions.open_session();
             result
@@ -61,6 +62,8 @@ pub(super) fn serve(
             }
             Json::EMPTY_OBJECT
         }
+        // There is no stream for the updates.
+        Method::Subscribe | Method::Unsubscribe if !has_session => return Err(not_found(method)),
         Method::Subscribe => {
             let uri = string(params, Member::Uri)?;
             // A resource may be created later, so a subscription to a missing resource is accepted.
