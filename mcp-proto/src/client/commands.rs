@@ -288,8 +288,11 @@ impl Client {
         self.start(now, "subscriptions/listen".into(), params, options, goal)
     }
 
-    /// Requests a subscription, for the first time or again.
+    /// Requests a subscription again, unless the subscription has ended.
     pub(super) fn listen(&mut self, now: Instant, subscription: SubscriptionId) {
+        if !self.core.subscriptions.contains(subscription) {
+            return;
+        }
         if let Err(error) = self.start_listening(now, subscription) {
             let cause = Err(CallError::Usage(error));
             self.core.subscriptions.end(subscription, cause, &mut self.core.outbox);

@@ -316,11 +316,13 @@ impl Subscriptions {
         };
         match self.open.get_mut(&id) {
             Some(subscription) => {
-                subscription.pending_uris.remove(uri);
-                if is_accepted {
-                    subscription.add_subscribed(uri.into());
+                // The requests of an earlier session are not pending any more.
+                if subscription.pending_uris.remove(uri) {
+                    if is_accepted {
+                        subscription.add_subscribed(uri.into());
+                    }
+                    self.check_begun(id, outbox);
                 }
-                self.check_begun(id, outbox);
             }
             None if is_accepted => self.unsubscribe(uri),
             None => {}
