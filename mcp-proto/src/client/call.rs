@@ -84,6 +84,8 @@ pub(super) enum State {
         era: Era,
         /// True while the request waits in the binding, and no server has received it.
         is_queued: bool,
+        /// True while the binding pauses the timeout.
+        is_paused: bool,
     },
     AwaitingInput(AwaitingInput),
     BetweenPolls,
@@ -273,7 +275,7 @@ impl Call {
     /// Records that the request is sent. Starts the timeout, or pauses it while a legacy server
     /// waits for input.
     pub(super) fn sent(&mut self, now: Instant, era: Era, is_paused: bool) {
-        self.state = State::Sent { era, is_queued: false };
+        self.state = State::Sent { era, is_queued: false, is_paused: false };
         self.progress = None;
         if is_paused {
             self.pause_timeout();
@@ -285,10 +287,6 @@ impl Call {
     /// Pauses the timeout.
     pub(super) fn pause_timeout(&mut self) {
         self.due = self.ends;
-    }
-
-    pub(super) fn is_timeout_paused(&self) -> bool {
-        self.due == self.ends
     }
 
     /// Sets the default timeout of a call for a subscription that begins again.
@@ -418,15 +416,7 @@ impl Call {
 
     /// The subscription, if this call is its request to a legacy server for one resource.
     pub(super) fn subscribes(&self) -> Option<SubscriptionId> {
-        match self.goal {
-            Goal::Subscribe { subscription, .. } => subscription,
-            Goal::Answer { .. }
-            | Goal::Pages(_)
-            | Goal::Task(_)
-            | Goal::Listen { .. }
-            | Goal::Nobody
-            | Goal::Notification => None,
-        }
+        if let Goal::Subscribe { subscription, .. } = self.goal { subscription } else { None }
     }
 
     /// Returns whether the call requests a subscription, for the client itself or for a forwarder.

@@ -174,7 +174,9 @@ impl Calls {
     /// Restarts the paused timeouts of calls for which a legacy server no longer waits.
     pub(super) fn resume(&mut self, now: Instant, inputs: &Inputs) {
         let rested = |call: &&mut Box<Call>| {
-            call.is_sent() && call.is_timeout_paused() && !inputs.awaits_legacy_input(call.id)
+            let is_paused_for_input =
+                matches!(call.state, State::Sent { is_paused: false, .. }) && call.due == call.ends;
+            is_paused_for_input && !inputs.awaits_legacy_input(call.id)
         };
         for call in self.table.values_mut().filter(rested) {
             call.restart(now);
@@ -186,8 +188,9 @@ impl Calls {
     /// Restarts the timeout of a request, unless a legacy server waits for its input.
     pub(super) fn restart(&mut self, now: Instant, number: u64, inputs: &Inputs) {
         let Some(call) = self.table.get_mut(number) else { return };
-        if let State::Sent { is_queued, .. } = &mut call.state {
+        if let State::Sent { is_queued, is_paused, .. } = &mut call.state {
             *is_queued = false;
+            *is_paused = false;
         }
         if !inputs.awaits_legacy_input(call.id) {
             call.restart(now);

@@ -374,8 +374,8 @@ impl Client {
         let number = calls::number(id);
         if let Some(call) = number.and_then(|number| self.core.calls.get_mut(number)) {
             call.pause_timeout();
-            if let State::Sent { is_queued: before, .. } = &mut call.state {
-                *before = is_queued;
+            if let State::Sent { era, .. } = call.state {
+                call.state = State::Sent { era, is_queued, is_paused: true };
             }
         }
     }
