@@ -108,6 +108,26 @@ fn a_stale_result_stands_for_a_server_that_does_not_answer() {
     }
 }
 
+#[test]
+fn a_stale_result_is_only_for_the_principal_that_has_sent_the_request() {
+    let cache = memory().principal("bob").stale_on_error(Duration::from_secs(3600));
+    let mut server = Server::new(config(Some(cache)));
+    assert!(server.list(at(0)).is_ok());
+    server.answer = Answer::Nothing;
+    for (sender, is_stale) in [("ada", false), ("bob", true)] {
+        let options = CallOptions::default();
+        server.client.with(at(20_000), |client| {
+            client.set_principal(Some(sender));
+            client.list(at(20_000), Listing::Tools, options).unwrap();
+        });
+        assert!(server.run(at(20_000)).is_none());
+        let other = if sender == "ada" { "bob" } else { "ada" };
+        server.client.with(at(20_000), |client| client.set_principal(Some(other)));
+        let result = server.result(at(20_000));
+        assert_eq!(result.is_ok(), is_stale, "{sender}: {result:?}");
+    }
+}
+
 /// A server that refuses can be reached. It has changed, so the client negotiates again.
 #[test]
 fn a_stale_result_does_not_stand_for_a_server_that_refuses() {

@@ -107,7 +107,7 @@ impl CacheAccess {
     ) -> Option<Json> {
         let open = self.0.as_deref_mut().filter(|_| RequestKey::is_of(request.method))?;
         open.prepare(now, variant);
-        open.find(now, request, limits, Duration::ZERO)
+        open.find(now, None, request, limits, Duration::ZERO)
     }
 
     /// The ticket for the result of a request that is sent next; see [`CacheAccess::find`].
@@ -149,7 +149,9 @@ impl CacheAccess {
         let (Some(open), Some(request)) = (open, request) else { return Err(error) };
         let stale = open.stale_on_error;
         if is_of_absent_server(&error) && !stale.is_zero() {
-            return open.find(now, request, limits, stale).ok_or(error);
+            // The application may have set another principal since the request was sent.
+            let sent = ticket.map(|it| it.request.context(it.principal));
+            return open.find(now, sent.as_ref(), request, limits, stale).ok_or(error);
         }
         if let (Some(ticket), CallError::Error { .. }) = (ticket, &error) {
             open.place.with(now, |cache, _| cache.handle_error(*ticket));
@@ -220,15 +222,18 @@ impl OpenCache {
         }
     }
 
-    /// The result of a request, if it is fresh or has been stale for less than `max_stale`.
+    /// The result of a request, if it is fresh or has been stale for less than `max_stale`. `sent`
+    /// is the context in which the request was sent; without it, the current context counts.
     fn find(
         &mut self,
         now: Instant,
+        sent: Option<&CacheContext>,
         request: CacheableRequest<'_>,
         limits: &Limits,
         max_stale: Duration,
     ) -> Option<Json> {
         let Self { place, context, tools, .. } = self;
+        let context = sent.unwrap_or(context);
         let CacheableRequest { method, params, listing } = request;
         let found = place.with(now, |cache, at| {
             let mut get = |params: &Json| {

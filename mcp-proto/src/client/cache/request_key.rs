@@ -59,6 +59,12 @@ impl RequestKey {
         Some(Self { server, variant, method, params, uri, has_cursor })
     }
 
+    /// The context of the request, which this principal has sent.
+    pub(super) fn context(&self, principal: Arc<str>) -> CacheContext {
+        let Self { server, variant, .. } = self;
+        CacheContext { server: server.clone(), principal, variant: variant.clone() }
+    }
+
     /// Returns whether results of a method may be cached.
     pub(super) fn is_of(method: &str) -> bool {
         MethodRow::named(method).is_some_and(MethodRow::is_cacheable)
