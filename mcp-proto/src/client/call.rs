@@ -267,6 +267,14 @@ impl Call {
         Completed::NextPage
     }
 
+    /// Begins a list again with its first page.
+    pub(super) fn restart_pages(&mut self) {
+        if let Goal::Pages(pages) = &mut self.goal {
+            *pages = Pages::new(pages.listing());
+            self.params = Json::EMPTY_OBJECT;
+        }
+    }
+
     /// Restarts the timeout.
     pub(super) fn restart(&mut self, now: Instant) {
         self.due = (now + self.options.timeout).min(self.ends);

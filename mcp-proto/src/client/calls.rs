@@ -163,6 +163,11 @@ impl Calls {
         self.insert(number, call);
     }
 
+    /// Begins all lists again after the end of a session: "Don't persist cursors across sessions".
+    pub(super) fn restart_pages(&mut self) {
+        self.table.values_mut().for_each(|call| call.restart_pages());
+    }
+
     /// Pauses the timeouts of calls for which a legacy server waits for input.
     pub(super) fn pause_timeouts(&mut self, inputs: &Inputs) {
         self.table

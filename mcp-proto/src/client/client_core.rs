@@ -233,9 +233,8 @@ impl ClientCore {
 
     /// Reports an input that is no longer needed.
     pub(super) fn drop_input(&mut self, conn: &mut Conn, dropped: DroppedInput) {
-        let DroppedInput { id, batch } = dropped;
-        conn.leave_batch(batch, &mut self.outbox);
-        self.outbox.event(ClientEvent::InputCancelled { input: id });
+        conn.leave_batch(dropped.batch, &mut self.outbox);
+        self.outbox.event(ClientEvent::InputCancelled { input: dropped.id });
     }
 
     /// Handles a request of the server; modern servers send none.
@@ -394,6 +393,7 @@ impl ClientCore {
     pub(super) fn leave_session(&mut self, now: Instant, conn: &mut Conn) -> Vec<SubscriptionId> {
         self.inputs.end(&mut self.outbox);
         let subscriptions = self.subscriptions.forget_session();
+        self.calls.restart_pages();
         for number in self.calls.numbers_of(Call::is_sent) {
             self.abort(number);
             let Some(call) = self.calls.remove(number) else { continue };
@@ -418,9 +418,9 @@ impl ClientCore {
         conn: &mut Conn,
         era: Era,
     ) -> Vec<SubscriptionId> {
-        let is_legacy = era == Era::Legacy;
         let subscriptions =
-            if is_legacy { self.subscriptions.forget_session() } else { Vec::new() };
+            if era == Era::Legacy { self.subscriptions.forget_session() } else { Vec::new() };
+        self.calls.restart_pages();
         self.inputs.end(&mut self.outbox);
         for number in self.calls.numbers_of(|call| !matches!(call.state, State::Waiting)) {
             let Some(mut call) = self.calls.remove(number) else { continue };
