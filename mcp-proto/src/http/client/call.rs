@@ -52,7 +52,7 @@ pub(super) struct Sent {
 /// Position in a stream of events, over all exchanges that it was read from.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
-    /// The id of the last event.
+    /// The last event id.
     last: Option<Bytes>,
     pub(super) backoff: Backoff,
     /// True if the stream was ever open.
@@ -140,14 +140,17 @@ impl Streaming {
 
     /// Records an event.
     pub(super) fn record_event(&mut self, event: &sse::Event) {
-        if !event.data.is_empty() || event.id != self.last {
+        // Each exchange has a new reader. Without an id, "the last event ID it received" came on an
+        // earlier exchange.
+        let new_id = event.id.as_ref().filter(|id| self.last.as_ref() != Some(*id));
+        if !event.data.is_empty() || new_id.is_some() {
             self.backoff.succeed();
         }
         // The id is kept for long, so it must not keep its whole buffer alive. A longer id is not
         // sent back.
-        if event.id != self.last {
-            let short = event.id.as_ref().filter(|id| id.len() <= MAX_EVENT_ID);
-            self.last = short.map(|id| Bytes::copy_from_slice(id));
+        if let Some(id) = new_id {
+            let is_short = id.len() <= MAX_EVENT_ID;
+            self.last = is_short.then(|| Bytes::copy_from_slice(id));
         }
     }
 }
