@@ -40,7 +40,8 @@ impl Subscription {
         self.feed.ended()
     }
 
-    /// Part of the requested filter that the server honours.
+    /// Part of the requested filter that the server honoured when the subscription began. The part
+    /// stays the same after a reconnect, although the next server may honour more or less.
     pub fn honoured(&self) -> &SubscriptionFilter {
         &self.honoured
     }
