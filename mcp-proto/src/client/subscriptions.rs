@@ -314,18 +314,18 @@ impl Subscriptions {
         let Some(id) = id else {
             return self.resource_requests.extend(self.leaving.remove(uri).unwrap_or_default());
         };
-        match self.open.get_mut(&id) {
-            Some(subscription) => {
-                // The requests of an earlier session are not pending any more.
-                if subscription.pending_uris.remove(uri) {
-                    if is_accepted {
-                        subscription.add_subscribed(uri.into());
-                    }
-                    self.check_begun(id, outbox);
-                }
+        let Some(subscription) = self.open.get_mut(&id) else {
+            if is_accepted {
+                self.unsubscribe(uri);
             }
-            None if is_accepted => self.unsubscribe(uri),
-            None => {}
+            return;
+        };
+        // The requests of an earlier session are not pending any more.
+        if subscription.pending_uris.remove(uri) {
+            if is_accepted {
+                subscription.add_subscribed(uri.into());
+            }
+            self.check_begun(id, outbox);
         }
     }
 
