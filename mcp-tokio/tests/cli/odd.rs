@@ -99,7 +99,7 @@ fn output_of_a_server_that_is_no_message_is_shown() {
         let err = "the server's output: json: the message is not JSON from byte 1 on; ";
         assert!(ran.exit == 6 && ran.err.starts_with(err), "{ran:?}");
         // A server may write its log there, in another encoding.
-        let script = "for i in 1 2 3; do printf 'caf\\351\\n'; done";
+        let script = "for i in 1 2 3; do printf 'na\\357ve\\n'; done";
         let ran = run(&["tools", "--", "sh", "-c", script]);
         assert_eq!(ran.err.matches("the message is not UTF-8").count(), 1, "{ran:?}");
         let script = "for i in $(seq 100); do printf '{%*d\\n' $i 0; done";

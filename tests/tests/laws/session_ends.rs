@@ -7,7 +7,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use mcp_proto::http::{Config, Connection, Endpoint, EndpointAction};
-use mcp_proto::server::{Declaration, Outcome, Registry, Reply, ServerEvent};
+use mcp_proto::server::{
+    Declaration, Notification, Outcome, Progress, Registry, Reply, ServerEvent,
+};
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Action, Bytes, Instant, Json, Machine};
 
@@ -103,6 +105,20 @@ fn answer_that_is_ready_outlives_its_session() {
     site.delete();
     let answer = site.visit(&mut reader);
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains(r#""result":"#), "{answer}");
+}
+
+#[test]
+fn answer_after_progress_outlives_its_session() {
+    let mut site = Site::new();
+    let call = CALL.replace(r#""hold""#, r#""hold","_meta":{"progressToken":1}"#);
+    let mut reader = site.begin(&post(&call, SESSION));
+    let about = site.owed[0].id();
+    site.endpoint.notify(NOW, about, Notification::Progress(Progress::new(1))).unwrap();
+    assert!(site.visit(&mut reader).contains("notifications/progress"));
+    site.respond();
+    site.delete();
+    let answer = site.visit(&mut reader);
+    assert!(answer.contains(r#""result":"#), "{answer}");
 }
 
 #[test]

@@ -23,6 +23,7 @@ const FAILS_WITHIN: Duration = Duration::from_secs(1);
 /// The error of the system if the program cannot be started. An error with the exit status if the
 /// program fails within 1 s, as on a machine without a browser; except on Windows, and where the
 /// variable `BROWSER` is set.
+#[expect(clippy::disallowed_methods, reason = "it concerns the programs of the system")]
 pub fn open_page(url: &Url) -> io::Result<()> {
     let mut command = if cfg!(target_os = "macos") {
         Command::new("open")

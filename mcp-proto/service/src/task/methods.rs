@@ -275,16 +275,19 @@ impl Drop for Lookups<'_> {
 /// cancellation of the handler, the handler would run on until its lease is renewed.
 async fn cancel(id: TaskId, context: &Context) -> Result<Json, ErrorData> {
     let manager = context.catalog().tasks();
-    let host = manager.current_host().ok_or_else(failed)?;
+    let Some(host) = manager.current_host() else { return cancel_now(&manager, &id).await };
     let mut clock = host.clock();
     let cancelling = async move {
-        let changing = manager.change(&id, Record::cancel);
-        let changed = within_time(&mut *clock, manager.lease(), changing).await;
-        changed.unwrap_or(Err(TaskError::Unreadable)).map_err(|error| refused(&error))?;
-        manager.cancel_running(&id);
-        Ok(Json::EMPTY_OBJECT)
+        let cancelled = cancel_now(&manager, &id);
+        within_time(&mut *clock, manager.lease(), cancelled).await.unwrap_or_else(|| Err(failed()))
     };
     detached(&host, cancelling).await.unwrap_or_else(|| Err(failed()))
+}
+
+async fn cancel_now(manager: &TaskManager, id: &TaskId) -> Result<Json, ErrorData> {
+    manager.change(id, Record::cancel).await.map_err(|error| refused(&error))?;
+    manager.cancel_running(id);
+    Ok(Json::EMPTY_OBJECT)
 }
 
 /// Gives input to a task, detached from the request: if the request ended between the write and the

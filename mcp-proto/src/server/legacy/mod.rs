@@ -40,12 +40,16 @@ pub(super) fn serve(
     subscriptions: &mut Subscriptions,
     request: &Request,
 ) -> Result<Answer, ProtocolError> {
+    let has_session = context.channel() != ServerChannel::Exchange;
+    if !has_session && matches!(request.method, Method::Subscribe | Method::Unsubscribe) {
+        // There is no stream for the updates.
+        return Err(not_found(&request.method));
+    }
     if let Some(answer) = forward(context, lifecycle, request)? {
         return Ok(answer);
     }
     let (declaration, Request { method, params, .. }) = (context.declaration(), request);
     declaration.check_capability(method)?;
-    let has_session = context.channel() != ServerChannel::Exchange;
     #[expect(clippy::wildcard_enum_match_arm, reason = "the others are of both eras, or of none")]
     let result = match method {
         Method::Initialize => {
@@ -62,8 +66,6 @@ pub(super) fn serve(
             }
             Json::EMPTY_OBJECT
         }
-        // There is no stream for the updates.
-        Method::Subscribe | Method::Unsubscribe if !has_session => return Err(not_found(method)),
         Method::Subscribe => {
             let uri = string(params, Member::Uri)?;
             // A resource may be created later, so a subscription to a missing resource is accepted.

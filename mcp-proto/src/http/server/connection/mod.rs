@@ -287,7 +287,7 @@ impl Connection {
         // The input may have ended while a token was verified, or an earlier request answered.
         if self.reader.has_ended()
             && let Some(exchange) = self.state.exchange_mut()
-            && exchange.ends_with_input()
+            && exchange.is_unstarted()
         {
             // The answers to earlier requests are still sent.
             exchange.drop_unstarted(self.now);

@@ -179,12 +179,14 @@ impl Exchange {
 
     /// Handles a disconnect that came before a modern request began: no handler gets the request.
     pub(super) fn drop_unstarted(&mut self, now: Instant) {
-        // A notification was accepted at once, and still reaches its handler.
-        let is_request = !self.answer.is_over();
         self.handle_disconnect(now);
-        if is_request {
-            self.state = State::Answered;
-        }
+        self.state = State::Answered;
+    }
+
+    /// Returns whether this is a modern request that has no answer. A notification was accepted at
+    /// once.
+    pub(super) fn is_unstarted(&self) -> bool {
+        self.ends_with_input() && !self.answer.is_over()
     }
 
     /// Starts the shutdown of the server: the handlers of this exchange get `Limits::drain`. A

@@ -119,7 +119,8 @@ impl Replay {
 
     /// Takes the answer for a reader, if nothing else is kept after number `after`.
     pub(super) fn take_answer(&mut self, after: u64) -> Option<(u16, Unsent)> {
-        let is_next = self.older.is_empty() && self.count > after;
+        let is_next =
+            self.count > after && self.older.back().is_none_or(|kept| kept.number <= after);
         let kept = self.newest.take_if(|kept| is_next && kept.event.kind.status().is_some())?;
         self.subtract(&kept);
         Some((kept.event.kind.status()?, kept.event.message))

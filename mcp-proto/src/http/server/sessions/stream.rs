@@ -158,11 +158,13 @@ impl<W: Clone> Stream<W> {
         self.wake()
     }
 
-    /// The reader, and its last item at the end of the session. An answer after other events is
-    /// dropped, since the client may be slow to read these events.
+    /// The reader, and its last item at the end of the session. An answer after events that the
+    /// reader has not taken is dropped, since the client may be slow to read these events.
     pub(super) fn take_last(&mut self) -> Option<(u64, LastItem)> {
         let reader = self.reader.as_ref()?.number;
-        let last = match self.replay.take_answer(0) {
+        let replay = &mut self.replay;
+        let answer = replay.take_answer(replay.before_untaken()).or_else(|| replay.take_answer(0));
+        let last = match answer {
             Some((status, message)) => LastItem::Answer { status, message },
             None if self.finished && !self.replay.has_untaken() => LastItem::End,
             None => LastItem::CutOff(self.request.clone()),
