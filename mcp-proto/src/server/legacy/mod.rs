@@ -33,6 +33,16 @@ pub(super) use server_requests::ServerRequests;
 pub(super) use session::Session;
 pub(crate) use wrap::{wrapped_content, wrapped_schema};
 
+/// Returns whether the client has a session. Fails for a subscription without one: there is no stream
+/// for the updates.
+fn check_session(context: &Context, method: &Method) -> Result<bool, ProtocolError> {
+    let has_session = context.channel() != ServerChannel::Exchange;
+    if !has_session && matches!(method, Method::Subscribe | Method::Unsubscribe) {
+        return Err(not_found(method));
+    }
+    Ok(has_session)
+}
+
 /// Serves a legacy request.
 pub(super) fn serve(
     context: &Context,
@@ -40,11 +50,7 @@ pub(super) fn serve(
     subscriptions: &mut Subscriptions,
     request: &Request,
 ) -> Result<Answer, ProtocolError> {
-    let has_session = context.channel() != ServerChannel::Exchange;
-    if !has_session && matches!(request.method, Method::Subscribe | Method::Unsubscribe) {
-        // There is no stream for the updates.
-        return Err(not_found(&request.method));
-    }
+    let has_session = check_session(context, &request.method)?;
     if let Some(answer) = forward(context, lifecycle, request)? {
         return Ok(answer);
     }
