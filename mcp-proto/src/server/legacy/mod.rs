@@ -33,8 +33,8 @@ pub(super) use server_requests::ServerRequests;
 pub(super) use session::Session;
 pub(crate) use wrap::{wrapped_content, wrapped_schema};
 
-/// Returns whether the client has a session. Fails for a subscription without one: there is no stream
-/// for the updates.
+/// Returns whether the client has a session. Fails for a subscription without one: there is no
+/// stream for the updates.
 fn check_session(context: &Context, method: &Method) -> Result<bool, ProtocolError> {
     let has_session = context.channel() != ServerChannel::Exchange;
     if !has_session && matches!(method, Method::Subscribe | Method::Unsubscribe) {
