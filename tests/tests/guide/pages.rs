@@ -19,7 +19,8 @@ const SOURCES: [&str; 9] = [
 ];
 
 /// Folders of quoted files that a script or a test runs, with their language.
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 5] = [
+    ("apache", "tests/proxies", "conf"),
     ("caddy", "tests/proxies", "Caddyfile"),
     ("dockerfile", "tests/platforms", "Dockerfile"),
     ("json", "tests/interop/hosts/files", "json"),
@@ -61,7 +62,7 @@ fn every_block_of_code_is_a_quote() {
                 "json" => {
                     sources.iter().any(|source| has(source, &block.lines)) || is_of_a_file(&block)
                 }
-                "caddy" | "dockerfile" | "nginx" => is_of_a_file(&block),
+                "apache" | "caddy" | "dockerfile" | "nginx" => is_of_a_file(&block),
                 "sh" => block.lines.iter().all(|line| is_command(line)),
                 // A dependency is said as it is for a stranger, who has no workspace.
                 "toml" => true,
