@@ -151,7 +151,7 @@ impl fmt::Display for AuthError {
             ),
             Self::ResourceMetadata { url } => write!(
                 f,
-                "there is no metadata at {}, which the server names; contact its operator",
+                "the metadata {} cannot be fetched; try again later, or ask its operator; {PRIVATE}",
                 excerpt(url)
             ),
             Self::NoIssuer { issuer } => write!(
@@ -216,8 +216,8 @@ impl fmt::Display for AuthError {
             Self::Refused { error, description } => fmt_refused(f, error, description.as_deref()),
             Self::Scopes { scopes } => write!(
                 f,
-                "the server requires the scopes {:?}, which a new authorization does not grant; \
-                 request the permission there",
+                "the server requires the scopes {:?}, which earlier sign-ins did not grant; \
+                 request the permission there, then sign in with these scopes",
                 excerpt(&scopes.to_param())
             ),
             Self::Url { url, reason } => write!(f, "{} is rejected: {reason}", excerpt(url)),

@@ -212,9 +212,7 @@ impl SignIn {
             (Self::Consenting(_), AuthEvent::RefusedConsent(reason)) => {
                 Err(AuthError::Consent { reason })
             }
-            (Self::Consenting(_), AuthEvent::TimedOut) => {
-                Err(AuthError::Consent { reason: "nobody answered within 5 minutes".into() })
-            }
+            (Self::Consenting(consenting), AuthEvent::TimedOut) => Err(consenting.unanswered()),
             (Self::Redeeming { call, consented }, event) => match call.handle(event, context)? {
                 StepProgress::Pending(call) => {
                     Ok(StepProgress::Pending(Self::Redeeming { call, consented }))
@@ -342,6 +340,14 @@ impl Consenting {
             redirect_uri: self.expected.redirect_uri.clone(),
             state: self.expected.state.clone(),
         })
+    }
+
+    /// The error if nobody answers. A page that does not know a client has no redirect.
+    fn unanswered(&self) -> AuthError {
+        let is_stored = self.origin == ClientOrigin::Dynamic && !self.goal.has_registered;
+        let advice = "; if the page does not know the client, forget the authorization";
+        let advice = if is_stored { advice } else { "" };
+        AuthError::Consent { reason: ["nobody answered within 5 minutes", advice].concat() }
     }
 
     fn resource(&self, context: &StepContext<'_>) -> Option<&str> {

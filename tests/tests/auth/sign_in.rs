@@ -330,6 +330,18 @@ fn auth_a48_without_a_person_it_fails_at_once() {
     assert!(world.registrations.is_empty() && world.pages.is_empty());
 }
 
+/// The page of an authorization server that does not know the client has no redirect.
+#[test]
+fn page_that_nobody_answers_names_the_remedy_for_an_unknown_client() {
+    let mut world = World::new();
+    world.person = Person::Leaves;
+    let new = world.request("x").unwrap_err().to_string();
+    let stored = world.request("x").unwrap_err().to_string();
+    assert_eq!(world.registrations.len(), 1);
+    assert!(!new.contains("forget"), "{new}");
+    assert!(stored.contains("forget the authorization"), "{stored}");
+}
+
 #[test]
 fn http_redirect_uri_of_another_host_is_refused() {
     let uri = "http://app.example/callback";
