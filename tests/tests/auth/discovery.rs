@@ -255,3 +255,20 @@ fn auth_a16_the_expected_issuer_is_not_normalized() {
     let expected = AuthError::Issuer { expected: "https://A.example".into(), stated };
     assert_eq!(world.request("x"), Err(expected));
 }
+
+/// Some servers send empty strings for members that they leave out.
+#[test]
+fn empty_endpoint_counts_as_absent() {
+    let empty = r#","registration_endpoint":"""#;
+    let mut world = World::with(|config| config.client(ISSUER, "preset", None));
+    world.issuer(ISSUER_PLACE, ISSUER, empty);
+    world.request("x").unwrap();
+    let mut world = World::new();
+    world.issuer(ISSUER_PLACE, ISSUER, empty);
+    assert_eq!(world.request("x"), Err(AuthError::NoClient { issuer: ISSUER.into() }));
+    let mut world = World::with(|config| {
+        config.client(ISSUER, "i", Some("canary-secret")).client_credentials().unattended()
+    });
+    world.issuer(ISSUER_PLACE, ISSUER, r#","authorization_endpoint":"""#);
+    world.request("x").unwrap();
+}

@@ -95,20 +95,21 @@ impl IssuerMetadata {
         if needs_consent && !rules.assumes_s256 && !methods.iter().any(|it| it == pkce::METHOD) {
             return Err(InvalidIssuer::NoPkce);
         }
-        let endpoint = |name: &str| {
-            let text = document.text(name);
+        let endpoint = |text: Option<String>| {
             text.map(|text| rules.policy.check(&text)).transpose().map_err(InvalidIssuer::Url)
         };
+        let optional = |name: &str| endpoint(document.filled_text(name));
         let scopes = document.texts("scopes_supported").unwrap_or_default();
-        let authorization_endpoint = endpoint("authorization_endpoint")?;
+        let authorization_endpoint = optional("authorization_endpoint")?;
         if needs_consent && authorization_endpoint.is_none() {
             return Err(InvalidIssuer::Unusable);
         }
         Ok(Self {
             issuer,
             authorization_endpoint,
-            token_endpoint: endpoint("token_endpoint")?.ok_or(InvalidIssuer::Unusable)?,
-            registration_endpoint: endpoint("registration_endpoint")?,
+            token_endpoint: endpoint(document.text("token_endpoint"))?
+                .ok_or(InvalidIssuer::Unusable)?,
+            registration_endpoint: optional("registration_endpoint")?,
             grant_types_supported: grant_types,
             client_id_metadata_document_supported: document
                 .flag("client_id_metadata_document_supported"),
