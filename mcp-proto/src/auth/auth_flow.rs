@@ -188,7 +188,8 @@ impl AuthFlow {
             (AuthStep::Refreshing { refresh, goal, server }, event) => {
                 let (mut context, tokens) = self.context(now);
                 let Some(tokens) = tokens else { return self.discover(now, goal) };
-                match refresh.handle(event, tokens, &mut context)? {
+                let issuer = server.as_ref().map(|server| &*server.issuer.issuer);
+                match refresh.handle(event, tokens, issuer, &mut context)? {
                     Pending(refresh) => Ok(AuthStep::Refreshing { refresh, goal, server }),
                     Done(refreshed) => self.handle_refreshed(now, refreshed, goal, server),
                 }

@@ -73,16 +73,18 @@ impl TokenRefresh {
         Self::Loading { reading: context.outbox.load(context.now, key, true) }
     }
 
-    /// Continues with an event; an event of another step changes nothing.
+    /// Continues with an event; an event of another step changes nothing. After a discovery, which
+    /// `issuer` is the result of, tokens of other issuers are not used.
     pub(super) fn handle(
         self,
         event: AuthEvent<'_>,
         tokens: &CurrentTokens,
+        issuer: Option<&str>,
         context: &mut StepContext<'_>,
     ) -> RefreshStep {
         match (self, event) {
             (Self::Loading { reading }, AuthEvent::Loaded(id, record)) if id == reading => {
-                match newer(record, tokens, context) {
+                match newer(record, tokens, issuer, context) {
                     Some(record) => Ok(StepProgress::Done(RefreshOutcome::Adopt(Box::new(record)))),
                     None => send(tokens, context),
                 }
@@ -98,7 +100,7 @@ impl TokenRefresh {
             (Self::Rereading { reading, refusal }, AuthEvent::Loaded(id, record))
                 if id == reading =>
             {
-                refusal.decide(newer(record, tokens, context), tokens, context)
+                refusal.decide(newer(record, tokens, issuer, context), tokens, context)
             }
             (Self::Rereading { refusal, .. }, AuthEvent::TimedOut) => {
                 refusal.decide(None, tokens, context)
@@ -112,10 +114,12 @@ impl TokenRefresh {
 fn newer(
     text: Option<&str>,
     tokens: &CurrentTokens,
+    issuer: Option<&str>,
     context: &mut StepContext<'_>,
 ) -> Option<ServerRecord> {
     let record = context.read_newer(text)?;
-    let is_other = !tokens.are_those_of(&record) && record.issuer == tokens.record.issuer;
+    let is_of_server = issuer.is_none_or(|issuer| record.issuer == issuer);
+    let is_other = !tokens.are_those_of(&record) && is_of_server;
     is_other.then(|| context.adopt(text))?;
     Some(record)
 }

@@ -392,3 +392,18 @@ fn refresh_follows_its_issuer_to_another_endpoint() {
     assert_eq!(world.request("x"), Err(AuthError::Unavailable { url }));
     assert_eq!((world.forms.len(), world.pages.len()), (2, 1));
 }
+
+/// Another process has followed the server to another issuer, whose tokens are in the store.
+#[test]
+fn tokens_of_another_issuer_that_another_process_has_stored_are_used() {
+    let mut world = signed_in();
+    for text in world.store.values_mut() {
+        *text = text.replace(ISSUER, "https://b.example").replace("access-1", "access-9");
+        *text = text.replace("1800003600", "1800009999");
+    }
+    let stored = world.store.clone();
+    world.accepted = vec!["canary-access-9".into()];
+    world.pass(3600);
+    world.request("x").unwrap();
+    assert_eq!((world.grants(), &world.store), (vec!["authorization_code"], &stored));
+}
