@@ -344,6 +344,14 @@ impl Config {
         client.secret.clone()
     }
 
+    /// Returns whether the client of a record is configured. A workload has no client.
+    pub(super) fn has_client_of(&self, record: &ServerRecord) -> bool {
+        let (issuer, client) = (&record.issuer, &record.client);
+        let is_document = self.document.as_ref().is_some_and(|own| own.url == client.id);
+        let is_own = |own: &PresetClient| own.id == client.id && self.is_client_of(own, issuer);
+        client.is_of_workload() || is_document || self.clients.iter().any(is_own)
+    }
+
     /// The client of the metadata document, if the issuer accepts it with this redirect URI.
     pub(super) fn document_client(
         &self,

@@ -56,7 +56,7 @@ pub enum GrantAnswer {
 /// The origin of the client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientOrigin {
-    /// The client was registered by this machine.
+    /// The client was registered by this machine, or is not configured any more.
     Dynamic,
     /// The client is configured.
     Given,

@@ -185,8 +185,8 @@ impl RefusedRefresh {
         tokens: &CurrentTokens,
         context: &mut StepContext<'_>,
     ) -> RefreshStep {
-        let is_dynamic = tokens.record.is_dynamic;
-        let origin = if is_dynamic { ClientOrigin::Dynamic } else { ClientOrigin::Given };
+        let is_given = !tokens.record.is_dynamic && context.config.has_client_of(&tokens.record);
+        let origin = if is_given { ClientOrigin::Given } else { ClientOrigin::Dynamic };
         let store = if newer.is_some() { StoredTokens::Newer } else { StoredTokens::Same };
         let is_valid = tokens.is_valid(context.now);
         let access = if is_valid { AccessTokenState::Valid } else { AccessTokenState::Over };

@@ -418,3 +418,25 @@ fn forget_drops_the_registration_of_a_sign_in_that_failed() {
     world.run().unwrap();
     assert!(world.store.is_empty(), "{:?}", world.store.keys());
 }
+
+/// The refresh token belongs to the client that the application had before.
+#[test]
+fn tokens_of_a_client_that_is_not_configured_any_more_are_replaced() {
+    let invalid_client = || (401, r#"{"error":"invalid_client"}"#.to_owned());
+    let sign_in = || {
+        let mut world = World::with(|config| config.client(ISSUER, "old", Some("canary-secret")));
+        world.request("x").unwrap();
+        world.pass(3600);
+        world.token_answers.push_back(invalid_client());
+        world
+    };
+    let mut world =
+        sign_in().restart_with(|config| config.client(ISSUER, "new", Some("canary-secret")));
+    world.request("x").unwrap();
+    assert_eq!(world.pages[1]["client_id"], "new");
+    assert_eq!(world.grants(), ["authorization_code", "refresh_token", "authorization_code"]);
+    // A client that is still configured is refused for another reason, which a person cannot mend.
+    let mut world = sign_in();
+    assert!(matches!(world.request("x"), Err(AuthError::Refused { .. })));
+    assert_eq!(world.pages.len(), 1);
+}
