@@ -15,7 +15,7 @@ use super::current_tokens::{CurrentTokens, TokenSource};
 use super::discovery::{Discovered, DiscoveredServer, Discovery};
 use super::error::AuthError;
 use super::event::{AuthEvent, StepContext, StepProgress};
-use super::goal::{AuthGoal, FailedRefresh, SignInRequest};
+use super::goal::{AuthGoal, FailedRefresh, GoalKind, SignInRequest};
 use super::nonces::Nonces;
 use super::outbox::AuthOutbox;
 use super::record::ServerRecord;
@@ -104,15 +104,6 @@ impl AuthFlow {
     pub(super) fn refresh(&mut self, now: Instant) {
         let refresh = TokenRefresh::start(&mut self.context(now).0);
         self.step = AuthStep::Refreshing { refresh, goal: AuthGoal::renewal(), server: None };
-    }
-
-    /// Begins a flow for more scopes at the known server.
-    pub(super) fn step_up(&mut self, now: Instant, goal: AuthGoal) {
-        let started = match self.server.clone() {
-            Some(server) => self.get_tokens(now, server, goal),
-            None => self.discover(now, goal),
-        };
-        self.settle(now, started);
     }
 
     /// Continues with an event.
@@ -221,32 +212,34 @@ impl AuthFlow {
         }
     }
 
-    /// Uses the stored tokens if they are other ones. Ends the flow then, unless the goal is a
-    /// sign-in; otherwise starts discovery for the goal. Without a goal, ends the flow.
+    /// Uses the stored tokens if they are other ones. Ends the flow if they meet the goal, or
+    /// without a goal. Otherwise starts discovery, which a step-up at a known server does not need.
     fn handle_record(
         &mut self,
         now: Instant,
-        goal: Option<AuthGoal>,
+        mut goal: Option<AuthGoal>,
         text: Option<&str>,
     ) -> Result<AuthStep, AuthError> {
         let record = self.context(now).0.read_newer(text);
         self.stored = Some(Secret::new(text.unwrap_or_default()));
         let is_other =
             |it: &ServerRecord| self.tokens.as_ref().is_none_or(|own| !own.are_those_of(it));
-        let other = record.filter(is_other);
-        let is_renewed = other.is_some();
-        if let Some(record) = other {
+        if let Some(record) = record.filter(is_other) {
+            goal = goal.filter(|goal| !goal.is_met_by(&record.requested_scopes));
             self.set_tokens(now, TokenSource::Store, record);
         }
-        match goal.filter(|goal| !(is_renewed && goal.accepts_refresh)) {
-            Some(goal) => self.discover(now, goal),
-            None => self.finish(now, None),
+        let Some(goal) = goal else { return self.finish(now, None) };
+        match self.server.as_ref().filter(|_| goal.kind == GoalKind::StepUp).cloned() {
+            Some(server) => self.get_tokens(now, server, goal),
+            None => self.discover(now, goal),
         }
     }
 
-    /// Starts discovery. Without a challenge, an earlier one may have named the metadata.
+    /// Starts discovery. Without a challenge, or for a step-up, an earlier challenge may have named
+    /// the metadata.
     fn discover(&mut self, now: Instant, mut goal: AuthGoal) -> Result<AuthStep, AuthError> {
-        let tokens = self.tokens.as_ref().filter(|_| goal.schemes.is_none());
+        let is_known = goal.schemes.is_none() || goal.kind == GoalKind::StepUp;
+        let tokens = self.tokens.as_ref().filter(|_| is_known);
         let earlier = tokens.and_then(|tokens| tokens.record.metadata_url.clone());
         goal.metadata_url = goal.metadata_url.or(earlier);
         let discovery = Discovery::start(&self.config, goal.metadata_url.as_deref())?;
@@ -306,7 +299,8 @@ impl AuthFlow {
             tokens.record.token_endpoint = server.issuer.token_endpoint.as_str().into();
             tokens.record.resource.clone_from(&server.resource);
             tokens.record.metadata_url.clone_from(&server.metadata_url);
-            let refreshes = goal.accepts_refresh || goal.follows(&server.issuer.token_endpoint);
+            let is_renewal = goal.kind == GoalKind::Renewal;
+            let refreshes = is_renewal || goal.follows(&server.issuer.token_endpoint);
             if refreshes && tokens.record.refresh_token.is_some() {
                 // The next token is bound to this key. During a refresh no request is sent.
                 tokens.record.proof_key = proof_key;
@@ -376,7 +370,7 @@ impl AuthFlow {
         };
         let failed = FailedRefresh { endpoint, is_unavailable };
         let failed_refresh = Some(failed).filter(|_| is_unavailable || may_retry);
-        let goal = AuthGoal { must_register, accepts_refresh: false, failed_refresh, ..goal };
+        let goal = AuthGoal { must_register, kind: GoalKind::SignIn, failed_refresh, ..goal };
         match server {
             Some(server) => self.get_tokens(now, server, goal),
             None => self.discover(now, goal),

@@ -5,8 +5,8 @@
 //!
 //! | state | waits for | next |
 //! |---|---|---|
-//! | `Idle` | a request | `Reading`, `Refreshing`; for more scopes `SigningIn`, `Granting`, `Discovering` |
-//! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they cannot be used |
+//! | `Idle` | a request | `Reading`, `Refreshing` |
+//! | `Reading` | the stored tokens, at most 10 s | `Idle`, or `Discovering` if they cannot be used; for more scopes `SigningIn`, `Granting` |
 //! | `Discovering` | metadata, 10 s for each document | `Refreshing`, `SigningIn`, `Granting`; `Idle` if only a challenge may name the metadata |
 //! | `Refreshing` | the states of [`TokenRefresh`] | `Storing`; `Idle` without other tokens to store; `SigningIn`, `Granting` or `Discovering` if refused |
 //! | `SigningIn` | the states of [`SignIn`] | `Storing` |
@@ -19,7 +19,7 @@
 use super::action::{FetchId, RecordId};
 use super::current_tokens::{CurrentTokens, TokenSource};
 use super::discovery::{DiscoveredServer, Discovery};
-use super::goal::AuthGoal;
+use super::goal::{AuthGoal, GoalKind};
 use super::refresh::TokenRefresh;
 use super::secret::Secret;
 use super::service_grant::ServiceGrant;
@@ -38,9 +38,18 @@ pub(super) enum AuthStep {
 }
 
 impl AuthStep {
-    /// True if an answer of a server or a person is pending, which may take minutes.
+    /// True if an answer of a server or a person is pending, which may take minutes, or a step-up
+    /// begins.
     pub(super) fn is_asking(&self) -> bool {
-        matches!(self, Self::Discovering { .. } | Self::SigningIn(_))
+        match self {
+            Self::Discovering { .. } | Self::SigningIn(_) => true,
+            Self::Reading { goal, .. } => {
+                goal.as_ref().is_some_and(|it| it.kind == GoalKind::StepUp)
+            }
+            Self::Idle | Self::Refreshing { .. } | Self::Granting(_) | Self::Storing { .. } => {
+                false
+            }
+        }
     }
 
     /// True if the flow must end with new tokens: a read or a refresh is not sufficient. `tokens`
@@ -49,8 +58,10 @@ impl AuthStep {
         let has_signed_in = |tokens: &CurrentTokens| tokens.source == TokenSource::Authorization;
         match self {
             Self::Idle | Self::Refreshing { .. } => false,
-            Self::Reading { goal, .. } => goal.as_ref().is_some_and(|it| !it.accepts_refresh),
-            Self::Discovering { goal, .. } => !goal.accepts_refresh && !goal.is_early,
+            Self::Reading { goal, .. } => {
+                goal.as_ref().is_some_and(|it| it.kind == GoalKind::SignIn)
+            }
+            Self::Discovering { goal, .. } => goal.kind != GoalKind::Renewal && !goal.is_early,
             Self::SigningIn(_) | Self::Granting(_) => true,
             Self::Storing { .. } => tokens.is_some_and(has_signed_in),
         }

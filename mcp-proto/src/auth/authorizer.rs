@@ -17,7 +17,7 @@ use super::current_tokens::{CurrentTokens, TokenSource};
 use super::decisions::AuthDecision;
 use super::error::{AuthError, visible};
 use super::event::AuthEvent;
-use super::goal::AuthGoal;
+use super::goal::{AuthGoal, GoalKind};
 use super::proofs::{ProofProgress, Proofs};
 use super::record::ServerRecord;
 use super::refusal::{self, RefusalChallenge, RefusalStatus, RefusalStep, SentToken};
@@ -176,13 +176,14 @@ impl Authorizer {
             Some(RefusalStep::Repeat) => RefusalAdvice::Repeat,
             Some(RefusalStep::StepUp) => {
                 self.step_ups.count(sent.operation);
-                self.flow.step_up(now, goal);
+                self.flow.read(now, Some(AuthGoal { kind: GoalKind::StepUp, ..goal }));
                 RefusalAdvice::Wait
             }
             Some(next @ (RefusalStep::Authorize | RefusalStep::Discover)) => {
                 self.flow.tokens.iter_mut().for_each(CurrentTokens::refuse);
-                let accepts_refresh = next == RefusalStep::Discover;
-                self.flow.read(now, Some(AuthGoal { accepts_refresh, ..goal }));
+                let may_renew = next == RefusalStep::Discover;
+                let kind = if may_renew { GoalKind::Renewal } else { GoalKind::SignIn };
+                self.flow.read(now, Some(AuthGoal { kind, ..goal }));
                 RefusalAdvice::Wait
             }
             Some(RefusalStep::FailScopes) => {

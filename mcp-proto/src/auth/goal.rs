@@ -29,14 +29,25 @@ pub(super) struct AuthGoal {
     pub(super) metadata_url: Option<String>,
     /// The schemes of the challenge, if there is one.
     pub(super) schemes: Option<ChallengeSchemes>,
-    /// True if newer tokens in the store, or a refresh, may be sufficient.
-    pub(super) accepts_refresh: bool,
+    pub(super) kind: GoalKind,
     /// True if the stored registration is invalid.
     pub(super) must_register: bool,
     /// True if no refusal has begun the flow. The refusal of a request may name the metadata.
     pub(super) is_early: bool,
     /// The refresh of this flow that has failed, unless its refresh token is spent.
     pub(super) failed_refresh: Option<FailedRefresh>,
+}
+
+/// The tokens that meet an aim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum GoalKind {
+    /// Tokens of an authorization.
+    #[default]
+    SignIn,
+    /// The same, newer tokens in the store, or those of a refresh.
+    Renewal,
+    /// Tokens of an authorization for more scopes, or newer tokens in the store that have them.
+    StepUp,
 }
 
 /// A failed refresh, which may succeed at another endpoint.
@@ -50,7 +61,17 @@ pub(super) struct FailedRefresh {
 impl AuthGoal {
     /// A renewal of tokens that have expired, or are about to.
     pub(super) fn renewal() -> Self {
-        Self { accepts_refresh: true, is_early: true, ..Self::default() }
+        Self { kind: GoalKind::Renewal, is_early: true, ..Self::default() }
+    }
+
+    /// True if newer tokens in the store, for which `requested` was requested, are sufficient.
+    pub(super) fn is_met_by(&self, requested: &Scopes) -> bool {
+        let has = |challenged: &Scopes| requested.contains_all(challenged);
+        match self.kind {
+            GoalKind::SignIn => false,
+            GoalKind::Renewal => true,
+            GoalKind::StepUp => self.challenged.as_ref().is_some_and(has),
+        }
     }
 
     /// True if a refresh has failed at another endpoint than this one.

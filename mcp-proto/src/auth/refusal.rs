@@ -5,8 +5,8 @@
 //! every combination.
 //!
 //! Discovery always requests the metadata of the server again, to detect a change of the
-//! authorization server. A step-up keeps the discovered data, never refreshes, and requests the
-//! union of the scopes.
+//! authorization server. A step-up uses tokens of the store for which the scopes were requested.
+//! Otherwise it keeps the discovered data, never refreshes, and requests the union of the scopes.
 //!
 //! [Specification: Scope Challenge
 //! Handling](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling)

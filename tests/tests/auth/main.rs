@@ -17,6 +17,7 @@ mod proxies;
 mod rounds;
 mod security;
 mod sign_in;
+mod step_ups;
 mod tables;
 mod tokens;
 mod world;
