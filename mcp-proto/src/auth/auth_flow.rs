@@ -41,6 +41,8 @@ pub(super) struct AuthFlow {
     clock: UnixClock,
     /// The request of the application to sign in.
     request: SignInRequest,
+    /// True if nothing that the flow is for may ask a person.
+    is_quiet: bool,
     pub(super) nonces: Nonces,
 }
 
@@ -56,6 +58,7 @@ impl AuthFlow {
             stored: None,
             clock: UnixClock::default(),
             request: SignInRequest::default(),
+            is_quiet: false,
             nonces: Nonces::default(),
         }
     }
@@ -79,9 +82,20 @@ impl AuthFlow {
         self.clock = UnixClock::new(now, unix);
     }
 
+    /// Records a request that the flow, or the next flow, is for.
+    pub(super) fn join(&mut self, may_prompt: bool) {
+        self.is_quiet = !may_prompt && (self.is_quiet || self.is_idle());
+    }
+
+    /// Records that the requests which the flow is for have ended.
+    pub(super) fn leave(&mut self) {
+        self.is_quiet = true;
+    }
+
     /// Signs in for the application. Joins the sign-in of the current flow. During another flow,
     /// signs in at its end.
     pub(super) fn authorize(&mut self, now: Instant, scopes: &Scopes) -> SignInId {
+        self.join(true);
         let id = self.request.id().unwrap_or_else(|| SignInId(self.outbox.next_id()));
         if self.is_idle() {
             self.request = SignInRequest::Running(id);
@@ -324,9 +338,13 @@ impl AuthFlow {
         let goal = AuthGoal { challenged, ..goal };
         let current = self.tokens.as_ref().map(|tokens| &tokens.record);
         let token_goal = TokenGoal::new(server, goal, current);
+        let is_quiet = self.is_quiet;
         let mut context = self.context(now).0;
         if token_goal.server.grant.is_of_service() {
             return ServiceGrant::start(token_goal, &mut context).map(AuthStep::Granting);
+        }
+        if is_quiet {
+            return Err(AuthError::Consent { reason: "only calls ask for it".into() });
         }
         SignIn::start(token_goal, &mut context).map(AuthStep::SigningIn)
     }

@@ -165,6 +165,7 @@ impl Authorizer {
         let case = self.refusal_case(unauthorized, sent, challenged.as_ref());
         let row = refusal::TABLE.find(case);
         let repeats = row.is_some_and(|row| row.then == RefusalStep::Repeat);
+        self.flow.join(true);
         if !self.flow.is_idle() && !repeats {
             return RefusalAdvice::Wait;
         }
@@ -199,9 +200,22 @@ impl Authorizer {
     /// the store. Later calls refresh a token that is about to expire, and request a signature for
     /// a token that is bound to a key.
     pub fn access(&mut self, now: Instant, method: &str, url: &Url) -> Access {
+        self.access_for(now, method, url, true)
+    }
+
+    /// Does the same as [`access`](Self::access). A flow that is only for requests without
+    /// `may_prompt` asks no person.
+    pub(crate) fn access_for(
+        &mut self,
+        now: Instant,
+        method: &str,
+        url: &Url,
+        may_prompt: bool,
+    ) -> Access {
         if !url.same_origin(&self.flow.config.server) {
             return Access::None;
         }
+        self.flow.join(may_prompt);
         let is_idle = self.flow.is_idle();
         if is_idle && !self.flow.has_read() {
             self.flow.read(now, None);
@@ -284,6 +298,12 @@ impl Authorizer {
         if let Some(issuer) = issuer {
             self.flow.outbox.remove(self.flow.config.registration_key(&issuer));
         }
+    }
+
+    /// Records that all requests have ended. A flow in progress, or one for a later request without
+    /// `may_prompt`, does not show another page.
+    pub(crate) fn end_prompts(&mut self) {
+        self.flow.leave();
     }
 
     /// The current token, if there is one.

@@ -56,6 +56,29 @@ fn close_does_not_wait_for_metadata() {
     assert!(host.is_closed);
 }
 
+/// The session ends with a request whose token has expired.
+#[test]
+fn close_opens_no_page() {
+    for body in [r#"{"error":"invalid_grant"}"#, "<html>"] {
+        let mut host = Host::new(Negotiation::Legacy);
+        host.connect();
+        assert_eq!(host.pages(), 1);
+        host.world.pass(3600);
+        host.world.accepted.clear();
+        host.world.token_answers.push_back((400, body.into()));
+        close(&mut host);
+        assert_eq!((host.pages(), host.is_closed), (1, true), "{body}");
+        // A call has begun the refresh.
+        let mut host = refreshing(Negotiation::Legacy);
+        close(&mut host);
+        host.world.token_answers.push_back((400, body.into()));
+        while !host.fetches.is_empty() {
+            answer(&mut host);
+        }
+        assert_eq!((host.pages(), host.is_closed), (1, true), "{body}");
+    }
+}
+
 /// A connected client whose authorizer refreshes its token.
 fn refreshing(negotiation: Negotiation) -> Host {
     let mut host = Host::new(negotiation);

@@ -46,3 +46,30 @@ fn cancelled_call_that_is_held_is_not_cancelled_at_a_legacy_server() {
         assert!(!host.log.iter().any(is_cancelled), "{:?}", host.log);
     }
 }
+
+/// The refresh token may be good, so each attempt of the stream refreshes.
+#[test]
+fn stream_that_is_reopened_sends_nobody_to_the_page_again() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.redirects.insert("GET /mcp".into(), (503, ""));
+    host.connect();
+    host.world.pass(3600);
+    host.world.accepted.clear();
+    host.redirects.clear();
+    host.world.person = Person::Redirects("error=access_denied");
+    let refusal = (403, "<html>".to_owned());
+    host.world.token_answers = vec![refusal; 20].into();
+    let now = host.world.now;
+    host.client.handle_timeout(now);
+    host.run();
+    for _ in 0..10 {
+        host.pass_timeout();
+    }
+    let refreshes = host.world.grants().iter().filter(|it| **it == "refresh_token").count();
+    assert!(refreshes > 3, "{:?}", host.world.grants());
+    assert_eq!(host.pages(), 2);
+    // A call does, also if it joins the attempt of a stream.
+    host.call("x");
+    host.run();
+    assert_eq!(host.pages(), 3);
+}

@@ -70,9 +70,11 @@ impl OwnAuthorizer {
         self.authorizer.handle_timeout(now);
     }
 
-    /// Begins the close of the client, which may wait for a POST until this time.
+    /// Begins the close of the client, which may wait for a POST until this time. From now on no
+    /// page is shown.
     pub(super) fn begin_close(&mut self, until: Instant) {
         self.close = CloseState::Begun(until);
+        self.authorizer.end_prompts();
     }
 
     /// Returns whether the close has to wait for the answer to a POST.

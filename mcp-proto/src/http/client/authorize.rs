@@ -12,8 +12,8 @@
 //! The timeout of a call or a probe is paused while its request is held. Requests of a session end
 //! with the session. A DELETE is held for 2 s at most, and is not sent again after a refusal.
 //!
-//! After a failed flow only calls begin another flow. A stream that the client reopens by itself
-//! does not open the sign-in page for the user a second time.
+//! After a failed flow only calls begin another sign-in. A stream that the client reopens by itself
+//! does not open the sign-in page for the user a second time, and the end of a session never does.
 //!
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
 
@@ -95,10 +95,11 @@ impl Client {
         purpose: Purpose,
         mut attempt: Attempt,
     ) -> ExchangeId {
+        let may_prompt = self.may_prompt(&purpose);
         let access = match &mut self.authorization {
             Some(authorization) => {
                 let url = self.requests.url_of(&request);
-                authorization.authorizer.access(now, request.method, &url)
+                authorization.authorizer.access_for(now, request.method, &url, may_prompt)
             }
             None => Access::None,
         };
@@ -120,6 +121,13 @@ impl Client {
             Access::None => {}
         }
         self.begin(now, request, purpose, attempt)
+    }
+
+    /// Returns whether a request may begin a sign-in.
+    fn may_prompt(&self, purpose: &Purpose) -> bool {
+        let is_for_call = purpose.may_prompt_user() && !self.rpc.connects_for_subscriptions();
+        let has_failed = self.authorization.as_ref().is_some_and(|it| it.has_failed);
+        !purpose.is_over() && (is_for_call || !has_failed)
     }
 
     fn hold(
@@ -152,8 +160,9 @@ impl Client {
         head: &StatusHead,
     ) -> RefusalResult {
         self.handle_nonce(head);
-        let (Some(authorization), Some(open)) = (&mut self.authorization, self.exchanges.get(id))
-        else {
+        let Some(open) = self.exchanges.get(id) else { return RefusalResult::Unhandled(None) };
+        let may_prompt = self.may_prompt(&open.purpose);
+        let Some(authorization) = &mut self.authorization else {
             return RefusalResult::Unhandled(None);
         };
         let Some(request) = &open.request else { return RefusalResult::Unhandled(None) };
@@ -162,9 +171,7 @@ impl Client {
         if matches!(status, 200..=299) {
             authorization.authorizer.handle_accepted(&operation);
         }
-        let is_for_call = open.purpose.may_prompt_user() && !self.rpc.connects_for_subscriptions();
-        let may_ask = is_for_call || !authorization.has_failed;
-        if !matches!(status, 401 | 403) || open.purpose.is_over() || !may_ask {
+        if !matches!(status, 401 | 403) || !may_prompt {
             return RefusalResult::Unhandled(None);
         }
         let unauthorized = Unauthorized::new(status, head.all("WWW-Authenticate"));
