@@ -311,9 +311,19 @@ impl Authorizer {
         self.flow.tokens.as_ref().map(|tokens| tokens.id)
     }
 
+    /// True if the last flow was for more scopes, and has failed. The earlier tokens remain usable
+    /// for other requests.
+    pub(crate) fn keeps_tokens(&self) -> bool {
+        self.step_ups.has_failed() && self.flow.tokens.is_some()
+    }
+
     /// The next action.
     pub fn poll_action(&mut self) -> Option<AuthAction> {
-        self.flow.outbox.pop()
+        let action = self.flow.outbox.pop()?;
+        if let AuthAction::Changed(state) = &action {
+            self.step_ups.handle_state(state);
+        }
+        Some(action)
     }
 
     /// The next time at which to call [`handle_timeout`](Self::handle_timeout).

@@ -27,6 +27,33 @@ fn call_that_is_held_fails_with_the_end_of_its_client() {
     }
 }
 
+/// One call was never sent, and the server has refused the expired token of the other one.
+#[test]
+fn refused_step_up_fails_the_call_that_needs_it_alone() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.world.token_members = r#","expires_in":100"#.into();
+    host.world.needs.insert("tools/call write".into(), "b".into());
+    host.connect();
+    host.world.person = Person::Pauses;
+    let write = host.call("write");
+    host.run();
+    assert_eq!(host.pages(), 2);
+    host.world.accepted.clear();
+    let refused = host.call("a");
+    host.run();
+    host.world.pass(100);
+    let unsent = host.call("b");
+    host.run();
+    assert_eq!(host.log.last().unwrap(), "tools/call a 401");
+    let now = host.world.now;
+    host.client.with_authorizer(now, |it| it.handle_refused_consent(now, "no".into()));
+    host.run();
+    assert!(host.result(write).unwrap().is_err());
+    assert!(host.result(refused).unwrap().is_ok() && host.result(unsent).unwrap().is_ok());
+    assert_eq!(host.world.grants(), ["authorization_code", "refresh_token"]);
+    assert_eq!(host.pages(), 2);
+}
+
 /// One call was refused, the other one was never sent.
 #[test]
 fn cancelled_call_that_is_held_is_not_cancelled_at_a_legacy_server() {

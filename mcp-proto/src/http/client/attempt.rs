@@ -30,6 +30,17 @@ pub(super) struct Attempt {
     pub(super) held: Option<HeldFor>,
 }
 
+#[cfg(feature = "auth")]
+impl Attempt {
+    /// Returns whether the server has refused the last attempt for its scopes.
+    pub(super) fn lacks_scopes(&self) -> bool {
+        let is_of_scopes = |it: &Unauthorized| {
+            it.status == 403 || it.token_param("error") == Some("insufficient_scope")
+        };
+        self.refusal.as_ref().is_some_and(is_of_scopes)
+    }
+}
+
 /// The event that a held request waits for.
 #[cfg(feature = "auth")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

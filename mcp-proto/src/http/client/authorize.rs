@@ -9,6 +9,9 @@
 //! | held, never sent | the end of the flow: it is sent, or fails; a signature, if it may use the current token |
 //! | held, refused with 401 or 403 | the end of the flow: it is sent again, at most 4 times in all, or fails with [`Unauthorized`] |
 //!
+//! A failed sign-in for more scopes fails only the requests that lack scopes: others are sent with
+//! the earlier token, or after its refresh.
+//!
 //! The timeout of a call or a probe is paused while its request is held. Requests of a session end
 //! with the session. A DELETE is held for 2 s at most, and is not sent again after a refusal.
 //!
@@ -275,8 +278,10 @@ impl Client {
             AuthState::Failed(error) => Some(error.to_string()),
         };
         authorization.has_failed = error.is_some();
+        let keeps_tokens = authorization.authorizer.keeps_tokens();
         for (request, purpose, attempt) in self.exchanges.take_held(|_| true) {
-            let Some(reason) = &error else {
+            let is_concerned = !keeps_tokens || attempt.lacks_scopes();
+            let Some(reason) = error.as_ref().filter(|_| is_concerned) else {
                 self.send_held(now, request, purpose, attempt);
                 continue;
             };
