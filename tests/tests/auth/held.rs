@@ -20,6 +20,8 @@ fn call_that_is_held_fails_with_the_end_of_its_client() {
         host.client.with(now, |it| it.close(now));
         host.run();
         assert!(host.result(call).unwrap().is_err());
+        let error = host.result(call).unwrap().as_ref().unwrap_err();
+        assert!(!error.may_have_been_executed(), "{error:?}");
         // The end of the session waits for its token.
         host.pass_timeout();
         assert!(host.is_closed);
