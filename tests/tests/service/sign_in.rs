@@ -333,6 +333,27 @@ fn pasted_text_must_be_the_redirect_of_the_page() {
     assert!(questions.iter().any(|text| text.contains("https://a.example/authorize?")));
 }
 
+/// The addresses of the page itself, and of a browser that has changed it, have the state too.
+#[test]
+fn pasted_text_with_the_state_alone_is_not_taken() {
+    let uri = "http://127.0.0.1/callback";
+    let page = page(uri);
+    let state = page.state.expose().to_owned();
+    for right in [format!("{uri}?state={state}&code=1#x"), format!("code=1&state={state}")] {
+        let lines = [
+            page.url.as_str().to_owned(),
+            format!("https://127.0.0.1/callback?code=1&state={state}"),
+            format!("{uri}?code=1&state=x{state}"),
+            state.clone(),
+            right.clone(),
+        ];
+        let lines = std::sync::Mutex::new(lines.into_iter());
+        let paste = Paste::new(move |_| Ok(lines.lock().unwrap().next().unwrap_or_default()));
+        let mut pending = block_on(paste.prepare(uri, None)).unwrap();
+        assert_eq!(block_on(pending.ask(page.clone())), Ok(right));
+    }
+}
+
 /// The prompt of an abandoned sign-in still waits for a line.
 #[test]
 fn pasted_redirect_reaches_the_page_that_waits_for_it() {

@@ -36,6 +36,7 @@ struct Pastes {
 
 /// A page that waits for its redirect.
 struct AwaitedPage {
+    redirect_uri: String,
     state: Secret,
     redirect: Mailbox<Option<String>>,
 }
@@ -78,7 +79,8 @@ impl PendingConsent for PendingPaste {
     }
 
     fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
-        let awaited = AwaitedPage { state: page.state, redirect: Mailbox::default() };
+        let (redirect_uri, state) = (page.redirect_uri, page.state);
+        let awaited = AwaitedPage { redirect_uri, state, redirect: Mailbox::default() };
         let (awaited, pastes) = (Arc::new(awaited), self.pastes.clone());
         pastes.pages.lock().push(awaited.clone());
         self.page = Some(awaited.clone());
@@ -94,6 +96,18 @@ impl PendingConsent for PendingPaste {
             }
             awaited.redirect.poll(context.waker(), Option::take).map(Ok)
         }))
+    }
+}
+
+impl AwaitedPage {
+    /// Returns whether a text is the redirect: its address, or the query. The address of the page
+    /// has the state too.
+    fn is_redirect(&self, text: &str) -> bool {
+        let text = text.split('#').next().unwrap_or_default();
+        let (place, query) = text.split_once('?').unwrap_or(("", text));
+        let own_place = self.redirect_uri.split('?').next().unwrap_or_default();
+        let mut states = query.split('&').filter_map(|pair| pair.strip_prefix("state="));
+        (place.is_empty() || place == own_place) && states.any(|it| it == self.state.expose())
     }
 }
 
@@ -129,7 +143,7 @@ impl Pastes {
     /// Hands a line over to the page that it is the redirect of; returns false if there is none.
     fn hand_over(&self, line: &str) -> bool {
         let pages = self.pages.lock();
-        let page = pages.iter().find(|page| line.contains(page.state.expose())).cloned();
+        let page = pages.iter().find(|page| page.is_redirect(line)).cloned();
         drop(pages);
         let Some(page) = page else { return false };
         self.remove(&page);
