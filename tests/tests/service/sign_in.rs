@@ -261,6 +261,22 @@ fn auth_s09_redirect_with_the_awaited_state_is_taken_once() {
     }
 }
 
+/// The authorization server appends its parameters to the query of a redirect URI.
+#[test]
+fn redirect_uri_with_a_query_is_listened_for() {
+    let uri = "http://127.0.0.1/callback?app=1";
+    let mut pending = block_on(opens_nothing().prepare(uri, None)).unwrap();
+    let uri = pending.redirect_uri();
+    assert!(uri.ends_with("/callback?app=1"), "{uri}");
+    let page = page(&uri);
+    let state = page.state.expose().to_owned();
+    let mut asked = pending.ask(page);
+    assert!(is_pending(asked.as_mut()));
+    let answer = send(&uri, "GET", &format!("&code=1&state={state}"));
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(block_on(asked).unwrap(), format!("?app=1&code=1&state={state}"));
+}
+
 #[test]
 fn auth_a13_redirect_arrives_at_both_loopback_addresses() {
     let pending = block_on(opens_nothing().prepare("http://localhost/callback", None)).unwrap();

@@ -117,7 +117,7 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     };
     let address = first.local_addr()?;
     let shared = Arc::new(LoopbackShared {
-        path: url.target().to_string(),
+        path: url.target().split('?').next().unwrap_or_default().to_string(),
         awaited: Mailbox::default(),
         connections: AtomicUsize::new(0),
         is_over: AtomicBool::new(false),
