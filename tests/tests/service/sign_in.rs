@@ -291,6 +291,22 @@ fn auth_a13_redirect_arrives_at_both_loopback_addresses() {
 }
 
 #[test]
+fn page_after_a_refusal_does_not_say_that_the_person_is_signed_in() {
+    for (params, title) in [("error=access_denied", "Not signed in"), ("code=1", "Signed in")] {
+        let mut pending =
+            block_on(opens_nothing().prepare("http://127.0.0.1/callback", None)).unwrap();
+        let uri = pending.redirect_uri();
+        let page = page(&uri);
+        let query = format!("?{params}&state={}", page.state.expose());
+        let mut asked = pending.ask(page);
+        assert!(is_pending(asked.as_mut()));
+        let answer = send(&uri, "GET", &query);
+        assert!(answer.contains(&format!("<title>{title}</title>")), "{answer}");
+        assert_eq!(block_on(asked).unwrap(), query);
+    }
+}
+
+#[test]
 fn port_of_the_last_time_is_used_if_it_is_free() {
     let first = block_on(opens_nothing().prepare("http://127.0.0.1/callback", None)).unwrap();
     let port = Url::parse(&first.redirect_uri()).unwrap().port();

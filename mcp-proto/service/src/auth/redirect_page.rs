@@ -2,7 +2,7 @@
 //!
 //! | request | answer | the redirect |
 //! |---|---|---|
-//! | `GET` of the path, with the awaited `state` | 200 | is accepted, once |
+//! | `GET` of the path, with the awaited `state` | 200; another page if there is an `error` | is accepted, once |
 //! | `GET` of the path, with another `state`, or a second one | 400 | is ignored |
 //! | another path | 404 | |
 //! | another method | 405 | |
@@ -27,6 +27,8 @@ const MAX_HEAD_BYTES: usize = 16 * 1024;
 
 const DONE: &str = "<!doctype html><meta charset=utf-8><title>Signed in</title>\
     <p>You can close this page and go back to the application.\n";
+const REFUSED: &str = "<!doctype html><meta charset=utf-8><title>Not signed in</title>\
+    <p>The sign-in was refused. Go back to the application, which has the reason.\n";
 const OTHER: &str = "<!doctype html><meta charset=utf-8><title>Not expected</title>\
     <p>No application waits for this sign-in.\n";
 
@@ -43,7 +45,7 @@ pub(super) fn serve(
     } else if head.method() != "GET" {
         (405, OTHER)
     } else if take(head.target()) {
-        (200, DONE)
+        (200, if has_error(head.target()) { REFUSED } else { DONE })
     } else {
         (400, OTHER)
     };
@@ -103,6 +105,11 @@ pub(super) fn redirect<'a>(target: &'a str, state: &str) -> Option<&'a str> {
     let query = target.find('?').and_then(|at| target.get(at..))?;
     let mut states = query.get(1..)?.split('&').filter_map(|pair| pair.strip_prefix("state="));
     (states.next() == Some(state)).then_some(query)
+}
+
+/// Returns whether a redirect reports an error in place of a code.
+fn has_error(target: &str) -> bool {
+    target.split(['?', '&']).any(|pair| pair.starts_with("error="))
 }
 
 #[cfg(test)]
