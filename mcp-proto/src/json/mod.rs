@@ -12,6 +12,7 @@ mod explain;
 pub(crate) mod integer;
 mod integers;
 mod plain;
+mod private_key;
 pub(crate) mod scan;
 pub(crate) mod spare;
 mod surrogates;
@@ -66,7 +67,8 @@ impl Json {
 
     /// Checks that `text` is one JSON value, nested at most 128 deep.
     ///
-    /// Fails with [`InvalidJson`].
+    /// Fails with [`InvalidJson`], also for a key that begins with `$serde_json::private::`. Under
+    /// such a key [`serde_json::Value`] parses a string as JSON, without the limit of the depth.
     pub fn parse(text: impl Into<Bytes>) -> Result<Self, InvalidJson> {
         let text = text.into();
         let valid = core::str::from_utf8(&text).is_ok();
@@ -212,7 +214,7 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// The text is not one JSON value, or it is nested too deep.
+/// The text is not one JSON value, is nested too deep, or has a key that `serde_json` reserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidJson;
 

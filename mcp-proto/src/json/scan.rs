@@ -12,6 +12,7 @@
 use bytes::Bytes;
 
 use super::plain;
+use super::private_key::is_reserved;
 
 /// The greatest possible limit of the depth; `serde_json` builds values of one level less.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -91,7 +92,7 @@ impl Span {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScanError {
-    /// The text is not JSON, from this byte on.
+    /// The text is not JSON, or has a reserved key, from this byte on.
     Syntax(usize),
     /// The text is nested deeper than the limit.
     Depth,
@@ -240,12 +241,15 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A key and the colon after it; the span includes the quotes.
+    /// A key and the colon after it; the span includes the quotes. Fails for a reserved key.
     pub(crate) fn key(&mut self) -> Result<Span> {
         self.peek();
         let start = self.at;
         self.string()?;
         let key = Span::new(start, self.at);
+        if is_reserved(key.of(self.bytes)) {
+            return Err(ScanError::Syntax(start));
+        }
         if self.peek() != Some(b':') {
             return self.broken();
         }

@@ -192,6 +192,27 @@ fn assert_panics_are_answered(bench: impl Fn() -> Bench) {
     spawned.assert_alive();
 }
 
+/// Under this key `serde_json` reads a string as another JSON text, with the whole depth again.
+#[test]
+fn arguments_that_hide_their_depth_in_strings_are_refused() {
+    let mut hidden = "1".to_owned();
+    for _ in 0..100 {
+        let text = hidden.replace('\\', "\\u005c").replace('"', "\\u0022");
+        let object = format!(r#"{{"$serde_json::private::RawValue":"{text}"}}"#);
+        hidden = format!("{}{object}{}", "[".repeat(120), "]".repeat(120));
+    }
+    let params = format!(r#"{{"name":"t","arguments":{{"a":{hidden}}}}}"#);
+    let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    let mut of_values = Bench::new(|_: Value, _| async { "done" });
+    let mut of_numbers = Bench::new(|_: BTreeMap<String, u8>, _| async { "done" });
+    for bench in [&mut of_values, &mut of_numbers] {
+        bench.line(&call);
+        let out = bench.out().concat();
+        assert!(out.starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"#), "{out}");
+        bench.assert_alive();
+    }
+}
+
 /// A tool that waits at the gate that its argument names, and answers with that name.
 fn gated() -> (Bench, BTreeMap<&'static str, Gate>) {
     let gates: BTreeMap<_, _> = ["a", "b", "c"].map(|name| (name, Gate::default())).into();
