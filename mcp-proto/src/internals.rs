@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`Raw`], [`mod@write`], [`raw`], [`trusted`] | reads results in place; writes params and results whose shape is fixed |
 //! | [`explain`], [`DecodeError`], [`Misfit`], [`MisfitReason`] | says where arguments and results do not fit |
+//! | [`count_values`] | limits the values that are checked against a schema |
 //! | [`Deadlines`] | the sleeps of handlers, the timeouts of exchanges |
 //! | [`SeqMap`] | the calls that an application waits for |
 //! | `LastRequest` | the heads of a client's requests |
@@ -41,7 +42,7 @@ pub use crate::http::server::intake::request_reader;
 pub use crate::http::server::shares::{Holder, Shares};
 use crate::http::{Admission, Config, Exchange};
 use crate::json::Json;
-pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, write};
+pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, count_values, write};
 use crate::message::ErrorData;
 pub use crate::seq_map::SeqMap;
 pub use crate::server::handler_id::NewHandlerIds;

@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, reason = "the peak is worth knowing")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -17,7 +18,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
-    Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate,
+    Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate, Tool,
 };
 use mcp_proto::{Action, Binding, Bytes, Instant, Json, Limits, Machine};
 use mcp_service::{Catalog, Drive, Handler, Registry, Service};
@@ -319,6 +320,26 @@ fn a_client_that_does_not_read_while_everything_changes() {
         assert!(written < MIB + CHUNK, "{written} bytes wait");
         println!("{:.1} MiB for {:.1} MiB of output", mib(most), mib(written));
     }
+}
+
+#[test]
+fn arguments_of_many_values_that_do_not_fit() {
+    let alone = alone();
+    let mut registry = Registry::<Handler>::new(Implementation::new("c", "1"));
+    let tool = Tool::new("t", Json::parse(r#"{"type":"object"}"#).unwrap());
+    registry.tool_with(tool, |_: BTreeMap<String, u8>, _| async { "done" }).unwrap();
+    let mut service = Service::new(Catalog::from(registry), Config::default());
+    let values = "{\"\":0},".repeat(MIB / 7);
+    let call =
+        modern(1, "tools/call", &format!("\"name\":\"t\",\"arguments\":{{\"a\":[{values}0]}}"));
+    let bytes = Bytes::from(call);
+    let before = start(&alone);
+    service.handle_bytes(Instant::ZERO, bytes);
+    service.turn(Instant::ZERO, Waker::noop());
+    let peak = ALLOCATOR.peak_usage() - before;
+    println!("peak {:.1} MiB", mib(peak));
+    assert!(service.output().windows(14).any(|text| text == b"\"isError\":true"));
+    assert!(peak < 8 * MIB, "peak {:.1} MiB", mib(peak));
 }
 
 #[test]

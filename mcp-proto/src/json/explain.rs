@@ -16,7 +16,8 @@
 //! | an unknown variant | of the value | ``expected `a` or `b`, found `c` `` |
 //! | an error of the type's own | of the value | its text |
 //!
-//! Ignored members are recorded as well, to hint at misspelt names.
+//! Ignored members are recorded as well, to hint at misspelt names. A text of more than
+//! [`MAX_VALUES`] values is not explained, since its tree could take a hundred times its bytes.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -30,11 +31,17 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value, map};
 
 use super::decode_error::DecodeError;
-use super::{integers, surrogates};
+use super::{count_values, integers, surrogates};
+
+/// The most values in a text that is explained.
+const MAX_VALUES: usize = 10_000;
 
 /// Finds the reasons why `text` is not a `T`; `None` if this reader accepts it, or if it cannot be
-/// parsed.
+/// parsed or has too many values.
 pub(crate) fn explain<T: DeserializeOwned>(text: &str) -> Option<DecodeError> {
+    if count_values(text.as_bytes()) > MAX_VALUES {
+        return None;
+    }
     let unicode = surrogates::rewrite(text);
     let text = unicode.as_deref().unwrap_or(text);
     let rewritten = integers::rewrite(text.as_bytes());

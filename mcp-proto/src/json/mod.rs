@@ -16,6 +16,7 @@ mod private_key;
 pub(crate) mod scan;
 pub(crate) mod spare;
 mod surrogates;
+mod value_count;
 pub(crate) mod walk;
 pub mod write;
 
@@ -33,6 +34,7 @@ pub use decode_error::{DecodeError, Misfit, MisfitReason};
 pub(crate) use explain::explain;
 use scan::{Scanner, Span};
 pub use spare::Spare;
+pub use value_count::count_values;
 
 /// The byte order mark that a text in UTF-8 may begin with. JSON has none, but "implementations
 /// that parse JSON texts MAY ignore the presence of a byte order mark rather than treating it as an

@@ -25,6 +25,7 @@ use super::hints::Hints;
 use super::misfits::{Misfits, cut};
 use super::reason;
 use mcp_proto::Json;
+use mcp_proto::internals::count_values;
 use mcp_proto::schema::Dialect;
 use mcp_proto::schema::SchemaError;
 
@@ -182,23 +183,6 @@ fn patterns_per_name(schema: &Value) -> usize {
             .sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
-}
-
-/// An upper bound of the number of values in a JSON text, without parsing it.
-fn count_values(text: &[u8]) -> usize {
-    let mut count = 1;
-    let mut in_string = false;
-    let mut escaped = false;
-    for byte in text {
-        match (in_string, byte) {
-            (true, _) if escaped => escaped = false,
-            (true, b'\\') => escaped = true,
-            (_, b'"') => in_string = !in_string,
-            (false, b',' | b'[' | b'{') => count += 1,
-            _ => {}
-        }
-    }
-    count
 }
 
 /// The most bytes of names on a path in this value. Recursive: the depth is at most 128.
