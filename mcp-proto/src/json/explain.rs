@@ -24,13 +24,14 @@ use alloc::vec::Vec;
 use core::slice;
 
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer,
-    MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess,
+    Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value, map};
 
 use super::decode_error::DecodeError;
+use super::key_reader::KeyReader;
 use super::{count_values, integers, surrogates};
 
 /// The most values in a text that is explained.
@@ -90,6 +91,28 @@ impl<'de> ValueReader<'de> {
     }
 }
 
+/// Reads integers of 128 bits. In the tree, those beyond 64 bits are floats; only their place
+/// matters here, so they need not be exact.
+macro_rules! wide {
+    ($($method:ident => $visit:ident($integer:ty))*) => {
+        $(#[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            clippy::cast_sign_loss,
+            clippy::float_cmp,
+            reason = "the comparison is whether the casts have lost anything"
+        )]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            match self.0.as_f64() {
+                Some(number) if self.0.is_f64() && number as $integer as f64 == number => {
+                    visitor.$visit(number as $integer)
+                }
+                _ => self.deserialize_any(visitor),
+            }
+        })*
+    };
+}
+
 impl<'de> Deserializer<'de> for ValueReader<'de> {
     type Error = DecodeError;
 
@@ -134,6 +157,8 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
         }
     }
 
+    wide! { deserialize_i128 => visit_i128(i128) deserialize_u128 => visit_u128(u128) }
+
     /// A raw value is a newtype struct with a private name, which only `serde_json` can read.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
@@ -175,7 +200,7 @@ impl<'de> Deserializer<'de> for ValueReader<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f64 char str string bytes byte_buf unit
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f64 char str string bytes byte_buf unit
         unit_struct seq tuple tuple_struct map identifier ignored_any
     }
 }
@@ -239,65 +264,6 @@ impl<'de> MapAccess<'de> for MembersReader<'de> {
 
     fn size_hint(&self) -> Option<usize> {
         Some(self.rest.len())
-    }
-}
-
-/// Reads the name of a member, which may be a key of another type.
-#[derive(Clone, Copy)]
-struct KeyReader<'de>(&'de str);
-
-/// Parses the keys of maps: in JSON, numbers are strings there.
-macro_rules! parsed {
-    ($($method:ident => $visit:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-            match self.0.parse() {
-                Ok(key) => visitor.$visit(key),
-                Err(_) => visitor.visit_borrowed_str(self.0),
-            }
-        })*
-    };
-}
-
-impl<'de> Deserializer<'de> for KeyReader<'de> {
-    type Error = DecodeError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_borrowed_str(self.0)
-    }
-
-    parsed! {
-        deserialize_bool => visit_bool
-        deserialize_i8 => visit_i8 deserialize_i16 => visit_i16 deserialize_i32 => visit_i32
-        deserialize_i64 => visit_i64 deserialize_i128 => visit_i128
-        deserialize_u8 => visit_u8 deserialize_u16 => visit_u16 deserialize_u32 => visit_u32
-        deserialize_u64 => visit_u64 deserialize_u128 => visit_u128
-        deserialize_f32 => visit_f32 deserialize_f64 => visit_f64
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, DecodeError> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, DecodeError> {
-        visitor.visit_enum(self.0.into_deserializer())
-    }
-
-    forward_to_deserialize_any! {
-        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
-        identifier ignored_any
     }
 }
 
@@ -395,6 +361,7 @@ mod tests {
             kind: Option<ValueKind>,
             raw: Option<Json>,
             pair: Option<(u8, String)>,
+            amounts: Option<(u128, i128)>,
             query: String,
         }
         let told = |text: &'static str| {
@@ -433,6 +400,14 @@ mod tests {
             ),
             (r#"{"pair":[1,"a",3]}"#, "/pair: 1 elements too many"),
             (r#"{"raw":[1,{}],"ignored":1}"#, "/query: is required"),
+            (
+                r#"{"amounts":[340282366920938463463374607431768211455,-1e30],"query":1}"#,
+                "/query: expected a string, found integer 1",
+            ),
+            (
+                r#"{"amounts":[0,1.5],"query":1}"#,
+                "/amounts/1: expected an integer, found number 1.5",
+            ),
             ("[]", "expected an object, found an array"),
         ] {
             assert_eq!(told(text).as_deref(), Some(expected), "{text}");

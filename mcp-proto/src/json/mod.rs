@@ -11,6 +11,7 @@ mod decode_long;
 mod explain;
 pub(crate) mod integer;
 mod integers;
+mod key_reader;
 mod plain;
 mod private_key;
 pub(crate) mod scan;
