@@ -373,6 +373,14 @@ mod tests {
     }
 
     #[test]
+    fn floats_are_read_exactly() {
+        for text in ["907.3038322028689", "9007199254740991.0", "-5e-324"] {
+            let float: f64 = Json::parse(text).unwrap().decode().unwrap();
+            assert_eq!(float.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
+        }
+    }
+
+    #[test]
     fn text_is_kept_without_surrounding_whitespace() {
         let json = Json::parse(" {\"a\" : [1, 2.50]}\n").unwrap();
         assert_eq!(json.as_str(), "{\"a\" : [1, 2.50]}");
