@@ -178,8 +178,10 @@ impl Envelope {
         let mut envelope = Self::default();
         scanner.members(|scanner, key| {
             let key = Raw(key.of(text)).lookup(EnvelopeKey::of);
-            let value = if key == Some(EnvelopeKey::Params) && scanner.peek() == Some(b'{') {
+            if key == Some(EnvelopeKey::Params) {
                 envelope.members = Members::default();
+            }
+            let value = if key == Some(EnvelopeKey::Params) && scanner.peek() == Some(b'{') {
                 envelope.members.scan(scanner, text)?
             } else {
                 scanner.skip_value()?

@@ -387,6 +387,17 @@ mod tests {
     }
 
     #[test]
+    fn members_of_overwritten_params_are_no_gaps() {
+        let mut reader = MessageReader::new();
+        let params = r#""params":{"name":"x"},"params":5,"abcdefgh":1"#;
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m",{params}}}"#);
+        for _ in 0..3 {
+            equals_pattern(&mut reader, &text);
+        }
+        equals_pattern(&mut reader, &text.replace("fgh", "\"y\""));
+    }
+
+    #[test]
     fn long_constants_are_not_kept() {
         let mut reader = MessageReader::new();
         let long = "x".repeat(MAX_PATTERN);
