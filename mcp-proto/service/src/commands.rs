@@ -54,7 +54,7 @@ impl Commands {
         match &command {
             Command::Notify(about, _) => {
                 if !self.has_room(about.scope()) {
-                    return self.lost.add(*about);
+                    return self.lost.add(*about, 1);
                 }
             }
             Command::Respond(reply, _) => {
@@ -109,10 +109,10 @@ impl IntoIterator for Commands {
 }
 
 impl Lost {
-    /// Counts a dropped notification about a request.
-    pub(super) fn add(&mut self, about: ReplyId) {
+    /// Counts dropped notifications about a request.
+    pub(super) fn add(&mut self, about: ReplyId, more: u64) {
         let count = self.0.entry(about).or_default();
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(more);
     }
 
     /// The notification that reports the number of dropped ones about a request, if any.

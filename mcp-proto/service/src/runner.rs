@@ -169,7 +169,10 @@ impl Runner {
         is_full: bool,
     ) {
         match command {
-            Command::Notify(about, _) if is_full => self.rare().lost.add(about),
+            Command::Notify(about, Notification::Lost { count }) if is_full => {
+                self.rare().lost.add(about, count);
+            }
+            Command::Notify(about, _) if is_full => self.rare().lost.add(about, 1),
             // Errors are ignored, such as progress after the end of the request.
             Command::Notify(about, notification) => {
                 let _ = scope.notify(now, about, notification);

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::server::Progress;
+use mcp_proto::server::{Config, Progress};
+use mcp_proto::types::LoggingLevel;
 use mcp_service::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::bench::{Bench, Gate, answer, yield_now};
+use crate::bench::{Bench, Gate, INITIALIZE, answer, registry, yield_now};
 
 #[test]
 fn a_handler_reports_and_is_ready_at_once() {
@@ -126,6 +127,37 @@ fn a_client_that_does_not_read_misses_progress_and_no_answer() {
     assert_eq!(lines.last(), Some(&answer(1, "done")));
     let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
     assert!((1024 * 1024..1100 * 1024).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn notifications_beyond_the_queue_of_a_client_that_does_not_read_are_counted() {
+    let gate = Gate::default();
+    let passed = gate.clone();
+    let mut registry = registry(move |arguments: Value, context: Context| {
+        let gate = passed.clone();
+        async move {
+            if let Some(text) = arguments["text"].as_str() {
+                return text.to_owned();
+            }
+            gate.passed().await;
+            (0..1500).for_each(|step| context.log(LoggingLevel::Info, step));
+            "done".to_owned()
+        }
+    });
+    registry.logging();
+    let mut bench = Bench::serving(registry, Config::default());
+    bench.line(INITIALIZE);
+    bench.call(1);
+    bench.out();
+    bench.call_with(2, &json!({"text": "x".repeat(1_100_000)}));
+    gate.open();
+    bench.turn();
+    bench.out();
+    bench.turn();
+    let lines = bench.out();
+    assert_eq!(lines.last(), Some(&answer(1, "done")));
+    let text = "1500 notifications about this request were dropped";
+    assert!(lines.iter().any(|line| line.contains(text)), "{lines:?}");
 }
 
 fn three_steps(gate: &Gate) -> Bench {
