@@ -114,6 +114,13 @@ impl LockedState {
         DeferredActions { first, others, snapshot, wakes_background }
     }
 
+    /// The time of the next deadline, at which the background task runs next.
+    pub(super) fn plan_background(&mut self) -> Option<Instant> {
+        let due = self.endpoint.poll_timeout();
+        self.background_due = due.unwrap_or(Instant::NEVER);
+        due
+    }
+
     /// Applies queued commands and an update of the catalog.
     pub(super) fn apply_queued(
         &mut self,

@@ -398,7 +398,8 @@ impl ServerShared {
             }
         }
         let next_sleep = self.mailbox.end_turn();
-        let due = self.locked.lock().endpoint.poll_timeout();
+        // The earliest deadline may have changed since the round, in either direction.
+        let due = self.locked.lock().plan_background();
         due.into_iter().chain(next_sleep).min()
     }
 }

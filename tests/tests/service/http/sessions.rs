@@ -103,6 +103,42 @@ fn second_hour_14_one_session_does_not_use_up_the_queue_of_another() {
 }
 
 #[test]
+fn background_task_is_woken_for_a_deadline_after_an_earlier_one_is_removed() {
+    let contexts = Arc::new(Mutex::new(Vec::new()));
+    let theirs = contexts.clone();
+    let mut registry = registry(move |_: Value, context: Context| {
+        theirs.lock().unwrap().push(context);
+        std::future::pending::<&str>()
+    });
+    registry.logging();
+    let mut site = Site::new(registry);
+    let mut loud = site.session();
+    loud.post(&call(1));
+    // The next deadline of this session is far away.
+    site.pass(Duration::from_secs(60));
+    let earliest: Arc<Mutex<Option<Socket>>> = Arc::default();
+    let ended = earliest.clone();
+    site.server.on_event(move |event| {
+        let earliest = ended.lock().unwrap().take();
+        if let (ServerEvent::MessagesLost { .. }, Some(mut earliest)) = (event, earliest) {
+            earliest.send("DELETE", &[], "");
+        }
+    });
+    *earliest.lock().unwrap() = Some(site.session());
+    assert!(site.tender_wakes() > 0);
+    site.run_background();
+    let context = contexts.lock().unwrap()[0].clone();
+    for step in 0..2000 {
+        context.log(LoggingLevel::Info, step);
+    }
+    site.run_background();
+    assert_eq!(site.server.sessions(), 1);
+    site.tender_wakes();
+    let _socket = site.session();
+    assert!(site.tender_wakes() > 0, "the deadline of the new session is missed");
+}
+
+#[test]
 fn nothing_is_read_behind_the_end_of_input() {
     let (mut site, gate) = gated();
     let mut socket = site.session();
