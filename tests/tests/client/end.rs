@@ -182,6 +182,17 @@ fn a_task_that_waits_no_longer_is_forgotten() {
 }
 
 #[test]
+fn callback_of_a_closed_client_is_dropped() {
+    let client = client();
+    let held = Arc::new(client.clone());
+    let mut idle = pair(Negotiation::Auto, |_: Value, _| async { "done" });
+    idle.run(client.close());
+    let owner = held.clone();
+    client.on_fault(move |_| drop(owner.clone()));
+    assert_eq!(Arc::strong_count(&held), 1, "the client keeps itself");
+}
+
+#[test]
 fn a_service_goes_on_without_handles() {
     for negotiation in ERAS {
         let log = Log::default();

@@ -342,6 +342,10 @@ impl ClientMailbox {
             self.state.with(|state| {
                 let is_changed = state.capabilities != capabilities && state.closed.is_none();
                 state.capabilities.clone_from(&capabilities);
+                if state.closed.is_some() {
+                    // A callback may own a clone of this client, which nothing would drop.
+                    return (callbacks, false);
+                }
                 if is_changed {
                     let declare = |client: &mut Client, _| client.set_capabilities(capabilities);
                     state.work.commands.push(ClientCommand::MachineCall(Box::new(declare)));
