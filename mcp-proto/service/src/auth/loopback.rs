@@ -13,8 +13,9 @@ use core::fmt;
 use core::future::{poll_fn, ready};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::Poll;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+use std::{io, thread};
 
 use mcp_proto::auth::{ConsentPage, HostKind, Secret};
 use mcp_proto::http::{Scheme, Url};
@@ -28,6 +29,9 @@ use crate::runtime::{spawn, unblock};
 
 /// The most connections at a time; others are closed.
 const MAX_CONNECTIONS: usize = 8;
+
+/// The pause after a connection that could not be accepted: there may be too many open files.
+const PAUSE: Duration = Duration::from_millis(50);
 
 type Opener = dyn Fn(&Url) -> io::Result<()> + Send + Sync;
 
@@ -116,12 +120,8 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
             .map_or_else(|| bind(url.host(), 0).or_else(|_| bind(url.host(), 0)), Ok)?,
     };
     let address = first.local_addr()?;
-    let shared = Arc::new(LoopbackShared {
-        path: url.target().split('?').next().unwrap_or_default().to_string(),
-        awaited: Mailbox::default(),
-        connections: AtomicUsize::new(0),
-        is_over: AtomicBool::new(false),
-    });
+    let path = url.target().split('?').next().unwrap_or_default();
+    let shared = Arc::new(LoopbackShared::new(path));
     let host = if url.authority().starts_with('[') { "[::1]" } else { url.host() };
     let redirect_uri = format!("http://{host}:{}{}", address.port(), url.target());
     let open = open.clone();
@@ -130,7 +130,7 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     for listener in [Some(first), second].into_iter().flatten() {
         pending.addresses.push(listener.local_addr()?);
         let shared = pending.shared.clone();
-        spawn(move || accept(&listener, &shared))?;
+        spawn(move || accept(listener.incoming(), &shared, pause))?;
     }
     Ok(pending)
 }
@@ -151,13 +151,26 @@ fn bind(host: &str, port: u16) -> io::Result<(TcpListener, Option<TcpListener>)>
     }
 }
 
-/// Accepts connections until the consent is dropped.
-fn accept(listener: &TcpListener, shared: &Arc<LoopbackShared>) {
-    for socket in listener.incoming() {
+/// Waits for room for another connection.
+#[expect(clippy::disallowed_methods, reason = "the thread only accepts connections")]
+fn pause() {
+    thread::sleep(PAUSE);
+}
+
+/// Accepts connections until the consent is dropped. Calls `pause` after an error.
+fn accept(
+    sockets: impl Iterator<Item = io::Result<TcpStream>>,
+    shared: &Arc<LoopbackShared>,
+    pause: impl Fn(),
+) {
+    for socket in sockets {
         if shared.is_over.load(Ordering::Acquire) {
             return;
         }
-        let Ok(socket) = socket else { continue };
+        let Ok(socket) = socket else {
+            pause();
+            continue;
+        };
         let Some(connection) = CountedConnection::new(shared) else { continue };
         // Errors of a connection are ignored: there was no redirect.
         let _ = spawn(move || {
@@ -186,6 +199,15 @@ impl Drop for CountedConnection {
 }
 
 impl LoopbackShared {
+    fn new(path: &str) -> Self {
+        Self {
+            path: path.to_string(),
+            awaited: Mailbox::default(),
+            connections: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+        }
+    }
+
     /// Stores a redirect; false if it is not the awaited one.
     fn take(&self, target: &str) -> bool {
         let taken = self.awaited.put(|awaited| {
@@ -225,5 +247,24 @@ impl Drop for PendingLoopback {
             // Wakes the thread that accepts.
             let _ = TcpStream::connect(address);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+
+    #[test]
+    fn errors_of_accept_are_followed_by_a_pause() {
+        let shared = Arc::new(LoopbackShared::new("/callback"));
+        let pauses = Cell::new(0);
+        // EMFILE, of which Rust knows no kind.
+        let full = |_| Err(io::Error::from_raw_os_error(24));
+        accept((0..3).map(full), &shared, || pauses.set(pauses.get() + 1));
+        assert_eq!(pauses.get(), 3);
+        shared.is_over.store(true, Ordering::Release);
+        accept((0..3).map(full), &shared, || pauses.set(pauses.get() + 1));
+        assert_eq!(pauses.get(), 3, "the consent is dropped");
     }
 }
