@@ -21,7 +21,7 @@ use core::task::Poll;
 use super::event_count::{AdvanceOnDrop, EventCount};
 use super::grouped_writes::GroupedWrites;
 use super::stream::{
-    drive_until, host_tasks, report_alarm, shows_wire, sleep_until, to_stderr, unless,
+    drive_until, host_tasks, report_alarm, shows_wire, sleep_until, to_stderr, unless, yield_now,
 };
 use super::{Runtime, random};
 use crate::{Catalog, Clock, HttpLink, HttpServer, Service};
@@ -34,6 +34,10 @@ const CUT: usize = 2;
 
 /// The interval of the checks for room while no connection closes.
 const ROOM_PAUSE: Duration = Duration::from_millis(50);
+
+/// The most connections that are accepted before other tasks run and `stop` is polled. Not every
+/// runtime makes a future pend that would always be ready.
+const ROUNDS: usize = 16;
 
 /// The most connections that are accepted at the stop.
 const MAX_WAITING: usize = 128;
@@ -73,18 +77,21 @@ pub async fn serve_http<R: Runtime>(
     let mut connections = ListenerConnections::new(runtime, &server);
     let accepting = async {
         loop {
-            match runtime.accept(&listener).await {
-                Ok((socket, peer)) => {
-                    connections.wait_for_room(peer, &mut clock).await;
-                    connections.open(&clock, socket, peer);
-                }
-                Err(error) => {
-                    if let Some(pause) = server.handle_accept_error(clock.now(), &error) {
-                        let closed = connections.closed.count();
-                        connections.wait_for_close(closed, pause, &mut clock).await;
+            for _ in 0..ROUNDS {
+                match runtime.accept(&listener).await {
+                    Ok((socket, peer)) => {
+                        connections.wait_for_room(peer, &mut clock).await;
+                        connections.open(&clock, socket, peer);
+                    }
+                    Err(error) => {
+                        if let Some(pause) = server.handle_accept_error(clock.now(), &error) {
+                            let closed = connections.closed.count();
+                            connections.wait_for_close(closed, pause, &mut clock).await;
+                        }
                     }
                 }
             }
+            yield_now().await;
         }
     };
     let _: Option<Infallible> = unless(pin!(stop), accepting).await;
@@ -237,5 +244,110 @@ impl<S: crate::Socket, C: Clock> ListenerConnection<S, C> {
         let stop = pin!(phase.reached(STOPPING));
         let driven = drive_until(&mut **service, socket, clock, stop, Some(grouped_writes));
         let _ = unless(pin!(phase.reached(CUT)), driven).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::tests::Calendar;
+    use crate::lock::Lock;
+    use crate::runtime::Child;
+    use crate::{
+        BoxReader, BoxWriter, Command, Duplex, Handler, Reader, Registry, Socket, Spawned, Writer,
+    };
+    use core::future::pending;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use core::task::{Context, Waker};
+    use mcp_proto::Bytes;
+    use mcp_proto::types::Implementation;
+    use std::io;
+    use std::process::ExitStatus;
+
+    /// A runtime whose listener always has another connection, and which runs no task.
+    #[derive(Clone, Default)]
+    struct Flood {
+        accepted: Arc<AtomicUsize>,
+        tasks: Arc<Lock<Vec<Spawned>>>,
+    }
+
+    impl Runtime for Flood {
+        type Timer = Calendar;
+        type Socket = Quiet;
+        type Listener = ();
+        type Child = Infallible;
+
+        fn timer(&self) -> Calendar {
+            Calendar
+        }
+
+        fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+            self.tasks.lock().push(Box::pin(future));
+        }
+
+        async fn connect(&self, _: SocketAddr) -> io::Result<Quiet> {
+            Ok(Quiet)
+        }
+
+        async fn accept(&self, (): &()) -> io::Result<(Quiet, SocketAddr)> {
+            self.accepted.fetch_add(1, Ordering::Relaxed);
+            Ok((Quiet, SocketAddr::from(([127, 0, 0, 1], 80))))
+        }
+
+        fn start(&self, _: &Command) -> io::Result<Infallible> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    /// A connection of a client that sends nothing.
+    struct Quiet;
+
+    impl Reader for Quiet {
+        fn poll_read(&mut self, _: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+            Poll::Pending
+        }
+    }
+
+    impl Writer for Quiet {
+        fn poll_write(&mut self, _: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(data.len()))
+        }
+
+        fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl Socket for Quiet {}
+
+    impl Child for Infallible {
+        fn id(&self) -> Option<u32> {
+            match *self {}
+        }
+
+        fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {
+            match *self {}
+        }
+
+        fn take_stderr(&mut self) -> Option<BoxReader> {
+            match *self {}
+        }
+
+        async fn wait(&mut self) -> io::Result<ExitStatus> {
+            match *self {}
+        }
+    }
+
+    #[test]
+    fn connections_without_a_pause_leave_time_for_others() {
+        let flood = Flood::default();
+        let mut config = Config::default();
+        config.server.limits.max_connections = 1000;
+        let registry = Registry::<Handler>::new(Implementation::new("flooded", "1"));
+        let mut served = pin!(serve_http(&flood, (), registry, config, pending()));
+        for poll in 1..=3 {
+            assert!(served.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            assert_eq!(flood.accepted.load(Ordering::Relaxed), poll * ROUNDS);
+        }
     }
 }

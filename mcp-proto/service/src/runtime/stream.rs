@@ -4,6 +4,7 @@
 //! conversation. [`Stoppable`] is the [`Io`] of [`drive`] for all runtimes.
 
 use core::future::{Future, poll_fn};
+use core::mem;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, ready};
 use std::io::{self, Write};
@@ -94,6 +95,19 @@ pub(super) async fn unless<T>(
         future.as_mut().poll(context).map(Some)
     })
     .await
+}
+
+/// Lets the other tasks of the executor run.
+pub(super) async fn yield_now() {
+    let mut has_yielded = false;
+    poll_fn(|context| {
+        if mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Waits until the time `at`.
