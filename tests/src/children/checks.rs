@@ -126,6 +126,17 @@ pub fn output_of_a_grandchild_is_read_after_its_launcher_has_exited<H: Host>() -
     Ok(())
 }
 
+pub fn a_grandchild_that_outlives_its_launcher_can_flush_its_output<H: Host>() -> Check {
+    let (stderr, told) = told();
+    // More than a pipe holds.
+    let flush = "{ cat <&3; head -c 300000 /dev/zero; echo flushed >&2; } &";
+    let say = format!("exec 3<&0; {flush} echo ready; exit 0");
+    let server = ready::<H>(&script(&say).stderr(stderr).grace(LONG))?;
+    assert_eq!(server.end()?.code(), Some(0));
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), ["flushed"]);
+    Ok(())
+}
+
 pub fn sigterm_ends_a_server_that_ignores_the_end<H: Host>() -> Check {
     let server = ready::<H>(&script("echo ready; exec sleep 100").grace(SHORT))?;
     assert_eq!(server.end()?.signal(), Some(SIGTERM));

@@ -103,6 +103,7 @@ macro_rules! child_tests {
             a_server_that_has_exited_already
             output_of_a_failed_server_ends_although_a_grandchild_keeps_the_pipe
             output_of_a_grandchild_is_read_after_its_launcher_has_exited
+            a_grandchild_that_outlives_its_launcher_can_flush_its_output
             sigterm_ends_a_server_that_ignores_the_end
             a_server_has_its_time_after_sigterm
             a_server_that_ignores_everything_is_killed

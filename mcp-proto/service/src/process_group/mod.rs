@@ -93,8 +93,8 @@ impl ProcessGroup {
     }
 
     /// Ends the group, once the standard input of the server is closed. `exit` waits for the server
-    /// and reaps it; `meanwhile` is polled until then, and reads what the server still writes.
-    /// Returns the exit status of the server.
+    /// and reaps it; `meanwhile` is polled until the group has ended, and reads what its processes
+    /// still write. Returns the exit status of the server.
     ///
     /// Fails with the error of `exit`, or if the server may not be killed.
     pub async fn end(
@@ -111,12 +111,14 @@ impl ProcessGroup {
         let mut exited: Option<(ExitStatus, Look)> = None;
         let mut is_read = false;
         poll_fn(|context| {
-            if exited.is_none() {
-                match exit.as_mut().poll(context) {
-                    Poll::Ready(status) => exited = Some((status?, Look::at(clock.now()))),
-                    Poll::Pending if is_read => {}
-                    Poll::Pending => is_read = meanwhile.as_mut().poll(context).is_ready(),
-                }
+            if exited.is_none()
+                && let Poll::Ready(status) = exit.as_mut().poll(context)
+            {
+                exited = Some((status?, Look::at(clock.now())));
+            }
+            // Processes that outlive the server write too.
+            if !is_read {
+                is_read = meanwhile.as_mut().poll(context).is_ready();
             }
             loop {
                 let due = match &mut exited {
