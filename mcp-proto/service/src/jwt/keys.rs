@@ -10,6 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use jsonwebtoken::{Algorithm, DecodingKey, crypto};
+use mcp_proto::{Bytes, Json};
 use serde_json::Value;
 
 use super::algorithm::JwtAlgorithm;
@@ -29,7 +30,7 @@ pub(super) struct VerifyingKey {
 impl VerifyingKey {
     /// The keys of a set; `None` if the text is no set.
     pub(super) fn read_set(text: &[u8]) -> Option<Vec<Self>> {
-        let set: Value = serde_json::from_slice(text).ok()?;
+        let set: Value = Json::parse(Bytes::copy_from_slice(text)).ok()?.decode().ok()?;
         let keys = set.get("keys")?.as_array()?;
         Some(keys.iter().take(MAX_KEYS).filter_map(Self::read).collect())
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use mcp_tokio::Client;
+use mcp_tokio::{Client, Json};
 use serde_json::Value;
 
 /// Details of the last answer to a POST with a status; of another answer if there is none.
@@ -103,8 +103,9 @@ fn field(line: &str) -> Option<(&str, &str)> {
 /// The error in a body: that of JSON-RPC, of OAuth (RFC 6749, 5.2), of Problem Details (RFC 9457),
 /// or plain text. `None` for a page.
 fn reason(body: &str) -> Option<String> {
-    let text = match serde_json::from_str(body) {
-        Ok(Value::Object(members)) => reason_of(&Value::Object(members))?,
+    let json = Json::parse(body.to_owned()).ok();
+    let text = match json.and_then(|json| json.decode().ok()) {
+        Some(Value::Object(members)) => reason_of(&Value::Object(members))?,
         _ if body.contains(['<', '{']) => return None,
         _ => body.to_owned(),
     };
