@@ -4,9 +4,11 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_proto::Json;
 use mcp_proto::http::{Authorization, Config, Head};
 use mcp_proto::resource_server::{Claims, ProtectedResource, bearer};
-use mcp_proto::server::{Change, Extensions, List};
+use mcp_proto::server::{Change, Extensions, List, Notification, Outcome};
+use mcp_proto::types::Implementation;
 use mcp_service::{Catalog, Context, Drive, Handler, Registry};
 use serde_json::{Value, json};
 
@@ -41,6 +43,42 @@ fn a_subscription_ends_with_its_token() {
     site.pass(9 * MINUTE);
     change(&mut site, &catalog);
     assert!(socket.woken().contains("notifications/tools/list_changed"));
+}
+
+/// The handler passes the request to another server, which has acknowledged the subscription.
+#[test]
+fn a_forwarded_subscription_ends_with_its_token() {
+    let running = Arc::new(());
+    let pending = running.clone();
+    let forward = move |_, _, context: Context| {
+        let pending = pending.clone();
+        async move {
+            let method = "notifications/subscriptions/acknowledged".into();
+            let params = Json::parse(r#"{"notifications":{"toolsListChanged":true}}"#).unwrap();
+            context.notify(Notification::Forwarded { method, params });
+            std::future::pending::<()>().await;
+            drop(pending);
+            Outcome::Complete(Json::EMPTY_OBJECT)
+        }
+    };
+    let mut registry = Registry::new(Implementation::new("forwarder", "1"));
+    registry.forward(Handler::forward(forward, |_, _, _| ()));
+    let mut site = Site::with(Catalog::from(registry), protecting());
+    let mut socket = site.connect();
+    subscribe(&mut socket, "ten-minutes");
+    site.pass(9 * MINUTE);
+    assert!(!turn(&mut socket).ends_with(END));
+    assert_eq!(Arc::strong_count(&running), 3);
+
+    site.pass(MINUTE);
+    assert!(socket.service.poll_timeout().is_some_and(|at| at <= site.now()));
+    let end = turn(&mut socket);
+    assert!(end.ends_with(END) && !end.contains("result"), "{end}");
+    assert_eq!(Arc::strong_count(&running), 2, "the handler is cancelled");
+    // The connection serves the next request.
+    subscribe(&mut socket, "unlimited");
+    site.pass(2 * 60 * MINUTE);
+    assert!(!turn(&mut socket).ends_with(END));
 }
 
 #[test]
@@ -130,6 +168,12 @@ fn the_time_left_follows_from_the_claims_of_a_verifier() {
 
 /// A server that knows how long a token is valid, and its catalog.
 fn protected() -> (Site, Catalog) {
+    let catalog = Catalog::from(listed());
+    (Site::with(catalog.clone(), protecting()), catalog)
+}
+
+/// The settings of a server that knows how long a token is valid.
+fn protecting() -> Config {
     let mut config = Config::default();
     config.server.limits.connection_idle_timeout = Duration::MAX;
     config.authorize = Some(Arc::new(|head: &Head| {
@@ -146,8 +190,7 @@ fn protected() -> (Site, Catalog) {
         extensions.insert(claims);
         Authorization::AllowWith(principal, extensions)
     }));
-    let catalog = Catalog::from(listed());
-    (Site::with(catalog.clone(), config), catalog)
+    config
 }
 
 /// A registry that declares changes of its list, with the tool `t`, which takes half an hour.

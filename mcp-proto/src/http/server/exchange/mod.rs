@@ -63,6 +63,8 @@ pub struct Exchange {
     visit_due: bool,
     /// Time at which a stream that only listens ends: that of the client's token.
     listens_until: Instant,
+    /// True if another server serves the subscription that is requested.
+    is_forwarded: bool,
     /// True if nobody reads the answer any more.
     gone: bool,
 }
@@ -140,6 +142,7 @@ impl Exchange {
             answer: Answer::new(silent_until, cors),
             visit_due: false,
             listens_until: Instant::NEVER,
+            is_forwarded: false,
             gone: false,
         }
     }
@@ -241,6 +244,18 @@ impl Exchange {
 
     /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        let has_expired = self.listening_end().is_some_and(|end| end <= now);
+        if let State::Alone(server) = &mut self.state
+            && has_expired
+        {
+            // Another server serves this subscription. Without a result, the client opens the
+            // stream again, with another token.
+            self.listens_until = Instant::NEVER;
+            self.answer.end();
+            server.handle_disconnect(now);
+        } else {
+            self.visit_due |= has_expired;
+        }
         if let State::Alone(server) | State::Listening { server, .. } = &mut self.state {
             server.handle_timeout(now);
             if self.answer.is_empty()
@@ -248,9 +263,6 @@ impl Exchange {
             {
                 self.answer.event(event);
             }
-        }
-        if self.listening_end().is_some_and(|end| end <= now) {
-            self.visit_due = true;
         }
         let Self { state, answer, config, .. } = self;
         let priming_id = match state {
@@ -344,7 +356,8 @@ impl Exchange {
         match &self.state {
             State::Listening { .. } => true,
             State::Reading(place) => place.is_common(),
-            State::Answered | State::Alone(_) | State::Waiting(_) => false,
+            State::Alone(_) => self.is_forwarded,
+            State::Answered | State::Waiting(_) => false,
         }
     }
 

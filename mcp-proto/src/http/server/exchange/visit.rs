@@ -211,6 +211,7 @@ impl Exchange {
         let source = MessageSource::modern(&mirrored, self.config.policy(), None);
         server.handle_message_from(now, incoming, source);
         let Some(filter) = server.filter() else {
+            self.is_forwarded = true;
             self.state = State::Alone(server);
             return;
         };
