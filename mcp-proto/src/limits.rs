@@ -111,7 +111,7 @@ pub struct Limits {
     pub input_timeout: Duration,
     /// The longest time that a handler may take to answer; default 1 hour. After that the request
     /// is answered with -32603, and the handler is notified of the cancellation. `Duration::MAX`
-    /// disables the timeout.
+    /// disables the timeout. A forwarded subscription has no timeout.
     pub handler_timeout: Duration,
     /// The longest time that requests in flight may continue after the end of input; default 2 s.
     /// Then they are cancelled and the connection closes.

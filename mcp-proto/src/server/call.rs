@@ -72,6 +72,11 @@ impl CallProgress {
 }
 
 impl Call {
+    /// Returns whether this is a subscription that another server serves.
+    pub(super) fn is_forwarded_subscription(&self) -> bool {
+        self.kind == CallKind::Forwarded(Forward::Listen)
+    }
+
     /// The token with which the client asked for progress.
     pub(super) fn token(&self) -> Option<&ProgressToken> {
         self.progress.as_ref()?.token.as_ref()

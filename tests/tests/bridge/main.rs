@@ -21,6 +21,7 @@ mod faults;
 mod headers;
 mod inputs;
 mod kept_bytes;
+mod lasting_subscriptions;
 mod many_clients;
 mod missed_changes;
 mod openings;
