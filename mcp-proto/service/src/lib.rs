@@ -163,6 +163,7 @@ mod task;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod trace;
+mod unread_changes;
 mod validation;
 mod wire;
 

@@ -21,6 +21,7 @@ use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::TaskCandidate;
 use super::trace::{Span, fault};
+use super::unread_changes::UnreadChanges;
 use super::{Clock, Spawned};
 use mcp_proto::Era;
 use mcp_proto::ErrorData;
@@ -75,6 +76,7 @@ pub(super) struct Runner {
 struct Rare {
     /// Notifications that were dropped because the client does not read.
     lost: Lost,
+    unread: UnreadChanges,
     input_requests: OpenInputRequests,
 }
 
@@ -160,7 +162,7 @@ impl Runner {
     }
 
     /// Applies a command of a handler. If `is_full`, the client does not read, and only responses
-    /// are sent.
+    /// and some changes of another server are sent.
     pub(super) fn apply_command(
         &mut self,
         now: Instant,
@@ -168,11 +170,19 @@ impl Runner {
         command: Command,
         is_full: bool,
     ) {
+        if let Some(rare) = &mut self.rare
+            && !is_full
+        {
+            rare.unread = UnreadChanges::default();
+        }
         match command {
-            Command::Notify(about, Notification::Lost { count }) if is_full => {
+            Command::Notify(about, notification)
+                if is_full && !self.rare().unread.admit(&notification) =>
+            {
+                let count =
+                    if let Notification::Lost { count } = notification { count } else { 1 };
                 self.rare().lost.add(about, count);
             }
-            Command::Notify(about, _) if is_full => self.rare().lost.add(about, 1),
             // Errors are ignored, such as progress after the end of the request.
             Command::Notify(about, notification) => {
                 let _ = scope.notify(now, about, notification);
@@ -186,7 +196,8 @@ impl Runner {
             // here.
             Command::CloseStream(_) => {}
             Command::Session(command) => {
-                let input_requests = &mut self.rare().input_requests;
+                let Rare { input_requests, unread, .. } = self.rare();
+                let is_full = is_full && !command.notification().is_some_and(|it| unread.admit(it));
                 wake(input_requests.apply_command(now, scope, *command, is_full));
             }
         }

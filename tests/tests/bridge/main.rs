@@ -26,6 +26,7 @@ mod many_clients;
 mod missed_changes;
 mod openings;
 mod same_era;
+mod slow_clients;
 mod subscriptions;
 mod tables;
 mod tasks;

@@ -41,6 +41,14 @@ impl SessionCommand {
         }
     }
 
+    /// The notification to send, if the command sends one.
+    pub(in super::super) fn notification(&self) -> Option<&Notification> {
+        match self {
+            Self::Notify { notification, .. } => Some(notification),
+            Self::Ask { .. } | Self::Cancel(_) => None,
+        }
+    }
+
     /// Fails the command. The caller must wake the returned waker without a lock.
     #[must_use]
     pub(in super::super) fn refuse(self, error: SessionError) -> Option<Waker> {
