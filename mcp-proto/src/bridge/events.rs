@@ -48,6 +48,10 @@ impl Bridge {
                 self.withdraw(ticket.into_iter().collect());
             }
             ClientEvent::ChangesMissed => self.report_everything(),
+            ClientEvent::NoStream { .. } => {
+                self.upstream.lose_stream();
+                self.end_listeners();
+            }
             ClientEvent::Forwarded { call, method, params } => {
                 self.notification(now, call, method, params, client);
             }

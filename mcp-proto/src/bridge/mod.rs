@@ -19,6 +19,7 @@
 //! | `Connected` | the subscriptions of earlier connections, then the waiting requests, are sent |
 //! | a modern server ends the subscription of a legacy client | `subscriptions/listen` again, after 1 s to 30 s |
 //! | a subscription begins again, `ChangesMissed` | a notification of each possible change |
+//! | `NoStream` | subscriptions of modern clients end; of later ones nothing is honoured |
 //! | `Closed` | waiting requests are answered with -32603, subscriptions end |
 //! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |
 //! | a task of a modern server, in answer to a call | `has_tasks` until its TTL has passed |
@@ -29,7 +30,7 @@
 //! | called | a response, cancellation |
 //! | asking its legacy client, for a modern server | the last answer, which calls again; a refusal; cancellation |
 //! | parked: answered with `input_required`, the call goes on | the retry; `Limits::input_timeout` |
-//! | listening | cancellation, `Closed` |
+//! | listening | cancellation, `NoStream`, `Closed` |
 //!
 //! An answer goes only to the request whose call it answers. A server's request for input goes to
 //! the client of the call that it names. A legacy server on a byte stream names no call. In this

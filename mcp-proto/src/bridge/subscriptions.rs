@@ -22,6 +22,8 @@ use crate::time::Instant;
 use crate::types::{LoggingLevel, SubscriptionFilter};
 use crate::version::Era;
 
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+
 /// The result of a subscription that has ended.
 const ENDED: Json = Json::constant(r#"{"resultType":"complete"}"#);
 
@@ -137,17 +139,22 @@ impl Bridge {
 
     pub(super) fn acknowledge(&mut self, about: ReplyId) {
         let Some((params, is_empty)) = self.listeners.acknowledgement(about) else { return };
-        self.notify(about, "notifications/subscriptions/acknowledged".into(), params);
+        self.notify(about, ACKNOWLEDGED.into(), params);
         if is_empty {
             self.listeners.close(about);
             self.respond(about, Outcome::Complete(ENDED));
         }
     }
 
-    /// Ends the subscriptions of modern clients at a legacy server.
+    /// Ends the subscriptions of modern clients at a legacy server. A subscription that was not
+    /// acknowledged honours nothing.
     pub(super) fn end_listeners(&mut self) {
         let listeners: Vec<ReplyId> = self.listeners.iter().map(|(about, _)| about).collect();
         for about in listeners {
+            if self.listeners.acknowledgement(about).is_none() {
+                let nothing = SubscriptionFilter::default().params();
+                self.notify(about, ACKNOWLEDGED.into(), nothing);
+            }
             self.listeners.close(about);
             self.respond(about, Outcome::Complete(ENDED));
         }

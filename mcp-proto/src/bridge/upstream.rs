@@ -1,7 +1,7 @@
 //! State of a bridge's server: its era, its handshake and its capabilities.
 //!
-//! In: `Connected` and `Closed` of the client. Out: the era of requests, the handshake of a legacy
-//! server, and its capabilities.
+//! In: `Connected`, `NoStream` and `Closed` of the client. Out: the era of requests, the handshake
+//! of a legacy server, and its capabilities.
 
 use crate::client::{Client, ConnectError, ServerInfo};
 use crate::json::Json;
@@ -27,6 +27,8 @@ struct KnownServer {
     initialized: Json,
     /// The `serverInfo` of that result.
     server_info: Option<Json>,
+    /// False if a legacy server over HTTP has no stream for messages outside of calls.
+    has_stream: bool,
 }
 
 impl Upstream {
@@ -38,7 +40,15 @@ impl Upstream {
         let server_info = initialized.raw().member("serverInfo");
         let server_info = server_info.map(|info| Json::trusted(info.0.to_vec()));
         self.level = None;
-        self.known = Some(KnownServer { era, offered, initialized, server_info });
+        let has_stream = true;
+        self.known = Some(KnownServer { era, offered, initialized, server_info, has_stream });
+    }
+
+    /// Records that the server cannot report changes: it has no stream for them.
+    pub(super) fn lose_stream(&mut self) {
+        if let Some(known) = &mut self.known {
+            known.has_stream = false;
+        }
     }
 
     /// Records the end of the client, and forgets the server. Returns the error for all requests.
@@ -69,8 +79,13 @@ impl Upstream {
         self.known.as_ref().and_then(|known| known.server_info.as_ref())
     }
 
+    /// Capabilities of the server, which reports no changes without a stream.
     pub(super) fn offered(&self) -> ServerCapabilities {
-        self.known.as_ref().map(|known| known.offered.clone()).unwrap_or_default()
+        match &self.known {
+            Some(known) if known.has_stream => known.offered.clone(),
+            Some(known) => known.offered.without_changes(),
+            None => ServerCapabilities::default(),
+        }
     }
 
     /// The lists whose changes the server reports.

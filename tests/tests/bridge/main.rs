@@ -24,6 +24,7 @@ mod kept_bytes;
 mod lasting_subscriptions;
 mod many_clients;
 mod missed_changes;
+mod no_stream;
 mod openings;
 mod same_era;
 mod slow_clients;
