@@ -226,7 +226,7 @@ impl Bridge {
                 (call.caller.session, Some((id, call)).filter(|_| is_sure))
             }
             None => {
-                let Some(session) = self.sessions.only().filter(|_| self.is_alone()) else {
+                let Some(session) = self.only_client() else {
                     let why = "the bridge cannot tell which client this is for";
                     return client.answer(now, reply, Err(ErrorData::internal(why)));
                 };
@@ -276,9 +276,10 @@ impl Bridge {
         }
     }
 
-    /// Returns whether no modern client has requests in flight.
-    fn is_alone(&self) -> bool {
-        self.calls.find(|call| call.caller.era == Era::Modern).is_empty()
+    /// The only session, if no client without a session has requests in flight.
+    fn only_client(&self) -> Option<SessionRef> {
+        let is_other = |call: &UpstreamCall| call.caller.era == Era::Modern || call.caller.is_lone;
+        self.sessions.only().filter(|_| self.calls.find(is_other).is_empty())
     }
 
     fn notification(
@@ -343,7 +344,7 @@ impl Bridge {
 
     /// Sends a log message that names no request to its client, if only one client is possible.
     fn report(&mut self, method: String, params: Json) {
-        if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
+        if let Some(session) = self.only_client() {
             self.notify_session(session, method, params);
         } else if let Some((call, _)) = self.calls.of_one_client(UpstreamCall::may_log)
             && let Some(about) = self.calls.get(call).and_then(|call| call.purpose.about())

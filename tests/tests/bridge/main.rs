@@ -28,6 +28,7 @@ mod no_stream;
 mod openings;
 mod same_era;
 mod slow_clients;
+mod stateless;
 mod subscriptions;
 mod tables;
 mod tasks;

@@ -1,0 +1,51 @@
+//! Legacy clients without sessions: each of their requests stands alone.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::http::{self, Sessions};
+use mcp_proto::types::{Implementation, LoggingLevel};
+use mcp_proto::{Duration, Era, EraPolicy};
+use mcp_service::runtime::{Runtime, bridge, run_http};
+use mcp_service::{Bridge, BridgeConfig, Client, Sharing};
+use mcp_tests::bridge::world::VirtualRuntime as World;
+
+use super::cells::{BRIDGE, Transport, at, attach, client, listen, pipe};
+
+/// A legacy server on a byte stream does not say which call its log message is about.
+#[test]
+fn log_of_a_request_without_a_session_is_not_sent_to_a_session() {
+    let world = World::default();
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.sharing = Sharing::Shared;
+    let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, Arc::default()), config);
+    let session = client(Era::Legacy);
+    let stateless = over_http(&world, &bridge, Sessions::Stateless);
+    attach(&world, &session, Transport::Stdio, &bridge.catalog());
+    let [of_session, of_stateless] = [&session, &stateless].map(count_logs);
+    let talk = async {
+        session.set_log_level(LoggingLevel::Debug).await.unwrap();
+        stateless.call_tool("test_tool_with_logging", &()).await.unwrap();
+        world.sleep(Duration::from_secs(1)).await;
+    };
+    world.run(talk).unwrap();
+    assert_eq!([of_session, of_stateless].map(|logs| *logs.lock().unwrap()), [0, 3]);
+}
+
+/// The number of log messages that a client has got.
+fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
+    let logs = Arc::new(Mutex::new(0));
+    let count = logs.clone();
+    client.on_log(move |_| *count.lock().unwrap() += 1);
+    logs
+}
+
+/// A legacy client of the bridge over HTTP.
+fn over_http(world: &World, bridge: &Bridge, sessions: Sessions) -> Client {
+    let mut config = http::Config::default();
+    config.sessions = sessions;
+    listen(world, BRIDGE, bridge.catalog(), config);
+    let client = client(Era::Legacy);
+    let (runtime, driven) = (world.clone(), client.clone());
+    world.spawn(async move { drop(run_http(&runtime, &driven, at(BRIDGE)).await) });
+    client
+}
