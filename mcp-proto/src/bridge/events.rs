@@ -101,6 +101,7 @@ impl Bridge {
             CallPurpose::Handshake(about) => match response {
                 Ok(result) => {
                     let result = translate::initialized(&result);
+                    let result = translate::for_client(&call.caller, result);
                     self.respond(about, Outcome::Complete(result));
                 }
                 Err(error) => self.deliver(about, &call, up, Err(error)),

@@ -256,7 +256,7 @@ impl Bridge {
             BridgeStep::Answer => {
                 let initialized = self.upstream.initialized();
                 let result = match caller.era {
-                    Era::Legacy => initialized,
+                    Era::Legacy => super::translate::for_client(&caller, initialized),
                     Era::Modern => super::translate::discovered(&initialized),
                 };
                 self.respond(about, Outcome::Complete(result));

@@ -11,12 +11,15 @@
 //! | `tools/list` | an output schema of no object is put inside of one | |
 //! | `tools/call` | structured content follows its schema | |
 //! | handshake | `InitializeResult` from a `DiscoverResult` | the other way |
+//!
+//! A legacy client without a session is offered no changes, whatever its server is.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::calls::UpstreamCall;
+use super::calls::{ClientRef, UpstreamCall};
+use super::inputs::copy;
 use super::null_members::without_nulls;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
@@ -256,6 +259,38 @@ pub(super) fn initialized(discovered: &Json) -> Json {
     });
     object.member("serverInfo", info.or(outside).map_or(NOBODY, |info| info.0));
     object.end();
+    Json::trusted(out)
+}
+
+/// The result of `initialize` for this client. Without a session there is no stream on which a
+/// server reports changes.
+pub(super) fn for_client(client: &ClientRef, initialized: Json) -> Json {
+    if !client.is_lone {
+        return initialized;
+    }
+    with_changed(initialized.raw(), |name, offered| {
+        let has_lists = |name: &str| ["prompts", "resources", "tools"].contains(&name);
+        let is_of_change = |name: &str| ["listChanged", "subscribe"].contains(&name);
+        (name == "capabilities").then(|| {
+            with_changed(offered, |name, lists| {
+                has_lists(name).then(|| without(&copy(lists), is_of_change, ""))
+            })
+        })
+    })
+}
+
+/// The object, in which the objects for which `change` returns another one are replaced.
+fn with_changed(object: Raw<'_>, change: impl Fn(&str, Raw<'_>) -> Option<Json>) -> Json {
+    let mut out = Vec::with_capacity(object.0.len());
+    let mut changed = List::object(&mut out);
+    object.members(|key, value| {
+        let name = key.string().unwrap_or_default();
+        match Some(value).filter(|value| value.is_object()).and_then(|value| change(&name, value)) {
+            Some(other) => changed.member(&name, other.as_bytes()),
+            None => changed.copy(key, value),
+        }
+    });
+    changed.end();
     Json::trusted(out)
 }
 

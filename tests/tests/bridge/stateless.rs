@@ -9,7 +9,32 @@ use mcp_service::runtime::{Runtime, bridge, run_http};
 use mcp_service::{Bridge, BridgeConfig, Client, Sharing};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 
-use super::cells::{BRIDGE, Transport, at, attach, client, listen, pipe};
+use super::ERAS;
+use super::cells::{BRIDGE, TRANSPORTS, Transport, at, attach, bridged, client, listen, pipe};
+
+#[test]
+fn changes_are_offered_only_to_a_client_with_a_session() {
+    for up in TRANSPORTS {
+        for behind in ERAS {
+            for sessions in [Sessions::Stateful, Sessions::Stateless] {
+                let world = World::default();
+                let bridge = bridged(&world, up, behind);
+                let client = over_http(&world, &bridge, sessions);
+                let server = world.run(client.connected()).unwrap().unwrap();
+                let offered = server.capabilities;
+                assert!(offered.tools.is_some() && offered.logging.is_some());
+                let of_resources = offered.resources.unwrap();
+                let changes = [
+                    offered.tools.unwrap().list_changed,
+                    of_resources.list_changed,
+                    of_resources.subscribe,
+                ];
+                let is_offered = sessions == Sessions::Stateful;
+                assert_eq!(changes, [is_offered; 3], "{up:?} {behind:?} {sessions:?}");
+            }
+        }
+    }
+}
 
 /// A legacy server on a byte stream does not say which call its log message is about.
 #[test]
