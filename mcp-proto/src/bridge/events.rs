@@ -209,8 +209,11 @@ impl Bridge {
     /// Handles a legacy server's request for input of a client.
     fn input(&mut self, now: Instant, input: Input, client: &mut Client) {
         let Input { reply, call, request, .. } = input;
-        let named = call.filter(|call| self.calls.get(*call).is_some()).map(|call| (call, true));
-        let found = named.or_else(|| self.calls.of_one_client(UpstreamCall::may_ask));
+        let found = match call {
+            // The call may have ended.
+            Some(call) => self.calls.get(call).map(|_| (call, true)),
+            None => self.calls.of_one_client(UpstreamCall::may_ask),
+        };
         let found = found.and_then(|(id, is_sure)| Some((id, self.calls.get(id)?, is_sure)));
         let (session, call) = match found {
             Some((id, UpstreamCall { caller, .. }, is_sure)) if caller.era == Era::Modern => {
@@ -328,8 +331,8 @@ impl Bridge {
                     _ => {}
                 }
             }
-            // The call of the notification has ended.
-            (_, None) if call.is_some() => {}
+            // The call of the notification has ended. It may have been of another client.
+            (_, None) if call.is_some() && self.only_client().is_none() => {}
             (BridgeMessage::Report, None) => self.report(method, params),
             (_, None) => self.changed(&method, &params),
         }

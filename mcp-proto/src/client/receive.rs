@@ -276,9 +276,8 @@ impl Client {
     /// Sends `ping` to check that a legacy server knows the session. The binding reads the answer.
     pub(crate) fn check_session(&mut self, now: Instant) {
         let params = Json::EMPTY_OBJECT;
-        let options = CallOptions::default();
         // If there is no room for the `ping`, the requests in flight show a lost session as well.
-        let _ = self.start(now, "ping".into(), params, options, Goal::Nobody);
+        let _ = self.start(now, "ping".into(), params, CallOptions::default(), Goal::Nobody);
     }
 
     /// Ends subscriptions, also later ones: a legacy server has no stream for messages outside of
@@ -303,14 +302,15 @@ impl Client {
         self.core.outbox.set_unaccepted(unaccepted);
     }
 
-    /// The source of a message in the HTTP response to the request with this id.
+    /// The source of a message in the HTTP response to the request with this id, even if it ended.
     pub(crate) fn origin(
         &self,
         id: Option<&RequestId>,
         status: u16,
         is_resumed: bool,
     ) -> MessageSource {
-        let call = id.and_then(|id| self.call_of(id)).map(|call| call.id);
+        let ended = id.and_then(calls::number).map(CallId);
+        let call = id.and_then(|id| self.call_of(id)).map(|call| call.id).or(ended);
         MessageSource { batch: None, call, status: Some(status), is_resumed }
     }
 

@@ -11,6 +11,7 @@ mod across;
 mod callers;
 mod cells;
 mod connections;
+mod ended_calls;
 mod ended_drivers;
 mod ended_listens;
 mod ended_processes;

@@ -284,7 +284,9 @@ impl Client {
                 let is_resumed = call.is_some_and(Call::is_resumed);
                 let may_settle = may_settle(&incoming);
                 let cancelled = cancelled(&incoming);
-                let origin = self.rpc.origin(call.map(|call| &call.id), status, is_resumed);
+                // A message in the response to `initialize` is about no call.
+                let call = call.filter(|call| call.method != "initialize").map(|call| &call.id);
+                let origin = self.rpc.origin(call, status, is_resumed);
                 self.rpc.handle_message_of(now, incoming, origin);
                 if let Some(id) = cancelled {
                     // The server no longer needs the answer to its request.
