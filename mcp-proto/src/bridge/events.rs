@@ -107,7 +107,7 @@ impl Bridge {
                 Err(error) => self.deliver(about, &call, up, Err(error)),
             },
             CallPurpose::Subscription { about: Some(about), uri } => {
-                self.sessions.unsubscribe(call.caller.session, &uri);
+                self.leave_listen(call.caller.session, &uri);
                 let error = response.err().unwrap_or_else(|| refused(&uri));
                 self.deliver(about, &call, up, Err(error));
             }

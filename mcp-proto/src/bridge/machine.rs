@@ -379,7 +379,7 @@ impl Bridge {
     /// Removes the subscription that a failed or cancelled call should have begun.
     fn forget(&mut self, caller: &ClientRef, purpose: &CallPurpose) {
         if let CallPurpose::Subscription { about: Some(_), uri } = purpose {
-            self.sessions.unsubscribe(caller.session, uri);
+            self.leave_listen(caller.session, uri);
         } else if let CallPurpose::Listener { listener, uri } = purpose {
             self.listeners.handle_answer(*listener, uri, false);
         }

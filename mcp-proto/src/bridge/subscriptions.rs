@@ -105,6 +105,14 @@ impl Bridge {
         Some(uri)
     }
 
+    /// Removes the subscription of a legacy client at a modern server whose request has failed or
+    /// is cancelled, unless the client has requested it twice.
+    pub(super) fn leave_listen(&mut self, session: SessionRef, uri: &str) {
+        if self.calls.find(|call| call.subscribes(session, uri)).is_empty() {
+            self.sessions.unsubscribe(session, uri);
+        }
+    }
+
     pub(super) fn send_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
         // If the queue is full, the level stays; the next request of a client tries again.
         if self.upstream.needs_level(level)

@@ -123,6 +123,36 @@ fn legacy_client_that_subscribes_twice_gets_each_update_once() {
 }
 
 #[test]
+fn client_that_subscribes_twice_may_cancel_one_request() {
+    for is_refused in [false, true] {
+        let mut bridged = quiet(Era::Legacy, Era::Modern);
+        let [first, second] = [1, 2].map(|id| {
+            let uri = json!({"uri": "a:1"});
+            forwarded(&mut bridged, Era::Legacy, id, "resources/subscribe", uri)["id"].clone()
+        });
+        let acknowledge = |listen: &Value, honoured: Value| {
+            let ack = json!({"notifications": honoured, "_meta": {LISTENS: listen}});
+            notification("notifications/subscriptions/acknowledged", ack)
+        };
+        if is_refused {
+            bridged.server(&acknowledge(&second, json!({})));
+            assert_eq!(only(bridged.to_client())["error"]["code"], -32602);
+        } else {
+            bridged.client(&notification("notifications/cancelled", json!({"requestId": 2})));
+        }
+        bridged.server(&acknowledge(&first, json!({"resourceSubscriptions": ["a:1"]})));
+        assert_eq!(only(bridged.to_client())["id"], 1);
+        bridged.to_server();
+        // The subscription that is left is one like any other: it begins again.
+        let end = json!({"jsonrpc": "2.0", "id": first, "result": {"resultType": "complete"}});
+        bridged.server(&end.to_string());
+        bridged.pass(Duration::from_secs(1));
+        let again = only(bridged.to_server());
+        assert_eq!(again["method"], "subscriptions/listen");
+    }
+}
+
+#[test]
 fn pending_subscriptions_are_answered_when_their_resource_is_unsubscribed() {
     let mut bridged = quiet(Era::Legacy, Era::Modern);
     let mut listens = Vec::new();
