@@ -6,6 +6,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::borrow::Borrow;
 
 use super::listen_retry::ListenRetry;
 use super::subscription_load::SubscriptionLoad;
@@ -18,16 +19,20 @@ use crate::types::LoggingLevel;
 #[derive(Debug, Default)]
 pub(super) struct LegacyClients {
     open: BTreeMap<SessionRef, LegacyClient>,
-    /// The number of sessions that have asked for each level.
-    levels: BTreeMap<LoggingLevel, usize>,
-    /// The number of sessions that have subscribed to each resource.
-    wanted: BTreeMap<String, usize>,
+    /// The levels that sessions have asked for.
+    levels: Multiset<LoggingLevel>,
+    /// The resources that sessions have subscribed to.
+    wanted: Multiset<String>,
     load: SubscriptionLoad,
     /// The changes of lists at a modern server, for all clients.
     lists: ListenRetry,
     /// The time at which the next subscription may have to be requested again.
     next_retry: Option<Instant>,
 }
+
+/// Values, each with the number of its occurrences.
+#[derive(Debug)]
+struct Multiset<T>(BTreeMap<T, usize>);
 
 #[derive(Debug, Default)]
 struct LegacyClient {
@@ -56,7 +61,7 @@ impl LegacyClients {
             self.remove(*session);
             client.resources.keys().for_each(|uri| self.count(uri));
             if let Some(level) = client.level {
-                self.count_level(level);
+                self.levels.add(level);
             }
             self.open.insert(*session, client);
         }
@@ -70,7 +75,7 @@ impl LegacyClients {
         let client = self.open.remove(&session)?;
         client.resources.keys().for_each(|uri| self.uncount(uri));
         if let Some(level) = client.level {
-            self.uncount_level(level);
+            self.levels.remove(&level);
         }
         if self.open.is_empty() {
             self.lists = ListenRetry::default();
@@ -80,30 +85,12 @@ impl LegacyClients {
 
     fn count(&mut self, uri: &str) {
         self.load = self.load.plus(SubscriptionLoad { count: 1, bytes: uri.len() });
-        *self.wanted.entry(uri.into()).or_default() += 1;
+        self.wanted.add(uri.into());
     }
 
     fn uncount(&mut self, uri: &str) {
         self.load = self.load.minus(SubscriptionLoad { count: 1, bytes: uri.len() });
-        if let Some(count) = self.wanted.get_mut(uri) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.wanted.remove(uri);
-            }
-        }
-    }
-
-    fn count_level(&mut self, level: LoggingLevel) {
-        *self.levels.entry(level).or_default() += 1;
-    }
-
-    fn uncount_level(&mut self, level: LoggingLevel) {
-        if let Some(count) = self.levels.get_mut(&level) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.levels.remove(&level);
-            }
-        }
+        self.wanted.remove(uri);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -119,14 +106,14 @@ impl LegacyClients {
     pub(super) fn set_level(&mut self, session: SessionRef, level: LoggingLevel) {
         let before = self.open.entry(session).or_default().level.replace(level);
         if let Some(before) = before {
-            self.uncount_level(before);
+            self.levels.remove(&before);
         }
-        self.count_level(level);
+        self.levels.add(level);
     }
 
     /// The most verbose level that a session has asked for.
     pub(super) fn level(&self) -> Option<LoggingLevel> {
-        self.levels.keys().next().copied()
+        self.levels.0.keys().next().copied()
     }
 
     /// Subscribes a session to a resource.
@@ -175,12 +162,12 @@ impl LegacyClients {
 
     /// Returns whether any session needs a resource.
     pub(super) fn wants(&self, uri: &str) -> bool {
-        self.wanted.contains_key(uri)
+        self.wanted.0.contains_key(uri)
     }
 
     /// The resources that sessions have subscribed to.
     pub(super) fn uris(&self) -> BTreeSet<String> {
-        self.wanted.keys().cloned().collect()
+        self.wanted.0.keys().cloned().collect()
     }
 
     /// The subscriptions of all sessions at a modern server: the URI of a resource, or `None` for
@@ -258,6 +245,30 @@ impl LegacyClients {
             Some(_) | None => true,
         };
         self.open.iter().filter(|(_, session)| wants(session)).map(|(id, _)| *id).collect()
+    }
+}
+
+impl<T: Ord> Multiset<T> {
+    fn add(&mut self, value: T) {
+        *self.0.entry(value).or_default() += 1;
+    }
+
+    fn remove<Q: Ord + ?Sized>(&mut self, value: &Q)
+    where
+        T: Borrow<Q>,
+    {
+        if let Some(count) = self.0.get_mut(value) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.0.remove(value);
+            }
+        }
+    }
+}
+
+impl<T> Default for Multiset<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
     }
 }
 
