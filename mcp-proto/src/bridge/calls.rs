@@ -179,6 +179,11 @@ impl UpstreamCall {
         Some(uri.into_owned())
     }
 
+    /// Returns whether the legacy client of a session waits for its `resources/subscribe`.
+    pub(super) fn awaits_resource(&self, session: SessionRef, uri: &str) -> bool {
+        self.caller.session == session && self.awaited_resource().as_deref() == Some(uri)
+    }
+
     /// The bytes of the request that are kept.
     pub(super) fn bytes(&self) -> usize {
         let capabilities = self.caller.capabilities.as_bytes().len();

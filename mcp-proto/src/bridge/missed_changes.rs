@@ -17,6 +17,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::calls::UpstreamCall;
 use super::machine::Bridge;
 use super::subscriptions::about_resource;
 use crate::change::List;
@@ -82,6 +83,14 @@ impl Bridge {
         );
         if may_have_changed {
             self.report_shared_resource(uri);
+        }
+        if result.is_ok() {
+            let Self { sessions, calls, .. } = self;
+            // A client whose own request is pending may still cancel it.
+            sessions.confirm_all(uri, |session| {
+                let waits = |call: &UpstreamCall| call.awaits_resource(session, uri);
+                calls.find(waits).is_empty()
+            });
         }
     }
 

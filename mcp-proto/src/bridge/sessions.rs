@@ -141,6 +141,18 @@ impl LegacyClients {
         }
     }
 
+    /// Records that a legacy server has accepted the subscription of all sessions that are
+    /// `settled`.
+    pub(super) fn confirm_all(&mut self, uri: &str, settled: impl Fn(SessionRef) -> bool) {
+        for (session, client) in &mut self.open {
+            if let Some(subscription) = client.resources.get_mut(uri)
+                && settled(*session)
+            {
+                subscription.is_confirmed = true;
+            }
+        }
+    }
+
     /// Returns whether a session has a subscription that no legacy server has accepted yet.
     pub(super) fn has_unconfirmed(&mut self, session: SessionRef, uri: &str) -> bool {
         self.resource(session, uri).is_some_and(|subscription| !subscription.is_confirmed)

@@ -95,9 +95,7 @@ impl Bridge {
     /// another one.
     pub(super) fn leave_pending_resource(&mut self, call: &UpstreamCall) -> Option<String> {
         let (session, uri) = (call.caller.session, call.awaited_resource()?);
-        let is_it = |other: &UpstreamCall| {
-            other.caller.session == session && other.awaited_resource().as_ref() == Some(&uri)
-        };
+        let is_it = |other: &UpstreamCall| other.awaits_resource(session, &uri);
         if !self.sessions.has_unconfirmed(session, &uri) || !self.calls.find(is_it).is_empty() {
             return None;
         }

@@ -238,6 +238,30 @@ fn lost_legacy_session_may_have_missed_changes() {
     assert_eq!(changes(&mut bridged), lists(Era::Legacy));
 }
 
+/// The subscription began at a modern server, and a legacy one has accepted it in its place.
+#[test]
+fn renewed_subscription_does_not_end_with_a_request_that_repeats_it() {
+    let mut bridged = restarting(Era::Legacy, Era::Modern);
+    let uri = json!({"uri": "a:1"});
+    let asked = forwarded(&mut bridged, Era::Legacy, 9, "resources/subscribe", uri.clone());
+    bridged.server(&acknowledged(&asked["id"], json!({"resourceSubscriptions": ["a:1"]})));
+    bridged.server_ends();
+    bridged.to_client();
+    bridged.replace_server(negotiation(Era::Legacy));
+    let asked = only(bridged.to_server());
+    bridged.server(&result(&asked, &handshake(Era::Legacy)));
+    let renewal = bridged.to_server().pop().unwrap();
+    assert_eq!(renewal["method"], "resources/subscribe");
+    bridged.server(&result(&renewal, &json!({})));
+    let again = forwarded(&mut bridged, Era::Legacy, 10, "resources/subscribe", uri);
+    bridged.client(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":10}}"#,
+    );
+    let cancelled = only(bridged.to_server());
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], again["id"]);
+}
+
 /// A bridge whose server is started again when it has ended.
 pub(super) fn restarting(down: Era, up: Era) -> Bridged {
     let mut bridged = Bridged::with_restart(EraPolicy::Auto, negotiation(up), Restart::Always);
