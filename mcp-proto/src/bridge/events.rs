@@ -367,7 +367,7 @@ impl Bridge {
         for about in self.listeners.of(method, updated.as_deref()) {
             self.notify(about, method.into(), params.clone());
         }
-        for session in self.sessions.of(updated.as_deref()) {
+        for session in self.sessions.of(updated.as_deref(), !self.listeners.is_empty()) {
             self.notify_session(session, method.into(), params.clone());
         }
     }

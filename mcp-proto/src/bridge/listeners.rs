@@ -110,6 +110,10 @@ impl ModernListeners {
         })
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// The subscriptions with their resources.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ReplyId, &[String])> {
         self.open.iter().map(|(about, it)| (*about, &*it.filter.resource_subscriptions))

@@ -248,10 +248,10 @@ impl LegacyClients {
         self.next_retry = Some(self.next_retry.map_or(at, |next| next.min(at)));
     }
 
-    /// The sessions that get a notification. If there are several sessions, only subscribers get a
-    /// notification about a resource.
-    pub(super) fn of(&self, uri: Option<&str>) -> Vec<SessionRef> {
-        let is_shared = self.open.len() > 1;
+    /// The sessions that get a notification. If there are several clients, only subscribers get a
+    /// notification about a resource. `has_others` is true if there are clients without a session.
+    pub(super) fn of(&self, uri: Option<&str>, has_others: bool) -> Vec<SessionRef> {
+        let is_shared = has_others || self.open.len() > 1;
         let wants = |session: &LegacyClient| match uri {
             Some(uri) if is_shared => session.resources.keys().any(|whole| is_part(uri, whole)),
             Some(_) | None => true,

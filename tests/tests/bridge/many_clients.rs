@@ -1,6 +1,8 @@
 //! Many clients that share a connection to a modern server: their subscriptions leave room for
 //! calls.
 
+use std::sync::{Arc, Mutex};
+
 use mcp_proto::server::{Change, List};
 use mcp_proto::types::{Implementation, SubscriptionFilter};
 use mcp_proto::{Duration, Era, EraPolicy};
@@ -53,6 +55,30 @@ fn legacy_clients_share_the_changes_of_lists() {
         }
     };
     world.run(talk).unwrap();
+}
+
+/// A legacy client that is alone gets whatever its server sends.
+#[test]
+fn legacy_client_gets_no_updates_for_a_modern_one() {
+    let world = World::default();
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1"));
+    config.sharing = Sharing::Shared;
+    let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, <_>::default()), config);
+    let [legacy, modern] = ERAS.map(|era| attached(&world, &bridge, era));
+    let seen = Arc::new(Mutex::new(String::new()));
+    let lines = seen.clone();
+    legacy.on_wire(move |line| *lines.lock().unwrap() += line);
+    let talk = async {
+        legacy.list_tools().await.unwrap();
+        let filter = SubscriptionFilter::new().resource("test://watched-resource");
+        let mut updates = modern.subscribe(filter).await.unwrap();
+        modern.call_tool("test_trigger_resource_update", &json!({})).await.unwrap();
+        assert!(updates.changed().await.is_some());
+        legacy.list_prompts().await.unwrap();
+    };
+    world.run(talk).unwrap();
+    let seen = seen.lock().unwrap();
+    assert!(seen.contains("prompts/list") && !seen.contains("resources/updated"), "{seen}");
 }
 
 #[test]
