@@ -217,12 +217,11 @@ impl Bridge {
         let found = found.and_then(|(id, is_sure)| Some((id, self.calls.get(id)?, is_sure)));
         let (session, call) = match found {
             Some((id, UpstreamCall { caller, .. }, is_sure)) if caller.era == Era::Modern => {
-                let Some(capability) = missing_capability(&caller.capabilities, &request) else {
+                let Some(error) = input_refusal(&caller.capabilities, &request) else {
                     let any_call_of = Some(caller.session).filter(|_| !is_sure);
                     let input = PendingInput { reply, request, any_call_of };
                     return self.require_input(now, id, input, client);
                 };
-                let error = ProtocolError::UndeclaredInput { capability };
                 let error = ErrorData::in_revision(&error, ProtocolVersion::LATEST_LEGACY);
                 return client.answer(now, reply, Err(error));
             }
@@ -393,6 +392,17 @@ fn response_error(error: CallError) -> ErrorData {
     } else {
         alloc::format!("the server has not answered: {error}")
     })
+}
+
+/// The error of a legacy server's request that a modern client cannot get: its capabilities lack
+/// what the request needs, or no result may ask for such input.
+fn input_refusal(capabilities: &Json, request: &InputRequest) -> Option<ProtocolError> {
+    let inputs = [Method::Elicit, Method::CreateMessage, Method::ListRoots];
+    if !inputs.iter().any(|input| input.name() == request.method()) {
+        return Some(ProtocolError::MethodNotFound { method: request.method().into() });
+    }
+    let capability = missing_capability(capabilities, request)?;
+    Some(ProtocolError::UndeclaredInput { capability })
 }
 
 /// Returns whether a request for input ends with its call. A server may list roots at any time, for

@@ -20,6 +20,7 @@ mod ended_streams;
 mod extensions;
 mod faults;
 mod headers;
+mod input_rules;
 mod inputs;
 mod kept_bytes;
 mod lasting_subscriptions;

@@ -1,0 +1,16 @@
+//! Requests for input that an era does not allow are refused.
+
+use super::*;
+
+/// The result of a modern server may ask for elicitation, sampling and roots.
+#[test]
+fn modern_client_is_asked_only_what_a_result_may_ask() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let asked = forwarded(&mut bridged, Era::Modern, 1, "tools/call", json!({"name": "x"}));
+    let line = json!({"jsonrpc": "2.0", "id": "q", "method": "com.example/ask", "params": {}});
+    bridged.server(&line.to_string());
+    let refused = only(bridged.to_server());
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("q"), &json!(-32601)));
+    let answer = answered(&mut bridged, &asked, &json!({"content": []}));
+    assert_eq!((&answer["id"], &answer["result"]["content"]), (&json!(1), &json!([])));
+}
