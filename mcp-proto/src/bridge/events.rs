@@ -17,7 +17,7 @@ use crate::client::{CallError, CallId, Client, ClientEvent, Input};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
-use crate::message::{ErrorData, Method};
+use crate::message::{ErrorData, Method, MethodRow};
 use crate::server::{Notification, Outcome, ReplyId, SessionRef, missing_capability};
 use crate::time::Instant;
 use crate::types::InputRequest;
@@ -173,6 +173,10 @@ impl Bridge {
         result: &Json,
         client: &mut Client,
     ) {
+        if !call.method.row().is_some_and(MethodRow::may_require_input) {
+            let why = "the server asks for input that a request of this method cannot have";
+            return self.fail(about, ErrorData::internal(why));
+        }
         call.rounds += 1;
         let limits = &self.config.limits;
         let Limits { max_input_rounds, max_in_flight, .. } = *limits;

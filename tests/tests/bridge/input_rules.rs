@@ -14,3 +14,19 @@ fn modern_client_is_asked_only_what_a_result_may_ask() {
     let answer = answered(&mut bridged, &asked, &json!({"content": []}));
     assert_eq!((&answer["id"], &answer["result"]["content"]), (&json!(1), &json!([])));
 }
+
+/// Of other requests the bridge keeps no parameters to send again.
+#[test]
+fn request_that_cannot_have_input_fails_if_a_modern_server_asks_for_some() {
+    for method in ["completion/complete", "tools/list"] {
+        let mut bridged = quiet(Era::Legacy, Era::Modern);
+        let params = json!({"ref": {"type": "ref/prompt", "name": "p"}, "cursor": "c"});
+        let asked = forwarded(&mut bridged, Era::Legacy, 1, method, params);
+        let result = json!({
+            "resultType": "input_required", "inputRequests": {"a": {"method": "roots/list"}},
+        });
+        let answer = answered(&mut bridged, &asked, &result);
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
+        assert_eq!(bridged.to_server(), Vec::<Value>::new());
+    }
+}
