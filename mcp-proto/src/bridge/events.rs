@@ -10,6 +10,7 @@ use super::inputs::RoundError;
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
 use super::parked::{LateResponse, Parked, PendingInput};
+use super::rounds;
 use super::subscriptions::refused;
 use super::table::{BridgeMessage, BridgeStep, decide};
 use super::translate;
@@ -143,6 +144,7 @@ impl Bridge {
         if call.method == Method::Subscribe {
             self.end_subscribe(&call, response.is_ok());
         }
+        let response = response.and_then(|result| rounds::declared(&call, up, result));
         if let Some((call, response)) = self.park_response(now, (id, call), response, client) {
             self.deliver(about, &call, up, response);
         }

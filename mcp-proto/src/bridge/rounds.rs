@@ -7,15 +7,37 @@
 use alloc::string::String;
 
 use super::calls::{CallPurpose, ClientRef, UpstreamCall};
+use super::inputs::copy;
 use super::machine::Bridge;
 use super::parked::{self, PendingInput, RetryMatch};
 use super::translate;
 use crate::client::{CallId, Client};
-use crate::json::Json;
+use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Method, MethodRow};
-use crate::server::{Outcome, ReplyId};
+use crate::server::{Outcome, ReplyId, check_forwarded};
 use crate::time::Instant;
+use crate::types::{InputRequest, InputRequests};
 use crate::version::Era;
+
+/// The result of a modern server for a modern client. Fails if the result asks for input that the
+/// client does not declare: a connection that several clients share may declare it.
+pub(super) fn declared(call: &UpstreamCall, up: Era, result: Json) -> Result<Json, ErrorData> {
+    let is_modern = (call.caller.era, up) == (Era::Modern, Era::Modern);
+    if !is_modern || !translate::is_of_type(&result, "input_required") {
+        return Ok(result);
+    }
+    let mut requests = InputRequests::new();
+    if let Some(asked) = result.raw().member("inputRequests") {
+        asked.members(|key, request| {
+            let method = request.member("method").and_then(Raw::string).unwrap_or_default();
+            let params = request.member("params").map_or(Json::EMPTY_OBJECT, copy);
+            let request = InputRequest::Forwarded { method: method.into(), params };
+            requests.insert(key.string().unwrap_or_default().into_owned(), request);
+        });
+    }
+    check_forwarded(&call.caller.capabilities, requests)?;
+    Ok(result)
+}
 
 impl Bridge {
     /// Continues the parked call that the `requestState` of a request names. Returns false if the

@@ -176,6 +176,16 @@ pub(super) fn task_input(
     Ok(required)
 }
 
+/// Checks that a modern client with these capabilities may be asked for the input that another
+/// server requires.
+pub(crate) fn check_forwarded(
+    capabilities: &Json,
+    requests: InputRequests,
+) -> Result<(), ErrorData> {
+    let required = InputRequired { requests, ..InputRequired::default() };
+    check_requests(Era::Modern, Inputs::of(capabilities), &required)
+}
+
 /// The error of a task, with a code that its modern client may get.
 pub(crate) fn task_error(error: ErrorData) -> ErrorData {
     with_allowed_code(Era::Modern, error)

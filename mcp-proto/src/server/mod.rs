@@ -126,6 +126,7 @@ pub use event::{
 pub use extensions::Extensions;
 pub(crate) use filter::Filter;
 pub use handler_id::HandlerId;
+pub(crate) use input::check_forwarded;
 pub(crate) use input::{task_error, task_outcome};
 pub(crate) use inputs::missing_capability;
 pub(crate) use legacy::{wrapped_content, wrapped_schema};

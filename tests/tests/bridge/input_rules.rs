@@ -30,3 +30,34 @@ fn request_that_cannot_have_input_fails_if_a_modern_server_asks_for_some() {
         assert_eq!(bridged.to_server(), Vec::<Value>::new());
     }
 }
+
+/// The connection to the server declares more than this client, as a shared one may.
+#[test]
+fn modern_client_is_asked_only_what_it_declares_by_a_modern_server() {
+    for (capabilities, is_asked) in [
+        (json!({}), false),
+        (json!({"elicitation": {"url": {}}}), false),
+        (json!({"elicitation": {}}), true),
+    ] {
+        let mut bridged = quiet(Era::Modern, Era::Modern);
+        let mut params = modern(json!({"name": "x"}));
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        bridged.client(&request(1, "tools/call", &params));
+        let asked = only(bridged.to_server());
+        let form = json!({"message": "Sure?", "requestedSchema": {}});
+        let result = json!({
+            "resultType": "input_required", "requestState": "s",
+            "inputRequests": {"a": {"method": "elicitation/create", "params": form}},
+        });
+        let answer = answered(&mut bridged, &asked, &result);
+        if is_asked {
+            assert_eq!(answer["result"], result);
+            continue;
+        }
+        let required = json!({"requiredCapabilities": {"elicitation": {"form": {}}}});
+        assert_eq!(
+            (&answer["error"]["code"], &answer["error"]["data"]),
+            (&json!(-32021), &required)
+        );
+    }
+}
