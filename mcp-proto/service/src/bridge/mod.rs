@@ -6,6 +6,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `pool` | the connections to the server, by owner; their number, their end |
+//! | `owner` | the clients that a connection belongs to |
 //! | `failures` | the pause before a server is started again that could not start |
 //! | `upstream` | one connection: the machine of the bridge, the pending requests |
 //! | `queue` | messages of clients on their way to this machine |
@@ -23,6 +24,7 @@
 //! are renewed then, and changes that they may have missed are reported.
 
 mod failures;
+mod owner;
 mod pool;
 mod queue;
 mod sink;

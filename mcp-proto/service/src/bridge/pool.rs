@@ -10,6 +10,7 @@ use core::pin::Pin;
 use std::io;
 
 use super::failures::Failures;
+use super::owner::Owner;
 use super::upstream::{Spawn, Upstream, unless_set};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
@@ -148,19 +149,6 @@ impl PooledConnections {
     }
 }
 
-/// Owner of a connection.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Owner {
-    Everybody,
-    Session(SessionRef),
-    /// The clients without a session that declare the same capabilities.
-    Sessionless {
-        is_modern: bool,
-        principal: Option<Arc<str>>,
-        capabilities: Vec<u8>,
-    },
-}
-
 impl Bridge {
     pub(crate) fn new(config: BridgeConfig, connect: Connect) -> Self {
         let mut machine = bridge::Config::new(Box::new(connect.random));
@@ -278,27 +266,7 @@ impl Bridge {
     fn upstream(&self, context: &Context) -> Result<Upstream, ErrorData> {
         let peer = context.peer();
         let session = context.session().filter(|_| !context.about().is_lone());
-        let owner = match (self.0.config.sharing, peer.version.era()) {
-            (Sharing::Shared, _) => Owner::Everybody,
-            (Sharing::PerClient, Era::Legacy) if !context.about().is_lone() => {
-                Owner::Session(context.about().session())
-            }
-            (Sharing::PerClient, Era::Legacy | Era::Modern) => {
-                let capabilities = peer.capabilities.as_bytes();
-                let max = self.0.config.client.limits.max_client_bytes;
-                if capabilities.len() > max {
-                    return Err(ErrorData::invalid_params(alloc::format!(
-                        "params: the client's capabilities are longer than \
-                         Limits::max_client_bytes = {max}"
-                    )));
-                }
-                Owner::Sessionless {
-                    is_modern: peer.version.era() == Era::Modern,
-                    principal: peer.principal.clone(),
-                    capabilities: capabilities.to_vec(),
-                }
-            }
-        };
+        let owner = Owner::of(context, &self.0.config)?;
         // What has ended is dropped after the lock.
         let (upstream, replaced, _ended) = {
             let connections = &mut *self.0.connections.lock();
