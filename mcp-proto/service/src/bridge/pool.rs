@@ -391,15 +391,18 @@ impl Bridge {
         let (own, shared, _ended) = {
             let connections = &mut *self.0.connections.lock();
             connections.end_session(session);
+            let own = connections.open.get(&owner).cloned();
+            if let Some(upstream) = &own {
+                connections.retire(&owner, upstream);
+            }
             let PooledConnections { open, ended, .. } = connections;
             let of_all = open.get(&Owner::Everybody).or(ended.get(&Owner::Everybody));
-            (open.get(&owner).cloned(), of_all.cloned(), ended.remove(&owner))
+            (own, of_all.cloned(), ended.remove(&owner))
         };
         if let Some(shared) = shared.filter(|shared| shared.has_session(session)) {
             shared.end_session(session);
         }
         if let Some(upstream) = own {
-            self.0.connections.lock().retire(&owner, &upstream);
             // The connection closes even if the runtime runs no more tasks.
             (self.0.connect.spawn)(Box::pin(upstream.close()));
         }
