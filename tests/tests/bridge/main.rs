@@ -27,6 +27,7 @@ mod lasting_subscriptions;
 mod many_clients;
 mod missed_changes;
 mod no_stream;
+mod notifications;
 mod openings;
 mod same_era;
 mod slow_clients;

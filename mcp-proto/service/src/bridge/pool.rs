@@ -77,6 +77,8 @@ struct PooledConnections {
     /// Connections that have ended before the sessions of their legacy clients. The next connection
     /// of the owner takes over the sessions.
     ended: BTreeMap<Owner, Upstream>,
+    /// The owners of the connections of modern clients on byte streams, by their last requests.
+    streams: BTreeMap<SessionRef, Owner>,
     /// The sessions that have ended last, the latest at the back.
     ended_sessions: VecDeque<SessionRef>,
     /// Number of requests so far.
@@ -113,6 +115,29 @@ impl PooledConnections {
             self.ended_sessions.pop_front();
         }
         self.ended_sessions.push_back(session);
+    }
+
+    /// Records the connection of the client of a request. A modern client on a byte stream may send
+    /// notifications, which name no connection. Over HTTP, nothing tells whose they are.
+    fn record_stream(&mut self, context: &Context, owner: &Owner) {
+        let (about, session) = (context.about(), context.about().session());
+        if context.peer().version.era() == Era::Modern
+            && !about.is_lone()
+            && self.streams.get(&session) != Some(owner)
+            && !self.ended_sessions.contains(&session)
+        {
+            self.streams.insert(session, owner.clone());
+        }
+    }
+
+    /// The open connection of the client of a notification.
+    fn of_client(&self, session: SessionRef) -> Option<&Upstream> {
+        if let Some(owner) = self.streams.get(&session) {
+            return self.open.get(owner);
+        }
+        let owners = [Owner::Session(session), Owner::Everybody];
+        let upstream = owners.iter().find_map(|owner| self.open.get(owner))?;
+        Some(upstream).filter(|upstream| upstream.has_session(session))
     }
 
     /// Fails if the session of a request has ended, unless its connection still knows the session.
@@ -195,8 +220,8 @@ impl Bridge {
                 }
             },
             move |method, params, session| {
-                // A session is known to the bridge that got its requests. A notification of a
-                // modern client names no connection.
+                // A client is known to the bridge that got its requests. A notification of a modern
+                // client over HTTP names no connection.
                 let of_session = bridges.iter().find_map(|bridge| bridge.upstream_of(&session));
                 let of_all = || bridges.first().filter(|_| bridges.len() == 1)?.shared_upstream();
                 if let Some(upstream) = of_session.or_else(of_all) {
@@ -249,12 +274,9 @@ impl Bridge {
         }
     }
 
-    /// The connection of a legacy client that has sent a request here.
+    /// The connection of a client that has sent a request here.
     fn upstream_of(&self, session: &Session) -> Option<Upstream> {
-        let owners = [Owner::Session(session.id()), Owner::Everybody];
-        let connections = self.0.connections.lock();
-        let upstream = owners.iter().find_map(|owner| connections.open.get(owner))?;
-        upstream.has_session(session.id()).then(|| upstream.clone())
+        self.0.connections.lock().of_client(session.id()).cloned()
     }
 
     /// The connection that all clients share, if it is open.
@@ -272,6 +294,7 @@ impl Bridge {
             let connections = &mut *self.0.connections.lock();
             connections.requests += 1;
             let number = connections.requests;
+            connections.record_stream(context, &owner);
             let found = connections.open.get(&owner).filter(|upstream| !upstream.has_ended());
             connections.check_session(found, session.as_ref())?;
             if let Some(upstream) = found {
@@ -391,6 +414,7 @@ impl Bridge {
         let (own, shared, _ended) = {
             let connections = &mut *self.0.connections.lock();
             connections.end_session(session);
+            connections.streams.remove(&session);
             let own = connections.open.get(&owner).cloned();
             if let Some(upstream) = &own {
                 connections.retire(&owner, upstream);
