@@ -1,18 +1,22 @@
-//! A reply belongs to one request of one machine.
+//! Replies and inputs belong to one machine, and nothing is sent to a client that is gone.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin has failed")]
 
 use std::sync::Arc;
 
 use mcp_proto::server::{
-    Config, Declaration, Notification, Outcome, Progress, Registry, Request, Server, ServerEvent,
+    Change, Config, Declaration, InputId, List, Notification, Outcome, Progress, Registry, Request,
+    Server, ServerEvent,
 };
 use mcp_proto::stdio::{Connection, Lines};
 use mcp_proto::stream::{self, Framing, FramingError};
-use mcp_proto::types::{Implementation, Tool};
-use mcp_proto::{Action, Binding, Bytes, BytesMut, Instant, Json, Limits, Machine, UsageError};
+use mcp_proto::types::{Implementation, InputRequest, Tool};
+use mcp_proto::{
+    Action, Binding, Bytes, BytesMut, Duration, Instant, Json, Limits, Machine, UsageError,
+};
 
 const NOW: Instant = Instant::ZERO;
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 #[test]
 fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
@@ -36,6 +40,40 @@ fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
         server.respond(NOW, others.reply, Outcome::Complete(Json::EMPTY_OBJECT));
     });
     assert!(matches!(other.poll_action(), Some(Action::Transmit(_))));
+}
+
+#[test]
+fn withdrawn_input_has_no_answer_and_belongs_to_one_machine() {
+    let (mut one, mut other) = (legacy(), legacy());
+    let input = ask(&mut one);
+    ask(&mut other);
+    let strayed = other.with(NOW, |server| server.cancel_input(NOW, input));
+    assert_eq!(strayed, Err(UsageError::NotInFlight));
+    assert!(other.poll_timeout().is_some());
+
+    assert_eq!(one.with(NOW, |server| server.cancel_input(NOW, input)), Ok(()));
+    let said = transmissions(&mut one);
+    assert!(said.contains("notifications/cancelled"), "{said}");
+    assert_eq!(one.poll_timeout(), None);
+    one.handle_timeout(NOW + 2 * TIMEOUT);
+    assert!(one.poll_action().is_none());
+}
+
+#[test]
+fn nothing_is_sent_to_a_client_that_has_disconnected() {
+    let mut connection = connection();
+    let request = call(&mut connection);
+    let listen = modern(2, "subscriptions/listen", r#""notifications":{"toolsListChanged":true},"#);
+    connection.handle_bytes(NOW, listen);
+    transmissions(&mut connection);
+    connection.with(NOW, |server| {
+        server.respond(NOW, request.reply, Outcome::Complete(Json::EMPTY_OBJECT));
+        server.publish(NOW, &Change::ListChanged(List::Tools)).unwrap();
+        server.handle_disconnect(NOW);
+    });
+    assert!(matches!(connection.poll_action(), Some(Action::Event(ServerEvent::Closed))));
+    assert!(matches!(connection.poll_action(), Some(Action::Close)));
+    assert!(connection.poll_action().is_none());
 }
 
 /// A handler's result may be nested to any depth, also if `_meta` is merged into it.
@@ -131,18 +169,56 @@ fn declaration() -> Arc<Declaration> {
     let mut registry = Registry::new(Implementation::new("fixture", "1.0.0"));
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     registry.add_tool(Tool::new("hold", schema), ()).unwrap();
+    registry.list_changed(List::Tools);
     registry.declaration()
+}
+
+/// A server whose client opened a session of a legacy revision.
+fn legacy() -> Connection<Server> {
+    let mut connection = connection();
+    connection.handle_bytes(NOW, Bytes::from_static(INITIALIZE.as_bytes()));
+    transmissions(&mut connection);
+    connection
+}
+
+const INITIALIZE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{"roots":{}},"clientInfo":{"name":"client","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n"
+);
+
+/// Asks the client for its roots.
+fn ask(connection: &mut Connection<Server>) -> InputId {
+    let request = InputRequest::list_roots();
+    connection.with(NOW, |server| server.request_input(NOW, request, TIMEOUT)).unwrap()
+}
+
+/// All that is transmitted until nothing is left to do.
+fn transmissions(connection: &mut Connection<Server>) -> String {
+    let mut said = Vec::new();
+    while let Some(Action::Transmit(part)) = connection.poll_action() {
+        said.extend_from_slice(&part);
+    }
+    String::from_utf8(said).unwrap()
+}
+
+/// A request of a modern client.
+fn modern(id: u64, method: &str, params: &str) -> Bytes {
+    let envelope = concat!(
+        r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+        r#""io.modelcontextprotocol/clientCapabilities":{}}"#
+    );
+    let line = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{{params}{envelope}}}}}\n"
+    );
+    Bytes::from(line)
 }
 
 /// A call that has reached its handler; every client calls it 1.
 fn call<F: Framing>(connection: &mut stream::Connection<Server, F>) -> Request {
-    let line = concat!(
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","_meta":{"#,
-        r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
-        r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
-        "\n"
-    );
-    connection.handle_bytes(NOW, Bytes::from_static(line.as_bytes()));
+    connection.handle_bytes(NOW, modern(1, "tools/call", r#""name":"hold","#));
     match connection.poll_action() {
         Some(Action::Event(ServerEvent::Request(request))) => request,
         other => panic!("no request, but {other:?}"),
