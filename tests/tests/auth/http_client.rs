@@ -430,3 +430,16 @@ pub(super) fn consent(host: &mut Host) {
     });
     host.run();
 }
+
+#[test]
+fn operation_that_was_accepted_may_ask_for_more_scopes_again() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.connect();
+    for scope in ["a", "b", "c", "d", "e"] {
+        host.world.needs.insert("tools/call w".into(), scope.into());
+        let call = host.call("w");
+        host.run();
+        assert!(host.result(call).unwrap().is_ok(), "{scope}: {:?}", host.log);
+    }
+    assert_eq!(host.pages(), 6);
+}

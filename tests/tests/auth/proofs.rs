@@ -134,6 +134,28 @@ fn proof_for_one_url_is_not_used_for_another() {
 }
 
 #[test]
+fn proof_that_is_ready_is_for_one_nonce_and_one_token_and_a_minute() {
+    let mut world = World::with(bound);
+    dpop(&mut world);
+    world.request("x").unwrap();
+    let changes: [fn(&mut World); 3] = [
+        |world| world.authorizer.handle_nonce("n"),
+        |world| world.pass(60),
+        |world| drop(world.authorizer.authorize(world.now, &Scopes::words("a"))),
+    ];
+    for change in changes {
+        assert_eq!(world.access(), Access::Wait);
+        world.run().unwrap();
+        // The proof is ready, and nobody takes it.
+        change(&mut world);
+        world.run().unwrap();
+        assert_eq!(world.access(), Access::Wait);
+        world.run().unwrap();
+        assert!(matches!(world.access(), Access::Ready(_)));
+    }
+}
+
+#[test]
 fn signature_does_not_resend_a_request_that_waits_for_a_person() {
     let mut host = host(Negotiation::Auto);
     host.world.needs.insert("tools/call w".into(), "write".into());

@@ -89,6 +89,19 @@ fn auth_s04_open_redirect() {
 }
 
 #[test]
+fn metadata_is_not_redirected_from_https_to_plain_text() {
+    let place = "http://127.0.0.1:9000/.well-known/oauth-protected-resource/mcp";
+    for (last, is_asked) in [("https://127.0.0.1:9443/b", true), ("http://127.0.0.1:9000/b", false)]
+    {
+        let mut world = World::at("http://127.0.0.1:9000/mcp", |config| config);
+        world.redirect(place, "https://127.0.0.1:9443/a");
+        world.redirect("https://127.0.0.1:9443/a", last);
+        world.request("x").unwrap_err();
+        assert_eq!(world.log.contains(&format!("GET {last}")), is_asked, "{:?}", world.log);
+    }
+}
+
+#[test]
 fn auth_s05_token_passthrough() {
     let mut world = World::new();
     world.request("x").unwrap();

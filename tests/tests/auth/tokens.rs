@@ -44,6 +44,43 @@ fn auth_a21_the_tokens_of_another_process_are_adopted_under_the_lock() {
 }
 
 #[test]
+fn tokens_of_another_issuer_are_not_adopted_under_the_lock() {
+    let mut world = signed_in();
+    world.pass(3600);
+    let other = |text: &String| {
+        let text = text.replace("access-1", "access-9").replace("1800003600", "1800009999");
+        text.replace(&format!(r#""issuer":"{ISSUER}""#), r#""issuer":"https://b.example""#)
+    };
+    world.store.values_mut().for_each(|text| *text = other(text));
+    assert!(world.store.values().any(|text| text.contains("b.example")));
+    world.request("x").unwrap();
+    assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
+}
+
+#[test]
+fn requests_of_one_renewal_do_not_count_for_the_next() {
+    let mut world = signed_in();
+    for _ in 0..50 {
+        world.pass(3600);
+        world.request("x").unwrap();
+    }
+    assert_eq!(world.forms.len(), 51);
+}
+
+#[test]
+fn request_is_sent_four_times_at_most() {
+    let mut world = signed_in();
+    let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
+    let mut refuse = |tries| {
+        let mut sent = SentRequest::new("x");
+        sent.tries = tries;
+        world.authorizer.handle_refusal(world.now, &refusal, &sent)
+    };
+    assert_eq!(refuse(2), RefusalAdvice::Repeat);
+    assert!(matches!(refuse(3), RefusalAdvice::Fail(AuthError::Refused { .. })));
+}
+
+#[test]
 fn auth_a22_every_refusal_reads_the_store() {
     let mut world = signed_in();
     world.accepted = vec!["canary-access-9".into()];
