@@ -6,13 +6,13 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use mcp_proto::auth::ResourceMetadata;
-use mcp_proto::http::{Config, Unauthorized, Url};
+use mcp_proto::http::{Config, Connection, Unauthorized, Url};
 use mcp_proto::resource_server::{
     ClaimRules, Claims, ProtectedResource, TokenRefusal, VerifiedToken,
 };
-use mcp_proto::server::{ListEntry, Peer};
+use mcp_proto::server::{self, ListEntry, Peer};
 use mcp_proto::types::Implementation;
-use mcp_proto::{Bytes, Instant};
+use mcp_proto::{Action, Bytes, Instant, Machine};
 use mcp_service::{Context, Drive, HttpLink, HttpServer, MissingScopes, Registry, Service};
 use serde_json::{Value, json};
 
@@ -329,6 +329,37 @@ fn a_request_without_a_verdict_is_answered_when_the_server_stops() {
     let text = socket.raw("");
     assert!(text.starts_with("HTTP/1.1 503 ") && text.contains("Connection: close"), "{text}");
     assert!(socket.service.is_closed());
+}
+
+#[test]
+fn late_verdict_does_not_admit_the_next_request() {
+    let mut config = Config::default();
+    let resource = ProtectedResource::new(PUBLIC, ISSUER).unwrap();
+    config.protect(resource, |_: String| std::future::pending::<VerifiedToken>());
+    let declaration = server::Registry::<()>::new(Implementation::new("s", "1")).declaration();
+    let mut connection = Connection::new(Instant::ZERO, declaration, Arc::new(config));
+    let call = || Bytes::from(request("alice", "", &json!({})));
+    let transmitted = |connection: &mut Connection| {
+        let mut said = Vec::new();
+        while let Some(Action::Transmit(part)) = connection.poll_action() {
+            said.extend_from_slice(&part);
+        }
+        String::from_utf8(said).unwrap()
+    };
+
+    connection.handle_bytes(Instant::ZERO, call());
+    let (first, _) = connection.poll_verification().unwrap();
+    let late = connection.poll_timeout().unwrap();
+    connection.handle_timeout(late);
+    assert!(transmitted(&mut connection).starts_with("HTTP/1.1 503 "));
+
+    connection.handle_bytes(late, call());
+    let (second, _) = connection.poll_verification().unwrap();
+    connection.handle_verified(late, first, known("alice".into()));
+    assert!(connection.is_verifying());
+    assert_eq!(transmitted(&mut connection), "");
+    connection.handle_verified(late, second, known("nobody".into()));
+    assert!(transmitted(&mut connection).starts_with("HTTP/1.1 401 "));
 }
 
 #[test]
