@@ -141,7 +141,9 @@ fn proof_that_is_ready_is_for_one_nonce_and_one_token_and_a_minute() {
     let changes: [fn(&mut World); 3] = [
         |world| world.authorizer.handle_nonce("n"),
         |world| world.pass(60),
-        |world| drop(world.authorizer.authorize(world.now, &Scopes::words("a"))),
+        |world| {
+            world.authorizer.authorize(world.now, &Scopes::words("a"));
+        },
     ];
     for change in changes {
         assert_eq!(world.access(), Access::Wait);

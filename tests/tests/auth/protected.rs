@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use mcp_proto::auth::ResourceMetadata;
-use mcp_proto::http::{Config, Connection, Unauthorized, Url};
+use mcp_proto::http::{Authorization, Config, Connection, Head, Unauthorized, Url};
 use mcp_proto::resource_server::{
     ClaimRules, Claims, ProtectedResource, TokenRefusal, VerifiedToken,
 };
@@ -329,6 +329,23 @@ fn a_request_without_a_verdict_is_answered_when_the_server_stops() {
     let text = socket.raw("");
     assert!(text.starts_with("HTTP/1.1 503 ") && text.contains("Connection: close"), "{text}");
     assert!(socket.service.is_closed());
+}
+
+#[test]
+fn what_the_application_decides_is_asked_of_each_request() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let mut config = Config::default();
+    config.authorize = Some(Arc::new(move |_: &Head| {
+        match counted.fetch_add(1, Ordering::Relaxed) {
+            // The access ends while the connection lasts.
+            0..3 => Authorization::Allow(Some("somebody".into())),
+            _ => Authorization::Forbidden("Bearer".into()),
+        }
+    }));
+    let mut socket = Socket::with(config, |_| ());
+    let statuses: Vec<_> = (0..5).map(|_| socket.call("", "maybe", &json!({})).status).collect();
+    assert_eq!(statuses, [200, 200, 200, 403, 403]);
 }
 
 #[test]

@@ -201,11 +201,25 @@ fn error_codes_are_those_of_the_era_of_the_client() {
 #[test]
 fn level_of_a_legacy_client_goes_with_each_request_to_a_modern_server() {
     let mut bridged = quiet(Era::Legacy, Era::Modern);
-    bridged.client(&request(1, "logging/setLevel", &json!({"level": "error"})));
-    assert_eq!(bridged.to_server(), Vec::<Value>::new());
-    assert_eq!(only(bridged.to_client())["result"], json!({}));
-    let asked = forwarded(&mut bridged, Era::Legacy, 2, "tools/call", json!({"name": "x"}));
-    assert_eq!(asked["params"]["_meta"]["io.modelcontextprotocol/logLevel"], "error");
+    for level in ["error", "debug", "warning"] {
+        bridged.client(&request(1, "logging/setLevel", &json!({"level": level})));
+        assert_eq!(bridged.to_server(), Vec::<Value>::new());
+        assert_eq!(only(bridged.to_client())["result"], json!({}));
+        let asked = forwarded(&mut bridged, Era::Legacy, 2, "tools/call", json!({"name": "x"}));
+        assert_eq!(asked["params"]["_meta"]["io.modelcontextprotocol/logLevel"], level);
+        answered(&mut bridged, &asked, &json!({"resultType": "complete", "content": []}));
+    }
+}
+
+#[test]
+fn last_level_of_a_legacy_client_is_that_of_its_legacy_server() {
+    let mut bridged = quiet(Era::Legacy, Era::Legacy);
+    for level in ["error", "debug", "warning"] {
+        let params = json!({"level": level});
+        let asked = forwarded(&mut bridged, Era::Legacy, 1, "logging/setLevel", params);
+        assert_eq!(asked["params"]["level"], level);
+        assert_eq!(answered(&mut bridged, &asked, &json!({"own": 1}))["result"]["own"], 1);
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Elicitation, sampling and roots: what a server asks goes to the client of its call, in its era.
 
 use mcp_proto::Limits;
+use mcp_proto::bridge::Config;
+use mcp_tests::bridge::counting;
 
 use super::*;
 
@@ -363,6 +365,35 @@ fn legacy_client_is_asked_what_a_modern_server_requires() {
     bridged.server(&line.to_string());
     let answer = only(bridged.to_client());
     assert_eq!((&answer["id"], &answer["result"]), (&json!(1), &json!({"content": []})));
+}
+
+#[test]
+fn rounds_of_a_call_of_a_legacy_client_are_bounded() {
+    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Modern));
+    let mut config = Config::new(counting());
+    config.limits.max_input_rounds = 2;
+    bridged.set_config(config);
+    connect(&mut bridged, Era::Legacy, Era::Modern);
+    bridged.to_client();
+    let mut asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    let answer = |bridged: &mut Bridged, id: &Value| {
+        let result = json!({
+            "resultType": "input_required", "inputRequests": {"a": {"method": "roots/list"}},
+        });
+        bridged.server(&json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
+        only(bridged.to_client())
+    };
+    for _ in 0..2 {
+        let question = answer(&mut bridged, &asked["id"]);
+        assert_eq!(question["method"], "roots/list");
+        let roots = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}});
+        bridged.client(&roots.to_string());
+        asked = only(bridged.to_server());
+    }
+    let failed = answer(&mut bridged, &asked["id"]);
+    let why = "Limits::max_input_rounds = 2 are over";
+    assert_eq!((&failed["id"], &failed["error"]["message"]), (&json!(1), &json!(why)));
+    assert_eq!(bridged.to_server(), Vec::<Value>::new());
 }
 
 #[test]

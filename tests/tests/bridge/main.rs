@@ -36,6 +36,7 @@ mod subscriptions;
 mod tables;
 mod tasks;
 mod unnamed;
+mod waiting;
 mod wire_faults;
 
 use mcp_proto::client::Negotiation;

@@ -1,6 +1,8 @@
 //! Many clients that share a connection to a modern server: their subscriptions leave room for
 //! calls.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::server::{Change, List};
@@ -79,6 +81,40 @@ fn legacy_client_gets_no_updates_for_a_modern_one() {
     world.run(talk).unwrap();
     let seen = seen.lock().unwrap();
     assert!(seen.contains("prompts/list") && !seen.contains("resources/updated"), "{seen}");
+}
+
+/// Their server has one session, and does not know who of them has subscribed.
+#[test]
+fn legacy_clients_share_the_updates_of_a_resource() {
+    let world = World::default();
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1"));
+    config.sharing = Sharing::Shared;
+    let target = pipe(&world, EraPolicy::LegacyOnly, <_>::default());
+    let bridge = bridge(&world, target, config);
+    let updates = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
+    let talk = async {
+        let clients = updates.each_ref().map(|count| {
+            let (client, count) = (client(Era::Legacy), count.clone());
+            client.on_change(move |_| {
+                count.fetch_add(1, Relaxed);
+            });
+            attach(&world, &client, Transport::Stdio, &bridge.catalog());
+            client
+        });
+        let [gone, kept, other] = &clients;
+        let mut subscribed = Vec::new();
+        for client in [gone, kept] {
+            let filter = SubscriptionFilter::new().resource("test://watched-resource");
+            subscribed.push(client.subscribe(filter).await.unwrap());
+        }
+        // The subscription of the client that stays is not that of the client that goes.
+        gone.close().await;
+        world.sleep(Duration::from_secs(5)).await;
+        other.call_tool("test_trigger_resource_update", &json!({})).await.unwrap();
+        world.sleep(Duration::from_secs(5)).await;
+    };
+    world.run(talk).unwrap();
+    assert_eq!(updates.map(|count| count.load(Relaxed)), [0, 1, 0]);
 }
 
 #[test]
