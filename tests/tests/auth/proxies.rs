@@ -33,6 +33,20 @@ fn only_trusted_proxies_name_addresses() {
     assert_eq!(opened(Config::default(), "10.0.0.1", forwarded), [200, 503, 503]);
 }
 
+#[test]
+fn addresses_behind_more_than_32_proxies_are_not_read() {
+    let behind = |hops| {
+        let proxies = ", 10.0.0.9".repeat(hops);
+        let forwarded = ["1", "2", "1"].map(|end| format!("203.0.113.{end}{proxies}"));
+        let mut config = Config::default();
+        config.trusted_proxies.push("10.0.0.0/8".parse().unwrap());
+        opened(config, "10.0.0.1", forwarded.each_ref().map(String::as_str))
+    };
+    assert_eq!(behind(31), [200, 200, 503]);
+    // The last address that is read is that of a proxy, and has no limit of its own.
+    assert_eq!(behind(32), [200, 200, 200]);
+}
+
 /// The statuses of `initialize` that come from one address, which may be sent once.
 fn opened(mut config: Config, peer: &str, forwarded: [&str; 3]) -> [u16; 3] {
     config.server.limits.max_initialize_burst = 1;

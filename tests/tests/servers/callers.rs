@@ -1,15 +1,18 @@
 //! Values and heads of HTTP requests, as handlers see them.
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use mcp_proto::client::Negotiation;
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{Authorization, Config, Sessions};
+use mcp_proto::resource_server::Claims;
 use mcp_proto::server::{Extensions, InputRequired, Peer};
 use mcp_proto::types::{BooleanSchema, ElicitRequestFormParams, Implementation, RequestedSchema};
+use mcp_proto::{Bytes, Instant};
 use mcp_service::testing::Pair;
-use mcp_service::{Context, Handler, HttpClientConfig, Interrupt, Registry};
-use serde_json::json;
+use mcp_service::{Context, Handler, HttpClientConfig, HttpServer, Interrupt, Part, Registry};
+use serde_json::{Value, json};
 
 const ERAS: [Negotiation; 2] = [Negotiation::Auto, Negotiation::Legacy];
 
@@ -48,6 +51,41 @@ fn values_are_there_when_a_handler_runs_again_with_its_own_state() {
         let mut pair = over_http(negotiation, Sessions::Stateful, true);
         let told = "alice, files:read, POST, node 7, no token";
         assert_eq!(called(&mut pair, "resume"), told, "{negotiation:?}");
+    }
+}
+
+#[test]
+fn claims_of_a_layer_name_the_principal_unless_the_application_has() {
+    let names: [fn(&Head) -> Authorization; 2] =
+        [|_| Authorization::Allow(None), |_| Authorization::Allow(Some("alice".into()))];
+    for (authorize, told) in names.into_iter().zip(["https://a ann", "alice"]) {
+        let mut config = Config::default();
+        config.authorize = Some(Arc::new(authorize));
+        let server = HttpServer::new(registry(), config, || [0; 16], |_| ());
+        let mut head = Head::new("POST", "/mcp");
+        for (name, value) in [
+            ("Host", "localhost"),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", "who"),
+        ] {
+            head.push(name, value.as_bytes());
+        }
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "who", "arguments": {}, "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {}}}});
+        let mut admission = server.admit(head).unwrap();
+        let claims = Claims::new("https://a", "ann");
+        admission.extend(Extensions::default().with(claims));
+        admission.add(Bytes::from(call.to_string())).unwrap();
+        let part = admission.answer(Instant::ZERO).turn(Instant::ZERO, Waker::noop());
+        let Some(Part::Whole(_, body)) = part else { panic!("{part:?}") };
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        let text = format!("{told}, no scopes, no head");
+        assert_eq!(answer["result"]["content"][0]["text"], text, "{answer}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Functions around handlers: order, what they see and change, and the limits that are ready.
 
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use mcp_proto::Json;
@@ -142,6 +144,36 @@ fn input_of_a_user_is_not_lost_at_a_limit() {
         text(&mut pair).unwrap_err();
         pair.pass(Duration::from_secs(11));
         assert_eq!(text(&mut pair), Ok("text".into()));
+    }
+}
+
+/// Another call takes the place of one that waits for its user.
+#[test]
+fn input_of_a_user_is_not_lost_at_a_limit_that_another_call_has_reached() {
+    for negotiation in [Negotiation::Legacy, Negotiation::Auto] {
+        let mut registry = registry().0;
+        registry.tool("ask", "Asks", ask).unwrap();
+        registry.tasks("ask", Tasks::Always).unwrap();
+        registry.around(HandlerKind::Tool, limit_concurrency(1));
+        let config = Config::new(Implementation::new("a", "1")).negotiation(negotiation);
+        let mut pair = Pair::new(registry).client_config(config.follow_tasks());
+        let client = pair.client();
+        let (other, running) = (client.clone(), Arc::new(Mutex::new(None)));
+        let kept = running.clone();
+        client.on_form(move |_| {
+            let (other, kept) = (other.clone(), kept.clone());
+            async move {
+                let mut slow = Box::pin(other.call_tool("sleep", &json!({"text": "1"})));
+                poll_fn(|context| Poll::Ready(slow.as_mut().poll(context).is_ready())).await;
+                let refused = other.call_tool("echo", &json!({"text": "2"})).await.unwrap();
+                assert!(refused.is_error);
+                *kept.lock().unwrap() = Some(slow);
+                ElicitResult::new(ElicitAction::Accept)
+            }
+        });
+        let result = pair.run(client.call_tool("ask", &json!({"text": "x"}))).unwrap();
+        assert_eq!(result.content[0].as_text(), Some("Accept x"), "{negotiation:?}");
+        assert!(running.lock().unwrap().take().is_some(), "{negotiation:?}");
     }
 }
 

@@ -9,6 +9,7 @@ use mcp_proto::types::CallToolResult;
 use mcp_service::{Context, MemoryStore, StoreError, TaskConfig, TaskStore, Tasks};
 use serde_json::{Value, json};
 
+use super::jobs::{Jobs, jobs_registry};
 use super::registry;
 use super::stores::at_once;
 use super::world::{Process, Time};
@@ -62,6 +63,22 @@ fn task_t12_a_result_that_is_too_long_fails() {
     let task = process.get(&id);
     assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
     assert!(task.to_string().len() < 1000);
+}
+
+#[test]
+fn task_t12_a_result_of_a_job_that_is_too_long_fails() {
+    let jobs = Jobs::default();
+    let mut config = TaskConfig::default();
+    config.max_task_bytes = 1000;
+    let mut registry = jobs_registry(&jobs);
+    registry.task_config(config);
+    let mut process = Process::new(registry);
+    let id = process.task();
+    let job = jobs.lock().unwrap()[0].clone();
+    let long = CallToolResult::text("long".repeat(300));
+    assert!(at_once(process.catalog.tasks().complete(&job, &long)).unwrap());
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
 }
 
 #[test]
@@ -149,6 +166,25 @@ fn a_record_that_grows_takes_the_room_of_those_that_have_expired() {
         assert!(matches!(grow(NOW), Err(StoreError::Full)));
         assert!(grow(NOW + 2 * SECOND).unwrap());
     }
+}
+
+/// Whoever has read an earlier state of a task decides nothing about it.
+#[test]
+fn a_record_is_changed_once_from_each_state() {
+    let store = MemoryStore::default();
+    at_once(store.create(NOW, &id(1), None, "0".into(), SECOND)).unwrap();
+    let change = |from, record: &'static str| {
+        at_once(store.change(NOW, &id(1), from, record.into(), SECOND)).unwrap()
+    };
+    let from = || at_once(store.get(NOW, &id(1))).unwrap().unwrap();
+    let (first, _) = from();
+    assert!(change(first, "1"));
+    assert!(!change(first, "other"));
+    let (second, record) = from();
+    assert_eq!(record, "1");
+    assert!(change(second, "2"));
+    assert!(!change(second, "other") && !change(first, "other"));
+    assert_eq!(from().1, "2");
 }
 
 #[test]
