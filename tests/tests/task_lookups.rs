@@ -1,6 +1,11 @@
 //! Subscriptions to tasks, at a machine whose application looks up the tasks.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot begin has failed"
+)]
 
 use std::sync::Arc;
 
