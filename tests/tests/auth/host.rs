@@ -25,7 +25,7 @@ pub(crate) struct Host {
     pub(crate) open: Vec<&'static str>,
     /// The operations of the requests, with the status of the answer.
     pub(crate) log: Vec<String>,
-    /// Status and `Location` of redirections, by method and target.
+    /// Status and `Location` of redirections, by method and target. Each has the nonce `moved`.
     pub(crate) redirects: BTreeMap<String, (u16, &'static str)>,
     /// Method and target of each request, with the claims of its proof if it has one.
     pub(crate) proofs: Vec<(String, Option<Value>)>,
@@ -166,6 +166,7 @@ impl Host {
         if let Some((status, location)) = self.redirects.get(&line) {
             let mut head = StatusHead::new(*status);
             head.push("Location", location.as_bytes());
+            head.push("DPoP-Nonce", b"moved");
             self.client.handle_head(now, exchange, &head);
             return self.client.handle_end(now, exchange);
         }

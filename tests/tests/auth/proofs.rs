@@ -81,6 +81,8 @@ fn redirected_request_has_a_proof_of_its_own() {
         let [first, second] = &host.proofs[..] else { panic!("{:?}", host.proofs) };
         assert_eq!((target(first), target(second)), (("POST /mcp", "POST", SERVER), moved));
         assert_ne!(claim(first, "jti"), claim(second, "jti"));
+        // The answer that redirects has named a nonce.
+        assert_eq!(claim(second, "nonce"), "moved");
         // A permanent redirection counts for later requests.
         host.call("x");
         host.run();
