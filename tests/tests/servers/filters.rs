@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_proto::Json;
-use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::client::{self, CallError, Negotiation};
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{Authorization, Config, Sessions};
 use mcp_proto::server::{Cacheable, Change, Extensions, List, ListEntry, Peer};
@@ -140,6 +140,31 @@ fn subscription_from_before_the_filter_is_filtered_as_well() {
         pair.pass(Duration::from_secs(1));
         catalog.publish(&Change::ResourceUpdated("notes://a".into())).unwrap();
         assert_eq!(changed(&mut pair, &mut subscription), Some("notes://a".into()));
+    }
+}
+
+/// A subscription lasts, so it keeps no more of its sender than `Limits::max_client_bytes`.
+#[test]
+fn long_description_of_a_client_is_not_kept_for_its_subscription() {
+    for (length, is_kept) in [(10_000, true), (20_000, false)] {
+        let (mut registry, _) = registry();
+        let seen = Arc::new(AtomicUsize::new(0));
+        let noted = seen.clone();
+        let note = move |peer: &Peer| {
+            noted.store(peer.client().map_or(0, |client| client.name.len()), Ordering::Relaxed);
+            true
+        };
+        registry.only_for(ListEntry::resource("notes://a"), note).unwrap();
+        let catalog = Catalog::from(registry);
+        let config = client::Config::new(Implementation::new("n".repeat(length), "1"));
+        let mut pair = Pair::new(catalog.clone()).client_config(config);
+        let client = pair.client();
+        pair.run(client.read_resource("notes://a")).unwrap();
+        assert_eq!(seen.load(Ordering::Relaxed), length);
+        let mut subscription = subscribe(&mut pair, &["notes://a"]);
+        catalog.publish(&Change::ResourceUpdated("notes://a".into())).unwrap();
+        assert_eq!(changed(&mut pair, &mut subscription), Some("notes://a".into()));
+        assert_eq!(seen.load(Ordering::Relaxed), if is_kept { length } else { 0 });
     }
 }
 
