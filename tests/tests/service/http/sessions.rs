@@ -10,7 +10,7 @@ use mcp_proto::server::{Change, List, Outcome, Progress, ServerEvent};
 use mcp_proto::types::{
     BooleanSchema, ElicitRequestFormParams, Implementation, LoggingLevel, RequestedSchema, Tool,
 };
-use mcp_service::{Catalog, Context, Drive, Handler, Interrupt, Registry};
+use mcp_service::{Catalog, Context, Drive, Handler, HttpServer, Interrupt, Registry};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, call, request};
@@ -42,6 +42,19 @@ fn refused_initialize_of_a_forwarder_opens_no_session() {
     assert_eq!(site.server.sessions(), 0);
     site.session();
     assert_eq!(site.server.sessions(), 1);
+}
+
+#[test]
+fn each_session_has_an_id_of_its_own_whatever_is_drawn() {
+    let mut drawn = [1_u128, 1, 1, 2, 1, 2, 3].into_iter();
+    let ids = move || drawn.next().unwrap().to_be_bytes();
+    let mut site = Site::new(registry(|_: Value, _| async { "done" }));
+    let catalog: Catalog = registry(|_: Value, _| async { "done" }).into();
+    site.server = HttpServer::new(catalog, Config::default(), ids, |_| ());
+    let sessions = [1, 2, 3].map(|_| site.session());
+    assert_eq!(site.server.sessions(), 3);
+    let ids = sessions.each_ref().map(|socket| socket.session.clone().unwrap());
+    assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
 }
 
 #[test]

@@ -82,6 +82,19 @@ fn a_forwarded_subscription_ends_with_its_token() {
 }
 
 #[test]
+fn a_subscription_that_ends_with_its_token_leaves_its_room() {
+    let mut config = protecting();
+    config.server.limits.max_subscriptions_per_holder = 1;
+    let mut site = Site::with(Catalog::from(listed()), config);
+    let mut socket = site.connect();
+    for _ in 0..3 {
+        subscribe(&mut socket, "ten-minutes");
+        site.pass(10 * MINUTE);
+        assert!(turn(&mut socket).ends_with(END));
+    }
+}
+
+#[test]
 fn a_stream_of_a_session_ends_with_its_token_and_the_session_goes_on() {
     let (mut site, catalog) = protected();
     let mut socket = site.session();
