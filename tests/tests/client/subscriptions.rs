@@ -61,6 +61,29 @@ fn a_change_that_comes_again_before_it_is_taken_is_there_once() {
 }
 
 #[test]
+fn the_newest_changes_are_kept_until_they_are_taken() {
+    const KEPT: usize = 1024;
+    let catalog = Catalog::from(changing());
+    let mut config = mcp_proto::server::Config::default();
+    config.limits.max_subscriptions = 2 * KEPT;
+    let mut pair = Pair::new(catalog.clone()).server_config(config);
+    let client = pair.client();
+    let uris: Vec<String> = (0..KEPT + 10).map(|number| format!("test:{number:04}")).collect();
+    let filter = uris.iter().fold(SubscriptionFilter::new(), SubscriptionFilter::resource);
+    let mut subscription = pair.run(client.subscribe(filter)).unwrap();
+    for uris in uris.chunks(100) {
+        for uri in uris {
+            catalog.publish(&updated(uri)).unwrap();
+        }
+        pair.pass(SECOND);
+    }
+    for uri in &uris[10..] {
+        assert_eq!(pair.run(subscription.changed()), Some(updated(uri)));
+    }
+    assert!(is_quiet(&mut pair, &mut subscription));
+}
+
+#[test]
 fn a_subscription_that_is_dropped_ends_at_the_server() {
     for way in WAYS {
         let catalog = Catalog::from(changing());
