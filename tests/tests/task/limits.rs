@@ -66,7 +66,7 @@ fn task_t12_a_result_that_is_too_long_fails() {
 }
 
 #[test]
-fn task_t12_a_result_of_a_job_that_is_too_long_fails() {
+fn a_result_of_a_job_that_is_too_long_fails() {
     let jobs = Jobs::default();
     let mut config = TaskConfig::default();
     config.max_task_bytes = 1000;
