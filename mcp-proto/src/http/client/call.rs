@@ -57,6 +57,8 @@ pub(super) struct Streaming {
     pub(super) backoff: Backoff,
     /// True if the stream was ever open.
     pub(super) was_open: bool,
+    /// True if the last event was too long to be read.
+    has_skipped_last: bool,
 }
 
 impl Call {
@@ -83,6 +85,19 @@ impl Call {
         {
             self.session_id = Some(id);
         }
+    }
+
+    /// Records an event that is too long to be read, which may be the response.
+    pub(super) fn skip_event(&mut self, fault: ProtocolError) {
+        self.fault = Some(fault);
+        self.stream.has_skipped_last = true;
+    }
+
+    /// Returns whether a GET may bring the rest of the answer after this break. A stream that ended
+    /// with an event that is too long would end with the same event again.
+    pub(super) fn may_resume(&self, broke: Break) -> bool {
+        let has_skipped_response = self.stream.has_skipped_last && broke == Break::Ended;
+        self.era == Era::Legacy && self.is_resumed() && !has_skipped_response
     }
 
     /// Returns whether there is an event id to resume from. If so, a GET requests the rest of the
@@ -125,6 +140,7 @@ impl Streaming {
     /// Records that the server has accepted the stream.
     pub(super) fn open(&mut self, now: Instant) {
         self.was_open = true;
+        self.has_skipped_last = false;
         self.backoff.open(now);
     }
 
@@ -140,6 +156,7 @@ impl Streaming {
 
     /// Records an event.
     pub(super) fn record_event(&mut self, event: &sse::Event) {
+        self.has_skipped_last = false;
         // Each exchange has a new reader. Without an id, "the last event ID it received" came on an
         // earlier exchange.
         let new_id = event.id.as_ref().filter(|id| self.last.as_ref() != Some(*id));

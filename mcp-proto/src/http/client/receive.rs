@@ -191,7 +191,7 @@ impl Client {
                 sse::Incoming::TooLong => {
                     let fault = ProtocolError::EventTooLong { max_sse_event_bytes };
                     if let Purpose::Call(call) = &mut open.purpose {
-                        call.fault = Some(fault.clone());
+                        call.skip_event(fault.clone());
                     }
                     self.rpc.fault(fault);
                     self.skip_first_event(now, id);

@@ -35,7 +35,8 @@ const MOST: Duration = Duration::from_secs(60 * 60);
 /// Purpose of an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Response to a call; the stream has no ids, or is a modern server's.
+    /// Response to a call; the stream has no ids, or is a modern server's, or has ended with an
+    /// event that is too long.
     Call,
     /// Response to a call of a legacy server, which has given an id to resume from.
     Resumable,

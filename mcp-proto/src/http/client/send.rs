@@ -278,7 +278,7 @@ impl Client {
             "subscriptions/listen" if call.stream.was_open => Kind::Subscription,
             "subscriptions/listen" => Kind::Subscribing,
             "resources/subscribe" if self.rpc.subscribes(&call.id) => Kind::Subscribing,
-            _ if call.era == Era::Legacy && is_resumed => Kind::Resumable,
+            _ if call.may_resume(broke) => Kind::Resumable,
             _ => Kind::Call,
         };
         match resume::TABLE.find((kind, broke, true)).map(|row| row.then) {
