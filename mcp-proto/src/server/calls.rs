@@ -188,16 +188,18 @@ impl Calls {
         now.saturating_add(bytes) <= context.limits().max_in_flight_bytes
     }
 
-    /// Returns whether `bytes` bytes of input may be kept. One request is accepted at any size, and
-    /// its size does not count against its own input.
-    pub(super) fn has_room_for_input(&self, context: &Context, bytes: usize) -> bool {
+    /// The limit that prevents that `bytes` bytes of input are kept. One request is accepted at any
+    /// size, and its size does not count against its own input.
+    pub(super) fn limit_of_input(&self, context: &Context, bytes: usize) -> Option<&'static str> {
         if !context.config().has_room(bytes) {
-            return false;
+            return Some("Limits::max_endpoint_bytes");
         }
-        if self.len() > 1 {
-            return self.has_room(context, bytes);
-        }
-        self.input.saturating_add(bytes) <= context.limits().max_in_flight_bytes
+        let has_room = if self.len() > 1 {
+            self.has_room(context, bytes)
+        } else {
+            self.input.saturating_add(bytes) <= context.limits().max_in_flight_bytes
+        };
+        (!has_room).then_some("Limits::max_in_flight_bytes")
     }
 
     /// Takes a request from its handler, and ends it without an answer.

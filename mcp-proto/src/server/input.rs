@@ -28,8 +28,10 @@ use crate::types::{
 };
 use crate::version::Era;
 
-/// The end of an error about input that is too long.
-pub(super) const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
+/// The error about input, or about the state of a handler, that exceeds a limit.
+pub(super) fn too_long(what: &str, limit: &str) -> String {
+    alloc::format!("the {what} is more than {limit} leaves room for")
+}
 
 /// Handles a request that was set aside because its handler asks for input. Answers a modern
 /// request. Returns a legacy request, whose client must first be asked for the input.
@@ -119,8 +121,10 @@ pub(super) fn may_ask(
     if retry.rounds >= rounds {
         return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
     }
-    if kept > 0 && !calls.has_room_for_input(context, kept) {
-        return Err(alloc::format!("the state {TOO_MUCH}"));
+    if kept > 0
+        && let Some(limit) = calls.limit_of_input(context, kept)
+    {
+        return Err(too_long("state", limit));
     }
     if requests.is_empty() {
         return Ok(());

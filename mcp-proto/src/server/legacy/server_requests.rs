@@ -34,7 +34,7 @@ use super::super::call::Call;
 use super::super::calls::Calls;
 use super::super::context::{Context, ServerChannel};
 use super::super::event::{InputFailure, InputId, PingId, ServerEvent, StreamId};
-use super::super::input::{TOO_MUCH, may_ask};
+use super::super::input::{may_ask, too_long};
 use super::super::lifecycle::Lifecycle;
 use super::super::outcome::{Input, InputRequired};
 use super::session::{Session, input_params};
@@ -243,19 +243,16 @@ impl ServerRequests {
                 if result.raw().is_object() =>
             {
                 let bytes = result.as_bytes().len();
-                if calls.has_room_for_input(context, bytes) {
-                    let waiting = self.open().waiting.get_mut(&serial)?;
-                    calls.charge_input(&mut waiting.call, bytes);
-                    waiting.missing.remove(&id);
-                    waiting.input.responses.insert(key, result.detach().into());
-                    return if waiting.missing.is_empty() { self.complete(serial) } else { None };
+                if let Some(limit) = calls.limit_of_input(context, bytes) {
+                    let why = too_long(&alloc::format!("input `{key}`"), limit);
+                    self.fail_waiting(context, calls, serial, &why);
+                    return None;
                 }
-                self.fail_waiting(
-                    context,
-                    calls,
-                    serial,
-                    &alloc::format!("the input `{key}` {TOO_MUCH}"),
-                );
+                let waiting = self.open().waiting.get_mut(&serial)?;
+                calls.charge_input(&mut waiting.call, bytes);
+                waiting.missing.remove(&id);
+                waiting.input.responses.insert(key, result.detach().into());
+                return if waiting.missing.is_empty() { self.complete(serial) } else { None };
             }
             (Some((_, PendingKind::Input { serial, key })), body) => {
                 let why = match body {
