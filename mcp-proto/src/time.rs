@@ -105,6 +105,16 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (cycle * 400 + year + next, month, day)
 }
 
+/// The largest integer that all JSON parsers read exactly, for milliseconds on the wire.
+///
+/// [RFC 8259, section 6](https://www.rfc-editor.org/rfc/rfc8259#section-6)
+pub(crate) const MAX_MILLIS: u64 = (1 << 53) - 1;
+
+/// The milliseconds of a time, at most [`MAX_MILLIS`].
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).map_or(MAX_MILLIS, |millis| millis.min(MAX_MILLIS))
+}
+
 /// The delay, and up to a quarter of it, so that many clients do not come back at once.
 pub(crate) fn spread(delay: Duration, random: u8) -> Duration {
     delay.saturating_add(delay / 4 * u32::from(random) / 255)

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::meta::SERVER_INFO;
+use crate::time::MAX_MILLIS;
 use crate::types::{CacheHint, CacheScope};
 
 /// The `resultType` of a complete result, as JSON.
@@ -35,6 +36,7 @@ pub(super) fn result_prefix(
             CacheScope::Public => "public",
             CacheScope::Private => "private",
         };
+        let ttl_ms = ttl_ms.min(MAX_MILLIS);
         let hints = alloc::format!(",\"ttlMs\":{ttl_ms},\"cacheScope\":\"{scope}\"");
         out.extend_from_slice(hints.as_bytes());
     }

@@ -41,7 +41,8 @@ impl fmt::Display for CacheScope {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct CacheHint {
-    /// The milliseconds for which the result is fresh; 0 means never.
+    /// The milliseconds for which the result is fresh; 0 means never. A server sends at most
+    /// 2<sup>53</sup>−1, since many clients cannot read a larger number.
     pub ttl_ms: u64,
     /// The scope of the caches that may store the result.
     pub scope: CacheScope,

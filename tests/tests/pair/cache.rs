@@ -128,6 +128,14 @@ fn a_shared_result_is_stale_at_the_same_time_for_all() {
     assert_eq!(lists(&second), 1);
 }
 
+/// Clients in JavaScript and Go cannot read larger numbers.
+#[test]
+fn a_time_without_end_is_sent_as_an_exact_integer() {
+    let mut pair = Pair::new(registry(CacheHint::public(u64::MAX)));
+    let tools = pair.run(pair.client().list_tools()).unwrap();
+    assert_eq!(tools.ttl_ms, Some((1 << 53) - 1));
+}
+
 fn registry(hint: CacheHint) -> Registry<Handler> {
     let mut registry = Registry::new(Implementation::new("weather", "1.0.0"));
     registry

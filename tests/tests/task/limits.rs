@@ -48,6 +48,22 @@ fn task_t12_a_full_store_makes_no_more_tasks() {
     }
 }
 
+/// Clients in JavaScript and Go cannot read larger numbers.
+#[test]
+fn times_without_end_are_sent_as_exact_integers() {
+    let mut config = TaskConfig::default();
+    (config.ttl, config.poll_interval) = (Duration::MAX, Duration::MAX);
+    let mut registry = registry(Tasks::Always, works);
+    registry.task_config(config);
+    let mut process = Process::new(registry);
+    let id = process.task();
+    let task = process.get(&id);
+    assert_eq!(task["ttlMs"], (1_u64 << 53) - 1);
+    assert_eq!(task["pollIntervalMs"], (1_u64 << 53) - 1);
+    process.pass(2 * SECOND);
+    assert_eq!(process.get(&id)["status"], "completed");
+}
+
 #[test]
 fn task_t12_a_result_that_is_too_long_fails() {
     let mut config = TaskConfig::default();

@@ -20,7 +20,7 @@ use crate::message::{ErrorData, Member};
 use crate::server::input::task_input;
 use crate::server::inputs::Inputs;
 use crate::server::outcome::{Input, InputRequired};
-use crate::time::{Duration, iso8601};
+use crate::time::{Duration, iso8601, millis};
 use crate::types::{InputResponses, Task, TaskStatus, shown_id};
 
 /// The version of the JSON of records. A record of another version is not read.
@@ -443,8 +443,4 @@ impl fmt::Debug for TaskCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskCall").field("tool", &self.tool).finish_non_exhaustive()
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
