@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_proto::Json;
+use mcp_proto::ext::{Feature, TASKS};
 use mcp_proto::server::task::TaskId;
-use mcp_proto::types::CallToolResult;
-use mcp_service::{Context, MemoryStore, StoreError, TaskConfig, TaskStore, Tasks};
+use mcp_proto::types::{CallToolResult, Implementation, Tool};
+use mcp_proto::{ErrorData, Json, UsageError};
+use mcp_service::{Context, MemoryStore, Registry, StoreError, TaskConfig, TaskStore, Tasks};
 use serde_json::{Value, json};
 
 use super::jobs::{Jobs, jobs_registry};
@@ -62,6 +63,20 @@ fn times_without_end_are_sent_as_exact_integers() {
     assert_eq!(task["pollIntervalMs"], (1_u64 << 53) - 1);
     process.pass(2 * SECOND);
     assert_eq!(process.get(&id)["status"], "completed");
+}
+
+#[test]
+fn rule_that_cannot_be_registered_declares_nothing() {
+    let mut registry = Registry::new(Implementation::new("tasks", "1.0.0"));
+    let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
+    registry.tool_with(Tool::new("t", schema), |_: Value, context| works(context)).unwrap();
+    let method = async |_: Json, _: Context| Ok::<_, ErrorData>(Json::EMPTY_OBJECT);
+    registry.method("tasks/update", method).unwrap();
+    let refused = registry.tasks("t", Tasks::Always).map(|_| ());
+    assert!(matches!(refused, Err(UsageError::Duplicate { .. })), "{refused:?}");
+    let undeclared = registry.requires_extension(Feature::tool("t"), TASKS).map(|_| ());
+    assert!(matches!(undeclared, Err(UsageError::UndeclaredExtension { .. })), "{undeclared:?}");
+    registry.method("tasks/get", method).unwrap();
 }
 
 #[test]

@@ -75,26 +75,17 @@ impl Registry {
     /// Tasks run on the runtime that serves the registry, or on the one of
     /// [`TaskManager::host`](crate::TaskManager::host).
     ///
-    /// Fails with [`UsageError::UnknownTool`], and with [`UsageError::Duplicate`] if the registry
-    /// already has handlers of the methods of tasks.
+    /// Fails, and changes nothing, with [`UsageError::UnknownTool`], and with
+    /// [`UsageError::Duplicate`] if the registry already has handlers of the methods of tasks.
     ///
     /// [SEP-2663](https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2663)
     pub fn tasks(&mut self, tool: &str, tasks: Tasks) -> Result<&mut Self, UsageError> {
         let unknown = || UsageError::UnknownTool { name: tool.into() };
         let handler = self.handler_of_tool(tool).ok_or_else(unknown)?;
         if !self.has_task_methods {
-            self.extension(ext::TASKS, Json::EMPTY_OBJECT)?;
-            for method in [TaskMethod::Get, TaskMethod::Update, TaskMethod::Cancel] {
-                let handler = Handler::method(move |params: Json, context: Context| async move {
-                    answer_in_time(method, &params, &context).await
-                });
-                self.add_method(method.name(), handler)?;
-                self.requires_extension(Feature::method(method.name()), ext::TASKS)?;
-            }
-            self.task_subscriptions(Handler::method(
-                async move |params: Json, context: Context| look_up_tasks(&params, &context).await,
-            ))?;
-            self.has_task_methods = true;
+            let mut changed = self.clone();
+            changed.add_task_methods()?;
+            *self = changed;
         }
         self.allow_tasks(tool)?;
         if tasks == Tasks::Required {
@@ -102,6 +93,23 @@ impl Registry {
         }
         self.task_tools.insert(handler, tasks);
         Ok(self)
+    }
+
+    /// Declares the extension and adds its methods.
+    fn add_task_methods(&mut self) -> Result<(), UsageError> {
+        self.extension(ext::TASKS, Json::EMPTY_OBJECT)?;
+        for method in [TaskMethod::Get, TaskMethod::Update, TaskMethod::Cancel] {
+            let handler = Handler::method(move |params: Json, context: Context| async move {
+                answer_in_time(method, &params, &context).await
+            });
+            self.add_method(method.name(), handler)?;
+            self.requires_extension(Feature::method(method.name()), ext::TASKS)?;
+        }
+        self.task_subscriptions(Handler::method(async move |params: Json, context: Context| {
+            look_up_tasks(&params, &context).await
+        }))?;
+        self.has_task_methods = true;
+        Ok(())
     }
 
     /// Sets the configuration of the tasks.
