@@ -27,13 +27,18 @@ pub struct Limits {
     /// answered with 413, at once if its length is announced.
     pub max_body_bytes: usize,
     /// The maximum length of a server-sent event that a client reads, in bytes of its lines without
-    /// line ends and comments; default 16 MiB. A longer event is reported and skipped.
+    /// line ends and comments; default 16 MiB. A longer event is reported and skipped. If the event
+    /// is the answer to a call, the call fails.
     pub max_sse_event_bytes: usize,
     /// The maximum nesting of arrays and objects in a message; default 128. A greater value counts
     /// as 128. A deeper message is answered with -32600.
     pub max_depth: usize,
     /// The maximum number of requests in flight, and of unanswered messages of batches; default
     /// 1024. Further requests and batches get -32603, a longer batch -32600.
+    ///
+    /// In a client: the maximum number of open calls and subscriptions, and of pending requests for
+    /// input. A further call fails, and a further request is refused, as for `max_in_flight_bytes`.
+    /// Over HTTP a notification fails while as many wait to be accepted by the server.
     pub max_in_flight: usize,
     /// The maximum bytes of messages whose requests are in flight, and of the input that legacy
     /// clients have sent for them; default 64 MiB. A single request is always accepted, whatever

@@ -25,9 +25,9 @@ const MAX_ENTRIES: usize = 4096;
 /// Reads all regular files below the folder, except files and folders whose names begin with a dot.
 /// The function blocks, so call it when the server starts.
 ///
-/// Fails with [`io::ErrorKind::InvalidData`] for a link or another file that is not regular, and
-/// for a name that is not UTF-8. For a skill that breaks a rule, such as the limit of 512 files and
-/// 16 MiB, the error contains a [`SkillError`].
+/// Fails with [`io::ErrorKind::InvalidData`] for a link or another file that is not regular, for a
+/// name that is not UTF-8, beyond 16 levels of folders, and beyond 4,096 entries. For a skill that
+/// breaks a rule, such as the limit of 512 files and 16 MiB, the error contains a [`SkillError`].
 pub fn read_skill_folder(folder: impl AsRef<Path>, prefix: &str) -> io::Result<SkillFiles> {
     let folder = folder.as_ref();
     let root = fs::canonicalize(folder)?;

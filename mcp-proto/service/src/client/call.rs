@@ -60,7 +60,9 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets the longest time for the response, counted from when the request is sent; default 60 s.
+    /// Sets the longest time for the response; default 60 s. The time counts from when the request
+    /// is sent, or has to wait because the server does not read. It is paused while the server
+    /// waits for input.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         if let CallState::New { options, .. } = &mut self.state {
             options.timeout = timeout;
@@ -68,7 +70,8 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets the longest total time of the call, with its task; default 1 hour.
+    /// Sets the longest total time of the call, with its task, and with the times in which it waits
+    /// for the connection or for input; default 1 hour.
     pub fn max_total(mut self, max_total: Duration) -> Self {
         if let CallState::New { options, .. } = &mut self.state {
             options.max_total = max_total;

@@ -139,7 +139,8 @@ impl Client {
         self.start(UnsentCall::call("completion/complete", Json::encode(params).ok()))
     }
 
-    /// Sends a `ping`.
+    /// Checks that the server is alive: with `ping`, or with `server/discover` if the server is
+    /// modern, since the modern era has no `ping`.
     pub fn ping(&self) -> Call<()> {
         Call::new(
             &self.mailbox,
@@ -272,7 +273,7 @@ impl Client {
 
     /// Over HTTP, adds a header to every later request, such as `Authorization` with a fresh token;
     /// replaces one of the same name. The header is sent only to the origin of the URL. Other
-    /// transports ignore it.
+    /// transports ignore it, and a client with a sign-in ignores `Authorization`.
     ///
     /// Fails with [`UsageError::InvalidField`] if the name is not a token or is one that the client
     /// sets itself, or if the value is not a valid header value.
@@ -372,8 +373,9 @@ impl Client {
         self.mailbox.watch(|_, closed| closed.cloned())
     }
 
-    /// Closes the connection. Every call fails: with [`CallError::Interrupted`] if the server may
-    /// have executed it, else with [`CallError::Closed`]. Completes when the driver has ended; a
+    /// Closes the connection. Every call fails: with [`CallError::TaskLeft`] if it follows a task,
+    /// with [`CallError::Interrupted`] if the server may have executed it and it is not idempotent,
+    /// else with [`CallError::Closed`]. Completes when the driver has ended; a
     /// server that is a child process has exited by then. A client that nothing drives, because it
     /// was never connected or its server could not be started, is over at once.
     ///

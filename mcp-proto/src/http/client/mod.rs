@@ -185,6 +185,8 @@ impl Client {
     /// Adds a field to every later request; see [`Config::field`]. The field may contain new
     /// credentials. So an unconnected client tries again at once, and streams and answers that the
     /// server has refused with 401 or 403 are sent again.
+    ///
+    /// Fails as [`Config::field`] does. A client with an authorizer sets `Authorization` itself.
     pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
         #[cfg(feature = "auth")]
         if self.authorization.is_some() && name.eq_ignore_ascii_case("Authorization") {
