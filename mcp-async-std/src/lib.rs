@@ -26,8 +26,9 @@
 //! not depend on async-std; with it, call `async_std::task::block_on` instead. Every function here
 //! returns a future that any executor may run. Background work runs on smol's threads: one, unless
 //! the environment variable `SMOL_THREADS` sets another number. This work is the connections of
-//! [`serve_http`], handlers of [`serve_stdio`] that are not done after their first poll, and
-//! connected clients. [`serve`], [`serve_http_on`], [`run`], [`run_command`] and [`run_http`] spawn
+//! [`serve_http`], handlers of [`serve_stdio`] that are not done after their first poll, connected
+//! clients, and connections of a [`bridge`]. [`serve`] spawns there only calls that become tasks
+//! ([`Registry::tasks`]); [`serve_http_on`], [`run`], [`run_command`] and [`run_http`] spawn
 //! nothing there. Standard output belongs to the protocol: print to stderr.
 //!
 //! | to | call |

@@ -19,7 +19,7 @@ use crate::signals::stop_signal;
 const BACKLOG: i32 = 1024;
 
 /// Serves the peer at the other end of a stream until it ends, on any executor. Handlers take turns
-/// in the task that runs this future.
+/// in the task that runs this future; calls that have become tasks run on smol's threads.
 ///
 /// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
 /// A peer that stops reading ends the connection without an error.
@@ -79,8 +79,8 @@ pub async fn serve_http(
 }
 
 /// Serves legacy and modern clients that connect to `listener`, on any executor, until `stop`
-/// completes. `spawn` runs a future to its end in a task: one for each connection, and one for each
-/// handler of a session that is not done after its first poll.
+/// completes. `spawn` runs a future to its end in a task. The futures are those of connections, of
+/// handlers of sessions that are not done after their first poll, and of calls that become tasks.
 ///
 /// ```no_run
 /// # use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http_on, stop_signal};

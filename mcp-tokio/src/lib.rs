@@ -21,9 +21,9 @@
 //! }
 //! ```
 //!
-//! On a runtime with several threads, a handler that is not done after its first poll is spawned.
-//! On a runtime with a single thread, handlers take turns in the task that serves. Standard output
-//! belongs to the protocol: print to stderr.
+//! On a stream, a handler that is not done after its first poll is spawned, unless the runtime has
+//! a single thread. Over HTTP, handlers of modern clients run in the task of their connection, and
+//! those of sessions are spawned. Standard output belongs to the protocol: print to stderr.
 //!
 //! | to | call |
 //! |---|---|
