@@ -14,8 +14,10 @@ use std::thread::{self, Thread};
 
 use mcp_proto::auth::{AuthAction, Authorizer, Config, ConsentPage};
 use mcp_proto::http::{Unauthorized, Url};
-use mcp_proto::{Duration, Instant};
-use mcp_service::auth::{Consent, FileVault, Loopback, MemoryVault, Paste, Secret, Vault};
+use mcp_proto::types::Implementation;
+use mcp_proto::{Duration, Instant, UsageError};
+use mcp_service::auth::{Consent, FileVault, Loopback, MemoryVault, Paste, Secret, SignIn, Vault};
+use mcp_service::{Client, HttpClientConfig, HttpClientService};
 
 /// Runs a future on this thread.
 pub(super) fn block_on<F: Future>(future: F) -> F::Output {
@@ -424,4 +426,15 @@ fn pasted_redirect_reaches_the_page_that_waits_for_it() {
         };
         assert_eq!(got, Ok(line));
     }
+}
+
+#[test]
+fn client_with_refused_settings_may_be_connected_with_others() {
+    let client = Client::new(Implementation::new("app", "1.0.0"));
+    let config = HttpClientConfig::parse("https://example.com/mcp").unwrap();
+    let config = config.sign_in(SignIn::new(MemoryVault::new()));
+    let with_field = config.clone().field("Authorization", "Bearer 0123").unwrap();
+    let refused = HttpClientService::new(&client, with_field, || [0; 16]).map(|_| ());
+    assert_eq!(refused, Err(UsageError::InvalidField { name: "Authorization".into() }));
+    assert!(HttpClientService::new(&client, config, || [0; 16]).is_ok());
 }

@@ -34,7 +34,9 @@ use mcp_proto::http::{Scheme, Url};
 ///
 /// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error. Fails with
 /// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of one if the
-/// client was driven before. Fails with [`Unsupported`](io::ErrorKind::Unsupported) for an `https`
+/// client was driven before, and with
+/// [`UsageError::InvalidField`](mcp_proto::UsageError::InvalidField) if both a sign-in and a field
+/// `Authorization` are set. Fails with [`Unsupported`](io::ErrorKind::Unsupported) for an `https`
 /// URL without the feature `tls`, and if the certificates to trust cannot be read.
 ///
 /// The specification's page:

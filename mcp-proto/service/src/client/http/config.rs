@@ -111,6 +111,15 @@ impl HttpClientConfig {
         self
     }
 
+    /// Fails with [`UsageError::InvalidField`] if both a sign-in and `Authorization` are set.
+    #[cfg(feature = "auth")]
+    pub(super) fn check(&self) -> Result<(), UsageError> {
+        if self.sign_in.is_some() && self.has_field("Authorization") {
+            return Err(UsageError::InvalidField { name: "Authorization".into() });
+        }
+        Ok(())
+    }
+
     /// The settings of a machine.
     pub(super) fn of_machine(self, client: client::Config) -> Result<Config, UsageError> {
         let mut config = Config::new(self.url, client);

@@ -86,13 +86,18 @@ impl HttpClientService {
     /// The service of a client. `random` returns 16 random bytes. With a sign-in they must be
     /// unpredictable; otherwise they only spread retries over time.
     ///
-    /// Fails with [`UsageError::AlreadyConnected`] if the client has had a service before.
+    /// Fails with [`UsageError::AlreadyConnected`] if the client has had a service before. Fails,
+    /// and leaves the client unconnected, with [`UsageError::InvalidField`] if both a sign-in and a
+    /// field `Authorization` are set.
     pub fn new(
         client: &Client,
         config: impl Into<HttpClientConfig>,
         random: impl FnMut() -> [u8; 16] + Send + 'static,
     ) -> Result<Self, UsageError> {
         let config = config.into();
+        // A client that has a runner cannot be connected again.
+        #[cfg(feature = "auth")]
+        config.check()?;
         let (runner, client) = ClientRunner::new(&client.mailbox)?;
         let exchanges = Exchanges::new(client.limits.clone(), config.connect_timeout);
         #[cfg(feature = "auth")]
