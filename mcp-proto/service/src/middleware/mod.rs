@@ -268,7 +268,7 @@ impl Registry {
     /// The function gets each request and a [`Next`], and returns an outcome: that of [`Next::run`]
     /// or another one. The function that was registered first is the outermost. A handler that
     /// requests input runs again with each answer, and so do the functions around it. The
-    /// validation of [`validate_all`](Self::validate_all) is inside.
+    /// validation of `validate_all`, of the feature `validate`, is inside.
     ///
     /// ```
     /// use mcp_proto::types::Implementation;
