@@ -307,6 +307,11 @@ impl Client {
         let numbers = self.core.calls.numbers_of(|_| true);
         self.restore_log_level(now);
         for number in numbers {
+            // The client may have been suspended since the call had its time.
+            if self.core.calls.get(number).is_some_and(|call| call.waits() && call.due <= now) {
+                self.expire_call(now, number);
+                continue;
+            }
             let Some(mut call) = self.core.calls.remove(number) else { continue };
             match call.resumption(era, begun) {
                 Resumption::Send => self.send_call(now, number, call),

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_proto::client::{CallError, CallOptions};
+use mcp_proto::client::{CallError, CallOptions, ClientEvent, Config};
+use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
-    ElicitAction, ElicitRequestFormParams, ElicitResult, EmptyResult, LoggingLevel, RequestedSchema,
+    ElicitAction, ElicitRequestFormParams, ElicitResult, EmptyResult, Implementation, LoggingLevel,
+    RequestedSchema,
 };
-use mcp_proto::{Era, Instant, server};
+use mcp_proto::{Action, Binding, Bytes, Era, Instant, Json, Machine, server};
 use mcp_service::testing::{Network, Pair};
 use mcp_service::{Context, Interrupt};
 use serde_json::Value;
@@ -175,4 +177,33 @@ fn slow_user(pair: &Pair, takes: Duration) {
             ElicitResult::new(ElicitAction::Decline)
         }
     });
+}
+
+/// The process was suspended while it connected: the time of the call is over before the call can
+/// be sent.
+#[test]
+fn a_call_that_has_had_its_time_before_the_era_is_known_is_not_sent() {
+    let config = Config::new(Implementation::new("bench", "1"));
+    let mut client = Connection::client(config);
+    client.handle_opened(Instant::ZERO);
+    let options = CallOptions::default().max_total(SECOND);
+    client
+        .with(Instant::ZERO, |client| {
+            client.call(Instant::ZERO, "tools/call", Json::EMPTY_OBJECT, options)
+        })
+        .unwrap();
+    while client.poll_action().is_some() {}
+    let late = Instant::ZERO + 2 * SECOND;
+    let discovered = r#"{"jsonrpc":"2.0","id":"discover-1","result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
+    client.handle_bytes(late, Bytes::from(format!("{discovered}\n")));
+    client.handle_timeout(late);
+    let (mut sent, mut results) = (0, Vec::new());
+    while let Some(action) = client.poll_action() {
+        match action {
+            Action::Transmit(_) => sent += 1,
+            Action::Event(ClientEvent::Response { result, .. }) => results.push(result),
+            Action::Event(_) | Action::Close => {}
+        }
+    }
+    assert_eq!((sent, results), (0, vec![Err(CallError::TimedOut)]));
 }
