@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_proto::client::{CallError, ConnectError};
 
-use super::site::{Network, Site, answer};
+use super::site::{Network, Site, TOOLS, answer};
 
 #[test]
 fn a_connection_that_is_not_made_has_its_time() {
@@ -68,6 +68,26 @@ fn a_call_that_has_had_its_time_drops_its_connection() {
     site.pass(Duration::from_secs(60));
     assert_eq!(call.take().unwrap().err(), Some(CallError::TimedOut));
     assert!(site.socket(0).is_dropped());
+}
+
+/// The process was suspended: the deadline and the answer are seen in the same turn.
+#[test]
+fn an_answer_that_has_come_counts_although_its_call_has_had_its_time() {
+    let mut site = Site::connected();
+    let call = site.call("a");
+    site.turn();
+    site.socket(0).answer(&answer(3, r#"{"content":[]}"#));
+    site.pass(Duration::from_secs(61));
+    assert_eq!(call.take().unwrap().map(drop), Ok(()));
+}
+
+#[test]
+fn an_answer_that_has_come_connects_although_connecting_has_had_its_time() {
+    let mut site = Site::unconnected(Network::Connects);
+    site.turn();
+    site.socket(0).answer(&answer(r#""discover-1""#, TOOLS));
+    site.pass(Duration::from_secs(61));
+    assert!(site.client.server().is_some(), "{:?}", site.ended());
 }
 
 #[test]

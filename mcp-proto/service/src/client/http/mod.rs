@@ -176,9 +176,7 @@ impl HttpClientService {
             if self.state == BindingState::Closed {
                 return Poll::Ready(());
             }
-            let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
-            let due = due.chain(self.runner.poll_timeout());
-            if !due.min().is_some_and(|at| clock.poll_timer(context, at).is_ready()) {
+            if !self.next_deadline().is_some_and(|at| clock.poll_timer(context, at).is_ready()) {
                 return Poll::Pending;
             }
         }
@@ -199,13 +197,7 @@ impl HttpClientService {
             }
             self.machine.handle_opened(now);
         }
-        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
-            self.machine.handle_timeout(now);
-        }
-        self.runner.handle_timeout(now, &mut self.machine);
-        while let Some((exchange, failure)) = self.exchanges.expire(now) {
-            self.handle_failure(now, exchange, &failure);
-        }
+        self.handle_timeouts(now, connector);
         // The rounds are limited so that other tasks run. If work is left, the driver is woken.
         self.act_on_all(now, connector);
         for _ in 0..TURN_ROUNDS {
@@ -222,6 +214,31 @@ impl HttpClientService {
         self.runner.flush();
         self.exchanges.woken().end_turn();
         self.runner.end_turn(&self.machine);
+    }
+
+    /// Applies the deadlines that are due at `now`. What has arrived counts before: the process may
+    /// have been suspended since.
+    fn handle_timeouts(&mut self, now: Instant, connector: &mut impl Connector) {
+        if self.next_deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        self.act_on_all(now, connector);
+        if self.poll_woken(now, connector) {
+            self.act_on_all(now, connector);
+        }
+        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+            self.machine.handle_timeout(now);
+        }
+        self.runner.handle_timeout(now, &mut self.machine);
+        while let Some((exchange, failure)) = self.exchanges.expire(now) {
+            self.handle_failure(now, exchange, &failure);
+        }
+    }
+
+    /// Time of the next deadline.
+    fn next_deadline(&self) -> Option<Instant> {
+        let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
+        due.chain(self.runner.poll_timeout()).min()
     }
 
     fn act_on_all(&mut self, now: Instant, connector: &mut impl Connector) {
