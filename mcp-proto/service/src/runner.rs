@@ -19,7 +19,7 @@ use super::middleware::LayeredCall;
 use super::panics::call_back;
 use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
-use super::task::TaskCandidate;
+use super::task::{TaskCandidate, abandon_task};
 use super::trace::{Span, fault};
 use super::unread_changes::UnreadChanges;
 use super::{Clock, Spawned};
@@ -189,8 +189,7 @@ impl Runner {
             }
             Command::Respond(reply, outcome) => {
                 self.jobs.forget(reply.id());
-                self.report_lost(now, scope, reply.id());
-                scope.respond(now, reply, outcome);
+                self.respond(now, scope, reply, outcome);
             }
             // Only requests of sessions have streams that can be closed, and those are not handled
             // here.
@@ -247,7 +246,18 @@ impl Runner {
                 self.apply_command(now, scope, command, is_full);
             }
         }
+        self.respond(now, scope, reply, outcome);
+    }
+
+    /// Responds. A request that was cancelled gets no response, so its client never learns the id
+    /// of a task: the task is removed.
+    fn respond(&mut self, now: Instant, scope: &mut impl Scope, reply: Reply, outcome: Outcome) {
         self.report_lost(now, scope, reply.id());
+        if let Outcome::Task(task) = &outcome
+            && scope.request_id(reply.id()).is_none()
+        {
+            abandon_task(&self.mailbox.catalog().tasks(), task);
+        }
         scope.respond(now, reply, outcome);
     }
 

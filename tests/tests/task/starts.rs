@@ -39,6 +39,19 @@ fn a_call_becomes_a_task_and_its_result_is_fetched() {
     assert_eq!(process.running(), 0);
 }
 
+/// The server was busy, and reads both at once.
+#[test]
+fn a_call_that_is_cancelled_with_its_first_turn_leaves_no_task() {
+    let mut process = Process::new(registry(Tasks::Always, works));
+    let call = request(1, "tools/call", json!({"name": "t", "arguments": {}}), true);
+    let cancel = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1},
+    });
+    process.lines(&[call, cancel]);
+    assert_eq!(process.said(), [""; 0]);
+    assert_eq!(process.running(), 0);
+}
+
 #[test]
 fn last_tool_with_tasks_may_be_replaced() {
     let mut registry = registry(Tasks::Always, works);

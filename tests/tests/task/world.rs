@@ -151,8 +151,14 @@ impl Process {
     }
 
     pub(crate) fn line(&mut self, message: &Value) {
-        let now = self.time.now();
-        self.service.handle_bytes(now, Bytes::from(format!("{message}\n")));
+        self.lines(std::slice::from_ref(message));
+    }
+
+    /// Sends messages that are read at once.
+    pub(crate) fn lines(&mut self, messages: &[Value]) {
+        let mut lines: Vec<String> = messages.iter().map(Value::to_string).collect();
+        lines.push(String::new());
+        self.service.handle_bytes(self.time.now(), Bytes::from(lines.join("\n")));
     }
 
     /// The answer to a request that takes no time.

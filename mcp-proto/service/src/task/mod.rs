@@ -37,3 +37,4 @@ pub use store::{StoreError, StoreFuture, TaskStore};
 pub use watched::TaskWatcher;
 
 pub(super) use task_candidate::TaskCandidate;
+pub(super) use unclaimed::abandon_task;

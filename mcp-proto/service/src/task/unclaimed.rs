@@ -6,7 +6,7 @@
 //! |---|---|
 //! | the client gets the id | the task is claimed |
 //! | the store refuses the record | nothing is stored |
-//! | the call ends before, the store fails or does not answer in time | the write may have succeeded: the task is cancelled, and its record expires at once |
+//! | the call ends before, or is cancelled before its response is sent; the store fails or does not answer in time | the write may have succeeded: the task is cancelled, and its record expires at once |
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,6 +17,7 @@ use super::run::within;
 use super::store::StoreError;
 use mcp_proto::Duration;
 use mcp_proto::server::task::{Record, TaskId};
+use mcp_proto::types::Task;
 
 /// The time for which a store keeps the record of a task that nobody knows.
 const REMAINDER: Duration = Duration::from_millis(1);
@@ -55,6 +56,14 @@ impl UnclaimedTask {
         self.may_exist = false;
         self.id.clone()
     }
+}
+
+/// Cancels and removes a task whose call was cancelled before its response was sent.
+pub(crate) fn abandon_task(manager: &TaskManager, task: &Task) {
+    let Some(host) = manager.current_host() else { return };
+    let id = TaskId::from(task.task_id.clone());
+    manager.cancel_running(&id);
+    drop(UnclaimedTask { manager: manager.clone(), host, id, may_exist: true });
 }
 
 impl Drop for UnclaimedTask {
