@@ -1,7 +1,9 @@
 //! Subscriptions to tasks: who is told of what, in which order.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context as TaskContext, Waker};
 use std::time::Duration;
 
 use mcp_proto::server::task::TaskId;
@@ -63,6 +65,27 @@ fn a_subscriber_is_told_of_each_state_as_a_poll_would_show_it() {
     assert_eq!(told["result"]["content"][0]["text"], r#"["a"]"#);
     process.pass(600 * SECOND);
     assert_eq!((process.said(), process.running()), (vec![], 0));
+}
+
+/// The store has done it, and whoever has asked for it does not wait any longer.
+#[test]
+fn a_subscriber_is_told_of_a_change_whose_future_was_dropped() {
+    let store = Arc::new(HardStore::default());
+    let mut registry = registry(Tasks::Always, works);
+    registry.task_store(store.clone());
+    let mut process = Process::new(registry);
+    let id = process.task();
+    let subscription = listen(&mut process, &[&id]);
+    process.said();
+    store.holds.store(true, Ordering::Relaxed);
+    let (tasks, id) = (process.catalog.tasks(), TaskId::from(id));
+    let error = ErrorData::internal("no");
+    let mut failing = Box::pin(tasks.fail(&id, &error));
+    let mut context = TaskContext::from_waker(Waker::noop());
+    assert!(failing.as_mut().poll(&mut context).is_pending());
+    drop(failing);
+    store.holds.store(false, Ordering::Relaxed);
+    assert_eq!(states(&process.said(), subscription), [json!("failed")]);
 }
 
 #[test]

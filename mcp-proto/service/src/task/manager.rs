@@ -316,7 +316,7 @@ impl TaskManager {
         id: &TaskId,
         event: impl Fn(&mut Record, Duration) -> TaskStep + Send + Sync,
     ) -> Result<(Record, TaskStep), TaskError> {
-        let store = self.store();
+        let store = self.watched_store();
         for _ in 0..MAX_RACES {
             let now = self.now();
             let (revision, mut record) = self.read(id).await?;

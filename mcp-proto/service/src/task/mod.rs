@@ -29,6 +29,7 @@ mod task_candidate;
 mod unclaimed;
 mod watch;
 mod watched;
+mod watched_store;
 
 pub use host::TaskHost;
 pub use manager::{NewTask, TaskConfig, TaskError, TaskManager, Tasks};

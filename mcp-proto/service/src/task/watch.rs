@@ -8,7 +8,7 @@
 //! |---|---|
 //! | a subscription | its tasks are looked up; those of its client are watched, and their states reported |
 //! | this process has changed a task | its state is reported, if any task is watched or looked up |
-//! | the store reports a watched task, or its TTL or lease expires | it is read, and its state reported |
+//! | the store reports a watched task, its TTL or lease expires, or a change by this process has no known result | it is read, and its state reported |
 //! | a watched task ends or is gone | its watch ends |
 //!
 //! A task is watched until it ends, also if its listener is gone before. The number is limited by

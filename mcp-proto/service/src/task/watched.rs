@@ -124,7 +124,7 @@ impl WatchedTasks {
     }
 
     /// Wakes the watch of a task that was changed elsewhere.
-    fn handle_changed(&self, id: &TaskId) {
+    pub(super) fn handle_changed(&self, id: &TaskId) {
         let changed = self.0.lock().tasks.get(id).map(|task| task.changed.clone());
         if let Some(changed) = changed {
             changed.update(|changed| *changed = true);
