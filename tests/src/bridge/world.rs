@@ -34,6 +34,8 @@ struct Shared {
 struct VirtualState {
     now: Instant,
     spawned: Vec<Task>,
+    /// The tasks that run, with their wakes.
+    running: Vec<(Task, Arc<Flag>)>,
     timers: Vec<(Instant, Waker)>,
     listeners: BTreeMap<u16, Arc<Mutex<Backlog>>>,
     /// The wires of ports.
@@ -162,52 +164,70 @@ impl VirtualRuntime {
         let mut future = pin!(future);
         let woken = Arc::new(Flag(AtomicBool::new(true)));
         let waker = Waker::from(woken.clone());
-        let mut tasks: Vec<(Task, Arc<Flag>)> = Vec::new();
         loop {
-            let mut is_idle = true;
-            if woken.0.swap(false, Ordering::Relaxed) {
-                is_idle = false;
-                let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
-                if let Poll::Ready(output) = polled {
-                    let mut state = lock(&self.0.state);
-                    state.tasks = 0;
-                    state.spawned.extend(tasks.into_iter().map(|(task, _)| task));
-                    return Some(output);
-                }
+            let is_woken = woken.0.swap(false, Ordering::Relaxed);
+            if is_woken
+                && let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker))
+            {
+                return Some(output);
             }
-            for task in std::mem::take(&mut lock(&self.0.state).spawned) {
-                tasks.push((task, Arc::new(Flag(AtomicBool::new(true)))));
-            }
-            tasks.retain_mut(|(task, woken)| {
-                if !woken.0.swap(false, Ordering::Relaxed) {
-                    return true;
-                }
-                is_idle = false;
-                let waker = Waker::from(woken.clone());
-                task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending()
-            });
-            lock(&self.0.state).tasks = tasks.len();
-            if is_idle && !self.advance() {
+            if !self.turn() && !is_woken && !self.advance() {
                 return None;
             }
         }
     }
 
+    /// Polls each woken task once; false if there is none.
+    pub fn turn(&self) -> bool {
+        let mut tasks = {
+            let mut state = lock(&self.0.state);
+            let spawned = std::mem::take(&mut state.spawned).into_iter();
+            let mut tasks = std::mem::take(&mut state.running);
+            tasks.extend(spawned.map(|task| (task, Arc::new(Flag(AtomicBool::new(true))))));
+            tasks
+        };
+        let mut has_polled = false;
+        tasks.retain_mut(|(task, woken)| {
+            if !woken.0.swap(false, Ordering::Relaxed) {
+                return true;
+            }
+            has_polled = true;
+            let waker = Waker::from(woken.clone());
+            task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending()
+        });
+        let mut state = lock(&self.0.state);
+        state.tasks = tasks.len();
+        state.running = tasks;
+        has_polled
+    }
+
     /// Time passes until the next timer; false if there is none.
-    fn advance(&self) -> bool {
+    pub fn advance(&self) -> bool {
+        let next = lock(&self.0.state).timers.iter().map(|(at, _)| *at).min();
+        let Some(next) = next else { return false };
+        self.wake_at(|now| now.max(next));
+        true
+    }
+
+    /// Time jumps, as when all programs were suspended: what is due by then happens late.
+    pub fn jump(&self, duration: Duration) {
+        self.wake_at(|now| now + duration);
+    }
+
+    /// Sets the time, and wakes the tasks whose timers are due.
+    fn wake_at(&self, time: impl FnOnce(Instant) -> Instant) {
         let woken = {
             let mut state = lock(&self.0.state);
-            let Some(next) = state.timers.iter().map(|(at, _)| *at).min() else { return false };
-            state.now = state.now.max(next);
+            let now = time(state.now);
+            state.now = now;
             let (due, later): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut state.timers).into_iter().partition(|(at, _)| *at <= next);
+                std::mem::take(&mut state.timers).into_iter().partition(|(at, _)| *at <= now);
             state.timers = later;
             due
         };
         for (_, waker) in woken {
             waker.wake();
         }
-        true
     }
 }
 

@@ -7,6 +7,7 @@
 mod client;
 mod connections;
 mod disorder;
+mod dropped;
 mod early_eof;
 mod executions;
 mod fairness;
@@ -15,6 +16,7 @@ mod heads;
 mod http;
 mod http_client;
 mod session_ends;
+mod site;
 mod texts;
 mod wakers;
 
