@@ -2,19 +2,28 @@
 
 use std::fmt::{self, Write as _};
 
+use mcp_proto::Instant;
 use mcp_proto::client::Decision;
+use std::time::Duration;
 
 use super::chunks::Chunks;
 use super::client;
 use super::http;
 use super::http_client;
 use super::player::Player;
-use super::value::{Content, Input, Role, Transcript};
+use super::value::{Content, Input, Role, Step, Transcript};
+
+/// Beginnings of what the player of an invented conversation does wrong itself: it names what is
+/// not there, or uses a name twice.
+const MISTAKES: [&str; 3] = ["no ", "there was no ", "a call of this name is held"];
 
 /// Player of one side of a conversation.
 pub(super) trait Play {
     /// Output after this input.
     fn step(&mut self, input: &Input) -> Vec<String>;
+
+    /// The clock of the driver.
+    fn clock(&mut self) -> &mut Instant;
 
     /// Decisions of the negotiation, if a client is played.
     fn decisions(&self) -> &[Decision] {
@@ -35,18 +44,47 @@ impl Transcript {
         Ok(())
     }
 
+    /// Plays the conversation on a clock that shows `start` at its beginning.
+    pub fn play_from(&self, start: Instant) -> Result<(), Failure> {
+        let way = Chunks::Whole;
+        let actual = self.outputs_at(way, |step, now| if step == 0 { start } else { now });
+        match self.difference(&actual) {
+            None => Ok(()),
+            Some(difference) => {
+                let actual = self.with_outputs(&actual);
+                Err(Failure { name: self.name.clone(), way, difference, actual })
+            }
+        }
+    }
+
+    /// Plays the inputs on a clock that `jump` sets before each of them. It gets the number of the
+    /// input and the time that the clock shows. Whatever comes out, no law is broken.
+    pub fn keeps_laws_in_jumps(
+        &self,
+        jump: impl FnMut(usize, Instant) -> Instant,
+    ) -> Result<(), String> {
+        let outputs = self.outputs_at(Chunks::Whole, jump);
+        self.find_broken(&outputs)
+    }
+
+    fn find_broken(&self, outputs: &[Vec<String>]) -> Result<(), String> {
+        let is_broken = |line: &&String| {
+            let law = line.strip_prefix("! broken: ");
+            law.is_some_and(|law| MISTAKES.iter().all(|mistake| !law.starts_with(mistake)))
+        };
+        match outputs.iter().flatten().find(is_broken) {
+            Some(broken) => {
+                Err(format!("{}: {broken}\n\n{}", self.name, self.with_outputs(outputs)))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Plays the inputs, with their bytes split in several ways: whatever comes out, no law is
     /// broken, and the same comes out of all.
     pub fn keeps_laws(&self) -> Result<(), String> {
         let first = self.outputs(Chunks::Whole);
-        // To name what is not there is no mistake here.
-        let is_broken = |line: &&String| {
-            let law = line.strip_prefix("! broken: ");
-            law.is_some_and(|law| !law.starts_with("no ") && !law.starts_with("there was no "))
-        };
-        if let Some(broken) = first.iter().flatten().find(is_broken) {
-            return Err(format!("{broken}\n\n{}", self.with_outputs(&first)));
-        }
+        self.find_broken(&first)?;
         match Chunks::ways().find(|way| self.outputs(*way) != first) {
             Some(way) => Err(format!("otherwise {way}:\n\n{}", self.with_outputs(&first))),
             None => Ok(()),
@@ -64,9 +102,31 @@ impl Transcript {
 
     /// Outputs of each step.
     fn outputs(&self, way: Chunks) -> Vec<Vec<String>> {
+        self.outputs_at(way, |_, now| now)
+    }
+
+    /// Outputs of each step, on a clock that `jump` sets before it.
+    fn outputs_at(
+        &self,
+        way: Chunks,
+        mut jump: impl FnMut(usize, Instant) -> Instant,
+    ) -> Vec<Vec<String>> {
         let steps = self.steps();
         match self.player(way) {
-            Ok(mut player) => steps.iter().map(|step| player.step(&step.input)).collect(),
+            Ok(mut player) => {
+                let play = |(number, step): (usize, &Step)| {
+                    let before = *player.clock();
+                    let now = jump(number, before);
+                    let mut outputs = Vec::new();
+                    if now != before {
+                        *player.clock() = now;
+                        outputs = player.step(&Input::Elapse(Duration::ZERO));
+                    }
+                    outputs.extend(player.step(&step.input));
+                    outputs
+                };
+                steps.iter().enumerate().map(play).collect()
+            }
             Err(error) => vec![vec![format!("! broken: {error}")]; steps.len()],
         }
     }

@@ -45,6 +45,10 @@ enum Life {
 }
 
 impl Play for Player {
+    fn clock(&mut self) -> &mut Instant {
+        &mut self.now
+    }
+
     fn step(&mut self, input: &Input) -> Vec<String> {
         match input {
             Input::Bytes(bytes) => self.bytes(bytes.clone().into()),

@@ -5,6 +5,7 @@
 //! Here are the conversations; `memory.rs` measures bytes.
 
 mod client;
+mod clocks;
 mod connections;
 mod disorder;
 mod dropped;

@@ -32,6 +32,10 @@ enum Life {
 }
 
 impl Play for Player {
+    fn clock(&mut self) -> &mut Instant {
+        &mut self.now
+    }
+
     fn decisions(&self) -> &[Decision] {
         self.connection.machine().decisions()
     }

@@ -57,6 +57,10 @@ struct Socket {
 const SHARED: usize = usize::MAX;
 
 impl Play for Player {
+    fn clock(&mut self) -> &mut Instant {
+        &mut self.now
+    }
+
     fn step(&mut self, input: &Input) -> Vec<String> {
         match input {
             Input::Http(act) => self.http(act),

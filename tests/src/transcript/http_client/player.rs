@@ -45,6 +45,10 @@ enum Life {
 }
 
 impl Play for Player {
+    fn clock(&mut self) -> &mut Instant {
+        &mut self.now
+    }
+
     fn decisions(&self) -> &[Decision] {
         self.client.as_ref().map(|client| client.machine().decisions()).unwrap_or_default()
     }
