@@ -179,8 +179,7 @@ impl Runner {
             Command::Notify(about, notification)
                 if is_full && !self.rare().unread.admit(&notification) =>
             {
-                let count =
-                    if let Notification::Lost { count } = notification { count } else { 1 };
+                let count = if let Notification::Lost { count } = notification { count } else { 1 };
                 self.rare().lost.add(about, count);
             }
             // Errors are ignored, such as progress after the end of the request.
