@@ -233,7 +233,7 @@ fn auth_a21_grants_of_two_processes_are_one() {
 }
 
 /// Does all actions up to the lock of the record.
-fn run_to_lock(world: &mut World) -> AuthAction {
+pub(super) fn run_to_lock(world: &mut World) -> AuthAction {
     loop {
         let action = world.authorizer.poll_action().unwrap();
         if matches!(action, AuthAction::Load { locks: true, .. }) {

@@ -11,6 +11,7 @@ mod grants;
 mod held;
 mod host;
 mod http_client;
+mod locks;
 mod proofs;
 mod protected;
 mod proxies;

@@ -44,20 +44,6 @@ fn auth_a21_the_tokens_of_another_process_are_adopted_under_the_lock() {
 }
 
 #[test]
-fn tokens_of_another_issuer_are_not_adopted_under_the_lock() {
-    let mut world = signed_in();
-    world.pass(3600);
-    let other = |text: &String| {
-        let text = text.replace("access-1", "access-9").replace("1800003600", "1800009999");
-        text.replace(&format!(r#""issuer":"{ISSUER}""#), r#""issuer":"https://b.example""#)
-    };
-    world.store.values_mut().for_each(|text| *text = other(text));
-    assert!(world.store.values().any(|text| text.contains("b.example")));
-    world.request("x").unwrap();
-    assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
-}
-
-#[test]
 fn requests_of_one_renewal_do_not_count_for_the_next() {
     let mut world = signed_in();
     for _ in 0..50 {
