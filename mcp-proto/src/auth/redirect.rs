@@ -92,7 +92,8 @@ impl Redirect {
         let text = text.trim().split('#').next().unwrap_or_default();
         let (place, query) = text.split_once('?').unwrap_or(("", text));
         let own_place = expected.redirect_uri.split('?').next().unwrap_or_default();
-        if !place.is_empty() && place != own_place {
+        // A browser shows a URI without a path with the path `/`.
+        if ![own_place, ""].contains(&place) && place.strip_suffix('/') != Some(own_place) {
             return Self::Ignored;
         }
         let params = form::decode(query);
@@ -131,13 +132,27 @@ mod tests {
     use super::*;
 
     fn read(text: &str, promises_iss: bool) -> Redirect {
+        read_at("http://127.0.0.1:9/callback", text, promises_iss)
+    }
+
+    fn read_at(redirect_uri: &str, text: &str, promises_iss: bool) -> Redirect {
         let expected = Expected {
-            redirect_uri: "http://127.0.0.1:9/callback".into(),
+            redirect_uri: redirect_uri.into(),
             state: Secret::new("st"),
             issuer: "https://a.example".into(),
             promises_iss,
         };
         Redirect::read(text, &expected, &mut Decisions::default())
+    }
+
+    #[test]
+    fn browser_adds_the_path_to_a_uri_without_one() {
+        for uri in ["http://127.0.0.1:9", "http://127.0.0.1:9/"] {
+            let read = |text| read_at(uri, text, false);
+            let code = Redirect::Code(Secret::new("c"));
+            assert_eq!(read("http://127.0.0.1:9/?code=c&state=st"), code, "{uri}");
+            assert_eq!(read("http://127.0.0.1:9/x?code=c&state=st"), Redirect::Ignored, "{uri}");
+        }
     }
 
     #[test]

@@ -373,7 +373,11 @@ fn pasted_text_with_the_state_alone_is_not_taken() {
     let uri = "http://127.0.0.1/callback";
     let page = page(uri);
     let state = page.state.expose().to_owned();
-    for right in [format!("{uri}?state={state}&code=1#x"), format!("code=1&state={state}")] {
+    for right in [
+        format!("{uri}?state={state}&code=1#x"),
+        format!("{uri}/?code=1&state={state}"),
+        format!("code=1&state={state}"),
+    ] {
         let lines = [
             page.url.as_str().to_owned(),
             format!("https://127.0.0.1/callback?code=1&state={state}"),

@@ -107,7 +107,9 @@ impl AwaitedPage {
         let (place, query) = text.split_once('?').unwrap_or(("", text));
         let own_place = self.redirect_uri.split('?').next().unwrap_or_default();
         let mut states = query.split('&').filter_map(|pair| pair.strip_prefix("state="));
-        (place.is_empty() || place == own_place) && states.any(|it| it == self.state.expose())
+        // A browser shows a URI without a path with the path `/`.
+        let is_own = [own_place, ""].contains(&place) || place.strip_suffix('/') == Some(own_place);
+        is_own && states.any(|it| it == self.state.expose())
     }
 }
 

@@ -124,7 +124,7 @@ impl Call {
 impl Streaming {
     /// The id to resume from.
     pub(super) fn last_id(&self) -> Option<&str> {
-        let id = self.last.as_ref().filter(|id| !id.is_empty() && id.len() <= MAX_EVENT_ID)?;
+        let id = self.last.as_ref().filter(|id| !id.is_empty())?;
         core::str::from_utf8(id).ok().filter(|id| is_value(id) && id.trim() == *id)
     }
 

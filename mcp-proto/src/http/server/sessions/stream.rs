@@ -28,8 +28,6 @@ pub(super) struct Stream<W> {
     finished: bool,
     /// True if the client has cancelled the request, so that no answer follows.
     cancelled: bool,
-    /// True if the reader must disconnect and reconnect later.
-    polls: bool,
     reader: Option<StreamReader<W>>,
     /// Time until which the stream is kept once it is complete and has no reader:
     /// `Limits::replay_timeout` after its last use.
@@ -41,6 +39,8 @@ struct StreamReader<W> {
     number: u64,
     wake: W,
     woken: bool,
+    /// True if the reader must disconnect and reconnect later.
+    polls: bool,
 }
 
 /// Next item for a reader.
@@ -81,7 +81,6 @@ impl<W: Clone> Stream<W> {
             replay: Replay::default(),
             finished: false,
             cancelled: false,
-            polls: false,
             reader: None,
             kept_until: Instant::NEVER,
         }
@@ -174,7 +173,9 @@ impl<W: Clone> Stream<W> {
 
     /// Asks the reader to disconnect and to reconnect later. Returns the reader to wake.
     pub(super) fn poll(&mut self) -> Option<W> {
-        self.polls = self.reader.is_some();
+        if let Some(reader) = &mut self.reader {
+            reader.polls = true;
+        }
         self.wake()
     }
 
@@ -182,8 +183,7 @@ impl<W: Clone> Stream<W> {
     /// reader to wake.
     pub(super) fn attach(&mut self, number: u64, wake: W) -> Option<W> {
         let before = self.wake();
-        self.polls = false;
-        self.reader = Some(StreamReader { number, wake, woken: false });
+        self.reader = Some(StreamReader { number, wake, woken: false, polls: false });
         before
     }
 
@@ -194,7 +194,6 @@ impl<W: Clone> Stream<W> {
             return None;
         }
         self.reader = None;
-        self.polls = false;
         self.replay.encode();
         self.kept_until = now + limits.replay_timeout;
         Some(self.forget_excess(limits))
@@ -218,7 +217,7 @@ impl<W: Clone> Stream<W> {
             self.forget_excess(limits);
             return (number, Next::Event { message, status: kind.status() });
         }
-        let next = match (self.finished, self.polls) {
+        let next = match (self.finished, current.polls) {
             (true, _) if self.cancelled => Next::Cancelled,
             (true, _) => Next::End,
             (false, true) => Next::Poll,
