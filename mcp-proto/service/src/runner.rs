@@ -33,6 +33,7 @@ use mcp_proto::server::{
     Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
     SessionRef,
 };
+use mcp_proto::types::Task;
 use mcp_proto::{Json, RequestId};
 
 /// A machine that emits requests and accepts their responses.
@@ -188,7 +189,11 @@ impl Runner {
             }
             Command::Respond(reply, outcome) => {
                 self.jobs.forget(reply.id());
-                self.respond(now, scope, reply, outcome);
+                self.report_lost(now, scope, reply.id());
+                if let Outcome::Task(task) = &outcome {
+                    self.leave_unheard_task(scope, reply.id(), task);
+                }
+                scope.respond(now, reply, outcome);
             }
             // Only requests of sessions have streams that can be closed, and those are not handled
             // here.
@@ -245,19 +250,19 @@ impl Runner {
                 self.apply_command(now, scope, command, is_full);
             }
         }
-        self.respond(now, scope, reply, outcome);
-    }
-
-    /// Responds. A request that was cancelled gets no response, so its client never learns the id
-    /// of a task: the task is removed.
-    fn respond(&mut self, now: Instant, scope: &mut impl Scope, reply: Reply, outcome: Outcome) {
         self.report_lost(now, scope, reply.id());
-        if let Outcome::Task(task) = &outcome
-            && scope.request_id(reply.id()).is_none()
-        {
-            abandon_task(&self.mailbox.catalog().tasks(), task);
+        if let Outcome::Task(task) = &outcome {
+            self.leave_unheard_task(scope, reply.id(), task);
         }
         scope.respond(now, reply, outcome);
+    }
+
+    /// Removes the task of a request if the request was cancelled. It gets no response, so its
+    /// client never learns the id of the task.
+    fn leave_unheard_task(&self, scope: &impl Scope, id: ReplyId, task: &Task) {
+        if scope.request_id(id).is_none() {
+            abandon_task(&self.mailbox.catalog().tasks(), task);
+        }
     }
 
     /// Reports the number of dropped notifications about a request.

@@ -221,9 +221,8 @@ impl Calls {
 
     /// Ends the requests whose handlers have timed out.
     pub(super) fn handle_timeout(&mut self, now: Instant, context: &mut Context) {
-        while let Some((serial, deadline)) = self.first_due()
-            && deadline <= now
-        {
+        while let Some((serial, _)) = self.first_due().filter(|(_, call)| call.deadline <= now) {
+            let serial = *serial;
             let Some(call) = self.set_aside(serial) else { return };
             let about = context.reply_id(serial);
             context.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
@@ -354,14 +353,13 @@ impl Calls {
 
     /// Deadline of the oldest handler that has one.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.first_due().map(|(_, at)| at).filter(|at| *at != Instant::NEVER)
+        self.first_due().map(|(_, call)| call.deadline).filter(|at| *at != Instant::NEVER)
     }
 
-    /// The oldest request with a timeout, and its deadline.
-    fn first_due(&self) -> Option<(u64, Instant)> {
-        let mut calls = self.queue.iter();
-        let found = calls.find(|(_, call)| !call.is_forwarded_subscription());
-        found.map(|(serial, call)| (*serial, call.deadline))
+    /// The oldest request with a timeout. Nearly always it is the oldest of all.
+    fn first_due(&self) -> Option<&(u64, Call)> {
+        let has_timeout = |it: &&(u64, Call)| !it.1.is_forwarded_subscription();
+        self.queue.front().filter(has_timeout).or_else(|| self.queue.iter().find(has_timeout))
     }
 
     /// Number of calls that are in handlers or wait for input.
