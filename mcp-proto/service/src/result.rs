@@ -41,7 +41,8 @@ pub enum Interrupt {
     /// The client must give input; then the handler is called again.
     InputRequired(InputRequired),
     /// The call continues elsewhere, as a task of
-    /// [`Context::create_task`](super::Context::create_task).
+    /// [`Context::create_task`](super::Context::create_task). If the request was cancelled before
+    /// its response, the task is cancelled and removed: return a task for one request only.
     Task(Box<Task>),
     /// A JSON-RPC error, which the model does not see.
     Error(ErrorData),

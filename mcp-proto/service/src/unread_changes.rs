@@ -9,7 +9,7 @@ use mcp_proto::server::Notification;
 /// The most notifications for a client that does not read.
 const MAX_NOTIFICATIONS: usize = 1024;
 
-/// The most bytes of their parameters.
+/// The most bytes of their methods and parameters.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// The notifications since the client has stopped reading.
@@ -24,7 +24,8 @@ impl UnreadChanges {
     pub(super) fn admit(&mut self, notification: &Notification) -> bool {
         let Notification::Forwarded { method, params } = notification else { return false };
         let is_change = !["notifications/progress", "notifications/message"].contains(&&**method);
-        let bytes = self.bytes.saturating_add(params.as_bytes().len());
+        let bytes = method.len().saturating_add(params.as_bytes().len());
+        let bytes = self.bytes.saturating_add(bytes);
         let fits = is_change && self.count < MAX_NOTIFICATIONS && bytes <= MAX_BYTES;
         if fits {
             *self = Self { count: self.count + 1, bytes };
@@ -45,6 +46,11 @@ mod tests {
 
     #[test]
     fn changes_are_bounded_in_number_and_in_bytes() {
+        let long = Notification::Forwarded {
+            method: "x".repeat(MAX_BYTES).into(),
+            params: Json::EMPTY_OBJECT,
+        };
+        assert!(!UnreadChanges::default().admit(&long));
         for (length, most) in [(0, MAX_NOTIFICATIONS), (MAX_BYTES / 4, 3), (MAX_BYTES, 0)] {
             let mut unread = UnreadChanges::default();
             let changed = forwarded("notifications/tools/list_changed", length);

@@ -28,8 +28,6 @@ const METADATA_TIME: Duration = Duration::from_secs(10);
 const TOKEN_TIME: Duration = Duration::from_secs(30);
 pub(super) const SIGN_TIME: Duration = Duration::from_secs(30);
 const STORE_TIME: Duration = Duration::from_secs(10);
-/// The time that another program may need for a refresh: [`TOKEN_TIME`] and [`STORE_TIME`].
-const REFRESH_TIME: Duration = Duration::from_secs(40);
 const CONSENT_TIME: Duration = Duration::from_secs(5 * 60);
 
 /// Queued actions, the current lock and listener, and the deadline of the current step.
@@ -131,14 +129,6 @@ impl AuthOutbox {
         }
         self.deadline = Some(now + STORE_TIME);
         self.actions.push_back(AuthAction::Load { id, key, locks });
-        id
-    }
-
-    /// Reads the stored record of a key under its lock, which another program may hold until the end
-    /// of a refresh.
-    pub(super) fn load_to_refresh(&mut self, now: Instant, key: String) -> RecordId {
-        let id = self.load(now, key, true);
-        self.deadline = Some(now + REFRESH_TIME);
         id
     }
 

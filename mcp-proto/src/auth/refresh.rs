@@ -7,7 +7,7 @@
 //!
 //! | state | waits for | at most |
 //! |---|---|---|
-//! | `Loading` | the record, whose key is locked, also by a refresh of another program | 40 s, as if there were none |
+//! | `Loading` | the record, whose key is locked | 10 s, as if there were none |
 //! | `Sent` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //! | `Rereading` | the record, after a refusal | 10 s, as if there were none |
 //!
@@ -70,7 +70,7 @@ impl TokenRefresh {
     /// Starts by locking the record.
     pub(super) fn start(context: &mut StepContext<'_>) -> Self {
         let key = context.config.server_key();
-        Self::Loading { reading: context.outbox.load_to_refresh(context.now, key) }
+        Self::Loading { reading: context.outbox.load(context.now, key, true) }
     }
 
     /// Continues with an event; an event of another step changes nothing. After a discovery, which

@@ -68,9 +68,11 @@ impl Transcript {
     }
 
     fn find_broken(&self, outputs: &[Vec<String>]) -> Result<(), String> {
-        let is_broken = |line: &&String| {
-            let law = line.strip_prefix("! broken: ");
-            law.is_some_and(|law| MISTAKES.iter().all(|mistake| !law.starts_with(mistake)))
+        // The laws of the wire name a connection, such as `1<`.
+        let is_broken = |line: &&String| match line.split_once(" broken: ") {
+            Some(("!", law)) => MISTAKES.iter().all(|mistake| !law.starts_with(mistake)),
+            Some((from, _)) => from.ends_with(['<', '>']) && !from.contains(' '),
+            None => false,
         };
         match outputs.iter().flatten().find(is_broken) {
             Some(broken) => {

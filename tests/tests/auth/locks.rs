@@ -1,6 +1,5 @@
 //! Programs that share a store: the lock of a record during a refresh.
 
-use mcp_proto::Duration;
 use mcp_proto::auth::{Access, RefusalAdvice, SentRequest};
 use mcp_proto::http::Unauthorized;
 
@@ -34,20 +33,5 @@ fn tokens_of_another_issuer_are_not_adopted_under_the_lock() {
     let reply = world.reply(load).unwrap();
     reply(&mut world.authorizer);
     world.run().unwrap();
-    assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
-}
-
-/// Some servers revoke all tokens of a person if a refresh token is used twice.
-#[test]
-fn refresh_waits_for_that_of_another_program() {
-    let mut world = refreshing();
-    let start = world.now;
-    run_to_lock(&mut world);
-    let due = world.authorizer.poll_timeout().unwrap();
-    // The other program may wait 30 s for its tokens, and 10 s for the store.
-    assert_eq!(due, start + Duration::from_secs(40));
-    assert_eq!(world.grants(), ["authorization_code"]);
-    world.run().unwrap();
-    assert_eq!(world.now, due);
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
 }

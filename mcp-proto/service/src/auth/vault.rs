@@ -25,9 +25,8 @@ pub type VaultLock = Box<dyn Send>;
 
 /// A store of credentials, for any number of clients.
 ///
-/// A client waits 10 s for a result, and 40 s for the lock before a refresh, and continues without
-/// it. A client that closes waits for the end of pending writes and removals, but not longer than
-/// `Limits::drain`.
+/// A client waits 10 s for a result, and continues without it. A client that closes waits for the
+/// end of pending writes and removals, but not longer than `Limits::drain`.
 pub trait Vault: Send + Sync {
     /// Reads the record of a key; `None` if there is none.
     fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>>;
@@ -39,8 +38,8 @@ pub trait Vault: Send + Sync {
     fn remove(&self, key: &str) -> AuthFuture<io::Result<()>>;
 
     /// Waits for the lock of a key, and takes it. Clients use refresh tokens that change with each
-    /// use under this lock. A client that has waited long enough drops the future, which must then
-    /// not leave the key locked. The default does not lock: if two processes refresh at once, one of
+    /// use under this lock. A client that has waited 10 s drops the future, which must then not
+    /// leave the key locked. The default does not lock: if two processes refresh at once, one of
     /// them has to ask the user again.
     fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
         let _ = key;

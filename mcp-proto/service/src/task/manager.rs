@@ -25,7 +25,7 @@ use mcp_proto::types::{CallToolResult, TaskStatus};
 use mcp_proto::{Duration, ErrorData, Json};
 
 /// The most attempts of a change that loses races against others.
-const MAX_RACES: usize = 64;
+pub(super) const MAX_RACES: usize = 64;
 
 /// The shortest lease. A shorter one would be renewed too often.
 const MIN_LEASE: Duration = Duration::from_secs(1);

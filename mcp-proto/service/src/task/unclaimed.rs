@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::host::TaskHost;
-use super::manager::{NewTask, TaskError, TaskManager};
+use super::manager::{MAX_RACES, NewTask, TaskError, TaskManager};
 use super::run::within;
 use super::store::StoreError;
 use mcp_proto::Duration;
@@ -81,9 +81,14 @@ impl Drop for UnclaimedTask {
 
 /// Cancels a task, and lets its record expire.
 async fn remove(manager: &TaskManager, id: &TaskId) -> Result<(), TaskError> {
-    let (revision, mut record) = manager.read(id).await?;
-    let now = manager.now();
-    record.cancel(now);
-    manager.store().change(now, id, revision, record.to_bytes(), REMAINDER).await?;
+    for _ in 0..MAX_RACES {
+        let (revision, mut record) = manager.read(id).await?;
+        let now = manager.now();
+        record.cancel(now);
+        // The run of the task may write meanwhile.
+        if manager.store().change(now, id, revision, record.to_bytes(), REMAINDER).await? {
+            break;
+        }
+    }
     Ok(())
 }

@@ -46,7 +46,7 @@ impl WatchedStore<'_> {
     ) -> Result<bool, StoreError> {
         let mut unknown = UnknownChange { watched: self.watched, id, is_known: false };
         let changed = self.store.change(now, id, from, record, time_to_live).await;
-        unknown.is_known = true;
+        unknown.is_known = !matches!(changed, Err(StoreError::Unavailable(_)));
         changed
     }
 }
