@@ -46,10 +46,8 @@ mod tests {
 
     #[test]
     fn changes_are_bounded_in_number_and_in_bytes() {
-        let long = Notification::Forwarded {
-            method: "x".repeat(MAX_BYTES).into(),
-            params: Json::EMPTY_OBJECT,
-        };
+        let long =
+            Notification::Forwarded { method: "x".repeat(MAX_BYTES), params: Json::EMPTY_OBJECT };
         assert!(!UnreadChanges::default().admit(&long));
         for (length, most) in [(0, MAX_NOTIFICATIONS), (MAX_BYTES / 4, 3), (MAX_BYTES, 0)] {
             let mut unread = UnreadChanges::default();

@@ -41,7 +41,7 @@ pub(super) struct AuthFlow {
     clock: UnixClock,
     /// The request of the application to sign in.
     request: SignInRequest,
-    /// True if nothing that the flow is for may ask a person.
+    /// True if no request that waits for the flow may show the sign-in page.
     is_quiet: bool,
     pub(super) nonces: Nonces,
 }
@@ -67,7 +67,7 @@ impl AuthFlow {
         matches!(self.step, AuthStep::Idle)
     }
 
-    /// True if an answer of a server or a person is pending, which may take minutes.
+    /// True if an answer of a server or a person is pending, or a step-up begins.
     pub(super) fn is_asking(&self) -> bool {
         self.step.is_asking()
     }
@@ -82,12 +82,12 @@ impl AuthFlow {
         self.clock = UnixClock::new(now, unix);
     }
 
-    /// Records a request that the flow, or the next flow, is for.
+    /// Records a request that waits for the flow, or starts the next one.
     pub(super) fn join(&mut self, may_prompt: bool) {
         self.is_quiet = !may_prompt && (self.is_quiet || self.is_idle());
     }
 
-    /// Records that the requests which the flow is for have ended.
+    /// Records that no request waits for the flow any more.
     pub(super) fn leave(&mut self) {
         self.is_quiet = true;
     }
@@ -179,9 +179,7 @@ impl AuthFlow {
             {
                 self.handle_record(now, goal, record)
             }
-            (AuthStep::Reading { goal, .. }, AuthEvent::TimedOut) => {
-                self.handle_record(now, goal, None)
-            }
+            (AuthStep::Reading { goal, .. }, AuthEvent::TimedOut) => self.use_known(now, goal),
             (AuthStep::Discovering { fetch, discovery, goal }, AuthEvent::Fetched(id, answer))
                 if id == fetch =>
             {
@@ -247,6 +245,11 @@ impl AuthFlow {
             Some(server) => self.get_tokens(now, server, goal),
             None => self.discover(now, goal),
         }
+    }
+
+    /// Continues without an answer of the store. What is known of the record stays known.
+    fn use_known(&mut self, now: Instant, goal: Option<AuthGoal>) -> Result<AuthStep, AuthError> {
+        self.handle_record(now, goal, self.stored.clone().as_ref().map(Secret::expose))
     }
 
     /// Starts discovery. Without a challenge, or for a step-up, an earlier challenge may have named
@@ -344,7 +347,9 @@ impl AuthFlow {
             return ServiceGrant::start(token_goal, &mut context).map(AuthStep::Granting);
         }
         if is_quiet {
-            return Err(AuthError::Consent { reason: "only calls ask for it".into() });
+            return Err(AuthError::Consent {
+                reason: "a stream or the end of a session opens no sign-in page".into(),
+            });
         }
         SignIn::start(token_goal, &mut context).map(AuthStep::SigningIn)
     }

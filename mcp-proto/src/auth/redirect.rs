@@ -93,7 +93,9 @@ impl Redirect {
         let (place, query) = text.split_once('?').unwrap_or(("", text));
         let own_place = expected.redirect_uri.split('?').next().unwrap_or_default();
         // A browser shows a URI without a path with the path `/`.
-        if ![own_place, ""].contains(&place) && place.strip_suffix('/') != Some(own_place) {
+        let has_path = own_place.split_once("://").is_none_or(|(_, rest)| rest.contains('/'));
+        let is_shown = !has_path && place.strip_suffix('/') == Some(own_place);
+        if ![own_place, ""].contains(&place) && !is_shown {
             return Self::Ignored;
         }
         let params = form::decode(query);
@@ -164,6 +166,7 @@ mod tests {
             ("?code=c&state=st", false, code()),
             ("code=c&state=st#x", false, code()),
             ("http://127.0.0.1:9/other?code=c&state=st", false, Redirect::Ignored),
+            ("http://127.0.0.1:9/callback/?code=c&state=st", false, Redirect::Ignored),
             ("https://127.0.0.1:9/callback?code=c&state=st", false, Redirect::Ignored),
             ("code=c&state=other", false, Redirect::Ignored),
             ("error=access_denied&state=other", false, Redirect::Ignored),

@@ -73,8 +73,8 @@ impl TokenRefresh {
         Self::Loading { reading: context.outbox.load(context.now, key, true) }
     }
 
-    /// Continues with an event; an event of another step changes nothing. After a discovery, which
-    /// `issuer` is the result of, tokens of other issuers are not used.
+    /// Continues with an event; an event of another step changes nothing. `issuer` is the issuer
+    /// that a discovery has found: tokens of other issuers are not used then.
     pub(super) fn handle(
         self,
         event: AuthEvent<'_>,

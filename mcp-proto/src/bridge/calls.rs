@@ -83,6 +83,10 @@ pub(super) struct UpstreamCalls {
     by_request: BTreeMap<ReplyId, CallId>,
     /// The number of subscriptions at a modern server.
     listens: usize,
+    /// The session of the last call.
+    last_session: Option<SessionRef>,
+    /// True if calls of several sessions were made.
+    has_several_sessions: bool,
     /// The bridge's own calls at a legacy server, with their resources.
     own: BTreeMap<CallId, (OwnCall, String)>,
 }
@@ -203,7 +207,15 @@ impl UpstreamCalls {
             self.by_request.insert(about, id);
         }
         self.listens += usize::from(call.method == Method::Listen);
+        let session = call.caller.session;
+        let before = self.last_session.replace(session);
+        self.has_several_sessions |= before.is_some_and(|before| before != session);
         self.by_id.insert(id, call);
+    }
+
+    /// Returns whether all calls so far, also those that have ended, are of this session.
+    pub(super) fn are_all_of(&self, session: SessionRef) -> bool {
+        !self.has_several_sessions && self.last_session == Some(session)
     }
 
     pub(super) fn remove(&mut self, id: CallId) -> Option<UpstreamCall> {
@@ -313,4 +325,36 @@ impl UpstreamCalls {
 /// ends a request that takes too long. Calls of the bridge itself have the default timeout.
 pub(super) fn no_timeout() -> CallOptions {
     CallOptions::default().timeout(Duration::MAX).max_total(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_have_ended_tell_whether_there_were_several_sessions() {
+        let mut calls = UpstreamCalls::default();
+        let insert = |calls: &mut UpstreamCalls, id, session| {
+            let call = UpstreamCall {
+                caller: ClientRef::of_session(session),
+                method: Method::CallTool,
+                params: Json::EMPTY_OBJECT,
+                rounds: 0,
+                progress: None,
+                options: no_timeout(),
+                purpose: CallPurpose::Nobody,
+                acknowledged: None,
+            };
+            calls.insert(CallId(id), call);
+            calls.remove(CallId(id)).unwrap();
+        };
+        let [own, other] = [SessionRef(1), SessionRef(2)];
+        assert!(!calls.are_all_of(own));
+        insert(&mut calls, 1, own);
+        insert(&mut calls, 2, own);
+        assert!(calls.are_all_of(own) && !calls.are_all_of(other));
+        insert(&mut calls, 3, other);
+        insert(&mut calls, 4, own);
+        assert!(!calls.are_all_of(own) && !calls.are_all_of(other));
+    }
 }

@@ -235,7 +235,7 @@ impl Bridge {
                 (call.caller.session, Some((id, call)).filter(|_| is_sure))
             }
             None => {
-                let Some(session) = self.only_client() else {
+                let Some(session) = self.only_client_of(call) else {
                     let why = "the bridge cannot tell which client this is for";
                     return client.answer(now, reply, Err(ErrorData::internal(why)));
                 };
@@ -283,6 +283,12 @@ impl Bridge {
             self.actions.push_back(BridgeAction::CancelInput { ticket });
             client.answer(now, reply, Err(ErrorData::internal(why)));
         }
+    }
+
+    /// The client that a message is about which names no pending call: the only client. A call that
+    /// has ended may have been one of an earlier client.
+    fn only_client_of(&self, ended: Option<CallId>) -> Option<SessionRef> {
+        self.only_client().filter(|session| ended.is_none() || self.calls.are_all_of(*session))
     }
 
     /// The only session, if no client without a session has requests in flight.
@@ -337,7 +343,7 @@ impl Bridge {
                 }
             }
             // The call of the notification has ended. It may have been of another client.
-            (_, None) if call.is_some() && self.only_client().is_none() => {}
+            (_, None) if call.is_some() && self.only_client_of(call).is_none() => {}
             (BridgeMessage::Report, None) => self.report(method, params),
             (_, None) => self.changed(&method, &params),
         }

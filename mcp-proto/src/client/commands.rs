@@ -307,7 +307,7 @@ impl Client {
         let numbers = self.core.calls.numbers_of(|_| true);
         self.restore_log_level(now);
         for number in numbers {
-            // The client may have been suspended since the call had its time.
+            // The client may have been suspended past the deadline of the call.
             if self.core.calls.get(number).is_some_and(|call| call.waits() && call.due <= now) {
                 self.expire_call(now, number);
                 continue;

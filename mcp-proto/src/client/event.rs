@@ -196,7 +196,8 @@ pub enum Undelivered {
 pub struct Input {
     /// The handle to answer with. It can be used only once: answering twice does not compile.
     pub reply: InputReply,
-    /// The call that needs the input; unknown for a legacy server on a byte stream.
+    /// The call that needs the input; unknown for a legacy server on a byte stream. The call may
+    /// have ended.
     pub call: Option<CallId>,
     /// The content.
     pub request: InputRequest,

@@ -223,7 +223,7 @@ pub struct InvalidJson;
 
 impl fmt::Display for InvalidJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not one JSON value, or nested more than 128 deep")
+        f.write_str("not one JSON value, nested more than 128 deep, or with a reserved key")
     }
 }
 

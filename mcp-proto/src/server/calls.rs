@@ -188,8 +188,8 @@ impl Calls {
         now.saturating_add(bytes) <= context.limits().max_in_flight_bytes
     }
 
-    /// The limit that prevents that `bytes` bytes of input are kept. One request is accepted at any
-    /// size, and its size does not count against its own input.
+    /// The limit that leaves no room for `bytes` more bytes of input; `None` if there is room. One
+    /// request is accepted at any size, and its size does not count against its own input.
     pub(super) fn limit_of_input(&self, context: &Context, bytes: usize) -> Option<&'static str> {
         if !context.config().has_room(bytes) {
             return Some("Limits::max_endpoint_bytes");

@@ -366,9 +366,10 @@ impl<H> Registry<H> {
     /// - The machine writes `protocolVersion` in the result of `initialize`, and
     ///   `supportedVersions` in the result of `server/discover`. An error in answer to `initialize`
     ///   leaves the connection unopened.
-    /// - `subscriptions/listen` is in flight until the handler ends it with a result, or until
-    ///   `Limits::handler_timeout`. [`Notification::Forwarded`](super::Notification::Forwarded)
-    ///   about the request reports changes, and gets the id of the subscription.
+    /// - `subscriptions/listen` is in flight until the handler ends it with a result, or the client
+    ///   cancels it or leaves. It has no timeout. Over HTTP it ends with the token of its client.
+    ///   [`Notification::Forwarded`](super::Notification::Forwarded) about the request reports
+    ///   changes, and gets the id of the subscription.
     /// - An `input_required` result asks a modern client for input, which arrives in the parameters
     ///   of its next request. [`Outcome::InputRequired`](super::Outcome::InputRequired) is refused.
     ///   [`Server::request_input_about`](super::Server::request_input_about) asks a legacy client.

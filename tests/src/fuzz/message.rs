@@ -14,7 +14,8 @@ use super::oracle::{self, Shape, Verdict};
 ///
 /// If `serde_json` disagrees about it.
 pub fn message(data: &[u8]) {
-    let shallow = Limits { max_depth: 3, max_id_bytes: 8, ..Limits::default() };
+    let mut shallow = Limits::default();
+    (shallow.max_depth, shallow.max_id_bytes) = (3, 8);
     // A key that `serde_json` reserves is refused, although the text is JSON.
     let may_be_refused = data.windows(9).any(|part| part == b"private::");
     if !may_be_refused {

@@ -370,17 +370,18 @@ fn pasted_text_must_be_the_redirect_of_the_page() {
 /// The addresses of the page itself, and of a browser that has changed it, have the state too.
 #[test]
 fn pasted_text_with_the_state_alone_is_not_taken() {
-    let uri = "http://127.0.0.1/callback";
-    let page = page(uri);
-    let state = page.state.expose().to_owned();
-    for right in [
-        format!("{uri}?state={state}&code=1#x"),
-        format!("{uri}/?code=1&state={state}"),
-        format!("code=1&state={state}"),
+    for (uri, shown) in [
+        ("http://127.0.0.1/callback", "http://127.0.0.1/callback?x=&"),
+        ("http://127.0.0.1/callback", ""),
+        ("http://127.0.0.1", "http://127.0.0.1/?"),
     ] {
+        let page = page(uri);
+        let state = page.state.expose().to_owned();
+        let right = format!("{shown}code=1&state={state}#x");
         let lines = [
             page.url.as_str().to_owned(),
             format!("https://127.0.0.1/callback?code=1&state={state}"),
+            format!("{uri}/x?code=1&state={state}"),
             format!("{uri}?code=1&state=x{state}"),
             state.clone(),
             right.clone(),

@@ -108,8 +108,9 @@ impl AwaitedPage {
         let own_place = self.redirect_uri.split('?').next().unwrap_or_default();
         let mut states = query.split('&').filter_map(|pair| pair.strip_prefix("state="));
         // A browser shows a URI without a path with the path `/`.
-        let is_own = [own_place, ""].contains(&place) || place.strip_suffix('/') == Some(own_place);
-        is_own && states.any(|it| it == self.state.expose())
+        let has_path = own_place.split_once("://").is_none_or(|(_, rest)| rest.contains('/'));
+        let is_shown = !has_path && place.strip_suffix('/') == Some(own_place);
+        (is_shown || [own_place, ""].contains(&place)) && states.any(|it| it == self.state.expose())
     }
 }
 

@@ -63,7 +63,8 @@ pub struct Exchange {
     visit_due: bool,
     /// Time at which a stream that only listens ends: that of the client's token.
     listens_until: Instant,
-    /// True if another server serves the subscription that is requested.
+    /// True if the endpoint does not serve the requested subscription: another server does, or the
+    /// subscription is refused.
     is_forwarded: bool,
     /// True if nobody reads the answer any more.
     gone: bool,
@@ -251,6 +252,9 @@ impl Exchange {
             // Another server serves this subscription. Without a result, the client opens the
             // stream again, with another token.
             self.listens_until = Instant::NEVER;
+            if self.answer.is_undecided() {
+                self.answer.stream(None);
+            }
             self.answer.end();
             server.handle_disconnect(now);
         } else {
