@@ -10,13 +10,8 @@
 const RESERVED: &[u8] = b"$serde_json::private::";
 
 /// Returns whether a key, quotes included, has a reserved name.
-pub(super) fn is_reserved(key: &[u8]) -> bool {
-    // Hardly any key begins with one of these bytes.
-    matches!(key, [_, b'$' | b'\\', ..]) && names_reserved(key)
-}
-
 #[cold]
-fn names_reserved(key: &[u8]) -> bool {
+pub(super) fn is_reserved(key: &[u8]) -> bool {
     let mut rest = key.get(1..).unwrap_or_default();
     RESERVED.iter().all(|byte| {
         let after = match rest {
