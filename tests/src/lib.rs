@@ -16,6 +16,7 @@ pub mod http_client;
 pub mod interop;
 pub mod key_source;
 mod outside;
+pub mod pause;
 #[cfg(unix)]
 pub mod process;
 #[cfg(unix)]

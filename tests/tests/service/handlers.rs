@@ -5,9 +5,10 @@ use std::future::{pending, poll_fn};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
+use mcp_tests::pause::yield_now;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Gate, answer, failure, panic_quietly, yield_now};
+use crate::bench::{Bench, Gate, answer, failure, panic_quietly};
 
 #[test]
 fn a_handler_that_is_ready_is_answered_at_once() {

@@ -12,9 +12,10 @@ use mcp_proto::types::{
 };
 use mcp_proto::{Era, ErrorData, Json};
 use mcp_service::{Context, Handler, Interrupt, IntoToolError, IntoToolResult, Registry};
+use mcp_tests::pause::yield_now;
 use serde_json::{Value, json};
 
-use crate::bench::{Log, panic_quietly, registry, yield_now};
+use crate::bench::{Log, panic_quietly, registry};
 use crate::client::{Client, ERAS, error, text};
 
 type Boxed = Box<dyn Error + Send + Sync>;

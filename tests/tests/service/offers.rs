@@ -9,10 +9,11 @@ use mcp_proto::types::{
 };
 use mcp_proto::{Era, ErrorData, Json};
 use mcp_service::{Context, Handler, Registry};
+use mcp_tests::pause::yield_now;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bench::{panic_quietly, yield_now};
+use crate::bench::panic_quietly;
 use crate::client::{Client, ERAS, error};
 
 type Boxed = Box<dyn Error + Send + Sync>;

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use mcp_proto::server::{Config, Progress};
 use mcp_proto::types::LoggingLevel;
 use mcp_service::Context;
+use mcp_tests::pause::yield_now;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Gate, INITIALIZE, answer, registry, yield_now};
+use crate::bench::{Bench, Gate, INITIALIZE, answer, registry};
 
 #[test]
 fn a_handler_reports_and_is_ready_at_once() {

@@ -8,10 +8,10 @@
 mod collector;
 mod sign_in;
 
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::task::{self, Poll, Waker};
+use std::task::{self, Waker};
 use std::time::Duration;
 
 use mcp_proto::client::{CallError, Negotiation};
@@ -22,6 +22,7 @@ use mcp_proto::types::{
 use mcp_proto::{Bytes, ErrorCode, ErrorData, Instant, Json, TraceContext};
 use mcp_service::testing::Pair;
 use mcp_service::{Catalog, Context, Drive, Handler, Interrupt, Registry, Service, Spawned};
+use mcp_tests::pause::yield_now;
 use serde_json::{Value, json};
 
 use collector::{Collector, Span};
@@ -273,16 +274,6 @@ fn abandon(pair: &mut Pair) {
 fn finish(future: impl Future<Output = ()>) {
     let mut future = pin!(future);
     while future.as_mut().poll(&mut task::Context::from_waker(Waker::noop())).is_pending() {}
-}
-
-/// Lets others run first.
-async fn yield_now() {
-    let mut yielded = false;
-    poll_fn(|context| {
-        context.waker().wake_by_ref();
-        if core::mem::replace(&mut yielded, true) { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
 }
 
 /// A server with one tool.

@@ -15,6 +15,7 @@ use mcp_service::{
     Clock, Context, Interrupt, MemoryStore, NewTask, Started, StoreFuture, TaskHost, TaskManager,
     TaskStore, Tasks,
 };
+use mcp_tests::pause::yield_now;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -25,24 +26,12 @@ use crate::site::{SECOND, Site, places};
 #[derive(Debug, Default)]
 struct SlowStore(MemoryStore);
 
-async fn pause() {
-    let mut is_next = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut is_next, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
-
 impl SlowStore {
     fn slowly<'a, T: Send + 'a>(access: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         Box::pin(async {
-            pause().await;
+            yield_now().await;
             let result = access.await;
-            pause().await;
+            yield_now().await;
             result
         })
     }
@@ -102,7 +91,7 @@ fn site() -> (Site, Arc<SlowStore>) {
                     Err(error) => Err(ErrorData::internal(error.to_string()).into()),
                 };
             }
-            pause().await;
+            yield_now().await;
         }
         Ok("dropped")
     };

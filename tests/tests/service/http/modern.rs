@@ -9,10 +9,11 @@ use mcp_proto::http::{Config, Head};
 use mcp_proto::server::{List, Progress};
 use mcp_proto::types::LoggingLevel;
 use mcp_service::{Catalog, Context, Drive, Tasks};
+use mcp_tests::pause::yield_now;
 use serde_json::{Value, json};
 
 use super::site::{Site, call, fields, modern};
-use crate::bench::{Gate, Log, panic_quietly, registry, yield_now};
+use crate::bench::{Gate, Log, panic_quietly, registry};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
