@@ -37,6 +37,7 @@ mod tables;
 mod tasks;
 mod unnamed;
 mod waiting;
+mod verdicts;
 mod wire_faults;
 
 use mcp_proto::client::Negotiation;

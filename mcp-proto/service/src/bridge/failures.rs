@@ -1,12 +1,15 @@
 //! Failed connections of a bridge, and the pause before the next one.
 //!
 //! In: connections that fail during negotiation, or succeed. Out: the pause before a server is
-//! started again, so that a server that cannot start is not started all the time.
+//! started again, so that a server that cannot start is not started all the time; the verdict for
+//! the next connection.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use super::verdict::SharedVerdict;
 use mcp_proto::Duration;
+use mcp_proto::client::{Client, Verdict};
 
 /// The pause after the first connection that failed during negotiation. It doubles with each
 /// failure in a row, up to [`MAX_PAUSE`].
@@ -16,19 +19,32 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Number of failures in a row, where connections that were made at the same time count as one.
-#[derive(Default)]
-pub(super) struct Failures(Arc<AtomicU32>);
+pub(super) struct Failures {
+    count: Arc<AtomicU32>,
+    verdict: SharedVerdict,
+}
 
 impl Failures {
+    /// No failures so far. `verdict` is that of the settings.
+    pub(super) fn new(verdict: Option<Verdict>) -> Self {
+        Self { count: Arc::default(), verdict: SharedVerdict::new(verdict) }
+    }
+
     /// The pause before a server is started, if there were failures.
     pub(super) fn pause(&self) -> Option<Duration> {
-        let doubled = self.0.load(Ordering::Relaxed).checked_sub(1)?.min(31);
+        let doubled = self.count.load(Ordering::Relaxed).checked_sub(1)?.min(31);
         Some(FIRST_PAUSE.saturating_mul(1 << doubled).min(MAX_PAUSE))
+    }
+
+    /// The verdict for the next connection.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        self.verdict.get()
     }
 
     /// A connection that is about to be made, after the pause.
     pub(super) fn attempt(&self) -> Attempt {
-        Attempt { failures: self.0.clone(), before: self.0.load(Ordering::Relaxed) }
+        let before = self.count.load(Ordering::Relaxed);
+        Attempt { failures: self.count.clone(), before, verdict: self.verdict.clone() }
     }
 }
 
@@ -37,18 +53,22 @@ pub(super) struct Attempt {
     failures: Arc<AtomicU32>,
     /// The number of failures before the pause.
     before: u32,
+    verdict: SharedVerdict,
 }
 
 impl Attempt {
-    /// Counts a failure, unless another connection has counted one since the pause began.
+    /// Counts a failure, unless another connection has counted one since the pause began. The next
+    /// connection finds out the era of the server.
     pub(super) fn fail(&self) {
+        self.verdict.forget();
         let after = self.before.saturating_add(1);
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         let _ = self.failures.compare_exchange(self.before, after, success, failure);
     }
 
-    /// Ends the row of failures.
-    pub(super) fn succeed(&self) {
+    /// Ends the row of failures, and records the era of the server.
+    pub(super) fn succeed(&self, client: &Client) {
+        self.verdict.record(client);
         self.failures.store(0, Ordering::Relaxed);
     }
 }
@@ -56,10 +76,11 @@ impl Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcp_proto::types::Implementation;
 
     #[test]
     fn connections_that_fail_at_the_same_time_are_one_failure() {
-        let failures = Failures::default();
+        let failures = Failures::new(None);
         assert_eq!(failures.pause(), None);
         for pause in [250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000] {
             let attempts: [_; 10] = core::array::from_fn(|_| failures.attempt());
@@ -67,7 +88,8 @@ mod tests {
             assert_eq!(failures.pause(), Some(Duration::from_millis(pause)));
         }
         let late = failures.attempt();
-        failures.attempt().succeed();
+        let client = Client::new(Implementation::new("client", "1.0.0").into());
+        failures.attempt().succeed(&client);
         assert_eq!(failures.pause(), None);
         late.fail();
         assert_eq!(failures.pause(), None);

@@ -8,6 +8,7 @@
 //! | `pool` | the connections to the server, by owner; their number, their end |
 //! | `owner` | the clients that a connection belongs to |
 //! | `failures` | the pause before a server is started again that could not start |
+//! | `verdict` | the era of a server that does not answer `server/discover` |
 //! | `upstream` | one connection: the machine of the bridge, the pending requests |
 //! | `queue` | messages of clients on their way to this machine |
 //! | `state` | the state of a connection, behind its lock |
@@ -30,6 +31,7 @@ mod queue;
 mod sink;
 mod state;
 mod upstream;
+mod verdict;
 
 use mcp_proto::Duration;
 use mcp_proto::client;

@@ -179,7 +179,7 @@ impl Bridge {
         let mut machine = bridge::Config::new(Box::new(connect.random));
         machine.limits = config.client.limits.clone();
         let machine = Lock::new(machine);
-        let failures = Failures::default();
+        let failures = Failures::new(config.client.verdict.clone());
         let (connections, wire, on_failure) = <(Lock<_>, Lock<_>, Lock<_>)>::default();
         Self(Arc::new(Pool { config, connect, machine, connections, wire, on_failure, failures }))
     }
@@ -323,6 +323,7 @@ impl Bridge {
     fn open(&self, peer: &Peer) -> Upstream {
         let Pool { config, connect, machine, failures, wire, .. } = &*self.0;
         let mut settings: client::Config = config.client.clone();
+        settings.verdict = failures.verdict();
         if config.sharing == Sharing::PerClient {
             settings.capabilities = peer.client_capabilities();
             if peer.version.era() == Era::Legacy {

@@ -364,7 +364,7 @@ impl EventSink for UpstreamShared {
         let mut state = self.state.lock();
         if let ClientEvent::Connected(_) = event {
             state.was_connected = true;
-            self.attempt.succeed();
+            self.attempt.succeed(client);
         } else if let ClientEvent::Closed(_) = event {
             self.end(&mut state);
         }
