@@ -8,6 +8,7 @@
 )]
 
 mod across;
+mod arriving;
 mod callers;
 mod cells;
 mod connections;
@@ -36,8 +37,8 @@ mod subscriptions;
 mod tables;
 mod tasks;
 mod unnamed;
-mod waiting;
 mod verdicts;
+mod waiting;
 mod wire_faults;
 
 use mcp_proto::client::Negotiation;

@@ -28,9 +28,27 @@ pub(super) struct UpstreamState {
     pub(super) is_closing: bool,
     /// The number of the last request.
     pub(super) last_request: u64,
+    /// The number of requests for which the connection was chosen, and which have not come yet.
+    pub(super) arriving: usize,
 }
 
 impl UpstreamState {
+    /// Records a request that is about to be forwarded: its number, and the session of its legacy
+    /// client.
+    pub(super) fn begin_request(&mut self, number: u64, session: Option<Session>) {
+        self.arriving += 1;
+        self.last_request = number;
+        self.sessions.extend(session.map(|session| (session.id(), session)));
+    }
+
+    /// The last use of an idle connection: whether the server has tasks, and the number of the
+    /// request. `None` if a request is pending, or a client is expected to return with input.
+    pub(super) fn last_use(&self) -> Option<(bool, u64)> {
+        let is_unused = self.arriving == 0 && self.waiting.is_empty();
+        let is_idle = is_unused && !self.bridge.is_waiting();
+        is_idle.then(|| (self.bridge.has_tasks(), self.last_request))
+    }
+
     /// Returns whether the driver has begun, and neither the server was known nor the bridge closes
     /// the connection.
     pub(super) fn has_failed(&self) -> bool {

@@ -87,6 +87,7 @@ impl Upstream {
             was_connected: false,
             is_closing: false,
             last_request: 0,
+            arriving: 0,
         };
         let shared = Arc::new(UpstreamShared {
             state: Lock::new(state),
@@ -114,6 +115,7 @@ impl Upstream {
         let answer = Arc::new(Mailbox::new(None));
         let waiting = WaitingRequest { answer: answer.clone(), context };
         let mut state = self.shared.state.lock();
+        state.arriving = state.arriving.saturating_sub(1);
         let sent = if state.has_ended {
             Err(gone())
         } else {
@@ -148,9 +150,7 @@ impl Upstream {
     /// Records a request that is about to be forwarded: its number, and the session of its legacy
     /// client.
     pub(super) fn begin_request(&self, number: u64, session: Option<Session>) {
-        let mut state = self.shared.state.lock();
-        state.last_request = number;
-        state.sessions.extend(session.map(|session| (session.id(), session)));
+        self.shared.state.lock().begin_request(number, session);
     }
 
     /// Forwards a notification.
@@ -195,9 +195,7 @@ impl Upstream {
     /// The last use of an idle connection: whether the server has tasks, and the number of the
     /// request. `None` if a request is pending, or a client is expected to return with input.
     pub(super) fn last_use(&self) -> Option<(bool, u64)> {
-        let state = self.shared.state.lock();
-        let is_idle = state.waiting.is_empty() && !state.bridge.is_waiting();
-        is_idle.then(|| (state.bridge.has_tasks(), state.last_request))
+        self.shared.state.lock().last_use()
     }
 
     /// Returns a weak reference.
