@@ -14,7 +14,7 @@ use mcp_tests::bridge::world::VirtualRuntime as World;
 use serde_json::json;
 
 use super::ERAS;
-use super::cells::{Transport, attach, client, pipe};
+use super::cells::{Transport, attach, bridged, client, pipe};
 
 const MAX_IN_FLIGHT: usize = 8;
 
@@ -24,6 +24,26 @@ fn shared(world: &World) -> Bridge {
     config.sharing = Sharing::Shared;
     config.client.limits.max_in_flight = MAX_IN_FLIGHT;
     bridge(world, pipe(world, EraPolicy::ModernOnly, <_>::default()), config)
+}
+
+/// Over HTTP each subscription has a connection.
+#[test]
+fn many_clients_subscribe_at_a_server_over_http() {
+    let world = World::default();
+    let bridge = bridged(&world, Transport::Http, Era::Modern);
+    let talk = async {
+        let mut subscriptions = Vec::new();
+        for number in 0..100 {
+            let client = attached(&world, &bridge, Era::Modern);
+            let filter = SubscriptionFilter::new().tools_list_changed();
+            let subscription = client.subscribe(filter).await;
+            assert!(subscription.is_ok(), "{number}: {subscription:?}");
+            subscriptions.push(subscription);
+        }
+        let client = attached(&world, &bridge, Era::Modern);
+        client.call_tool("test_simple_text", &()).await.unwrap();
+    };
+    world.run(talk).unwrap();
 }
 
 fn attached(world: &World, bridge: &Bridge, era: Era) -> Client {

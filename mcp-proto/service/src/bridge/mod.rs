@@ -41,6 +41,10 @@ pub use pool::Bridge;
 pub(crate) use pool::{Connect, Driving};
 pub(crate) use sink::EventSink;
 
+/// The default of the most sockets of a connection to the server over HTTP. Half of them may be
+/// subscriptions.
+const MAX_SOCKETS: usize = 512;
+
 /// The clients that share a connection to the server.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
@@ -73,6 +77,9 @@ pub enum Sharing {
 pub struct BridgeConfig {
     /// The configuration of the connections to the server. With [`Sharing::PerClient`] a connection
     /// has the capabilities of its clients instead, and that of a legacy client its name.
+    ///
+    /// The default of `Limits::max_client_connections` is 512 here, because many clients may share
+    /// a connection. Over HTTP it has a socket for each of their requests and subscriptions.
     pub client: client::Config,
     /// The clients that share a connection; default [`Sharing::PerClient`].
     pub sharing: Sharing,
@@ -90,8 +97,10 @@ pub struct BridgeConfig {
 impl BridgeConfig {
     /// The default settings of a bridge with this name.
     pub fn new(info: Implementation) -> Self {
+        let mut client = client::Config::new(info);
+        client.limits.max_client_connections = MAX_SOCKETS;
         Self {
-            client: client::Config::new(info),
+            client,
             sharing: Sharing::default(),
             max_upstreams: 64,
             idle_timeout: Duration::from_secs(5 * 60),
