@@ -3,7 +3,7 @@
 //! In: a call, and the purpose of its response. Out: the call and the purpose, by the id of the
 //! call or by the client's request.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -89,6 +89,8 @@ pub(super) struct UpstreamCalls {
     has_several_sessions: bool,
     /// The bridge's own calls at a legacy server, with their resources.
     own: BTreeMap<CallId, (OwnCall, String)>,
+    /// The resources that the bridge subscribes to again once it has room for a call.
+    to_renew: BTreeSet<String>,
 }
 
 impl ClientRef {
@@ -282,11 +284,22 @@ impl UpstreamCalls {
         self.own.remove(&id)
     }
 
-    /// The resources that are being subscribed to again. If the session is lost meanwhile, the
-    /// client sends these calls once more.
-    pub(super) fn renewals(&self) -> impl Iterator<Item = &String> {
-        let renewals = self.own.values().filter(|(call, _)| *call == OwnCall::Subscribe);
-        renewals.map(|(_, uri)| uri)
+    /// Plans to subscribe again to these resources, except those whose calls are not answered: if
+    /// the session is lost meanwhile, the client sends these calls once more.
+    pub(super) fn plan_renewals(&mut self, mut uris: BTreeSet<String>) {
+        for (call, uri) in self.own.values() {
+            if *call == OwnCall::Subscribe {
+                uris.remove(uri);
+            }
+        }
+        self.to_renew = uris;
+    }
+
+    /// The next resource to subscribe to again. The bridge's own calls leave a quarter of
+    /// `Limits::max_in_flight` to other calls.
+    pub(super) fn next_renewal(&mut self, max_in_flight: usize) -> Option<String> {
+        let max = max_in_flight.saturating_sub(max_in_flight / 4);
+        if self.own.len() < max { self.to_renew.pop_first() } else { None }
     }
 
     /// The call for the request of a client.

@@ -83,7 +83,10 @@ impl Bridge {
         client: &mut Client,
     ) {
         match self.calls.take_own(id) {
-            Some((OwnCall::Subscribe, uri)) => return self.handle_renewed(&uri, &result),
+            Some((OwnCall::Subscribe, uri)) => {
+                self.handle_renewed(&uri, &result);
+                return self.renew_resources(now, client);
+            }
             Some((OwnCall::Unsubscribe, uri)) => return self.handle_left(now, uri, client),
             None => {}
         }

@@ -353,6 +353,15 @@ impl Bridge {
         }
     }
 
+    /// Subscribes again to resources of a legacy server, as many as there is room for.
+    pub(super) fn renew_resources(&mut self, now: Instant, client: &mut Client) {
+        while let Some(uri) = self.calls.next_renewal(self.config.limits.max_in_flight) {
+            if self.is_needed(&uri) {
+                self.renew_resource(now, uri, client);
+            }
+        }
+    }
+
     /// Subscribes again to a resource of a legacy server.
     fn renew_resource(&mut self, now: Instant, uri: String, client: &mut Client) {
         let options = CallOptions::default();
@@ -368,14 +377,13 @@ impl Bridge {
     /// except those of an earlier bridge.
     pub(super) fn subscribe_again(&mut self, now: Instant, era: Era, client: &mut Client) {
         if era == Era::Modern {
+            self.calls.plan_renewals(BTreeSet::new());
             return self.listen_again(now, client);
         }
         self.sessions.stop_retries();
         self.report_lists();
-        let pending: BTreeSet<String> = self.calls.renewals().cloned().collect();
-        for uri in &self.resources() - &pending {
-            self.renew_resource(now, uri, client);
-        }
+        self.calls.plan_renewals(self.resources());
+        self.renew_resources(now, client);
         if let Some(level) = self.sessions.level() {
             self.send_level(now, level, client);
         }

@@ -1,5 +1,6 @@
 //! Server processes that end: their legacy clients go on with the next process.
 
+use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -7,7 +8,7 @@ use std::task::{Poll, Waker};
 
 use mcp_proto::client::{Change, List};
 use mcp_proto::types::{Implementation, LoggingLevel, SubscriptionFilter};
-use mcp_proto::{Duration, server};
+use mcp_proto::{Duration, Limits, server};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve};
 use mcp_service::{Bridge, BridgeConfig, Client, Sharing};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
@@ -15,7 +16,8 @@ use mcp_tests::everything;
 
 use super::cells::{Transport, attach, client};
 use super::missed_changes::{
-    PROMPTS, RESOURCES, TOOLS, acknowledged, changes, changes_follow_acknowledgements, result,
+    PROMPTS, RESOURCES, TOOLS, UPDATED, acknowledged, changes, changes_follow_acknowledgements,
+    result,
 };
 use super::*;
 
@@ -56,6 +58,49 @@ fn subscriptions_go_on_at_the_next_process() {
                     assert_eq!(subscription.changed().await.as_ref(), Some(change));
                 }
             }
+        };
+        world.run(talk).unwrap();
+    }
+}
+
+/// As many resources as a client may subscribe to, besides the lists.
+#[test]
+fn changes_of_all_subscribed_resources_are_reported() {
+    for up in ERAS {
+        let world = World::default();
+        let server = Processes::new(&world, up);
+        let (bridge, _) = server.bridge(Sharing::PerClient);
+        let client = client(Era::Legacy);
+        let changes = Arc::<Mutex<BTreeSet<String>>>::default();
+        let seen = changes.clone();
+        client.on_wire(move |line| {
+            let is_change = [TOOLS, PROMPTS, RESOURCES, UPDATED].iter().any(|it| line.contains(it));
+            if is_change {
+                seen.lock().unwrap().insert(line.into());
+            }
+        });
+        attach(&world, &client, Transport::Stdio, &bridge.catalog());
+        let max = match up {
+            Era::Legacy => Limits::default().max_subscriptions,
+            // Each is a request, and a quarter of them is for calls.
+            Era::Modern => Limits::default().max_in_flight * 3 / 4 - 1,
+        };
+        let talk = async {
+            let mut subscriptions = Vec::new();
+            for half in [0..max / 2, max / 2..max] {
+                let mut filter = SubscriptionFilter::new();
+                for number in half {
+                    filter = filter.resource(format!("test://template/{number}/data"));
+                }
+                let subscription = client.subscribe(filter.clone()).await.unwrap();
+                assert_eq!(*subscription.honoured(), filter);
+                subscriptions.push(subscription);
+            }
+            server.end();
+            world.sleep(Duration::from_secs(1)).await;
+            client.list_prompts().await.unwrap();
+            world.sleep(Duration::from_secs(10)).await;
+            assert_eq!(changes.lock().unwrap().len(), max + 3, "{up:?}");
         };
         world.run(talk).unwrap();
     }
