@@ -51,7 +51,8 @@ impl Bridge {
             ClientEvent::ChangesMissed => self.report_everything(),
             ClientEvent::NoStream { .. } => {
                 self.upstream.lose_stream();
-                self.end_listeners();
+                let uris = self.end_listeners();
+                self.unsubscribe(now, &uris, client);
             }
             ClientEvent::Forwarded { call, method, params } => {
                 self.notification(now, call, method, params, client);

@@ -152,18 +152,20 @@ impl Bridge {
         }
     }
 
-    /// Ends the subscriptions of modern clients at a legacy server. A subscription that was not
-    /// acknowledged honours nothing.
-    pub(super) fn end_listeners(&mut self) {
+    /// Ends the subscriptions of modern clients at a legacy server; returns their resources. A
+    /// subscription that was not acknowledged honours nothing.
+    pub(super) fn end_listeners(&mut self) -> Vec<String> {
+        let mut uris = BTreeSet::new();
         let listeners: Vec<ReplyId> = self.listeners.iter().map(|(about, _)| about).collect();
         for about in listeners {
             if self.listeners.acknowledgement(about).is_none() {
                 let nothing = SubscriptionFilter::default().params();
                 self.notify(about, ACKNOWLEDGED.into(), nothing);
             }
-            self.listeners.close(about);
+            uris.extend(self.listeners.close(about).unwrap_or_default());
             self.respond(about, Outcome::Complete(ENDED));
         }
+        uris.into_iter().collect()
     }
 
     /// Handles `resources/subscribe` and `resources/unsubscribe` of a legacy client at a modern

@@ -37,6 +37,17 @@ fn subscription_ends_when_the_server_has_no_stream() {
 }
 
 #[test]
+fn resources_of_an_ended_subscription_are_unsubscribed() {
+    let (mut bridged, stream) = connected();
+    let asked = listen(&mut bridged, 9);
+    let answer = json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": {}});
+    bridged.http_answer(asked.exchange, 200, &[], Some(&answer));
+    bridged.http_answer(stream.exchange, 405, &[], None);
+    let asked = request_of(&mut bridged, "resources/unsubscribe");
+    assert_eq!(asked.message["params"], json!({"uri": "a:1"}));
+}
+
+#[test]
 fn nothing_is_honoured_without_a_stream() {
     let (mut bridged, stream) = connected();
     bridged.http_answer(stream.exchange, 405, &[], None);
