@@ -40,24 +40,23 @@ impl Bridge {
     }
 
     /// Handles requests that affect all sessions of a legacy server. Returns the answer, if the
-    /// request is not forwarded.
+    /// request is not forwarded. Without a session a client cannot subscribe.
     pub(super) fn before_pass(
         &mut self,
         now: Instant,
         (caller, method, params): (&ClientRef, &Method, &Json),
         client: &mut Client,
     ) -> Option<Outcome> {
-        if caller.is_lone {
-            return None;
-        }
         let uri = || params.raw().member("uri").and_then(Raw::string);
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others concern one client")]
         match method {
             Method::SetLevel => {
                 let level = params.raw().member("level");
                 let level = level.and_then(|level| serde_json::from_slice(level.0).ok())?;
-                self.sessions.set_level(caller.session, level);
-                let least = self.sessions.level()?;
+                if !caller.is_lone {
+                    self.sessions.set_level(caller.session, level);
+                }
+                let least = self.sessions.level().map_or(level, |least| least.min(level));
                 if least != level {
                     // Another session needs a more verbose level; the machine of this session
                     // filters the rest.

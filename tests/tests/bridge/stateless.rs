@@ -56,6 +56,46 @@ fn log_of_a_request_without_a_session_is_not_sent_to_a_session() {
     assert_eq!([of_session, of_stateless].map(|logs| *logs.lock().unwrap()), [0, 3]);
 }
 
+#[test]
+fn level_of_a_client_without_a_session_takes_no_log_from_a_session() {
+    let world = World::default();
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.sharing = Sharing::Shared;
+    let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, Arc::default()), config);
+    let session = client(Era::Legacy);
+    let stateless = over_http(&world, &bridge, Sessions::Stateless);
+    attach(&world, &session, Transport::Stdio, &bridge.catalog());
+    let logs = count_logs(&session);
+    let talk = async {
+        session.set_log_level(LoggingLevel::Debug).await.unwrap();
+        stateless.set_log_level(LoggingLevel::Error).await.unwrap();
+        session.call_tool("test_tool_with_logging", &()).await.unwrap();
+        assert_eq!(*logs.lock().unwrap(), 3);
+    };
+    world.run(talk).unwrap();
+}
+
+#[test]
+fn level_of_a_client_without_a_session_does_not_outlast_the_next_request_of_a_modern_client() {
+    let world = World::default();
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.sharing = Sharing::Shared;
+    let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, Arc::default()), config);
+    let modern = client(Era::Modern);
+    let stateless = over_http(&world, &bridge, Sessions::Stateless);
+    attach(&world, &modern, Transport::Stdio, &bridge.catalog());
+    let logs = count_logs(&modern);
+    let talk = async {
+        modern.set_log_level(LoggingLevel::Debug).await.unwrap();
+        for count in [3, 6] {
+            modern.call_tool("test_tool_with_logging", &()).await.unwrap();
+            assert_eq!(*logs.lock().unwrap(), count);
+            stateless.set_log_level(LoggingLevel::Error).await.unwrap();
+        }
+    };
+    world.run(talk).unwrap();
+}
+
 /// The number of log messages that a client has got.
 fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
     let logs = Arc::new(Mutex::new(0));
