@@ -137,13 +137,6 @@ impl Bridge {
         }
         if let Some(uris) = self.listeners.close(about) {
             self.unsubscribe(now, &uris, client);
-            let of_listener = |call: &UpstreamCall| {
-                let purpose = &call.purpose;
-                matches!(purpose, CallPurpose::Listener { listener, .. } if *listener == about)
-            };
-            for call in self.calls.find(of_listener) {
-                self.calls.set_purpose(call, CallPurpose::Nobody);
-            }
         }
     }
 

@@ -80,7 +80,7 @@ impl Server {
         lifecycle.drain(Instant::NEVER);
         context.outbox.forget_messages();
         *subscriptions = Subscriptions::default();
-        sent_requests.handle_disconnect(context, calls);
+        sent_requests.handle_disconnect(context);
         calls.cancel_all(context, &CancelCause::Disconnected);
         self.handle_ended_calls();
     }

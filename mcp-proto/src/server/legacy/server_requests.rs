@@ -305,12 +305,10 @@ impl ServerRequests {
     }
 
     /// Handles a disconnect of the client: drops the requests that wait for its input.
-    pub(in super::super) fn handle_disconnect(&mut self, context: &mut Context, calls: &mut Calls) {
+    pub(in super::super) fn handle_disconnect(&mut self, context: &mut Context) {
         let Some(open) = &mut self.open else { return };
         open.deadlines = Deadlines::new();
-        for waiting in mem::take(&mut open.waiting).into_values() {
-            calls.settle(&waiting.call);
-        }
+        open.waiting.clear();
         self.end_requests(context);
     }
 
