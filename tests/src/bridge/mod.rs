@@ -138,6 +138,11 @@ impl Bridged {
         self.run();
     }
 
+    /// Returns whether the server has tasks that have not expired.
+    pub fn has_tasks(&self) -> bool {
+        self.bridge.has_tasks()
+    }
+
     /// The client sends nothing more.
     pub fn client_ends(&mut self) {
         self.down.handle_eof(self.now);

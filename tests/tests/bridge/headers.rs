@@ -5,6 +5,8 @@ use std::future::poll_fn;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
+use mcp_proto::message::Method;
+use mcp_proto::server::Outcome;
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Era, EraPolicy, Json, http, server};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, run_http, serve};
@@ -44,6 +46,55 @@ fn header_that_contradicts_the_argument_is_refused_before_the_server_sees_the_ca
 }
 
 #[test]
+fn headers_of_other_requests_and_of_a_tool_that_has_changed_are_not_compared() {
+    for up in ERAS {
+        let world = World::default();
+        let lists = Arc::new(Mutex::new(vec![json!({}), json!({"x-mcp-header": "Region"})]));
+        let _bridge = bridged_to(&world, up, move || changing(&lists));
+        let call = json!({"name": "query", "arguments": {"region": "eu"}});
+        let wrong = "Mcp-Name: query\r\nMcp-Param-Region: us\r\n";
+        assert_eq!(ask(&world, "tools/list", &json!({}), "").0, 200);
+        assert_eq!(ask(&world, "tools/call", &call, wrong).1["error"]["code"], -32020);
+        let (_, answer) = ask(&world, "prompts/get", &call, wrong);
+        assert_eq!(answer["result"]["done"], true, "{answer}");
+        assert_eq!(ask(&world, "tools/list", &json!({}), "").0, 200);
+        let (_, answer) = ask(&world, "tools/call", &call, wrong);
+        assert_eq!(answer["result"]["done"], true, "{answer}");
+    }
+}
+
+/// A server that lists its tool with the next schema of the argument each time.
+fn changing(schemas: &Arc<Mutex<Vec<Value>>>) -> Registry<Handler> {
+    let mut registry = Registry::new(Implementation::new("server", "1"));
+    let schemas = schemas.clone();
+    let answer = move |method: Method, _, _| {
+        let result = match method {
+            Method::Initialize => json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "server", "version": "1"},
+            }),
+            Method::Discover => json!({
+                "resultType": "complete", "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
+            }),
+            Method::ListTools => {
+                let mut region = json!({"type": "string"});
+                let schema = schemas.lock().unwrap().pop().unwrap();
+                region.as_object_mut().unwrap().extend(schema.as_object().unwrap().clone());
+                let schema = json!({"type": "object", "properties": {"region": region}});
+                json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+                    "tools": [{"name": "query", "inputSchema": schema}]})
+            }
+            _ => json!({"resultType": "complete", "done": true}),
+        };
+        let result = Json::encode(&result).unwrap();
+        async move { Outcome::Complete(result) }
+    };
+    registry.forward(Handler::forward(answer, |_, _, _| ()));
+    registry
+}
+
+#[test]
 fn legacy_client_sends_no_such_headers_and_is_served() {
     for up in ERAS {
         let calls = Arc::new(Mutex::new(0));
@@ -63,10 +114,20 @@ fn legacy_client_sends_no_such_headers_and_is_served() {
 }
 
 fn bridged(world: &World, era: Era, calls: &Arc<Mutex<usize>>) -> mcp_service::Bridge {
-    let (here, calls) = (world.clone(), calls.clone());
+    let calls = calls.clone();
+    bridged_to(world, era, move || registry(&calls))
+}
+
+/// A bridge to such a server of this era.
+fn bridged_to(
+    world: &World,
+    era: Era,
+    registry: impl Fn() -> Registry<Handler> + Send + Sync + 'static,
+) -> mcp_service::Bridge {
+    let here = world.clone();
     let target = BridgeTarget::Stream(Arc::new(move || {
         let (ours, theirs) = stream();
-        let (runtime, registry) = (here.clone(), registry(&calls));
+        let (runtime, registry) = (here.clone(), registry());
         here.spawn(async move {
             let mut config = server::Config::default();
             config.era_policy = match era {

@@ -92,3 +92,33 @@ impl MessageQueue {
         self.messages.remove(at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notification(bytes: usize) -> Queued {
+        Queued::Notification(bytes, Box::new(|_, _, _| ()))
+    }
+
+    #[test]
+    fn notifications_beyond_a_limit_are_dropped_and_events_never() {
+        let mut limits = Limits::default();
+        (limits.max_in_flight, limits.max_unsent_bytes) = (3, 10);
+        let mut queue = MessageQueue::new(&limits);
+        // One is accepted whatever its size.
+        assert_eq!(queue.push(notification(11)), Some(true));
+        assert_eq!(queue.push(notification(0)), None);
+        assert!(queue.pop().is_some() && queue.pop().is_none());
+        assert_eq!(queue.push(notification(9)), Some(true));
+        assert_eq!(queue.push(notification(2)), None);
+        assert_eq!(queue.push(notification(1)), Some(false));
+        let event = || Queued::Event(Box::new(|_, _, _| ()));
+        assert_eq!([event(), event()].map(|event| queue.push(event)), [Some(false); 2]);
+        assert!(queue.pop().is_some());
+        assert_eq!(queue.push(notification(0)), None, "three messages are queued");
+        assert!(queue.pop().is_some());
+        assert_eq!(queue.push(notification(10)), Some(false));
+        assert!(queue.full().message.contains("max_in_flight = 3 "));
+    }
+}
