@@ -180,9 +180,9 @@ fn schemas_that_the_client_has_listed_are_known_at_another_process() {
 }
 
 /// A server, whose process is started for each connection.
-struct Processes {
+pub(super) struct Processes {
     world: World,
-    up: Era,
+    up: Arc<Mutex<Era>>,
     ended: Arc<Mutex<Ended>>,
 }
 
@@ -194,12 +194,17 @@ struct Ended {
 }
 
 impl Processes {
-    fn new(world: &World, up: Era) -> Self {
-        Self { world: world.clone(), up, ended: Arc::default() }
+    pub(super) fn new(world: &World, up: Era) -> Self {
+        Self { world: world.clone(), up: Arc::new(Mutex::new(up)), ended: Arc::default() }
+    }
+
+    /// The processes from now on are of this era.
+    pub(super) fn becomes(&self, up: Era) {
+        *self.up.lock().unwrap() = up;
     }
 
     /// A bridge to the server, and the lines of their conversations.
-    fn bridge(&self, sharing: Sharing) -> (Bridge, Arc<Mutex<Vec<String>>>) {
+    pub(super) fn bridge(&self, sharing: Sharing) -> (Bridge, Arc<Mutex<Vec<String>>>) {
         let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
         config.sharing = sharing;
         let bridge = bridge(&self.world, self.target(), config);
@@ -210,12 +215,12 @@ impl Processes {
     }
 
     fn target(&self) -> BridgeTarget {
-        let (world, ended) = (self.world.clone(), self.ended.clone());
-        let policy = match self.up {
-            Era::Legacy => EraPolicy::LegacyOnly,
-            Era::Modern => EraPolicy::ModernOnly,
-        };
+        let (world, up, ended) = (self.world.clone(), self.up.clone(), self.ended.clone());
         BridgeTarget::Stream(Arc::new(move || {
+            let policy = match *up.lock().unwrap() {
+                Era::Legacy => EraPolicy::LegacyOnly,
+                Era::Modern => EraPolicy::ModernOnly,
+            };
             let (here, there) = stream();
             let (runtime, ended) = (world.clone(), ended.clone());
             world.spawn(async move {
@@ -243,7 +248,7 @@ impl Processes {
     }
 
     /// Ends the processes that run.
-    fn end(&self) {
+    pub(super) fn end(&self) {
         let mut ended = self.ended.lock().unwrap();
         ended.count += 1;
         ended.wakers.drain(..).for_each(Waker::wake);

@@ -30,6 +30,7 @@ mod missed_changes;
 mod no_stream;
 mod notifications;
 mod openings;
+mod other_era;
 mod same_era;
 mod slow_clients;
 mod stateless;
