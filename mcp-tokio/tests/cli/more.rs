@@ -136,6 +136,9 @@ fn calls_are_measured() {
     assert_eq!(failed.err, err);
     let unknown = with_server("both", &[&options[..], &["rod"]].concat());
     assert_eq!(unknown.exit, 2);
+    let many = ["bench", "-q", "--calls", "1500", "--in-flight", "1500", "--json", "red"];
+    let ran = with_server("roomy", &many);
+    assert!(ran.exit == 0 && ran.out.contains(r#""failed":0"#), "{ran:?}");
 }
 
 fn help_of_each_command_describes_its_json() {

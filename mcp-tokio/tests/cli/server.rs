@@ -44,6 +44,7 @@ fn serve(kind: &str) -> io::Result<()> {
     let mut config = Config::default();
     match kind {
         "both" | "noisy" | "verbatim" | "pantry" | "fragile" | "odd" | "mortal" | "polite" => {}
+        "roomy" => config.limits.max_in_flight = 2048,
         "legacy" | "legacy pantry" | "legacy mortal" | "legacy fragile" | "legacy odd" => {
             config.era_policy = EraPolicy::LegacyOnly;
         }

@@ -33,7 +33,7 @@ pub(crate) async fn run(args: BenchArgs, output: Output) -> Result<Exit, Failure
     let (url, words) = args.common.split(&args.words);
     let target = Target::new(url, &args.common)?;
     let (tool, words) = split(words, args.args.as_ref())?;
-    let client = session::fast_client(&args.common)?;
+    let client = session::fast_client(&args.common, args.in_flight)?;
     ask::decline(&client);
     let measured = session::with(&client, target, async |server| {
         let tools = all_tools(&client, &server, &args.common).await?;

@@ -42,9 +42,13 @@ pub(crate) fn client(common: &Common) -> Result<Client, Failure> {
     watched(config(common), common)
 }
 
-/// A client that is not connected yet, and whose refusals have no details: they take time.
-pub(crate) fn fast_client(common: &Common) -> Result<Client, Failure> {
-    with_config(config(common), common)
+/// A client for this number of calls at a time, that is not connected yet. Its refusals have no
+/// details: they take time.
+pub(crate) fn fast_client(common: &Common, in_flight: u32) -> Result<Client, Failure> {
+    let mut config = config(common);
+    let limit = &mut config.limits.max_in_flight;
+    *limit = (*limit).max(in_flight as usize);
+    with_config(config, common)
 }
 
 /// A client that waits for tasks of a server.
