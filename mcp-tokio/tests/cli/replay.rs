@@ -22,6 +22,8 @@ crate::all!(
     id_is_echoed_unchanged,
     message_without_a_valid_id_gets_no_null_id,
     recorded_numbers_keep_their_digits,
+    ended_subscription_is_no_answer_to_compare,
+    recording_may_have_lines_that_are_not_utf_8,
 );
 
 /// A recording of a server of this kind, and its path.
@@ -223,4 +225,32 @@ fn recorded_numbers_keep_their_digits() {
     let text = format!("C> {{\"id\":1,\"method\":\"a\"}}\nS> {{\"id\":1,\"result\":{ODD}}}\n");
     let lines = served(&folder.write("odd.mcp", &text), b"{\"id\":2,\"method\":\"a\"}\n");
     assert_eq!(lines, [format!("{{\"id\":2,\"result\":{ODD}}}")]);
+}
+
+fn ended_subscription_is_no_answer_to_compare() {
+    let folder = Scratch::new("subscription");
+    let recording = folder.write(
+        "watched.mcp",
+        concat!(
+            r#"C> {"id":1,"method":"subscriptions/listen","params":{"notifications":{}}}"#,
+            "\n",
+            r#"S> {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}"#,
+            "\n",
+            r#"C> {"id":2,"method":"resources/read","params":{"uri":"kitchen://stock"}}"#,
+            "\n",
+            r#"S> {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","contents":[{"uri":"kitchen://stock","mimeType":"text/plain","text":"3 eggs"}]}}"#,
+        ),
+    );
+    let ran = with_server("both", &["replay", "-q", &recording]);
+    assert_eq!((ran.exit, &*ran.out), (0, "1 answers compared, 0 differences\n"), "{ran:?}");
+}
+
+/// `MCP_WIRE=1` writes to the standard error that the server writes to.
+fn recording_may_have_lines_that_are_not_utf_8() {
+    let folder = Scratch::new("latin-1");
+    let recording = folder.path("wire.mcp");
+    let lines = b"caf\xe9 is open\nC> {\"id\":1,\"method\":\"a/b\"}\nS> {\"id\":1,\"result\":{}}\n";
+    std::fs::write(&recording, lines).unwrap();
+    let answers = served(&recording, b"{\"id\":7,\"method\":\"a/b\"}\n");
+    assert_eq!(answers, [r#"{"id":7,"result":{}}"#]);
 }

@@ -34,9 +34,10 @@ impl Recording {
     /// Fails if the file cannot be read, or has no messages.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let shown = path.display();
-        let text = fs::read_to_string(path)
+        let text = fs::read(path)
             .map_err(|error| Failure::usage(format!("{shown} cannot be read: {error}")))?;
-        let recording = Self::parse(&text);
+        // Between the lines of MCP_WIRE=1 may be those of a server, in another encoding.
+        let recording = Self::parse(&String::from_utf8_lossy(&text));
         if recording.exchanges.is_empty() {
             return Err(Failure::usage(format!("{shown} has no message of a client"))
                 .advice("a recording is a file of `mcp record`, or what MCP_WIRE=1 has shown"));
@@ -104,9 +105,11 @@ impl Recording {
         }
     }
 
-    /// The requests that were answered, except those that open a connection.
+    /// The requests that were answered, except those that open a connection or a subscription.
     pub(crate) fn calls(&self) -> impl Iterator<Item = (&Exchange, &Message)> {
-        let calls = self.exchanges.iter().filter(|exchange| !exchange.is_opening());
+        // The answer to a subscription only says that it has ended.
+        let is_call = |it: &&Exchange| !it.is_opening() && it.method != "subscriptions/listen";
+        let calls = self.exchanges.iter().filter(is_call);
         calls.filter_map(|exchange| Some((exchange, exchange.response()?)))
     }
 
