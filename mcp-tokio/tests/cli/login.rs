@@ -11,7 +11,8 @@ use mcp_tokio::HttpConfig;
 use mcp_tokio::mcp_service::testing::{AuthServer, Person};
 
 use super::run::{Ran, run_as};
-use super::server::{SERVER, by_hand, serve_with};
+use super::scratch::Scratch;
+use super::server::{SERVER, by_hand, over_http, serve_with};
 
 crate::all! {
     credentials_are_stored_used_and_removed,
@@ -19,6 +20,8 @@ crate::all! {
     person_who_refuses_is_told_of,
     failure_names_the_option_that_helps,
     only_servers_over_http_have_a_sign_in,
+    server_that_needs_no_sign_in_is_told_of,
+    failed_logout_names_the_credentials,
     example_keychain_keeps_credentials_in_a_program,
 }
 
@@ -148,6 +151,26 @@ fn only_servers_over_http_have_a_sign_in() {
     let ran = run_as("", &[("MCP_CREDENTIALS", "/none")], &["login", "--", "cat"]);
     assert_eq!(ran.exit, 2);
     assert!(ran.err.contains("only servers over HTTP have a sign-in"), "{}", ran.err);
+}
+
+fn server_that_needs_no_sign_in_is_told_of() {
+    let folder = Scratch::new("no-sign-in");
+    let ran = run_as("", &[("MCP_CREDENTIALS", &folder.path(""))], &["login", &over_http(None)]);
+    assert_eq!(ran.exit, 7, "{ran:?}");
+    assert!(ran.err.contains("     the server answers without credentials, and may "), "{ran:?}");
+}
+
+fn failed_logout_names_the_credentials() {
+    let site = Site::new("stuck");
+    assert_eq!(site.run(&["login"]).exit, 0);
+    for file in fs::read_dir(&site.folder).unwrap() {
+        let path = file.unwrap().path();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+    }
+    let ran = site.run(&["logout"]);
+    let err = format!("mcp: the credentials for {} cannot be removed: ", site.url);
+    assert!(ran.exit == 3 && ran.err.starts_with(&err), "{ran:?}");
 }
 
 /// A program with the arguments of `secret-tool`, which keeps records in files.

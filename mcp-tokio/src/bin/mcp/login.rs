@@ -32,16 +32,13 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
     let mut session = Session::open(&client, target);
     let done = unless_interrupted(async {
         // The refusal of the server starts the sign-in.
-        let server = session.connected().await?;
+        let server = session.connected().await.map_err(with_settings)?;
         if !was_asked.load(Ordering::Relaxed) {
             client.authorize("").await.map_err(|error| failed(&error))?;
         }
         Ok(server)
     });
-    // The advice of a refusal is to run this command, and its text names settings of the library.
-    let done = done.await.map_err(|failure| {
-        if failure.exit == Exit::Unauthorized { failure.advice(SETTINGS) } else { failure }
-    });
+    let done = done.await;
     session.close().await;
     let server = done?.implementation.map(|it| it.name);
     if output.is_json() {
@@ -61,7 +58,10 @@ pub(crate) async fn logout(args: Alone, output: Output) -> Result<Exit, Failure>
         Some(sign_in) => sign_in.forget(&config.url).await,
         None => Ok(false),
     };
-    let is_stored = stored.map_err(|error| Failure::new(Exit::Connection, error))?;
+    let is_stored = stored.map_err(|error| {
+        let message = format!("the credentials for {name} cannot be removed: {error}");
+        Failure::new(Exit::Connection, message)
+    })?;
     if output.is_json() {
         print::document(&json!({ "url": name, "removed": is_stored }));
     } else if is_stored {
@@ -84,6 +84,14 @@ fn no_url() -> Failure {
         .advice("a server that is started here gets its credentials by --env")
 }
 
+/// The advice of a refusal is to run this command, and its text names settings of the library.
+fn with_settings(failure: Failure) -> Failure {
+    if failure.exit == Exit::Unauthorized { failure.advice(SETTINGS) } else { failure }
+}
+
+/// The failure of a sign-in that the server has not asked for.
 fn failed(error: &AuthError) -> Failure {
-    Failure::new(Exit::Unauthorized, format!("the sign-in failed: {error}"))
+    let advice =
+        format!("the server answers without credentials, and may need no sign-in; {SETTINGS}");
+    Failure::new(Exit::Unauthorized, format!("the sign-in failed: {error}")).advice(advice)
 }
