@@ -16,6 +16,7 @@ crate::all!(
     what_is_there_is_not_lost,
     path_that_is_not_utf_8_is_shown,
     server_that_declares_nothing_is_asked,
+    headers_of_the_command_line_are_masked,
 );
 
 /// Runs `mcp` with a file, and reads it.
@@ -136,4 +137,13 @@ fn path_that_is_not_utf_8_is_shown() {
         assert!(ran.status.success(), "{ran:?}");
         assert!(String::from_utf8_lossy(&ran.stdout).contains("/\u{fffd}\""), "{ran:?}");
     }
+}
+
+fn headers_of_the_command_line_are_masked() {
+    let url = over_http(None);
+    let text = recorded("masked", |path| {
+        let words = ["record", "--header", "X-Client: hunter2", &url, path];
+        assert_eq!(run(&words).exit, 0);
+    });
+    assert!(text.contains("1> X-Client: ***\n") && !text.contains("hunter2"), "{text}");
 }

@@ -23,6 +23,10 @@ const SECRETS: [&str; 11] = [
 /// words.
 const SECRET_WORDS: [&str; 3] = ["pwd", "otp", "pin"];
 
+/// A header with one of these as a whole word has a secret value. Other keys often have these words
+/// without a secret.
+const SECRET_HEADER_WORDS: [&str; 4] = ["auth", "jwt", "key", "signature"];
+
 /// A value with one of these prefixes, ignoring case, is a credential.
 const SECRET_VALUES: [&str; 3] = ["bearer ", "basic ", "dpop "];
 
@@ -42,6 +46,7 @@ pub(super) fn field(text: &str, out: &mut String) {
         Some((name, value))
             if is_name(name)
                 && (looks_secret(name)
+                    || has_word(name, &SECRET_HEADER_WORDS)
                     || is_session(name)
                     || is_credential(value.trim_start())) =>
         {
@@ -156,17 +161,17 @@ fn unescaped(string: &str) -> String {
 fn looks_secret(name: &str) -> bool {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     let key: String = letters.flat_map(char::to_lowercase).collect();
-    let is_secret = SECRETS.iter().any(|secret| key.contains(secret)) || has_secret_word(name);
+    let is_secret =
+        SECRETS.iter().any(|secret| key.contains(secret)) || has_word(name, &SECRET_WORDS);
     is_secret && !PUBLIC.contains(&key.as_str())
 }
 
-/// Returns whether one of the words of a key is secret. Words are separated by other characters
+/// Returns whether a key has one of these words. Words of a key are separated by other characters
 /// than letters, or begin with a capital.
-fn has_secret_word(key: &str) -> bool {
+fn has_word(key: &str, known: &[&str]) -> bool {
     let parts = key.split(|mark: char| !mark.is_alphabetic()).filter(|part| !part.is_empty());
-    parts
-        .flat_map(words)
-        .any(|word| SECRET_WORDS.iter().any(|secret| secret.eq_ignore_ascii_case(word)))
+    let is_known = |word: &str| known.iter().any(|it| it.eq_ignore_ascii_case(word));
+    parts.flat_map(words).any(is_known)
 }
 
 /// The words of `camelCase`: a capital after a lowercase letter begins a word.
@@ -209,6 +214,22 @@ mod tests {
             ("data:/messages?sessionId=x", "data:/messages?***"),
             (r#"data: {"a":"b?c d"}"#, r#"data: {"a":"b?c d"}"#),
             ("X-Note: why? so", "X-Note: why? so"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn keys_in_headers_are_masked() {
+        for (text, expected) in [
+            ("Ocp-Apim-Subscription-Key: hunter2", "Ocp-Apim-Subscription-Key: ***"),
+            ("X-Key: hunter2", "X-Key: ***"),
+            ("X-Auth: hunter2", "X-Auth: ***"),
+            ("X-JWT: hunter2", "X-JWT: ***"),
+            ("X-Signature: hunter2", "X-Signature: ***"),
+            ("Keep-Alive: timeout=5", "Keep-Alive: timeout=5"),
+            ("X-Author: Ada", "X-Author: Ada"),
+            (r#"data: {"key":"a"}"#, r#"data: {"key":"a"}"#),
         ] {
             assert_eq!(shown(text), expected);
         }

@@ -405,6 +405,7 @@ const HELP_RECORD: &str = "\
 Over standard input and output the file is a transcript in the format of the project's own tests:
 C> and S> lines, @ for time, ! for what is done and what happens. Over HTTP it is a log: 1> and 1<
 are the lines of heads and bodies on the first connection. Strings under keys and headers that look
-secret are masked; free text is not: look before you share it.
+secret are masked, and all headers of --header and of a file; free text is not: look before you
+share it.
 
 With --json: {\"file\",\"lines\"}.";

@@ -5,12 +5,13 @@
 //! client's reports. Over HTTP the file has the lines of the connections. It numbers connections,
 //! as they appear outside of the client, where a transcript numbers requests.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_tokio::{Client, ServerInfo};
+use mcp_tokio::{Client, HttpClientConfig, ServerInfo};
 use serde_json::json;
 
 use crate::args::{Common, RecordArgs};
@@ -43,10 +44,10 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
 
     let client = session::client(&args.common)?;
     ask::decline(&client);
-    let lines = file.clone();
+    let (lines, masks) = (file.clone(), HeaderMasks::new(&target));
     client.on_wire(move |line| {
         refusals::read(line);
-        lines.write(line);
+        lines.write(&masks.masked(line));
     });
     let done = session::with(&client, target, async |server| {
         all(&client, &server, &file, &args.common).await
@@ -95,6 +96,28 @@ async fn all(
     offered(server, has.prompts.is_some(), prompts, common).await?;
     file.act("! close");
     Ok(())
+}
+
+/// The headers of the command line and of a file of servers: most of them are credentials.
+struct HeaderMasks(Option<Box<HttpClientConfig>>);
+
+impl HeaderMasks {
+    fn new(target: &Target) -> Self {
+        Self(match target {
+            Target::Http(config) => Some(config.clone()),
+            Target::Command(_) => None,
+        })
+    }
+
+    /// The line, without the value of such a header.
+    fn masked<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        let header = |config: &HttpClientConfig| {
+            let (start, _) = line.split_once(':')?;
+            let (_, name) = start.split_once("> ")?;
+            config.has_field(name).then(|| format!("{start}: ***").into())
+        };
+        self.0.as_deref().and_then(header).unwrap_or(line.into())
+    }
 }
 
 /// The file, shared with the client's thread.
