@@ -28,6 +28,8 @@ mod run;
 mod scratch;
 mod server;
 mod tasks;
+#[cfg(unix)]
+mod terminal;
 mod wrong;
 
 use std::process::ExitCode;
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
         return served;
     }
     #[cfg(unix)]
-    let unix = [interrupted::ALL, environment::ALL].concat();
+    let unix = [interrupted::ALL, environment::ALL, terminal::ALL].concat();
     #[cfg(not(unix))]
     let unix: Vec<Test> = Vec::new();
     #[cfg(feature = "jwt")]

@@ -4,12 +4,14 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use mcp_tokio::{Command, HttpClientConfig, Stderr, Url};
 
 use crate::args::{Common, Variable};
 use crate::failure::Failure;
+use crate::print;
 use crate::secret_variable;
 use crate::servers_file::{self, Entry};
 
@@ -122,7 +124,14 @@ impl Target {
     }
 
     fn started(command: Command, common: &Common) -> Result<Self, Failure> {
-        let stderr = if common.quiet { Stderr::Null } else { Stderr::Inherit };
+        let stderr = if common.quiet {
+            Stderr::Null
+        } else if io::stderr().is_terminal() {
+            // Escapes of the server would control the terminal.
+            Stderr::lines(print::note)
+        } else {
+            Stderr::Inherit
+        };
         let mut command = with_environment(command.stderr(stderr), common)?;
         if common.cwd.is_some() {
             command.current_dir.clone_from(&common.cwd);
