@@ -25,6 +25,8 @@ crate::all!(
     help_of_each_command_describes_its_json,
     shells_and_man,
     servers_of_a_file,
+    variables_of_an_env_file_are_set,
+    disabled_server_has_to_be_named,
     wrong_files_of_servers,
     output_into_a_file,
     output_that_cannot_be_written_is_a_failure,
@@ -214,6 +216,37 @@ fn servers_of_a_file() {
     }
 }
 
+fn variables_of_an_env_file_are_set() {
+    let folder = Scratch::new("env-file");
+    let this = std::env::current_exe().unwrap();
+    let variables = folder.write("one.env", &format!("# The kind.\n{SERVER}='legacy'\n"));
+    for (env, era) in [(json!(null), "legacy"), (json!({ SERVER: "both", "A": null }), "modern")] {
+        let server =
+            json!({ "command": this, "url": null, "cwd": null, "envFile": variables, "env": env });
+        let file = folder.write("a.json", &json!({ "servers": { "a": server } }).to_string());
+        let ran = run(&["probe", "-q", "--json", "--config", &file]);
+        assert!(ran.out.contains(&format!(r#""era":"{era}""#)), "{ran:?}");
+    }
+}
+
+fn disabled_server_has_to_be_named() {
+    let folder = Scratch::new("disabled");
+    let this = std::env::current_exe().unwrap();
+    let env = json!({ SERVER: "both" });
+    let kitchen = |disabled: bool| json!({ "command": this, "env": env, "disabled": disabled });
+    let servers = json!({ "mcpServers": { "a": kitchen(true), "b": kitchen(false) } });
+    let file = folder.write("servers.json", &servers.to_string());
+    let tools = ["tools", "-q", "--config", &file];
+    assert_eq!(run(&tools).exit, 0);
+    assert_eq!(run(&[&tools[..], &["--server", "a"]].concat()).exit, 0);
+    let servers = json!({ "mcpServers": { "a": kitchen(true) } });
+    let file = folder.write("servers.json", &servers.to_string());
+    let ran = run(&["tools", "--config", &file]);
+    assert!(ran.exit == 2 && ran.err.contains("which server?"), "{ran:?}");
+    let ran = run(&["bridge", "--listen", "127.0.0.1:0", "--config", &file]);
+    assert!(ran.exit == 2 && ran.err.contains("all servers are disabled"), "{ran:?}");
+}
+
 fn wrong_files_of_servers() {
     let folder = Scratch::new("wrong-servers");
     let file = servers(&folder, "mcpServers");
@@ -254,6 +287,22 @@ fn wrong_files_of_servers() {
                 &folder.write("e.json", r#"{"servers":{"e":{"command":"e","env":{"A":1}}}}"#),
             ],
             "the server \"e\" has a value in `env` that is not a string",
+        ),
+        (
+            &["--config", &folder.write("f.json", r#"{"servers":{"f":{"url":"g"}}}"#)],
+            "f.json: the server \"f\": \"g\" is not the URL of a server: ",
+        ),
+        (
+            &[
+                "--config",
+                &folder.write("h.json", r#"{"servers":{"h":{"command":"h","envFile":"/no/e"}}}"#),
+            ],
+            "the server \"h\" has the `envFile` /no/e: ",
+        ),
+        (&["--config", &file, "--server", "kitchen", "--header", "A: b"], "--header is for a URL"),
+        (
+            &["--config", &folder.path("f.json"), "--cwd", "/"],
+            "--cwd is for a server that is started here",
         ),
         (&["--config", &file, "--server", "web", "--", "cat"], "there are two servers"),
         (&["--server", "web"], "--config"),

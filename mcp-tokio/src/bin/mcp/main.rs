@@ -10,6 +10,7 @@ mod ask;
 mod bench;
 mod bridge;
 mod call;
+mod env_file;
 mod failure;
 mod interrupt;
 mod list;

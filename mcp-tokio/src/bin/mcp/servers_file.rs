@@ -2,8 +2,9 @@
 //!
 //! In: a file of Claude, Cursor, Gemini (`mcpServers`) or VS Code (`servers`), which may have
 //! comments, and the name of a server. Out: the command or the URL of that server, with its
-//! variables expanded.
+//! variables expanded. A disabled server has to be named.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::{env, fs};
 
@@ -11,6 +12,7 @@ use mcp_service::nearest;
 use mcp_tokio::Command;
 use serde_json::{Map, Value};
 
+use crate::env_file;
 use crate::failure::Failure;
 
 /// A server of a file.
@@ -19,21 +21,33 @@ pub(crate) enum Entry {
     Http { url: String, headers: Vec<(String, String)> },
 }
 
-/// Reads one server of a file: the named one, or the only one.
-pub(crate) fn read(file: &Path, name: Option<&str>) -> Result<Entry, Failure> {
+/// Reads one server of a file, with its name: the named one, or the only one that is enabled.
+pub(crate) fn read(file: &Path, name: Option<&str>) -> Result<(String, Entry), Failure> {
     let shown = file.display();
     let servers = servers(file)?;
     let name = pick(&servers, name).map_err(|failure| Failure {
         message: format!("{shown}: {}", failure.message),
         ..failure
     })?;
-    of_name(file, &servers, name)
+    Ok((name.to_owned(), of_name(file, &servers, name)?))
 }
 
-/// Reads all servers of a file, with their names.
+/// Reads all servers of a file that are enabled, with their names. There is at least one.
 pub(crate) fn read_all(file: &Path) -> Result<Vec<(String, Entry)>, Failure> {
     let servers = servers(file)?;
-    servers.keys().map(|name| Ok((name.clone(), of_name(file, &servers, name)?))).collect()
+    let names = enabled(&servers);
+    if names.is_empty() {
+        let message = format!("{}: all servers are disabled", file.display());
+        return Err(Failure::usage(message).advice("--server chooses a disabled one as well"));
+    }
+    let named = |name: &str| Ok((name.to_owned(), of_name(file, &servers, name)?));
+    names.into_iter().map(named).collect()
+}
+
+/// The names of the servers that no member `disabled` switches off.
+fn enabled(servers: &Map<String, Value>) -> Vec<&str> {
+    let is_enabled = |server: &Value| server.get("disabled") != Some(&Value::Bool(true));
+    servers.iter().filter(|(_, it)| is_enabled(it)).map(|(name, _)| name.as_str()).collect()
 }
 
 fn of_name(file: &Path, servers: &Map<String, Value>, name: &str) -> Result<Entry, Failure> {
@@ -61,9 +75,9 @@ fn servers(file: &Path) -> Result<Map<String, Value>, Failure> {
 fn pick<'a>(servers: &'a Map<String, Value>, name: Option<&'a str>) -> Result<&'a str, Failure> {
     let names: Vec<_> = servers.keys().map(String::as_str).collect();
     let all = format!("its servers: {}", names.join(", "));
-    match (name, names.as_slice()) {
+    match (name, enabled(servers).as_slice()) {
         (Some(name), _) if servers.contains_key(name) => Ok(name),
-        (Some(name), names) => Err(Failure::usage(format!("there is no server {name:?}")).advice(
+        (Some(name), _) => Err(Failure::usage(format!("there is no server {name:?}")).advice(
             match nearest(name, names.iter().copied()) {
                 Some(near) => format!("did you mean {near}? {all}"),
                 None => all,
@@ -84,24 +98,33 @@ fn entry(server: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Result<En
         let pairs = given(member).map(|value| value.as_object().ok_or(value)).transpose();
         let pairs = pairs.map_err(|_| format!("has `{member}` that is no object"))?;
         let what = format!("value in `{member}`");
-        let pairs = pairs.into_iter().flatten();
+        // VS Code: a variable that is `null` is not set.
+        let pairs = pairs.into_iter().flatten().filter(|(_, value)| !value.is_null());
         pairs.map(|(name, value)| Ok((name.clone(), text(value, &what)?))).collect()
     };
     // Gemini has `httpUrl`, Windsurf `serverUrl`.
-    let url = ["httpUrl", "url", "serverUrl"].iter().find_map(|member| server.get(member));
+    let url = ["httpUrl", "url", "serverUrl"].iter().find_map(|member| given(member));
     if let Some(url) = url {
         return Ok(Entry::Http { url: text(url, "`url`")?, headers: pairs("headers")? });
     }
-    let program = server.get("command").ok_or("has neither `command` nor `url`")?;
+    let program = given("command").ok_or("has neither `command` nor `url`")?;
     let mut command = Command::new(text(program, "`command`")?);
     let args = given("args").map(|value| value.as_array().ok_or("has `args` that are no array"));
     for arg in args.transpose()?.into_iter().flatten() {
         command = command.arg(text(arg, "value in `args`")?);
     }
-    for (name, value) in pairs("env")? {
+    let mut variables = BTreeMap::new();
+    if let Some(file) = given("envFile") {
+        let file = text(file, "`envFile`")?;
+        let read = fs::read_to_string(&file);
+        let read = read.map_err(|error| format!("has the `envFile` {file}: {error}"))?;
+        variables.extend(env_file::parse(&read));
+    }
+    variables.extend(pairs("env")?);
+    for (name, value) in variables {
         command = command.env(name, value);
     }
-    if let Some(folder) = server.get("cwd") {
+    if let Some(folder) = given("cwd") {
         command.current_dir = Some(text(folder, "`cwd`")?.into());
     }
     Ok(Entry::Command(command))

@@ -53,23 +53,17 @@ impl Target {
         }
         match (url, common.program.split_first()) {
             (None, Some((program, arguments))) => {
-                let given = [
-                    ("--header", !common.header.is_empty()),
-                    ("--bearer-env", common.bearer_env.is_some()),
-                ];
-                fits(given, "a URL").map_err(|failure| {
-                    failure.advice("a server that is started here gets its credentials by --env")
-                })?;
+                fits_command(common)?;
                 Self::started(Command::new(program).args(arguments), common)
             }
             (Some(url), None) => {
-                let given = [
-                    ("--env", !common.env.is_empty()),
-                    ("--inherit-env", common.inherit_env),
-                    ("--cwd", common.cwd.is_some()),
-                ];
-                fits(given, "a server that is started here")?;
+                fits_url(common)?;
                 let token = token(common)?;
+                let url = parsed(url).map_err(|failure| {
+                    failure.advice(
+                        "a command that starts a server comes behind two dashes, at the end",
+                    )
+                })?;
                 let config = at(url, common, token, common.header.iter())?;
                 Ok(Self::Http(Box::new(config)))
             }
@@ -89,9 +83,14 @@ impl Target {
                  one out",
             ));
         }
-        let entry = servers_file::read(file, common.server.as_deref())?;
+        let (name, entry) = servers_file::read(file, common.server.as_deref())?;
+        match entry {
+            Entry::Command(_) => fits_command(common)?,
+            Entry::Http { .. } => fits_url(common)?,
+        }
         // `MCP_TOKEN` is a token for the URL of the command line.
-        Self::of_entry(entry, common, named_token(common)?)
+        let token = named_token(common)?;
+        Self::of_entry(entry, common, token).map_err(|failure| of_server(file, &name, failure))
     }
 
     /// All servers of a file. Options for one server, such as its token, apply to none of them.
@@ -109,8 +108,11 @@ impl Target {
             ))
             .advice("put it into the file, or choose a server with --server"));
         }
-        let entries = servers_file::read_all(file)?.into_iter();
-        entries.map(|(name, entry)| Ok((name, Self::of_entry(entry, common, None)?))).collect()
+        let target = |(name, entry): (String, Entry)| match Self::of_entry(entry, common, None) {
+            Ok(target) => Ok((name, target)),
+            Err(failure) => Err(of_server(file, &name, failure)),
+        };
+        servers_file::read_all(file)?.into_iter().map(target).collect()
     }
 
     fn of_entry(entry: Entry, common: &Common, token: Option<String>) -> Result<Self, Failure> {
@@ -118,7 +120,7 @@ impl Target {
             Entry::Command(command) => Self::started(command, common),
             Entry::Http { url, headers } => {
                 let fields = headers.iter().chain(&common.header);
-                at(&url, common, token, fields).map(|config| Self::Http(Box::new(config)))
+                at(parsed(&url)?, common, token, fields).map(|config| Self::Http(Box::new(config)))
             }
         }
     }
@@ -162,6 +164,25 @@ impl Target {
     }
 }
 
+/// Refuses options that only a server at a URL has.
+fn fits_command(common: &Common) -> Result<(), Failure> {
+    let given =
+        [("--header", !common.header.is_empty()), ("--bearer-env", common.bearer_env.is_some())];
+    fits(given, "a URL").map_err(|failure| {
+        failure.advice("a server that is started here gets its credentials by --env")
+    })
+}
+
+/// Refuses options that only a server that is started here has.
+fn fits_url(common: &Common) -> Result<(), Failure> {
+    let given = [
+        ("--env", !common.env.is_empty()),
+        ("--inherit-env", common.inherit_env),
+        ("--cwd", common.cwd.is_some()),
+    ];
+    fits(given, "a server that is started here")
+}
+
 /// Refuses options that are given for another kind of server.
 fn fits<const N: usize>(options: [(&str, bool); N], kind: &str) -> Result<(), Failure> {
     match options.into_iter().find(|(_, is_given)| *is_given) {
@@ -170,17 +191,25 @@ fn fits<const N: usize>(options: [(&str, bool); N], kind: &str) -> Result<(), Fa
     }
 }
 
+/// The failure of a server in a file, whose name it begins with.
+fn of_server(file: &Path, name: &str, failure: Failure) -> Failure {
+    let message = format!("{}: the server {name:?}: {}", file.display(), failure.message);
+    Failure { message, ..failure }
+}
+
+fn parsed(url: &str) -> Result<Url, Failure> {
+    Url::parse(url).map_err(|error| {
+        Failure::usage(format!("{:?} is not the URL of a server: {error}", without_secrets(url)))
+    })
+}
+
 fn at<'a>(
-    url: &str,
+    url: Url,
     common: &Common,
     token: Option<String>,
     fields: impl Iterator<Item = &'a (String, String)>,
 ) -> Result<HttpClientConfig, Failure> {
-    let parsed = Url::parse(url).map_err(|error| {
-        Failure::usage(format!("{:?} is not the URL of a server: {error}", without_secrets(url)))
-            .advice("a command that starts a server comes behind two dashes, at the end")
-    })?;
-    let mut config = HttpClientConfig::new(parsed);
+    let mut config = HttpClientConfig::new(url);
     config.connect_timeout = config.connect_timeout.min(common.timeout);
     if let Some(token) = token {
         config = config.field("Authorization", &format!("Bearer {token}")).map_err(|_| {
