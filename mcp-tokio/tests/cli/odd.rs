@@ -136,7 +136,7 @@ fn numbers_keep_their_digits() {
 }
 
 fn replay_answers_text_that_is_not_utf_8() {
-    let folder = Scratch::new("not-utf-8");
+    let folder = Scratch::new("text-not-utf-8");
     let recording = folder.write(
         "ping.mcp",
         "C> {\"id\":1,\"method\":\"ping\"}\nS> {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n",

@@ -10,7 +10,8 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new(name: &str) -> Self {
-        let folder = env::temp_dir().join(format!("mcp-cli-{}", process::id())).join(name);
+        // In no folder of all tests: one test would remove that while another one begins.
+        let folder = env::temp_dir().join(format!("mcp-cli-scratch-{}-{name}", process::id()));
         fs::create_dir_all(&folder).unwrap();
         Self { folder }
     }
@@ -32,7 +33,5 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
-        // The last one takes the folder of all with it.
-        let _ = self.folder.parent().map(fs::remove_dir);
     }
 }
