@@ -9,6 +9,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Once, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
@@ -86,15 +88,34 @@ pub(crate) fn bytes(bytes: &[u8]) {
     if has_failed() {
         return;
     }
-    let done = if let Some(mut file) = empty_file() {
-        file.write_all(bytes)
-    } else {
-        let mut out = io::stdout().lock();
-        out.write_all(bytes).and_then(|()| out.flush())
+    let done = match empty_file() {
+        Some(mut file) => write_all(&mut file, bytes),
+        None => write_all(&mut io::stdout().lock(), bytes),
     };
     if let Err(error) = done {
         // Another thread may have set it first.
         let _ = FAILED.set(error);
+    }
+}
+
+/// Writes and flushes bytes, also to a pipe or terminal that another program has made non-blocking,
+/// such as a parent that runs on Node.
+fn write_all(out: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(5);
+
+    loop {
+        let written = match bytes {
+            [] => out.flush().map(|()| 0),
+            bytes => out.write(bytes),
+        };
+        match written {
+            Ok(_) if bytes.is_empty() => return Ok(()),
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(PAUSE),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
