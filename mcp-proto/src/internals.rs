@@ -19,6 +19,7 @@
 //! | `offered_tool`, `check_scopes` | the tool of a task that goes on with its input |
 //! | `offered_skills` | the skills that a caller sees |
 //! | [`percent`] | pointers in schemas, and forms of the authorization server for tests |
+//! | `redirect_params` | the redirect that ends a sign-in, as a user or a browser gives it |
 //! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
@@ -31,6 +32,8 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+#[cfg(feature = "auth")]
+pub use crate::auth::redirect_uri::redirect_params;
 pub use crate::deadlines::Deadlines;
 #[cfg(feature = "skills")]
 use crate::ext::skills::SkillCatalog;

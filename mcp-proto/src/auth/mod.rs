@@ -148,7 +148,7 @@ mod proofs;
 mod record;
 #[doc(hidden)]
 pub mod redirect;
-mod redirect_uri;
+pub(crate) mod redirect_uri;
 mod refresh;
 #[doc(hidden)]
 pub mod refusal;

@@ -13,12 +13,9 @@ use alloc::vec::Vec;
 
 use super::decisions::Decisions;
 use super::error::visible;
-use super::form;
+use super::redirect_uri::redirect_params;
 use super::secret::Secret;
 use crate::decision_table::{Cells, Column, Set, Table, row};
-
-/// The maximum length of a redirect: 16 KiB.
-const MAX_REDIRECT_BYTES: usize = 16 * 1024;
 
 /// The parameter `iss` of a redirect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,19 +83,9 @@ pub(super) enum Redirect {
 impl Redirect {
     /// Reads a URL, or its query.
     pub(super) fn read(text: &str, expected: &Expected, decisions: &mut Decisions) -> Self {
-        if text.len() > MAX_REDIRECT_BYTES {
+        let Some(params) = redirect_params(&expected.redirect_uri, text) else {
             return Self::Ignored;
-        }
-        let text = text.trim().split('#').next().unwrap_or_default();
-        let (place, query) = text.split_once('?').unwrap_or(("", text));
-        let own_place = expected.redirect_uri.split('?').next().unwrap_or_default();
-        // A browser shows a URI without a path with the path `/`.
-        let has_path = own_place.split_once("://").is_none_or(|(_, rest)| rest.contains('/'));
-        let is_shown = !has_path && place.strip_suffix('/') == Some(own_place);
-        if ![own_place, ""].contains(&place) && !is_shown {
-            return Self::Ignored;
-        }
-        let params = form::decode(query);
+        };
         let values = |name: &str| -> Vec<&str> {
             let own = params.iter().filter(|(other, _)| other == name);
             own.map(|(_, value)| value.as_str()).collect()
@@ -131,6 +118,7 @@ impl Redirect {
 
 #[cfg(test)]
 mod tests {
+    use super::super::redirect_uri::MAX_REDIRECT_BYTES;
     use super::*;
 
     fn read(text: &str, promises_iss: bool) -> Redirect {

@@ -1,7 +1,7 @@
 //! Redirect URIs of a client: the URL to which a browser returns after a sign-in.
 //!
 //! In: a redirect URI of the application, or of its listener. Out: whether the URI may be used, and
-//! the type of application that it belongs to.
+//! the type of application that it belongs to; the parameters of a redirect to the URI.
 //!
 //! | redirect URI | used | type |
 //! |---|---|---|
@@ -15,9 +15,16 @@
 //! Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/security-considerations#communication-security),
 //! [RFC 8252, section 7](https://www.rfc-editor.org/rfc/rfc8252#section-7)
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::error::{AuthError, shown};
+use super::form;
 use super::host_kind::HostKind;
 use crate::url::Url;
+
+/// The maximum length of a redirect: 16 KiB.
+pub(super) const MAX_REDIRECT_BYTES: usize = 16 * 1024;
 
 /// Refuses `http` to another host.
 pub(super) fn check(uri: &str) -> Result<(), AuthError> {
@@ -46,6 +53,21 @@ pub(super) fn are_same(own: &str, other: &str) -> bool {
             }
             _ => false,
         }
+}
+
+/// The parameters of a redirect to this URI, in their order. `text` is the URL of the redirect, or
+/// its query. `None` if the URL has another place, or is too long.
+pub fn redirect_params(redirect_uri: &str, text: &str) -> Option<Vec<(String, String)>> {
+    if text.len() > MAX_REDIRECT_BYTES {
+        return None;
+    }
+    let text = text.trim().split('#').next().unwrap_or_default();
+    let (place, query) = text.split_once('?').unwrap_or(("", text));
+    let own_place = redirect_uri.split('?').next().unwrap_or_default();
+    // A browser shows a URI without a path with the path `/`.
+    let has_path = own_place.split_once("://").is_none_or(|(_, rest)| rest.contains('/'));
+    let is_shown = !has_path && place.strip_suffix('/') == Some(own_place);
+    (is_shown || [own_place, ""].contains(&place)).then(|| form::decode(query))
 }
 
 fn is_loopback(url: &Url) -> bool {

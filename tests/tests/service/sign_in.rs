@@ -393,6 +393,28 @@ fn pasted_text_with_the_state_alone_is_not_taken() {
     }
 }
 
+/// Some authorization servers encode more characters than they must.
+#[test]
+fn redirect_may_have_its_state_encoded() {
+    let encoded = |page: &ConsentPage| {
+        let state = page.state.expose();
+        format!("?code=1&state=%{:02x}{}", state.as_bytes()[0], &state[1..])
+    };
+    let page = page("http://127.0.0.1/callback");
+    let line = format!("http://127.0.0.1/callback{}", encoded(&page));
+    let lines = std::sync::Mutex::new([line.clone()].into_iter());
+    let paste = Paste::new(move |_| Ok(lines.lock().unwrap().next().unwrap_or_default()));
+    let mut pending = block_on(paste.prepare("http://127.0.0.1/callback", None)).unwrap();
+    assert_eq!(block_on(pending.ask(page.clone())), Ok(line));
+    let mut pending = block_on(opens_nothing().prepare("http://127.0.0.1/callback", None)).unwrap();
+    let (uri, query) = (pending.redirect_uri(), encoded(&page));
+    let mut asked = pending.ask(page);
+    assert!(is_pending(asked.as_mut()));
+    let answer = send(&uri, "GET", &query);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(block_on(asked).unwrap(), query);
+}
+
 /// The prompt of an abandoned sign-in still waits for a line.
 #[test]
 fn pasted_redirect_reaches_the_page_that_waits_for_it() {

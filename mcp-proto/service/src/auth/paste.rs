@@ -11,6 +11,7 @@ use core::task::Poll;
 use std::io;
 
 use mcp_proto::auth::{ConsentPage, Secret};
+use mcp_proto::internals::redirect_params;
 
 use super::consent::{Consent, PendingConsent};
 use super::vault::AuthFuture;
@@ -103,14 +104,8 @@ impl AwaitedPage {
     /// Returns whether a text is the redirect: its address, or the query. The address of the page
     /// has the state too.
     fn is_redirect(&self, text: &str) -> bool {
-        let text = text.split('#').next().unwrap_or_default();
-        let (place, query) = text.split_once('?').unwrap_or(("", text));
-        let own_place = self.redirect_uri.split('?').next().unwrap_or_default();
-        let mut states = query.split('&').filter_map(|pair| pair.strip_prefix("state="));
-        // A browser shows a URI without a path with the path `/`.
-        let has_path = own_place.split_once("://").is_none_or(|(_, rest)| rest.contains('/'));
-        let is_shown = !has_path && place.strip_suffix('/') == Some(own_place);
-        (is_shown || [own_place, ""].contains(&place)) && states.any(|it| it == self.state.expose())
+        let params = redirect_params(&self.redirect_uri, text).unwrap_or_default();
+        params.iter().any(|(name, value)| name == "state" && value == self.state.expose())
     }
 }
 

@@ -19,6 +19,7 @@ use mcp_proto::Limits;
 use mcp_proto::frame::http1::{
     Head, HttpVersion, Incoming, RequestKind, RequestReader, ResponseHead,
 };
+use mcp_proto::internals::redirect_params;
 
 /// The timeout of a connection.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -100,11 +101,13 @@ fn answer(status: u16, page: &'static str) -> Vec<u8> {
     text
 }
 
-/// The query of a target, with its question mark, if it has this `state`.
+/// The query of a target, with its question mark, if its first `state` is this one.
 pub(super) fn redirect<'a>(target: &'a str, state: &str) -> Option<&'a str> {
     let query = target.find('?').and_then(|at| target.get(at..))?;
-    let mut states = query.get(1..)?.split('&').filter_map(|pair| pair.strip_prefix("state="));
-    (states.next() == Some(state)).then_some(query)
+    // A place was checked, so that the query is enough.
+    let params = redirect_params("", query)?;
+    let first = params.into_iter().find(|(name, _)| name == "state")?;
+    (first.1 == state).then_some(query)
 }
 
 /// Returns whether a redirect reports an error in place of a code.
@@ -121,6 +124,7 @@ mod tests {
         for (target, is_taken) in [
             ("/callback?code=1&state=s1", true),
             ("/callback?state=s1&error=access_denied", true),
+            ("/callback?code=1&state=%73%31", true),
             ("/callback?code=1&state=s2", false),
             ("/callback?code=1&state=s2&state=s1", false),
             ("/callback?code=1", false),
