@@ -19,7 +19,8 @@ pub enum AuthAction {
     /// [`handle_unfetched`](super::Authorizer::handle_unfetched).
     Fetch(Fetch),
     /// Read the stored record of a key. Answer with
-    /// [`handle_loaded`](super::Authorizer::handle_loaded).
+    /// [`handle_loaded`](super::Authorizer::handle_loaded) or
+    /// [`handle_unloaded`](super::Authorizer::handle_unloaded).
     Load {
         /// The number of the request.
         id: RecordId,

@@ -37,7 +37,7 @@ pub(super) struct AuthFlow {
     /// The server from the last discovery.
     pub(super) server: Option<DiscoveredServer>,
     /// The last known text in the store; `None` until the store was read.
-    stored: Option<Secret>,
+    pub(super) stored: Option<Secret>,
     clock: UnixClock,
     /// The request of the application to sign in.
     request: SignInRequest,
@@ -70,11 +70,6 @@ impl AuthFlow {
     /// True if an answer of a server or a person is pending, or a step-up begins.
     pub(super) fn is_asking(&self) -> bool {
         self.step.is_asking()
-    }
-
-    /// True if the store was read.
-    pub(super) fn has_read(&self) -> bool {
-        self.stored.is_some()
     }
 
     /// Sets the time since the Unix epoch.
@@ -206,7 +201,8 @@ impl AuthFlow {
             (AuthStep::Granting(grant), event) => {
                 match grant.handle(event, &mut self.context(now).0)? {
                     Pending(grant) => Ok(AuthStep::Granting(grant)),
-                    Done(outcome) => self.handle_granted(now, outcome),
+                    Done(ServiceOutcome::SignedIn(it)) => Ok(self.handle_signed_in(now, *it)),
+                    Done(ServiceOutcome::Adopt(record)) => self.adopt(now, *record),
                 }
             }
             (AuthStep::Storing { write, text }, AuthEvent::Stored(id, kept)) if id == write => {
@@ -224,16 +220,19 @@ impl AuthFlow {
         }
     }
 
-    /// Uses the stored tokens if they are other ones. Ends the flow if they meet the goal, or
-    /// without a goal. Otherwise starts discovery, which a step-up at a known server does not need.
+    /// Uses the stored tokens if they are other ones, and drops tokens whose record was removed.
+    /// Ends the flow if the tokens meet the goal, or without a goal. Otherwise starts discovery,
+    /// which a step-up at a known server does not need.
     fn handle_record(
         &mut self,
         now: Instant,
         mut goal: Option<AuthGoal>,
         text: Option<&str>,
     ) -> Result<AuthStep, AuthError> {
-        let record = self.context(now).0.read_newer(text);
-        self.stored = Some(Secret::new(text.unwrap_or_default()));
+        let mut context = self.context(now).0;
+        let (record, is_removed) = (context.read_newer(text), context.is_removed(text));
+        context.adopt(text);
+        self.tokens.take_if(|_| is_removed);
         let is_other =
             |it: &ServerRecord| self.tokens.as_ref().is_none_or(|own| !own.are_those_of(it));
         if let Some(record) = record.filter(is_other) {
@@ -358,22 +357,25 @@ impl AuthFlow {
         &mut self,
         now: Instant,
         refreshed: RefreshOutcome,
-        goal: AuthGoal,
+        mut goal: AuthGoal,
         server: Option<DiscoveredServer>,
     ) -> Result<AuthStep, AuthError> {
         let unix = self.clock.at(now);
         let Some(tokens) = &mut self.tokens else { return self.discover(now, goal) };
-        let must_register = goal.must_register || matches!(refreshed, RefreshOutcome::Reregister);
-        let may_retry = matches!(refreshed, RefreshOutcome::Reauthorize { may_retry: true });
-        let endpoint = tokens.record.token_endpoint.clone();
         let is_unavailable = match refreshed {
             RefreshOutcome::Token(token) => {
                 let record = tokens.refreshed(token, unix);
                 return Ok(self.store_tokens(now, TokenSource::Refresh, record));
             }
-            RefreshOutcome::Adopt(record) => {
-                self.set_tokens(now, TokenSource::Store, *record);
-                return self.finish(now, None);
+            RefreshOutcome::Adopt(record) => return self.adopt(now, *record),
+            RefreshOutcome::Removed => {
+                self.tokens = None;
+                // Without a token, the request that has begun an early flow gets a challenge.
+                return if goal.is_early {
+                    self.finish(now, None)
+                } else {
+                    self.discover(now, goal)
+                };
             }
             RefreshOutcome::Keep => {
                 tokens.skip_refresh_until_expiry();
@@ -384,34 +386,32 @@ impl AuthFlow {
                 if tokens.is_valid(now) {
                     return self.finish(now, None);
                 }
-                true
+                Some(true)
             }
-            RefreshOutcome::Reauthorize { .. } | RefreshOutcome::Reregister => {
+            RefreshOutcome::Reauthorize { may_retry } => {
                 tokens.refuse_refresh(now, may_retry);
-                false
+                may_retry.then_some(false)
+            }
+            RefreshOutcome::Reregister => {
+                tokens.refuse_refresh(now, false);
+                goal.must_register = true;
+                None
             }
         };
-        let failed = FailedRefresh { endpoint, is_unavailable };
-        let failed_refresh = Some(failed).filter(|_| is_unavailable || may_retry);
-        let goal = AuthGoal { must_register, kind: GoalKind::SignIn, failed_refresh, ..goal };
+        let endpoint = tokens.record.token_endpoint.clone();
+        let failed = |is_unavailable| FailedRefresh { endpoint, is_unavailable };
+        goal.failed_refresh = is_unavailable.map(failed);
+        goal.kind = GoalKind::SignIn;
         match server {
             Some(server) => self.get_tokens(now, server, goal),
             None => self.discover(now, goal),
         }
     }
 
-    fn handle_granted(
-        &mut self,
-        now: Instant,
-        outcome: ServiceOutcome,
-    ) -> Result<AuthStep, AuthError> {
-        match outcome {
-            ServiceOutcome::SignedIn(signed_in) => Ok(self.handle_signed_in(now, *signed_in)),
-            ServiceOutcome::Adopt(record) => {
-                self.set_tokens(now, TokenSource::Store, *record);
-                self.finish(now, None)
-            }
-        }
+    /// Uses tokens that another program has stored.
+    fn adopt(&mut self, now: Instant, record: ServerRecord) -> Result<AuthStep, AuthError> {
+        self.set_tokens(now, TokenSource::Store, record);
+        self.finish(now, None)
     }
 
     fn handle_signed_in(&mut self, now: Instant, signed_in: SignedIn) -> AuthStep {

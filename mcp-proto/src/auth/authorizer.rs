@@ -67,6 +67,7 @@ impl Authorizer {
     }
 
     /// Handles the answer to [`AuthAction::Load`]: the time since the Unix epoch, and the record.
+    /// `None` means that there is no record: tokens whose record was removed are dropped.
     pub fn handle_loaded(
         &mut self,
         now: Instant,
@@ -79,6 +80,13 @@ impl Authorizer {
         }
         self.flow.set_clock(now, unix);
         self.flow.handle(now, AuthEvent::Loaded(id, record));
+    }
+
+    /// Handles a failure to read a record. What is known of the record stays known.
+    pub fn handle_unloaded(&mut self, now: Instant, id: RecordId, unix: Duration) {
+        let known = self.flow.stored.clone();
+        let known = known.as_ref().map(Secret::expose).filter(|text| !text.is_empty());
+        self.handle_loaded(now, id, unix, known);
     }
 
     /// Handles the answer to [`AuthAction::Release`] with a record: the result of storing the
@@ -217,7 +225,7 @@ impl Authorizer {
         }
         self.flow.join(may_prompt);
         let is_idle = self.flow.is_idle();
-        if is_idle && !self.flow.has_read() {
+        if is_idle && self.flow.stored.is_none() {
             self.flow.read(now, None);
             return Access::Wait;
         }

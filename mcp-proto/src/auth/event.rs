@@ -52,10 +52,15 @@ impl StepContext<'_> {
         self.config.read_record(text).filter(|_| !is_known)
     }
 
+    /// True if there is no record any more.
+    pub(super) fn is_removed(&self, text: Option<&str>) -> bool {
+        text.is_none() && self.stored.as_ref().is_some_and(|stored| !stored.expose().is_empty())
+    }
+
     /// Records that the tokens of a text are used from now on. Otherwise they would count as newer
     /// than their successors, if these cannot be stored.
     pub(super) fn adopt(&mut self, text: Option<&str>) {
-        *self.stored = text.map(Secret::new);
+        *self.stored = Some(Secret::new(text.unwrap_or_default()));
     }
 }
 

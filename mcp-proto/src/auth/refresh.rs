@@ -3,11 +3,11 @@
 //! In: events of the driver. Out: actions, and at the end a [`RefreshOutcome`]. Several programs
 //! may share one store. So the key is locked, the record is read again, and a newer record is used
 //! in place of a refresh. If the store cannot lock, the record is read once more after a refused
-//! refresh.
+//! refresh. A record that was removed belongs to a user who has signed out: its tokens are dropped.
 //!
 //! | state | waits for | at most |
 //! |---|---|---|
-//! | `Loading` | the record, whose key is locked | 10 s, as if there were none |
+//! | `Loading` | the record, whose key is locked | 10 s, as if it were unchanged |
 //! | `Sent` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //! | `Rereading` | the record, after a refusal | 10 s, as if there were none |
 //!
@@ -53,6 +53,8 @@ pub(super) enum RefreshOutcome {
     Token(GrantedToken),
     /// Tokens that another program has stored.
     Adopt(Box<ServerRecord>),
+    /// The record of the tokens was removed.
+    Removed,
     /// Do not refresh before the access token has expired.
     Keep,
     /// The refresh token was refused. `may_retry` is true if the refusal does not call it invalid:
@@ -84,8 +86,8 @@ impl TokenRefresh {
     ) -> RefreshStep {
         match (self, event) {
             (Self::Loading { reading }, AuthEvent::Loaded(id, record)) if id == reading => {
-                match newer(record, tokens, issuer, context) {
-                    Some(record) => Ok(StepProgress::Done(RefreshOutcome::Adopt(Box::new(record)))),
+                match stored(record, tokens, issuer, context) {
+                    Some(outcome) => Ok(StepProgress::Done(outcome)),
                     None => send(tokens, context),
                 }
             }
@@ -108,6 +110,21 @@ impl TokenRefresh {
             (step, _) => Ok(StepProgress::Pending(step)),
         }
     }
+}
+
+/// The end of a refresh that needs no request: the record has other tokens, or was removed.
+fn stored(
+    text: Option<&str>,
+    tokens: &CurrentTokens,
+    issuer: Option<&str>,
+    context: &mut StepContext<'_>,
+) -> Option<RefreshOutcome> {
+    if context.is_removed(text) {
+        context.adopt(text);
+        return Some(RefreshOutcome::Removed);
+    }
+    let record = newer(text, tokens, issuer, context)?;
+    Some(RefreshOutcome::Adopt(Box::new(record)))
 }
 
 /// A record with other tokens than the current tokens; they are used from now on.

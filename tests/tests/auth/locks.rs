@@ -1,6 +1,7 @@
-//! Programs that share a store: the lock of a record during a refresh.
+//! Programs that share a store: the lock of a record during a refresh, and records that another
+//! program has removed or replaced.
 
-use mcp_proto::auth::{Access, RefusalAdvice, SentRequest};
+use mcp_proto::auth::{Access, AuthError, RefusalAdvice, SentRequest};
 use mcp_proto::http::Unauthorized;
 
 use super::grants::run_to_lock;
@@ -34,4 +35,45 @@ fn tokens_of_another_issuer_are_not_adopted_under_the_lock() {
     reply(&mut world.authorizer);
     world.run().unwrap();
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
+}
+
+/// The user has signed out with another program: `mcp logout`.
+#[test]
+fn tokens_whose_record_was_removed_are_not_refreshed() {
+    let mut world = World::new();
+    world.request("x").unwrap();
+    // An early refresh, and one after a refusal.
+    for (pages, is_refused) in [(2, false), (3, true)] {
+        world.store.clear();
+        if is_refused {
+            world.accepted.clear();
+        } else {
+            world.pass(3600);
+        }
+        world.request("x").unwrap();
+        assert_eq!(world.grants(), vec!["authorization_code"; pages]);
+        assert_eq!((world.pages.len(), world.registrations.len()), (pages, pages));
+    }
+    // Without a person nothing is stored again.
+    let mut world = world.restart_with(mcp_proto::auth::Config::unattended);
+    world.request("x").unwrap();
+    world.store.clear();
+    world.pass(3600);
+    for _ in 0..2 {
+        assert!(matches!(world.request("x"), Err(AuthError::ConsentNeeded { .. })));
+        assert!(world.store.is_empty(), "{:?}", world.store);
+    }
+    assert_eq!(world.grants(), ["authorization_code"; 3]);
+}
+
+/// The record goes between the read after a refusal and the lock.
+#[test]
+fn record_that_is_removed_before_the_lock_is_not_written_again() {
+    let mut world = refreshing();
+    let load = run_to_lock(&mut world);
+    world.store.clear();
+    let reply = world.reply(load).unwrap();
+    reply(&mut world.authorizer);
+    world.run().unwrap();
+    assert_eq!(world.grants(), ["authorization_code"; 2]);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcp_proto::http::Url;
 use mcp_service::auth::{AuthFuture, MemoryVault, Secret, SignIn, Vault, VaultLock};
-use mcp_service::testing::{AuthServer, Pair};
+use mcp_service::testing::{AuthServer, Pair, Person};
 use mcp_service::{Client, HttpClientConfig};
 
 use super::sign_in::{ISSUER, SERVER, call, count, protected, registry};
@@ -68,6 +68,38 @@ fn lock_is_released_if_the_record_is_not_read_in_time() {
     assert!(vault.try_lock().is_some());
 }
 
+/// Another program removes the record, as `mcp logout` does.
+#[test]
+fn tokens_that_another_program_has_forgotten_are_not_stored_again() {
+    let vault = TestVault::default();
+    let (mut pair, server, client) = signed_in(&vault);
+    let url = Url::parse(SERVER).unwrap();
+    assert!(pair.run(SignIn::new(vault.clone()).forget(&url)).unwrap());
+    server.set_person(Person::Refuses);
+    pair.pass(Duration::from_secs(590));
+    assert!(pair.run(call(&client)).is_err());
+    assert_eq!(count(&server, "POST /token"), 1);
+    assert!(pair.run(vault.read(KEY)).unwrap().is_none());
+}
+
+#[test]
+fn record_that_cannot_be_read_is_not_a_removed_one() {
+    let vault = TestVault::default();
+    let (mut pair, server, client) = signed_in(&vault);
+    for refreshes in 1..=2 {
+        pair.pass(Duration::from_secs(590));
+        vault.fails_reads.store(true, Ordering::Relaxed);
+        pair.run(call(&client)).unwrap();
+        vault.fails_reads.store(false, Ordering::Relaxed);
+        assert_eq!(count(&server, "POST /token"), 1 + refreshes);
+    }
+    // A refusal reads the store, too.
+    vault.fails_reads.store(true, Ordering::Relaxed);
+    server.expire_tokens();
+    pair.run(call(&client)).unwrap();
+    assert_eq!((count(&server, "POST /token"), count(&server, "GET /authorize")), (4, 1));
+}
+
 /// A client with tokens that expire after 600 s.
 fn signed_in(vault: &TestVault) -> (Pair, AuthServer, Client) {
     let server = AuthServer::new(ISSUER, SERVER).lifetime(Duration::from_secs(600));
@@ -88,6 +120,7 @@ fn signed_in(vault: &TestVault) -> (Pair, AuthServer, Client) {
 struct TestVault {
     records: MemoryVault,
     answers_reads: Arc<AtomicBool>,
+    fails_reads: Arc<AtomicBool>,
     answers_writes: Arc<AtomicBool>,
 }
 
@@ -96,6 +129,7 @@ impl Default for TestVault {
         Self {
             records: MemoryVault::new(),
             answers_reads: Arc::new(true.into()),
+            fails_reads: Arc::default(),
             answers_writes: Arc::new(true.into()),
         }
     }
@@ -113,6 +147,9 @@ impl TestVault {
 
 impl Vault for TestVault {
     fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>> {
+        if self.fails_reads.load(Ordering::Relaxed) {
+            return Box::pin(async { Err(io::Error::other("the keychain is locked")) });
+        }
         if self.answers_reads.load(Ordering::Relaxed) {
             return self.records.read(key);
         }

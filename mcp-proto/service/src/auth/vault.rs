@@ -28,7 +28,8 @@ pub type VaultLock = Box<dyn Send>;
 /// A client waits 10 s for a result, and continues without it. A client that closes waits for the
 /// end of pending writes and removals, but not longer than `Limits::drain`.
 pub trait Vault: Send + Sync {
-    /// Reads the record of a key; `None` if there is none.
+    /// Reads the record of a key; `None` if there is none. A client drops tokens whose record was
+    /// removed, and keeps them if this fails.
     fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>>;
 
     /// Stores the record of a key, and replaces an earlier one atomically.

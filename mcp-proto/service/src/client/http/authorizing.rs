@@ -64,11 +64,10 @@ type AuthorizerReply = Box<dyn FnOnce(&mut Authorizer)>;
 
 /// The output of a future.
 enum SignInStep {
-    /// A record, and the lock of its key if it was requested. A record that cannot be read counts
-    /// as absent.
+    /// A record, and the lock of its key if it was requested.
     Read {
         id: RecordId,
-        record: Option<Secret>,
+        record: io::Result<Option<Secret>>,
         lock: Option<VaultLock>,
     },
     Written(RecordId, io::Result<()>),
@@ -148,10 +147,10 @@ impl Authorizing {
         let read = async move {
             // A failed lock is ignored: only a race with another process is possible then.
             let lock = if locks { vault.lock(&key).await.ok() } else { None };
-            let record = vault.read(&key).await.ok().flatten();
+            let record = vault.read(&key).await;
             SignInStep::Read { id, record, lock }
         };
-        catching(read, SignInStep::Read { id, record: None, lock: None })
+        catching(read, SignInStep::Read { id, record: Err(panicked()), lock: None })
     }
 
     /// Writes a record, then releases the lock of its key.
@@ -283,9 +282,12 @@ impl Authorizing {
         Some(match outcome {
             SignInStep::Read { id, record, lock } => {
                 self.locks.extend(lock.map(|lock| (id, lock)));
-                Box::new(move |authorizer| {
-                    let record = record.as_ref().map(Secret::expose);
-                    authorizer.handle_loaded(now, id, unix, record);
+                Box::new(move |authorizer| match record {
+                    Ok(record) => {
+                        let record = record.as_ref().map(Secret::expose);
+                        authorizer.handle_loaded(now, id, unix, record);
+                    }
+                    Err(_) => authorizer.handle_unloaded(now, id, unix),
                 })
             }
             SignInStep::Written(id, written) => {
