@@ -5,9 +5,14 @@
 //! in place of a refresh. If the store cannot lock, the record is read once more after a refused
 //! refresh. A record that was removed belongs to a user who has signed out: its tokens are dropped.
 //!
+//! Another program may hold the lock for longer than 10 s, while it refreshes the same tokens. Some
+//! servers revoke all tokens if both use one refresh token. So without the lock a refresh only
+//! begins after the access token has expired, or if the store does not answer at all.
+//!
 //! | state | waits for | at most |
 //! |---|---|---|
-//! | `Loading` | the record, whose key is locked | 10 s, as if it were unchanged |
+//! | `Loading` | the record, whose key is locked | 10 s |
+//! | `LoadingUnlocked` | the record, whose key another program has locked | 10 s, as if it were unchanged |
 //! | `Sent` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //! | `Rereading` | the record, after a refusal | 10 s, as if there were none |
 //!
@@ -34,6 +39,7 @@ use super::token_request::{Grant, TokenDraft};
 #[derive(Debug)]
 pub(super) enum TokenRefresh {
     Loading { reading: RecordId },
+    LoadingUnlocked { reading: RecordId },
     Sent { call: TokenCall },
     Rereading { reading: RecordId, refusal: RefusedRefresh },
 }
@@ -62,7 +68,8 @@ pub(super) enum RefreshOutcome {
     Reauthorize { may_retry: bool },
     /// The refresh token and the client are no longer valid.
     Reregister,
-    /// There was no answer, or one that says that the server is unavailable.
+    /// There was no answer, or one that says that the server is unavailable; or another program has
+    /// the lock, and the access token is still valid.
     Later,
 }
 
@@ -93,8 +100,20 @@ impl TokenRefresh {
             }
             (Self::Loading { .. }, AuthEvent::TimedOut) => {
                 context.outbox.unlock();
-                send(tokens, context)
+                let key = context.config.server_key();
+                let reading = context.outbox.load(context.now, key, false);
+                Ok(StepProgress::Pending(Self::LoadingUnlocked { reading }))
             }
+            (Self::LoadingUnlocked { reading }, AuthEvent::Loaded(id, record)) if id == reading => {
+                match stored(record, tokens, issuer, context) {
+                    Some(outcome) => Ok(StepProgress::Done(outcome)),
+                    None if tokens.is_valid(context.now) => {
+                        Ok(StepProgress::Done(RefreshOutcome::Later))
+                    }
+                    None => send(tokens, context),
+                }
+            }
+            (Self::LoadingUnlocked { .. }, AuthEvent::TimedOut) => send(tokens, context),
             (Self::Sent { call }, event) => match call.handle(event, context)? {
                 StepProgress::Pending(call) => Ok(StepProgress::Pending(Self::Sent { call })),
                 StepProgress::Done(answer) => Ok(handle_answer(answer, context)),

@@ -1,6 +1,7 @@
 //! Programs that share a store: the lock of a record during a refresh, and records that another
 //! program has removed or replaced.
 
+use mcp_proto::Duration;
 use mcp_proto::auth::{Access, AuthError, RefusalAdvice, SentRequest};
 use mcp_proto::http::Unauthorized;
 
@@ -34,6 +35,63 @@ fn tokens_of_another_issuer_are_not_adopted_under_the_lock() {
     let reply = world.reply(load).unwrap();
     reply(&mut world.authorizer);
     world.run().unwrap();
+    assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
+}
+
+/// A program whose token is about to expire, and which waits for the lock of another program.
+fn waiting_for_the_lock() -> World {
+    let mut world = World::new();
+    world.request("x").unwrap();
+    world.pass(3600 - 30);
+    assert_eq!(world.access(), Access::Wait);
+    run_to_lock(&mut world);
+    world
+}
+
+/// Some servers revoke all tokens of a person if a refresh token is used twice.
+#[test]
+fn refresh_token_is_not_used_without_the_lock_while_the_access_token_is_valid() {
+    let mut world = waiting_for_the_lock();
+    let start = world.now;
+    world.run().unwrap();
+    assert_eq!(world.now, start + Duration::from_secs(10));
+    world.request("x").unwrap();
+    assert_eq!(world.grants(), ["authorization_code"]);
+    // The next attempt waits for the lock, too.
+    world.pass(1);
+    assert_eq!(world.access(), Access::Wait);
+    run_to_lock(&mut world);
+    world.run().unwrap();
+    world.request("x").unwrap();
+    assert_eq!(world.grants(), ["authorization_code"]);
+    // The lock is free.
+    world.pass(2);
+    world.request("x").unwrap();
+    assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
+}
+
+#[test]
+fn tokens_that_are_stored_during_the_wait_for_the_lock_are_adopted() {
+    let mut world = waiting_for_the_lock();
+    world.store.values_mut().for_each(|text| {
+        *text = text.replace("access-1", "access-9").replace("1800003600", "1800009999");
+    });
+    world.accepted = vec!["canary-access-9".into()];
+    world.run().unwrap();
+    world.request("x").unwrap();
+    assert_eq!((world.grants(), world.sent), (vec!["authorization_code"], 3));
+}
+
+#[test]
+fn expired_token_is_refreshed_without_the_lock_after_10_seconds() {
+    let mut world = World::new();
+    world.request("x").unwrap();
+    world.pass(3600);
+    assert_eq!(world.access(), Access::Wait);
+    run_to_lock(&mut world);
+    let start = world.now;
+    world.run().unwrap();
+    assert_eq!(world.now, start + Duration::from_secs(10));
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
 }
 

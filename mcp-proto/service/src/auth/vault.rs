@@ -40,8 +40,8 @@ pub trait Vault: Send + Sync {
 
     /// Waits for the lock of a key, and takes it. Clients use refresh tokens that change with each
     /// use under this lock. A client that has waited 10 s drops the future, which must then not
-    /// leave the key locked. The default does not lock: if two processes refresh at once, one of
-    /// them has to ask the user again.
+    /// leave the key locked. It tries again later while its access token is valid. The default does
+    /// not lock: if two processes refresh at once, one of them has to ask the user again.
     fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
         let _ = key;
         Box::pin(ready(Ok(Box::new(()) as VaultLock)))
