@@ -394,7 +394,7 @@ impl AuthFlow {
             }
             RefreshOutcome::Reregister => {
                 tokens.refuse_refresh(now, false);
-                goal.must_register = true;
+                goal.refused_client = Some(tokens.record.client.id.clone());
                 None
             }
         };

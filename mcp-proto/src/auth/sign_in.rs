@@ -67,8 +67,9 @@ pub(super) struct TokenGoal {
     pub(super) requested_scopes: Scopes,
     /// The access token that is no longer valid, if there is one.
     pub(super) current_token: Option<Secret>,
-    /// True if the stored registration is invalid.
-    pub(super) must_register: bool,
+    /// The id of the registered client that the authorization server has refused. Another program
+    /// may have stored another registration in the meantime, for this server or for another.
+    pub(super) refused_client: Option<String>,
     /// True if this sign-in has registered a client.
     pub(super) has_registered: bool,
     /// True if `offline_access` was refused.
@@ -87,7 +88,7 @@ impl TokenGoal {
             challenged: goal.challenged,
             requested_scopes: current.map(|it| it.requested_scopes.clone()).unwrap_or_default(),
             current_token: current.map(|record| record.access_token.clone()),
-            must_register: goal.must_register,
+            refused_client: goal.refused_client,
             has_registered: false,
             omits_offline: false,
         }
@@ -226,8 +227,9 @@ impl SignIn {
 
 /// Listens at the port of the stored registration, if the port is free.
 fn listen(goal: TokenGoal, record: Option<&str>, context: &mut StepContext<'_>) -> SignInStep {
-    let is_invalid = goal.must_register && !goal.has_registered;
-    let record = record.filter(|_| !is_invalid).and_then(ClientRecord::read);
+    let refused = goal.refused_client.as_ref().filter(|_| !goal.has_registered);
+    let is_refused = |record: &ClientRecord| Some(&record.client.id) == refused;
+    let record = record.and_then(ClientRecord::read).filter(|record| !is_refused(record));
     let issuer = &goal.server.issuer;
     let (grant, preset) = (GrantKind::Code, Preset::Absent);
     let decisions = &mut context.outbox.decisions;
@@ -421,7 +423,7 @@ impl Consenting {
 
     /// Starts anew with another client. The stored registration is kept until it is replaced.
     fn register_again(self, context: &mut StepContext<'_>) -> SignInStep {
-        let goal = TokenGoal { must_register: true, ..self.goal };
+        let goal = TokenGoal { refused_client: Some(self.client.id), ..self.goal };
         SignIn::start(goal, context).map(StepProgress::Pending)
     }
 

@@ -135,3 +135,26 @@ fn record_that_is_removed_before_the_lock_is_not_written_again() {
     world.run().unwrap();
     assert_eq!(world.grants(), ["authorization_code"; 2]);
 }
+
+/// Two servers have tokens of one client, which their authorization server forgets.
+#[test]
+fn client_that_another_program_has_registered_again_is_used() {
+    let mut world = World::new();
+    world.request("x").unwrap();
+    let stale = world.store.clone();
+    world.registration = (201, r#"{"client_id":"second"}"#.into());
+    let invalid = || (401, r#"{"error":"invalid_client"}"#.into());
+    world.pass(3600);
+    world.token_answers.push_back(invalid());
+    world.request("x").unwrap();
+    assert_eq!(world.registrations.len(), 2);
+    // The other server's record has the forgotten client.
+    let key = |key: &&String| key.starts_with("server:");
+    let own = stale.keys().find(key).unwrap();
+    world.store.insert(own.clone(), stale[own].clone());
+    let mut world = world.restart();
+    world.token_answers.push_back(invalid());
+    world.request("x").unwrap();
+    assert_eq!(world.registrations.len(), 2);
+    assert_eq!(world.pages.last().unwrap()["client_id"], "second");
+}
