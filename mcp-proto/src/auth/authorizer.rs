@@ -113,7 +113,7 @@ impl Authorizer {
 
     /// Handles the answer to [`AuthAction::Sign`]: 64 bytes, or the reason why signing failed.
     pub fn handle_signed(&mut self, now: Instant, id: SignId, signature: Result<&[u8], String>) {
-        match self.proofs.handle_signed(id, signature.clone()) {
+        match self.proofs.handle_signed(now, id, signature.clone()) {
             Ok(ProofProgress::Other) => self.flow.handle(now, AuthEvent::Signed(id, signature)),
             Ok(ProofProgress::Wait) => {}
             Ok(ProofProgress::Resume) => self.flow.outbox.resume(),

@@ -5,7 +5,10 @@
 //! | state of a proof | ends with |
 //! |---|---|
 //! | pending | its signature, within 30 s |
-//! | ready | a request of its method to its URL, within a minute; another token or nonce |
+//! | ready | a request of its method to its URL, within 5 s; another token or nonce |
+//!
+//! A request takes its proof as soon as the signature arrives. A proof remains if its request was
+//! cancelled, or waits for a connection. Some servers only accept a proof for 25 s.
 //!
 //! While any proof is pending, requests wait. Afterwards all waiting requests try again. At most 64
 //! proofs are pending.
@@ -26,7 +29,9 @@ use crate::time::{Duration, Instant};
 use crate::url::Url;
 
 const MAX_PENDING: usize = 64;
-const MAX_AGE: Duration = Duration::from_secs(60);
+
+/// The time for which a signed proof can be used. A slow signature does not count.
+const MAX_REST: Duration = Duration::from_secs(5);
 
 /// Pending proofs and signed proofs.
 #[derive(Debug, Default)]
@@ -55,6 +60,7 @@ struct PendingProof {
 #[derive(Debug)]
 struct ReadyProof {
     text: Secret,
+    signed_at: Instant,
     draft: ProofDraft,
 }
 
@@ -85,12 +91,12 @@ impl Proofs {
     ) -> Option<Secret> {
         let nonce = context.nonces.of(url);
         let now = context.now;
-        let is_good = |draft: &ProofDraft| {
+        let is_good = |ReadyProof { draft, signed_at, .. }: &ReadyProof| {
             draft.token == token.0
                 && draft.nonce.as_ref() == nonce
-                && now.duration_since(draft.made_at) < MAX_AGE
+                && now.duration_since(*signed_at) < MAX_REST
         };
-        self.ready.retain(|proof| is_good(&proof.draft));
+        self.ready.retain(is_good);
         let is_for = |draft: &ProofDraft| draft.method == method && draft.url == url.as_str();
         let place = self.ready.iter().position(|proof| is_for(&proof.draft));
         if let Some(place) = place {
@@ -112,6 +118,7 @@ impl Proofs {
     /// Handles a signature.
     pub(super) fn handle_signed(
         &mut self,
+        now: Instant,
         id: SignId,
         signature: Result<&[u8], String>,
     ) -> Result<ProofProgress, AuthError> {
@@ -120,7 +127,7 @@ impl Proofs {
         };
         let PendingProof { input, draft, .. } = self.pending.remove(place);
         match signed(&input, signature) {
-            Ok(text) => self.ready.push(ReadyProof { text, draft }),
+            Ok(text) => self.ready.push(ReadyProof { text, signed_at: now, draft }),
             Err(error) => {
                 self.pending.clear();
                 return Err(error);

@@ -5,6 +5,7 @@ use mcp_proto::auth::{
     SentRequest,
 };
 use mcp_proto::client::Negotiation;
+use mcp_proto::http::client::Action;
 use mcp_proto::http::{Unauthorized, Url};
 use mcp_proto::{Binding, Duration};
 use serde_json::Value;
@@ -156,6 +157,66 @@ fn proof_that_is_ready_is_for_one_nonce_and_one_token_and_a_minute() {
         assert_eq!(world.access(), Access::Wait);
         world.run().unwrap();
         assert!(matches!(world.access(), Access::Ready(_)));
+    }
+}
+
+/// Some servers accept a proof for no more than 25 s.
+#[test]
+fn proof_that_nobody_takes_is_for_a_few_seconds() {
+    let mut world = World::with(bound);
+    dpop(&mut world);
+    world.request("x").unwrap();
+    for (pause, is_good) in [(4, true), (10, false)] {
+        assert_eq!(world.access(), Access::Wait);
+        world.run().unwrap();
+        world.pass(pause);
+        assert_eq!(matches!(world.access(), Access::Ready(_)), is_good, "{pause}");
+        world.run().unwrap();
+        world.pass(60);
+    }
+}
+
+#[test]
+fn proof_with_a_slow_signature_is_used_at_once() {
+    let mut world = World::with(bound);
+    dpop(&mut world);
+    world.request("x").unwrap();
+    assert_eq!(world.access(), Access::Wait);
+    let Some(AuthAction::Sign { id, .. }) = world.authorizer.poll_action() else { panic!() };
+    world.pass(29);
+    world.authorizer.handle_signed(world.now, id, Ok(&[7; 64]));
+    assert!(matches!(world.access(), Access::Ready(_)));
+}
+
+#[test]
+fn request_that_has_waited_for_a_connection_has_a_new_proof() {
+    let mut host = host(Negotiation::Auto);
+    host.connect();
+    let calls: Vec<_> = (0..40).map(|_| host.call("x")).collect();
+    let mut open = Vec::new();
+    while let Some(action) = host.client.poll_action() {
+        let now = host.world.now;
+        match action {
+            Action::Open { exchange, request } => open.push((exchange, request)),
+            Action::Authorize(action) => {
+                if let Some(reply) = host.world.reply(action) {
+                    host.client.with_authorizer(now, reply).unwrap();
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!((10..40).contains(&open.len()), "{}", open.len());
+    host.proofs.clear();
+    host.world.pass(30);
+    for (exchange, request) in &open {
+        host.serve(*exchange, request);
+    }
+    host.run();
+    assert!(calls.iter().all(|call| host.result(*call).unwrap().is_ok()));
+    assert_eq!(host.proofs.len(), 40);
+    for (_, claims) in host.proofs.iter().skip(open.len()) {
+        assert_eq!(claims.as_ref().unwrap()["iat"], 1_800_000_030);
     }
 }
 

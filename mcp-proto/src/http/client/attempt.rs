@@ -4,6 +4,8 @@
 use crate::auth::TokenId;
 #[cfg(feature = "auth")]
 use crate::challenge::Unauthorized;
+#[cfg(feature = "auth")]
+use crate::time::{Duration, Instant};
 use crate::url::Url;
 
 /// State of the attempts so far.
@@ -16,6 +18,9 @@ pub(super) struct Attempt {
     /// Token of the last attempt.
     #[cfg(feature = "auth")]
     pub(super) token: Option<TokenId>,
+    /// The time at which the request got its proof, if it has one.
+    #[cfg(feature = "auth")]
+    pub(super) proved_at: Option<Instant>,
     /// Number of refused attempts.
     #[cfg(feature = "auth")]
     pub(super) refusals: u8,
@@ -30,8 +35,17 @@ pub(super) struct Attempt {
     pub(super) held: Option<HeldFor>,
 }
 
+/// The time for which a proof can wait for a connection: some servers only accept it for 25 s.
+#[cfg(feature = "auth")]
+const MAX_PROOF_AGE: Duration = Duration::from_secs(5);
+
 #[cfg(feature = "auth")]
 impl Attempt {
+    /// Returns whether the proof of the request is too old to be sent.
+    pub(super) fn is_outdated(&self, now: Instant) -> bool {
+        self.proved_at.is_some_and(|at| now.duration_since(at) >= MAX_PROOF_AGE)
+    }
+
     /// Returns whether the server has refused the last attempt for its scopes.
     pub(super) fn lacks_scopes(&self) -> bool {
         let is_of_scopes = |it: &Unauthorized| {

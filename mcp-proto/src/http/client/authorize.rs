@@ -109,12 +109,13 @@ impl Client {
         if self.authorization.is_some() {
             request.fields.retain(|(name, _)| name != AUTHORIZATION && name != PROOF);
         }
-        attempt.token = None;
+        (attempt.token, attempt.proved_at) = (None, None);
         match access {
             Access::Ready(credentials) => {
                 attempt.token = Some(credentials.token);
                 let value = credentials.authorization.expose().to_owned();
                 request.fields.push((AUTHORIZATION.into(), value.into()));
+                attempt.proved_at = credentials.proof.as_ref().map(|_| now);
                 let proof = credentials.proof.map(|it| it.expose().to_owned());
                 request.fields.extend(proof.map(|it| (PROOF.into(), it.into())));
             }
@@ -124,6 +125,19 @@ impl Client {
             Access::None => {}
         }
         self.begin(now, request, purpose, attempt)
+    }
+
+    /// Takes a request that has waited for a connection, and now gets one, if its proof is too old.
+    /// Gets another proof for it. Returns false if there is no such request.
+    pub(super) fn renew_waiting(&mut self, now: Instant) -> bool {
+        if self.authorization.is_none() {
+            return false;
+        }
+        let Some((request, purpose, attempt)) = self.exchanges.take_outdated(now) else {
+            return false;
+        };
+        self.begin_authorized(now, request, purpose, attempt);
+        true
     }
 
     /// Returns whether a request may begin a sign-in.

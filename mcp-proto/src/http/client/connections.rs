@@ -72,14 +72,25 @@ impl Connections {
 
     /// The next waiting exchange that now has a connection.
     pub(super) fn next(&mut self) -> Option<ExchangeId> {
-        let shares = [Share::Message, Share::Call, Share::Stream];
-        let share = shares.into_iter().find(|share| {
-            let waits = !self.queue(*share).waiting.is_empty();
-            waits && self.has_room(*share)
-        })?;
+        let share = self.next_share()?;
         let id = self.queue(share).waiting.pop_front()?;
         self.open(id, share);
         Some(id)
+    }
+
+    /// The exchange that [`next`](Self::next) returns. It keeps its place.
+    #[cfg(feature = "auth")]
+    pub(super) fn peek(&mut self) -> Option<ExchangeId> {
+        let share = self.next_share()?;
+        self.queue(share).waiting.front().copied()
+    }
+
+    fn next_share(&mut self) -> Option<Share> {
+        let shares = [Share::Message, Share::Call, Share::Stream];
+        shares.into_iter().find(|share| {
+            let waits = !self.queue(*share).waiting.is_empty();
+            waits && self.has_room(*share)
+        })
     }
 
     fn open(&mut self, id: ExchangeId, share: Share) {

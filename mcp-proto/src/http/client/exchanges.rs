@@ -167,6 +167,15 @@ impl Exchanges {
         None
     }
 
+    /// Takes the waiting request that is the next to be opened, if its proof is too old.
+    #[cfg(feature = "auth")]
+    pub(super) fn take_outdated(&mut self, now: Instant) -> Option<(Request, Purpose, Attempt)> {
+        let id = self.connections.peek()?;
+        self.all.get(id.0).filter(|open| open.attempt.is_outdated(now))?;
+        let open = self.end(id)?;
+        Some((Arc::unwrap_or_clone(open.request?), open.purpose, open.attempt))
+    }
+
     pub(super) fn get(&self, id: ExchangeId) -> Option<&Exchange> {
         self.all.get(id.0).map(|open| &**open)
     }

@@ -193,7 +193,12 @@ impl Client {
 
     /// Opens waiting exchanges while connections are free.
     pub(super) fn open_waiting(&mut self, now: Instant) {
-        while let Some(purpose) = self.exchanges.open_waiting(now, &mut self.queue) {
+        loop {
+            #[cfg(feature = "auth")]
+            if self.renew_waiting(now) {
+                continue;
+            }
+            let Some(purpose) = self.exchanges.open_waiting(now, &mut self.queue) else { return };
             if let Some(id) = purpose.paused_request() {
                 self.rpc.restart_request(now, id);
             }
