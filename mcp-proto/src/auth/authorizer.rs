@@ -308,6 +308,11 @@ impl Authorizer {
         }
     }
 
+    /// True if any operation has stepped up since it was accepted.
+    pub(crate) fn counts_step_ups(&self) -> bool {
+        !self.step_ups.is_empty()
+    }
+
     /// Records that all requests have ended. A flow in progress, or one for a later request without
     /// `may_prompt`, does not show another page.
     pub(crate) fn end_prompts(&mut self) {

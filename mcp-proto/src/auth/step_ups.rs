@@ -29,6 +29,10 @@ enum LastFlow {
 }
 
 impl StepUps {
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
     /// True if the operation has a step-up left.
     pub(super) fn is_left(&self, operation: &str) -> bool {
         let mut counts = self.counts.iter();

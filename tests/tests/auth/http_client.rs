@@ -443,3 +443,30 @@ fn operation_that_was_accepted_may_ask_for_more_scopes_again() {
     }
     assert_eq!(host.pages(), 6);
 }
+
+/// Another tool that succeeds does not bring back the page, nor does the page of one tool count for
+/// another tool. A legacy request names its tool in the body only.
+#[test]
+fn step_ups_are_counted_for_each_tool() {
+    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+        let mut host = Host::new(negotiation);
+        host.connect();
+        for tool in ["tools/call w", "tools/call v"] {
+            host.world.needs.insert(tool.into(), tool.replace("tools/call ", ""));
+        }
+        host.world.person = Person::Redirects("error=access_denied");
+        for _ in 0..5 {
+            let [denied, allowed] = ["w", "r"].map(|name| {
+                let call = host.call(name);
+                host.run();
+                host.result(call).unwrap().is_ok()
+            });
+            assert!(!denied && allowed, "{:?}", host.log);
+        }
+        assert_eq!(host.pages(), 1 + 3, "{negotiation:?}");
+        host.world.person = Person::Consents;
+        let call = host.call("v");
+        host.run();
+        assert!(host.result(call).unwrap().is_ok(), "{:?}", host.log);
+    }
+}

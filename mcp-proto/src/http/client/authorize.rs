@@ -25,7 +25,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::action::Fields;
+use bytes::Bytes;
+
 use super::attempt::{Attempt, HeldFor};
 use super::authorization::{NONCE, OwnAuthorizer, text};
 use super::exchange::Purpose;
@@ -38,6 +39,7 @@ use crate::client::recovery::Refusal;
 use crate::error::UsageError;
 use crate::frame::http1::StatusHead;
 use crate::headers;
+use crate::json::Json;
 use crate::time::{Duration, Instant};
 
 const AUTHORIZATION: &str = "Authorization";
@@ -183,12 +185,16 @@ impl Client {
             return RefusalResult::Unhandled(None);
         };
         let Some(request) = &open.request else { return RefusalResult::Unhandled(None) };
-        let operation = operation(&open.purpose, &request.fields);
         let status = head.status();
-        if matches!(status, 200..=299) {
-            authorization.authorizer.handle_accepted(&operation);
+        let ends_step_ups =
+            matches!(status, 200..=299) && authorization.authorizer.counts_step_ups();
+        let is_refused = matches!(status, 401 | 403) && may_prompt;
+        if !ends_step_ups && !is_refused {
+            return RefusalResult::Unhandled(None);
         }
-        if !matches!(status, 401 | 403) || !may_prompt {
+        let operation = operation(&open.purpose, request);
+        if ends_step_ups {
+            authorization.authorizer.handle_accepted(&operation);
             return RefusalResult::Unhandled(None);
         }
         let unauthorized = Unauthorized::new(status, head.all("WWW-Authenticate"));
@@ -325,8 +331,8 @@ impl Client {
 }
 
 /// The operation by which step-ups are counted: the method, and the name of a tool, a resource or a
-/// prompt if a header contains the name.
-fn operation(purpose: &Purpose, fields: &Fields) -> String {
+/// prompt. A legacy request has the name in its body only.
+fn operation(purpose: &Purpose, request: &Request) -> String {
     let method = match purpose {
         Purpose::Call(call) => &*call.method,
         Purpose::Refresh(_) => "tools/list",
@@ -334,6 +340,15 @@ fn operation(purpose: &Purpose, fields: &Fields) -> String {
         Purpose::HttpSsePost(_) => "request",
         Purpose::HttpSseStream(_) | Purpose::Listen | Purpose::Drain | Purpose::Delete => "stream",
     };
-    let name = fields.iter().find(|(name, _)| name == headers::NAME);
-    name.map_or_else(|| method.into(), |(_, name)| format!("{method} {name}"))
+    let mut fields = request.fields.iter();
+    let name = fields.find(|(name, _)| name == headers::NAME).map(|(_, name)| name.to_string());
+    let name = name.or_else(|| name_in_body(&request.body));
+    name.map_or_else(|| method.into(), |name| format!("{method} {name}"))
+}
+
+fn name_in_body(body: &Bytes) -> Option<String> {
+    let message = Json::parse(body.clone()).ok()?;
+    let message = message.raw();
+    let member = headers::name_member(&message.member("method")?.string()?)?;
+    Some(message.member("params")?.member(member)?.string()?.into_owned())
 }
