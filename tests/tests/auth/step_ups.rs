@@ -15,16 +15,8 @@ fn signed_in() -> World {
 
 #[test]
 fn scopes_that_another_process_has_got_need_no_person() {
-    let mut world = signed_in();
-    let narrow = (world.store.clone(), world.accepted.clone());
-    world.request("write").unwrap();
-    let wide = world.store.clone();
-    world.store = narrow.0;
-    world.accepted.extend(narrow.1);
-    // The other process has read the store before.
-    let mut world = world.restart();
-    world.request("read").unwrap();
-    world.store = wide;
+    let world = signed_in();
+    let mut world = step_up_elsewhere(world, "write");
     world.request("write").unwrap();
     assert_eq!((world.pages.len(), world.forms.len()), (2, 2));
 }
@@ -33,14 +25,7 @@ fn scopes_that_another_process_has_got_need_no_person() {
 fn step_up_keeps_the_scopes_that_another_process_has_got() {
     let mut world = signed_in();
     world.needs.insert("delete".into(), "c".into());
-    let narrow = (world.store.clone(), world.accepted.clone());
-    world.request("delete").unwrap();
-    let wide = world.store.clone();
-    world.store = narrow.0;
-    world.accepted.extend(narrow.1);
-    let mut world = world.restart();
-    world.request("read").unwrap();
-    world.store = wide;
+    let mut world = step_up_elsewhere(world, "delete");
     world.request("write").unwrap();
     assert_eq!(world.pages[2]["scope"], "a c b");
 }
@@ -73,4 +58,17 @@ fn error_of_an_operation_without_step_ups_names_the_remedy() {
     world.authorizer.authorize(world.now, &Scopes::words("b"));
     world.run().unwrap();
     world.request("write").unwrap();
+}
+
+/// A program that has read the store before another program stepped up for `operation`.
+fn step_up_elsewhere(mut world: World, operation: &str) -> World {
+    let narrow = (world.store.clone(), world.accepted.clone());
+    world.request(operation).unwrap();
+    let wide = world.store.clone();
+    world.store = narrow.0;
+    world.accepted.extend(narrow.1);
+    let mut world = world.restart();
+    world.request("read").unwrap();
+    world.store = wide;
+    world
 }
