@@ -24,7 +24,7 @@ use super::host_kind::HostKind;
 use crate::url::Url;
 
 /// The maximum length of a redirect: 16 KiB.
-pub(super) const MAX_REDIRECT_BYTES: usize = 16 * 1024;
+const MAX_REDIRECT_BYTES: usize = 16 * 1024;
 
 /// Refuses `http` to another host.
 pub(super) fn check(uri: &str) -> Result<(), AuthError> {
