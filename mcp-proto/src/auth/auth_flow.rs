@@ -338,8 +338,7 @@ impl AuthFlow {
         let wanted = goal.challenged.as_ref().unwrap_or(&server.scopes);
         let challenged = self.request.start(wanted).or(goal.challenged);
         let goal = AuthGoal { challenged, ..goal };
-        let current = self.tokens.as_ref().map(|tokens| &tokens.record);
-        let token_goal = TokenGoal::new(server, goal, current);
+        let token_goal = TokenGoal::new(server, goal, self.tokens.as_ref());
         let is_quiet = self.is_quiet;
         let mut context = self.context(now).0;
         if token_goal.server.grant.is_of_service() {
@@ -393,8 +392,7 @@ impl AuthFlow {
                 may_retry.then_some(false)
             }
             RefreshOutcome::Reregister => {
-                tokens.refuse_refresh(now, false);
-                goal.refused_client = Some(tokens.record.client.id.clone());
+                tokens.refuse_client();
                 None
             }
         };

@@ -33,6 +33,8 @@ pub(super) struct CurrentTokens {
     over_at: Instant,
     refresh_at: Instant,
     is_refused: bool,
+    /// True if the authorization server has refused the registered client of the tokens.
+    is_client_refused: bool,
     /// True if a request has used the access token, or the token comes from the store.
     was_used: bool,
     /// The number of unanswered refreshes in a row.
@@ -59,6 +61,7 @@ impl CurrentTokens {
             over_at,
             refresh_at,
             is_refused: false,
+            is_client_refused: false,
             was_used: source == TokenSource::Store,
             unanswered: 0,
         }
@@ -110,6 +113,18 @@ impl CurrentTokens {
         } else {
             self.record.refresh_token = None;
         }
+    }
+
+    /// Drops the refresh token of a registered client that the authorization server has refused.
+    pub(super) fn refuse_client(&mut self) {
+        self.refuse();
+        self.record.refresh_token = None;
+        self.is_client_refused = true;
+    }
+
+    /// The id of the registered client, if the authorization server has refused it.
+    pub(super) fn refused_client(&self) -> Option<&str> {
+        Some(self.record.client.id.as_str()).filter(|_| self.is_client_refused)
     }
 
     /// Prevents refreshes until the access token has expired.

@@ -30,8 +30,6 @@ pub(super) struct AuthGoal {
     /// The schemes of the challenge, if there is one.
     pub(super) schemes: Option<ChallengeSchemes>,
     pub(super) kind: GoalKind,
-    /// The id of the registered client that the authorization server has refused.
-    pub(super) refused_client: Option<String>,
     /// True if no refusal has begun the flow. The refusal of a request may name the metadata.
     pub(super) is_early: bool,
     /// The refresh of this flow that has failed, unless its refresh token is spent.

@@ -25,7 +25,7 @@ use super::action::{ConsentPage, RecordId};
 use super::authorization_request::AuthorizationRequest;
 use super::client_registration::ClientRegistration;
 use super::config::Config;
-use super::current_tokens::expires_at;
+use super::current_tokens::{CurrentTokens, expires_at};
 use super::discovery::DiscoveredServer;
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepContext, StepProgress};
@@ -67,8 +67,7 @@ pub(super) struct TokenGoal {
     pub(super) requested_scopes: Scopes,
     /// The access token that is no longer valid, if there is one.
     pub(super) current_token: Option<Secret>,
-    /// The id of the registered client that the authorization server has refused. Another program
-    /// may have stored another registration in the meantime, for this server or for another.
+    /// The id of the registered client that was refused. The store may have another one by now.
     pub(super) refused_client: Option<String>,
     /// True if this sign-in has registered a client.
     pub(super) has_registered: bool,
@@ -77,18 +76,20 @@ pub(super) struct TokenGoal {
 }
 
 impl TokenGoal {
-    /// The goal of a flow at a server, with the record of its current tokens.
+    /// The goal of a flow at a server, with its current tokens.
     pub(super) fn new(
         server: DiscoveredServer,
         goal: AuthGoal,
-        current: Option<&ServerRecord>,
+        current: Option<&CurrentTokens>,
     ) -> Self {
+        let refused_client = current.and_then(CurrentTokens::refused_client).map(String::from);
+        let current = current.map(|tokens| &tokens.record);
         Self {
             server,
             challenged: goal.challenged,
             requested_scopes: current.map(|it| it.requested_scopes.clone()).unwrap_or_default(),
             current_token: current.map(|record| record.access_token.clone()),
-            refused_client: goal.refused_client,
+            refused_client,
             has_registered: false,
             omits_offline: false,
         }

@@ -136,6 +136,22 @@ fn record_that_is_removed_before_the_lock_is_not_written_again() {
     assert_eq!(world.grants(), ["authorization_code"; 2]);
 }
 
+/// The next sign-in would show a page that does not know the client.
+#[test]
+fn forgotten_client_is_not_used_after_a_registration_that_has_failed() {
+    let mut world = World::new();
+    world.request("x").unwrap();
+    world.pass(3600);
+    world.token_answers.push_back((401, r#"{"error":"invalid_client"}"#.into()));
+    world.registration = (503, String::new());
+    assert!(matches!(world.request("x"), Err(AuthError::Registration { .. })));
+    world.registration = (201, r#"{"client_id":"second"}"#.into());
+    world.accepted.clear();
+    world.request("x").unwrap();
+    assert_eq!(world.pages.last().unwrap()["client_id"], "second");
+    assert_eq!(world.registrations.len(), 3);
+}
+
 /// Two servers have tokens of one client, which their authorization server forgets.
 #[test]
 fn client_that_another_program_has_registered_again_is_used() {
