@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::adapt::with_allowed_code;
 use super::call::Call;
 use super::calls::Calls;
-use super::context::Context;
+use super::context::{Context, ServerChannel};
 use super::event::Peer;
 use super::inputs::{Inputs, check_content};
 use super::lifecycle::Lifecycle;
@@ -130,9 +130,20 @@ pub(super) fn may_ask(
         return Ok(());
     }
     if !lifecycle.is_open() {
-        return Err("the client sends nothing more, and so no input".into());
+        return Err(no_more_input(context).into());
     }
     session.takes(requests)
+}
+
+/// The reason why no input can arrive after the end of the client's output. Over HTTP only the stop
+/// of the server ends the output of a session.
+pub(super) fn no_more_input(context: &Context) -> &'static str {
+    match context.channel() {
+        ServerChannel::Stream => "the client sends nothing more, and so no input",
+        ServerChannel::Session | ServerChannel::Exchange => {
+            "the server is about to stop, and so cannot wait for input"
+        }
+    }
 }
 
 /// Checks that these requests may be sent to a client that supports `inputs`.

@@ -34,7 +34,7 @@ use super::super::call::Call;
 use super::super::calls::Calls;
 use super::super::context::{Context, ServerChannel};
 use super::super::event::{InputFailure, InputId, PingId, ServerEvent, StreamId};
-use super::super::input::{may_ask, too_long};
+use super::super::input::{may_ask, no_more_input, too_long};
 use super::super::lifecycle::Lifecycle;
 use super::super::outcome::{Input, InputRequired};
 use super::session::{Session, input_params};
@@ -298,7 +298,7 @@ impl ServerRequests {
     /// Handles the end of the client's output: no input and no pong can arrive any more.
     pub(in super::super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
         while let Some(serial) = self.open.as_ref().and_then(|open| open.first_waiting()) {
-            let why = "the client sends nothing more, and so no input";
+            let why = no_more_input(context);
             self.fail_waiting(context, calls, serial, why);
         }
         self.end_requests(context);
