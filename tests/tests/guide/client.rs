@@ -234,25 +234,32 @@ fn logs_and_changes() -> Outcome {
     Ok(())
 }
 
-/// Passes the number of tools to `seen`, first and after each change.
+/// Passes the number of tools to `seen`, first and after each change, until the client is closed.
 async fn watch_tools(
     client: &Client,
     pause: Duration,
     seen: impl Fn(usize),
 ) -> Result<(), CallError> {
     loop {
-        let filter = SubscriptionFilter::new().tools_list_changed();
-        let mut changes = client.subscribe(filter).await?;
-        // This list includes the changes since the last subscription.
-        seen(client.list_tools().await?.tools.len());
-        while changes.changed().await.is_some() {
-            seen(client.list_tools().await?.tools.len());
+        let result = watch_tools_once(client, &seen).await;
+        // After an error too: the server may be back after the pause.
+        tokio::select! {
+            _ = client.closed() => return result,
+            () = tokio::time::sleep(pause) => {}
         }
-        if let Some(Err(error)) = changes.ended() {
-            return Err(error);
-        }
-        tokio::time::sleep(pause).await;
     }
+}
+
+/// Does the same until the subscription ends, or a request fails.
+async fn watch_tools_once(client: &Client, seen: impl Fn(usize)) -> Result<(), CallError> {
+    let filter = SubscriptionFilter::new().tools_list_changed();
+    let mut changes = client.subscribe(filter).await?;
+    // This list includes the changes since the last subscription.
+    seen(client.list_tools().await?.tools.len());
+    while changes.changed().await.is_some() {
+        seen(client.list_tools().await?.tools.len());
+    }
+    changes.ended().unwrap_or(Ok(()))
 }
 
 #[tokio::test]
@@ -288,6 +295,26 @@ async fn a_subscription_follows_the_next_server() -> Outcome {
     assert_eq!(lists.recv().await, Some(5));
     client.close().await;
     assert!(watch.await?.is_err());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_survives_a_list_that_fails() -> Outcome {
+    let mut registry = weather()?;
+    registry.tool("install", "Installs", |_: Place, context: Context| async move {
+        context.publish(&Change::ListChanged(List::Tools)).map(|()| "installed")
+    })?;
+    let mut pair = Pair::over_http(registry);
+    let client = pair.client();
+    let (sender, lists) = channel();
+    let seen = |tools| sender.send(tools).unwrap_or_default();
+    let mut watch = Box::pin(watch_tools(&client, Duration::from_secs(1), seen));
+    assert!(pair.poll(&mut watch).is_pending());
+    pair.run(client.call_tool("install", &json!({ "city": "Oslo" })))?;
+    pair.restart();
+    pair.refuse(Duration::from_secs(60));
+    assert!(pair.poll(&mut watch).is_pending());
+    assert_eq!(lists.try_iter().collect::<Vec<_>>(), [6]);
     Ok(())
 }
 
