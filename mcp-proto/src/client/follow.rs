@@ -320,7 +320,7 @@ impl Client {
         call.rounds += 1;
         if let Some(following) = call.following_mut() {
             following.record_requested(awaiting.missing, awaiting.responses);
-            let next = now + following.interval();
+            let next = now + following.record_answer(now);
             call.wait_for_poll(next);
         }
         self.advance(now, number, call, FollowEvent::Given, PolledContent::Nothing);
