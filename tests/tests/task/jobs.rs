@@ -88,6 +88,20 @@ fn task_of_a_handler_is_asked_only_for_input_that_its_client_declares() {
     assert_eq!(process.get(&id)["inputRequests"]["a"]["method"], "roots/list");
 }
 
+/// `false` is the end of the task, so that a job stops.
+#[test]
+fn status_that_is_repeated_does_not_look_like_the_end_of_the_task() {
+    let (mut process, jobs) = process();
+    let (id, job) = task(&mut process, &jobs);
+    let tasks = process.catalog.tasks();
+    for _ in 0..2 {
+        assert!(at_once(tasks.status(&job, "rendering")).unwrap());
+    }
+    assert_eq!(process.get(&id)["statusMessage"], "rendering");
+    process.cancel(&id);
+    assert!(!at_once(tasks.status(&job, "rendering")).unwrap());
+}
+
 #[test]
 fn request_that_cannot_be_a_task_creates_none() {
     let registry = registry(Tasks::Manual, async |context: Context| {

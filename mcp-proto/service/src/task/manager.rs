@@ -173,9 +173,10 @@ impl TaskManager {
         self.apply(id, |record, now| record.fail(now, error.clone())).await
     }
 
-    /// Sets the status message of a task.
+    /// Sets the status message of a task. Returns `false` if the task has ended before.
     pub async fn status(&self, id: &TaskId, message: &str) -> Result<bool, TaskError> {
-        self.apply(id, |record, now| record.report(now, message.into())).await
+        let (record, _) = self.change(id, |record, now| record.report(now, message.into())).await?;
+        Ok(!record.task().status.is_terminal())
     }
 
     /// Requests input from the client of a task, in place of earlier requests.
