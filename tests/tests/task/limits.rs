@@ -6,10 +6,11 @@ use std::time::Duration;
 use mcp_proto::ext::{Feature, TASKS};
 use mcp_proto::server::task::TaskId;
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
-use mcp_proto::{ErrorData, Json, UsageError};
+use mcp_proto::{Bytes, ErrorData, Json, UsageError};
 use mcp_service::{Context, MemoryStore, Registry, StoreError, TaskConfig, TaskStore, Tasks};
 use serde_json::{Value, json};
 
+use super::input::asking;
 use super::jobs::{Jobs, jobs_registry};
 use super::registry;
 use super::stores::at_once;
@@ -178,6 +179,45 @@ fn a_result_without_room_fails_its_task_and_says_so() {
         assert_eq!((&task["status"], &task["error"]["message"]), (&json!("failed"), &json!(text)));
         assert_eq!(process.running(), 0);
     }
+}
+
+/// Such as one that a later version of this library has written.
+#[test]
+fn record_that_cannot_be_read_is_left_as_it_is() {
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
+    let mut process = Process::sharing(&Time::default(), &store, jobs_registry(&Jobs::default()));
+    let id = process.task();
+    let task = TaskId::from(id.clone());
+    let (_, known) = at_once(store.get(NOW, &task)).unwrap().unwrap();
+    let known = String::from_utf8(known.to_vec()).unwrap();
+    let later = known.replace(r#""version":1"#, r#""version":2"#);
+    assert_ne!(later, known);
+    for (revision, record) in (0..).zip(["", "{}", &later]) {
+        let record = Bytes::from(record.to_owned());
+        let changed = store.change(NOW, &task, revision, record.clone(), 60 * SECOND);
+        assert!(at_once(changed).unwrap());
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            let params = json!({"taskId": id, "inputResponses": {}});
+            let error = process.ask(method, params)["error"].take();
+            let text = "the task cannot be read or written";
+            assert_eq!((&error["code"], &error["message"]), (&json!(-32603), &json!(text)));
+        }
+        assert_eq!(at_once(store.get(NOW, &task)).unwrap(), Some((revision + 1, record)));
+    }
+}
+
+#[test]
+fn input_without_room_is_refused_and_says_so() {
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default().max_bytes(2000));
+    let mut process = Process::sharing(&Time::default(), &store, asking(&["a"]).0);
+    let id = process.task();
+    process.pass(SECOND);
+    let root = json!({"uri": "file:///a", "name": "long".repeat(1000)});
+    let input = json!({"taskId": id, "inputResponses": {"a": {"roots": [root]}}});
+    let error = process.ask("tasks/update", input)["error"].take();
+    let text = "the store of tasks is full";
+    assert_eq!((&error["code"], &error["message"]), (&json!(-32603), &json!(text)));
+    assert_eq!(process.get(&id)["status"], "input_required");
 }
 
 const NOW: Duration = Duration::from_secs(1_800_000_000);

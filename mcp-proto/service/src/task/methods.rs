@@ -5,7 +5,7 @@
 //! `server::task::method::TABLE`; the repeated call of a handler once all its input is there.
 
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::future::ready;
@@ -208,6 +208,7 @@ async fn answer(method: TaskMethod, params: &Json, context: &Context) -> Result<
         (TaskAnswer::InvalidResponses, _) => {
             Err(ErrorData::invalid_params("params: `inputResponses` must be an object"))
         }
+        (TaskAnswer::StoreFailed, Err(error)) => Err(refused(&error)),
         (TaskAnswer::StoreFailed | TaskAnswer::Show | TaskAnswer::Give, _) => Err(failed()),
     }
 }
@@ -223,7 +224,10 @@ fn failed() -> ErrorData {
 }
 
 fn refused(error: &TaskError) -> ErrorData {
-    if matches!(error, TaskError::Unknown) { unknown() } else { failed() }
+    if matches!(error, TaskError::Unknown) {
+        return unknown();
+    }
+    ErrorData::internal(error.to_string())
 }
 
 /// Returns the tasks of a subscription that belong to its client. The lookup takes at most 10 s;
