@@ -181,6 +181,51 @@ fn followed_call_of_a_server_with_tasks_ends_with_its_result() {
     }
 }
 
+#[test]
+fn task_with_an_id_of_more_than_8_kib_is_refused() {
+    for (length, is_followed) in [(8 * 1024, true), (8 * 1024 + 1, false)] {
+        let id = "i".repeat(length);
+        let mut pair = scripted(move |method, _| {
+            let kind = if method == "tools/call" { "task" } else { "complete" };
+            Some(json!({ "result": { "resultType": kind, "taskId": id, "status": "completed",
+                "createdAt": "", "lastUpdatedAt": "", "ttlMs": null, "result": rendered() } }))
+        });
+        let result = pair.run(call(&pair.client()));
+        assert_eq!(result.is_ok(), is_followed, "{length}");
+        assert!(matches!(result, Ok(_) | Err(CallError::Protocol(_))));
+    }
+}
+
+/// Each poll has another question.
+#[test]
+fn task_that_asks_without_end_is_cancelled() {
+    for (key_bytes, questions) in [(1, 256), (20 * 1024, 3)] {
+        let server = Server::default();
+        let script = server.clone();
+        let pair = scripted(move |method, params| {
+            let asked = script.given().len();
+            // The rest of it is about the same task as ever.
+            let mut answer = script.answer(method, params)?;
+            if method == "tasks/get" {
+                let key = format!("{asked}{}", "k".repeat(key_bytes));
+                answer["result"]["inputRequests"] = json!({ key: form("again?") });
+            }
+            Some(answer)
+        });
+        server.set(["working", "input"]);
+        let mut config = Config::new(Implementation::new("a", "1")).follow_tasks();
+        config.limits.max_input_rounds = usize::MAX;
+        let mut pair = pair.client_config(config);
+        let client = pair.client();
+        client.on_form(|_| async { ElicitResult::new(ElicitAction::Decline) });
+        let error = pair.run(call(&client)).unwrap_err();
+        assert!(matches!(error, CallError::Protocol(_)), "{error}");
+        pair.pass(SECOND);
+        assert_eq!(server.given().len(), questions);
+        assert_eq!(server.methods().last().unwrap(), "tasks/cancel");
+    }
+}
+
 const ID: &str = "0123456789abcdef";
 
 fn call(client: &Client) -> mcp_service::Call<mcp_proto::types::CallToolResult> {
@@ -262,10 +307,11 @@ fn pair<const N: usize>(states: [&'static str; N]) -> (Pair, Server) {
     let server = Server::default();
     server.set(states);
     let script = server.clone();
-    let pair = Pair::with_server(move |_| {
-        let script = script.clone();
-        Scripted::new(move |method, params| script.answer(method, params))
-    });
-    let config = Config::new(Implementation::new("a", "1")).follow_tasks();
-    (pair.client_config(config), server)
+    (scripted(move |method, params| script.answer(method, params)), server)
+}
+
+/// A client that follows tasks, and a server that answers so.
+fn scripted(answer: impl Fn(&str, &Value) -> Option<Value> + Clone + 'static) -> Pair {
+    let pair = Pair::with_server(move |_| Scripted::new(answer.clone()));
+    pair.client_config(Config::new(Implementation::new("a", "1")).follow_tasks())
 }

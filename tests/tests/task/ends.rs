@@ -10,6 +10,7 @@ use mcp_service::{Context, MemoryStore, TaskConfig, TaskError, TaskStore, Tasks}
 use serde_json::{Value, json};
 
 use super::jobs::{Jobs, jobs_registry};
+use super::late::{waiting, with, working};
 use super::registry;
 use super::stores::{HardStore, at_once};
 use super::world::{Process, Time, pass};
@@ -228,4 +229,65 @@ fn there_is_no_input_for_a_task_that_has_ended() {
     assert!(matches!(input(1), Err(TaskError::Ended)));
     process.pass(3601 * SECOND);
     assert!(matches!(input(2), Err(TaskError::Ended)));
+}
+
+#[test]
+fn a_status_message_waits_for_its_turn_and_goes_with_the_result() {
+    let step = Duration::from_millis(50);
+    let mut process = Process::new(registry(Tasks::Always, move |context: Context| async move {
+        for report in 1..=2 {
+            context.sleep(step).await;
+            context.progress(report);
+        }
+        // It is polled once more before the second message may be written.
+        context.sleep(step).await;
+        context.sleep(SECOND).await;
+        "done"
+    }));
+    let id = process.task();
+    process.pass(10 * step);
+    let task = process.get(&id);
+    assert_eq!(task["statusMessage"], "2");
+    assert_ne!(task["lastUpdatedAt"], task["createdAt"]);
+    process.pass(SECOND);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], task.get("statusMessage")), (&json!("completed"), None));
+}
+
+#[test]
+fn a_handler_hears_of_the_end_of_its_task() {
+    let ends = || {
+        let (mut registry, cancellations) = waiting();
+        let mut config = TaskConfig::default();
+        config.ttl = 90 * SECOND;
+        registry.task_config(config);
+        (registry, cancellations)
+    };
+    let ((registry, by_time), (other, _)) = (ends(), ends());
+    let (shared, time): (Arc<dyn TaskStore>, _) = (Arc::<HardStore>::default(), Time::default());
+    let mut first = Process::sharing(&time, &shared, registry);
+    let mut second = Process::sharing(&time, &shared, other);
+    let (cancelled, _) = (first.task(), first.task());
+    second.cancel(&cancelled);
+    for (seconds, heard) in [(25, 1), (80, 2)] {
+        pass(&mut [&mut first, &mut second], seconds * SECOND);
+        assert_eq!(by_time.load(Ordering::Relaxed), heard, "{seconds}");
+        assert_eq!(first.running(), 2 - heard);
+    }
+}
+
+#[test]
+fn a_result_that_no_store_takes_is_dropped_at_the_end_of_the_ttl() {
+    let mut registry = working(SECOND);
+    let mut config = TaskConfig::default();
+    config.ttl = 90 * SECOND;
+    registry.task_config(config);
+    let store = Arc::new(HardStore::default());
+    let mut process = with(&store, registry);
+    process.task();
+    store.fails.store(true, Ordering::Relaxed);
+    process.pass(80 * SECOND);
+    assert_eq!(process.running(), 1);
+    process.pass(20 * SECOND);
+    assert_eq!(process.running(), 0);
 }

@@ -10,7 +10,9 @@ use mcp_proto::types::{
     ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams, InputRequest,
     InputRequests, RequestedSchema,
 };
-use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskStore, Tasks};
+use mcp_service::{
+    Context, HandlerKind, Interrupt, MemoryStore, Registry, TaskStore, Tasks, limit_rate,
+};
 use serde_json::json;
 
 use super::registry;
@@ -284,4 +286,36 @@ fn a_tool_that_is_disabled_or_hidden_while_its_task_waits_fails_it() {
         assert_eq!(process.get(&id)["status"], "failed");
         assert_eq!(calls.load(Ordering::Relaxed), 1, "the handler runs only once");
     }
+}
+
+#[test]
+fn a_task_that_has_ended_asks_for_nothing() {
+    let mut process = Process::new(asking(&["a"]).0);
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    assert!(process.get(&id)["inputRequests"].is_object());
+    process.cancel(&id);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], task.get("inputRequests")), (&json!("cancelled"), None));
+}
+
+/// The client cannot repeat it, so its layers let it pass; its progress is a status message.
+#[test]
+fn a_handler_that_is_called_again_is_in_its_task() {
+    let mut registry = registry(Tasks::Always, async |context: Context| {
+        context.sleep(MOMENT).await;
+        context.list_roots("a")?;
+        context.progress(7);
+        context.sleep(10 * MOMENT).await;
+        Ok::<_, Interrupt>(format!("{}", context.may_be_task()))
+    });
+    registry.around(HandlerKind::Tool, limit_rate(1, Duration::from_secs(3600)));
+    let mut process = Process::new(registry);
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    process.update(&id, json!({"a": {"roots": []}}));
+    process.pass(2 * MOMENT);
+    assert_eq!(process.get(&id)["statusMessage"], "7");
+    process.pass(11 * MOMENT);
+    assert_eq!(process.get(&id)["result"]["content"][0]["text"], "false");
 }

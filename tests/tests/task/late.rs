@@ -19,7 +19,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 const ROOM: usize = 5;
 
 /// A server whose tool works for so long.
-fn working(duration: Duration) -> Registry {
+pub(super) fn working(duration: Duration) -> Registry {
     registry(Tasks::Always, move |context: Context| async move {
         context.sleep(duration).await;
         "done"
@@ -27,7 +27,7 @@ fn working(duration: Duration) -> Registry {
 }
 
 /// A server whose tool works until it is cancelled, and counts that.
-fn waiting() -> (Registry, Arc<AtomicUsize>) {
+pub(super) fn waiting() -> (Registry, Arc<AtomicUsize>) {
     let cancellations = Arc::new(AtomicUsize::new(0));
     let seen = cancellations.clone();
     let registry = registry(Tasks::Always, move |context: Context| {
@@ -42,7 +42,7 @@ fn waiting() -> (Registry, Arc<AtomicUsize>) {
 }
 
 /// A process with this store.
-fn with(store: &Arc<HardStore>, registry: Registry) -> Process {
+pub(super) fn with(store: &Arc<HardStore>, registry: Registry) -> Process {
     let shared: Arc<dyn TaskStore> = store.clone();
     Process::sharing(&Time::default(), &shared, registry)
 }
@@ -385,4 +385,59 @@ fn tasks_of_handlers_that_are_gone_before_they_know_them_take_no_room() {
     store.holds_new.store(false, Ordering::Relaxed);
     process.pass(MOMENT);
     process.task();
+}
+
+/// The store has the task, and says that it does not answer. Its removal loses a race first.
+#[test]
+fn tasks_of_a_store_that_denies_them_take_no_room() {
+    let mut store = HardStore::small(ROOM);
+    store.loses = true;
+    let store = Arc::new(store);
+    let mut process = with(&store, working(SECOND));
+    store.denies.store(true, Ordering::Relaxed);
+    for _ in 0..ROOM {
+        let call = process.send("tools/call", json!({"name": "t", "arguments": {}}));
+        process.pass(2 * SECOND);
+        let answer = process.answer(call).unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+    }
+    store.denies.store(false, Ordering::Relaxed);
+    process.task();
+}
+
+/// The write of the question has timed out, so the first run has not ended when the second begins.
+#[test]
+fn a_run_that_ends_late_leaves_the_next_run_alone() {
+    let asks = async |context: Context| {
+        context.sleep(MOMENT).await;
+        context.list_roots("a")?;
+        context.sleep(30 * SECOND).await;
+        Ok::<_, Interrupt>("done")
+    };
+    let store = Arc::new(HardStore::default());
+    let mut process = with(&store, registry(Tasks::Always, asks));
+    let id = process.task();
+    store.holds.store(true, Ordering::Relaxed);
+    process.pass(11 * SECOND);
+    store.holds.store(false, Ordering::Relaxed);
+    process.update(&id, json!({"a": {"roots": []}}));
+    assert_eq!(process.running(), 2);
+    process.pass(9 * SECOND);
+    assert_eq!(process.running(), 1);
+    process.cancel(&id);
+    assert_eq!(process.running(), 0);
+}
+
+#[test]
+fn input_is_refused_at_once_if_the_runtime_has_ended() {
+    let store = Arc::new(HardStore::default());
+    let mut process = with(&store, asking(&["a"]).0);
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    store.holds.store(true, Ordering::Relaxed);
+    let params = json!({"taskId": id, "inputResponses": {"a": {"roots": []}}});
+    let update = process.send("tasks/update", params);
+    assert_eq!(process.answer(update), None);
+    process.crash();
+    assert_eq!(process.answer(update).unwrap()["error"]["code"], -32603);
 }

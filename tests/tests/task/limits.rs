@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::input::asking;
 use super::jobs::{Jobs, jobs_registry};
 use super::registry;
-use super::stores::at_once;
+use super::stores::{HardStore, at_once};
 use super::world::{Process, Time};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -236,6 +236,31 @@ fn a_record_that_grows_takes_the_room_of_those_that_have_expired() {
         let grow = |now| at_once(store.change(now, &id(2), 0, "123456789".into(), 10 * SECOND));
         assert!(matches!(grow(NOW), Err(StoreError::Full)));
         assert!(grow(NOW + 2 * SECOND).unwrap());
+    }
+}
+
+#[test]
+fn a_record_is_created_once() {
+    let store = MemoryStore::default();
+    let create =
+        |record: &'static str| at_once(store.create(NOW, &id(1), None, record.into(), SECOND));
+    create("first").unwrap();
+    assert!(matches!(create("second"), Err(StoreError::Exists)));
+    assert_eq!(at_once(store.get(NOW, &id(1))).unwrap().unwrap().1, "first");
+}
+
+/// A store may remove them later.
+#[test]
+fn a_record_that_has_expired_is_no_task() {
+    let mut store = HardStore::default();
+    store.keeps = true;
+    let store: Arc<dyn TaskStore> = Arc::new(store);
+    let mut process = Process::sharing(&Time::default(), &store, jobs_registry(&Jobs::default()));
+    let id = process.task();
+    process.pass(3661 * SECOND);
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let params = json!({"taskId": id, "inputResponses": {}});
+        assert_eq!(process.ask(method, params)["error"]["code"], -32602, "{method}");
     }
 }
 

@@ -13,6 +13,7 @@ use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskConfig, TaskSto
 use serde_json::{Value, json};
 
 use super::input::asking;
+use super::jobs::{Jobs, jobs_registry};
 use super::registry;
 use super::stores::{HardStore, at_once};
 use super::world::{Process, Time, pass, request};
@@ -320,4 +321,61 @@ fn task_t06_a_subscription_is_told_of_tasks_of_its_principal_alone() {
         request(8, "subscriptions/listen", json!({"notifications": {"taskIds": ids}}), false);
     let (status, answer) = process.post(&[], &undeclared);
     assert_eq!((status, &answer["error"]["code"]), (400, &json!(-32021)));
+}
+
+/// The store reports nothing, so the process itself does.
+#[test]
+fn changes_by_its_own_process_reach_each_subscriber_at_once() {
+    let store = Arc::new(HardStore::default());
+    let shared: Arc<dyn TaskStore> = store.clone();
+    let mut process = Process::sharing(&Time::default(), &shared, registry(Tasks::Always, works));
+    let id = process.task();
+    let subscriptions = [listen(&mut process, &[&id]), listen(&mut process, &[&id])];
+    let all_get = |process: &mut Process, status: &str| {
+        let said = process.said();
+        for id in subscriptions {
+            assert_eq!(states(&said, id), [json!(status)], "{said:?}");
+        }
+    };
+    all_get(&mut process, "working");
+    let (tasks, task) = (process.catalog.tasks(), TaskId::from(id));
+    assert!(at_once(tasks.status(&task, "half")).unwrap());
+    all_get(&mut process, "working");
+    // The store has it, and says that it does not answer.
+    store.denies.store(true, Ordering::Relaxed);
+    assert!(at_once(tasks.fail(&task, &ErrorData::internal("no"))).is_err());
+    all_get(&mut process, "failed");
+}
+
+#[test]
+fn a_subscriber_is_told_of_the_end_after_the_store_has_failed() {
+    let store = Arc::new(HardStore::default());
+    let shared: Arc<dyn TaskStore> = store.clone();
+    let time = Time::default();
+    let mut first = Process::sharing(&time, &shared, registry(Tasks::Always, works));
+    let mut second = Process::sharing(&time, &shared, registry(Tasks::Always, works));
+    let id = first.task();
+    let subscription = listen(&mut second, &[&id]);
+    second.said();
+    first.crash();
+    // The lease ends meanwhile.
+    store.fails.store(true, Ordering::Relaxed);
+    second.pass(70 * SECOND);
+    store.fails.store(false, Ordering::Relaxed);
+    assert_eq!(second.said(), [Value::Null; 0]);
+    second.pass(30 * SECOND);
+    assert_eq!(states(&second.said(), subscription), [json!("failed")]);
+}
+
+#[test]
+fn a_task_that_is_gone_is_watched_no_more() {
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
+    let registry = jobs_registry(&Jobs::default());
+    let mut process = Process::sharing(&Time::default(), &store, registry);
+    let id = process.task();
+    listen(&mut process, &[&id]);
+    assert_eq!(process.running(), 1);
+    let (now, task) = (Duration::from_secs(1_800_000_000), TaskId::from(id));
+    assert!(at_once(store.change(now, &task, 0, "".into(), Duration::ZERO)).unwrap());
+    assert_eq!(process.running(), 0);
 }

@@ -7,6 +7,7 @@ use mcp_service::{Context, Tasks};
 use serde_json::{Value, json};
 
 use super::input::asking;
+use super::jobs::{Jobs, jobs_registry};
 use super::registry;
 use super::world::{Process, request};
 
@@ -49,6 +50,17 @@ fn task_t06_a_task_is_of_its_principal_alone() {
         let cancelled = about(&mut process, "tasks/cancel", &id, owner);
         assert_eq!(cancelled["result"]["resultType"], "complete");
     }
+}
+
+#[test]
+fn task_for_a_job_is_of_the_principal_of_its_call() {
+    let mut process = Process::new(jobs_registry(&Jobs::default()));
+    let (ann, bob) = ([("X-User", "ann")], [("X-User", "bob")]);
+    let id = task(&mut process, &ann);
+    for other in [&bob[..], &[]] {
+        assert_eq!(about(&mut process, "tasks/get", &id, other)["error"]["code"], -32602);
+    }
+    assert_eq!(about(&mut process, "tasks/get", &id, &ann)["result"]["status"], "working");
 }
 
 /// The call had a token with the scope that the tool requires.

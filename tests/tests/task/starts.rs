@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
 use mcp_proto::{ErrorData, Json, UsageError};
-use mcp_service::{Context, Interrupt, Registry, TaskStore, Tasks};
+use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskStore, Tasks};
 use serde_json::{Value, json};
 
 use super::jobs::{Jobs, jobs_registry};
@@ -42,7 +42,9 @@ fn a_call_becomes_a_task_and_its_result_is_fetched() {
 /// The server was busy, and reads both at once.
 #[test]
 fn a_call_that_is_cancelled_with_its_first_turn_leaves_no_task() {
-    let mut process = Process::new(registry(Tasks::Always, works));
+    let store = Arc::new(MemoryStore::default());
+    let shared: Arc<dyn TaskStore> = store.clone();
+    let mut process = Process::sharing(&Time::default(), &shared, registry(Tasks::Always, works));
     let call = request(1, "tools/call", json!({"name": "t", "arguments": {}}), true);
     let cancel = json!({
         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1},
@@ -50,6 +52,10 @@ fn a_call_that_is_cancelled_with_its_first_turn_leaves_no_task() {
     process.lines(&[call, cancel]);
     assert_eq!(process.said(), [""; 0]);
     assert_eq!(process.running(), 0);
+    // The next access removes what has expired.
+    process.pass(Duration::from_millis(100));
+    process.get("another");
+    assert_eq!(format!("{store:?}"), "MemoryStore { tasks: 0, bytes: 0, .. }");
 }
 
 #[test]

@@ -30,6 +30,10 @@ pub(crate) struct HardStore {
     pub(crate) holds_reads: AtomicBool,
     /// No result is written as long as this is set.
     pub(crate) refuses_results: AtomicBool,
+    /// All is written, and the store says that it does not answer, as long as this is set.
+    pub(crate) denies: AtomicBool,
+    /// Records are kept after their end.
+    pub(crate) keeps: bool,
     /// Every change loses once against nobody.
     pub(crate) loses: bool,
     lost: Mutex<BTreeSet<(TaskId, u64)>>,
@@ -49,6 +53,17 @@ impl HardStore {
             return Err(StoreError::Unavailable("the test wants it".into()));
         }
         Ok(())
+    }
+
+    fn answer<T>(&self, written: Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.denies.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable("the test wants it".into()));
+        }
+        written
+    }
+
+    fn kept(&self, time_to_live: Duration) -> Duration {
+        if self.keeps { Duration::MAX } else { time_to_live }
     }
 }
 
@@ -89,9 +104,10 @@ impl TaskStore for HardStore {
         Box::pin(async move {
             self.failure()?;
             while_set(&self.blocks).await;
+            let time_to_live = self.kept(time_to_live);
             let created = self.inner.create(now, id, owner, record, time_to_live).await;
             while_set(&self.holds_new).await;
-            created
+            self.answer(created)
         })
     }
 
@@ -124,9 +140,10 @@ impl TaskStore for HardStore {
             if is_result && self.refuses_results.load(Ordering::Relaxed) {
                 return Err(StoreError::Unavailable("the test wants it".into()));
             }
+            let time_to_live = self.kept(time_to_live);
             let changed = self.inner.change(now, id, from, record, time_to_live).await;
             while_set(&self.holds).await;
-            changed
+            self.answer(changed)
         })
     }
 }
