@@ -35,9 +35,9 @@ use mcp_proto::types::{
 
 /// A client of one server. Clones are cheap and share the client.
 ///
-/// Create it, set its handlers, and connect it with an adapter, once. Calls before that are queued.
-/// The API is the same for modern and legacy servers. A client that is connected goes on until
-/// [`Client::close`], also if all its handles are dropped.
+/// Create it, set its handlers, and connect it with an adapter, once. Calls before that are queued,
+/// without a timeout. The API is the same for modern and legacy servers. A client that is connected
+/// goes on until [`Client::close`], also if all its handles are dropped.
 ///
 /// ```
 /// use mcp_service::Client;
