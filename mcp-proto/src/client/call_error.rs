@@ -41,8 +41,8 @@ pub enum CallError {
         task_id: String,
     },
     /// The call no longer follows its task: the connection has ended, the server has refused a poll
-    /// unread, or the application has detached the task. The task continues at the server; see
-    /// [`Client::follow_task`].
+    /// unread, or the application has detached the task. The task continues at the server, unless
+    /// the server has ended too; see [`Client::follow_task`].
     ///
     /// [`Client::follow_task`]: super::Client::follow_task
     TaskLeft {
