@@ -96,6 +96,21 @@ fn level_of_a_client_without_a_session_does_not_outlast_the_next_request_of_a_mo
     world.run(talk).unwrap();
 }
 
+/// The requests of a client are not recognized as those of one client.
+#[test]
+fn level_of_a_client_without_a_session_has_no_effect_at_a_modern_server() {
+    let world = World::default();
+    let bridge = bridged(&world, Transport::Stdio, Era::Modern);
+    let client = over_http(&world, &bridge, Sessions::Stateless);
+    let logs = count_logs(&client);
+    let talk = async {
+        client.set_log_level(LoggingLevel::Error).await.unwrap();
+        client.call_tool("test_tool_with_logging", &()).await.unwrap();
+    };
+    world.run(talk).unwrap();
+    assert_eq!(*logs.lock().unwrap(), 3);
+}
+
 /// The number of log messages that a client has got.
 fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
     let logs = Arc::new(Mutex::new(0));
