@@ -19,7 +19,7 @@
 //! | `Connected` | the subscriptions of earlier connections, then the waiting requests, are sent |
 //! | a modern server ends the subscription of a legacy client | `subscriptions/listen` again, after 1 s to 30 s |
 //! | a subscription begins again, `ChangesMissed` | a notification of each possible change |
-//! | `NoStream` | subscriptions of modern clients end; of later ones nothing is honoured |
+//! | `NoStream` | subscriptions of modern clients end, also at the server; of later ones nothing is honoured |
 //! | `Closed` | waiting requests are answered with -32603, subscriptions end |
 //! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |
 //! | a task of a modern server, in answer to a call | `has_tasks` until its TTL has passed |
