@@ -54,8 +54,10 @@ fn connection_is_not_idle_while_a_request_is_on_its_way() {
 #[derive(Clone)]
 struct Interrupted {
     world: World,
-    at_spawn: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
+    at_spawn: Arc<Mutex<Option<Interrupt>>>,
 }
+
+type Interrupt = Box<dyn FnOnce() + Send>;
 
 impl Runtime for Interrupted {
     type Timer = <World as Runtime>::Timer;

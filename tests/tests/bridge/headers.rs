@@ -68,16 +68,16 @@ fn changing(schemas: &Arc<Mutex<Vec<Value>>>) -> Registry<Handler> {
     let mut registry = Registry::new(Implementation::new("server", "1"));
     let schemas = schemas.clone();
     let answer = move |method: Method, _, _| {
-        let result = match method {
-            Method::Initialize => json!({
+        let result = match method.name() {
+            "initialize" => json!({
                 "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                 "serverInfo": {"name": "server", "version": "1"},
             }),
-            Method::Discover => json!({
+            "server/discover" => json!({
                 "resultType": "complete", "supportedVersions": ["2026-07-28"],
                 "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
             }),
-            Method::ListTools => {
+            "tools/list" => {
                 let mut region = json!({"type": "string"});
                 let schema = schemas.lock().unwrap().pop().unwrap();
                 region.as_object_mut().unwrap().extend(schema.as_object().unwrap().clone());

@@ -206,7 +206,7 @@ fn task_counts_for_its_ttl_and_for_a_day_at_most() {
         created["resultType"] = json!("task");
         created["ttlMs"] = ttl.clone();
         answered(&mut bridged, &asked, &created);
-        bridged.pass(Duration::from_secs(seconds) - Duration::from_millis(1));
+        bridged.pass(Duration::from_millis(seconds * 1000 - 1));
         assert!(bridged.has_tasks(), "{ttl}");
         bridged.pass(Duration::from_millis(1));
         assert!(!bridged.has_tasks(), "{ttl}");

@@ -148,12 +148,11 @@ impl Reader for Input {
             let read = self.stream.poll_read(context);
             let Poll::Ready(Ok(bytes)) = &read else { return read };
             let names = |method: &str| String::from_utf8_lossy(bytes).contains(method);
-            match self.process {
-                Process::Silent if names("\"server/discover\"") => {}
-                Process::Fragile if names("\"initialize\"") => {
-                    return Poll::Ready(Ok(Bytes::new()));
-                }
-                _ => return read,
+            if self.process == Process::Fragile && names("\"initialize\"") {
+                return Poll::Ready(Ok(Bytes::new()));
+            }
+            if self.process != Process::Silent || !names("\"server/discover\"") {
+                return read;
             }
         }
     }
