@@ -22,6 +22,7 @@ crate::all! {
     only_servers_over_http_have_a_sign_in,
     server_that_needs_no_sign_in_is_told_of,
     failed_logout_names_the_credentials,
+    port_of_the_redirect_that_is_in_use_is_named,
     example_keychain_keeps_credentials_in_a_program,
 }
 
@@ -171,6 +172,15 @@ fn failed_logout_names_the_credentials() {
     let ran = site.run(&["logout"]);
     let err = format!("mcp: the credentials for {} cannot be removed: ", site.url);
     assert!(ran.exit == 3 && ran.err.starts_with(&err), "{ran:?}");
+}
+
+fn port_of_the_redirect_that_is_in_use_is_named() {
+    let site = Site::new("port");
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    let ran = site.run(&["login", "--callback-port", &port.to_string()]);
+    let text = format!("port {port} of the redirect URI cannot be used: ");
+    assert!(ran.exit == 7 && ran.err.contains(&text), "{ran:?}");
 }
 
 /// A program with the arguments of `secret-tool`, which keeps records in files.

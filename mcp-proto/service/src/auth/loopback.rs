@@ -114,7 +114,10 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     // A port in the configuration is the registered one.
     let named = (url.port() != 80).then(|| url.port());
     let (first, second) = match named {
-        Some(port) => bind(url.host(), port)?,
+        Some(port) => bind(url.host(), port).map_err(|error| {
+            let text = format!("port {port} of the redirect URI cannot be used: {error}");
+            io::Error::new(error.kind(), text)
+        })?,
         None => port
             .and_then(|port| bind(url.host(), port).ok())
             .map_or_else(|| bind(url.host(), 0).or_else(|_| bind(url.host(), 0)), Ok)?,
