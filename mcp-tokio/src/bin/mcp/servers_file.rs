@@ -40,8 +40,8 @@ pub(crate) fn read_all(file: &Path) -> Result<Vec<(String, Entry)>, Failure> {
         let message = format!("{}: all servers are disabled", file.display());
         return Err(Failure::usage(message).advice("--server chooses a disabled one as well"));
     }
-    let named = |name: &str| Ok((name.to_owned(), of_name(file, &servers, name)?));
-    names.into_iter().map(named).collect()
+    let read = |name: &str| Ok((name.to_owned(), of_name(file, &servers, name)?));
+    names.into_iter().map(read).collect()
 }
 
 /// The names of the servers that no member `disabled` switches off.
