@@ -8,7 +8,8 @@
 //! |---|---|---|---|
 //! | work | a body being read, a head over 4 KiB before it, and bytes read ahead | `http::Connection`, `http::Admission` | above three quarters |
 //! | work | a request in flight, a head that it keeps, and input received for it | `server::Reply`, or its call while it waits for input | above three quarters |
-//! | work | a batch and its answers | the batch | above three quarters |
+//! | work | a batch | the batch | above three quarters |
+//! | work | an answer that waits for the others of its batch | the batch | above the limit |
 //! | work | an answer that is not yet polled | the queue of `server::Server` | above the limit |
 //! | work | unwritten output | `Account` of a driver | never: the driver stops reading |
 //! | work | subscriptions of sessions | `http` (sessions) | above half |

@@ -343,6 +343,111 @@ fn arguments_of_many_values_that_do_not_fit() {
 }
 
 #[test]
+fn long_answers_that_wait_in_their_batches() {
+    const MAX: usize = 16 * MIB;
+    let alone = alone();
+    let mut limits = limits();
+    limits.max_endpoint_bytes = MAX;
+    let mut site = Owing::new(&alone, limits);
+    site.feed(&initialize("2025-03-26"));
+    let call = |id: usize| modern(id, "tools/call", "\"name\":\"hold\"");
+    let call = |id| call(id).replace("io.modelcontextprotocol", "x");
+    for n in 0..60 {
+        site.feed(&format!("[{},{}]\n", call(2 * n).trim(), call(2 * n + 1).trim()));
+    }
+    assert_eq!(site.owed.len(), 120);
+    (site.results, site.refused) = (0, 0);
+    // The first of each batch is answered; the second one keeps the batch open.
+    let text = format!("{{\"content\":[],\"x\":\"{}\"}}", "x".repeat(900 * 1024));
+    let mut first = true;
+    for reply in std::mem::take(&mut site.owed) {
+        if first {
+            site.respond(reply, Json::parse(text.clone()).unwrap());
+        } else {
+            site.owed.push(reply);
+        }
+        first = !first;
+    }
+    site.assert_peak("answers in batches", 2 * MAX);
+    for reply in std::mem::take(&mut site.owed) {
+        site.respond(reply, Json::EMPTY_OBJECT);
+    }
+    // Each request has an answer: a result that did not fit is an error.
+    assert_eq!(site.results + site.refused, 120);
+    assert!(site.results > 60 + 10 && site.refused > 10, "{} refused", site.refused);
+}
+
+#[test]
+fn sum_of_all_bounds_is_within_twice_the_limit() {
+    const MAX: usize = 16 * MIB;
+    let alone = alone();
+    let mut limits = limits();
+    limits.max_endpoint_bytes = MAX;
+    limits.max_in_flight_bytes = 4 * MIB;
+    let (count, subscriptions) = (limits.max_in_flight, limits.max_subscriptions);
+    let mut site = Owing::new(&alone, limits);
+    let roots = initialize("2025-03-26");
+    let roots = roots.replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
+    site.feed(&roots.replace("\"c\"", &format!("\"{}\"", "c".repeat(15 * 1024))));
+    site.feed("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+    let uri = |n: usize| format!("t:{n}-{}", "u".repeat(1000));
+    for n in 0..2 * subscriptions {
+        site.feed(&legacy(n, "resources/subscribe", &format!("\"uri\":\"{}\"", uri(n))));
+    }
+    // Calls in batches, of which one half waits for a first answer, calls that need input, and
+    // calls that nobody answers, with long ids.
+    let hold = |id: String, length: usize| {
+        let padding = "x".repeat(length);
+        let params = format!("\"name\":\"hold\",\"arguments\":{{\"x\":\"{padding}\"}}");
+        legacy(id, "tools/call", &params)
+    };
+    for n in 0..40 {
+        let pair = [0, 1].map(|at| hold(format!("\"b{n}-{at}\""), 100));
+        site.feed(&format!("[{},{}]\n", pair[0].trim(), pair[1].trim()));
+    }
+    let in_batches = site.owed.len();
+    let mut more = Vec::new();
+    for n in 0..100 {
+        site.feed(&hold(format!("\"i{n}{}\"", "i".repeat(900)), 10 * 1024));
+    }
+    more.extend(site.owed.drain(in_batches..));
+    assert!(more.len() > 90, "{}", more.len());
+    for reply in more {
+        let required = InputRequired::default()
+            .and("a", InputRequest::ListRoots(RequestParams::default()))
+            .state("s".repeat(10 * 1024));
+        site.respond_with(reply, Outcome::InputRequired(required));
+    }
+    for n in 0..2 * count {
+        site.feed(&hold(format!("\"c{n}{}\"", "i".repeat(900)), 2 * 1024));
+    }
+    let text = format!("{{\"content\":[],\"x\":\"{}\"}}", "x".repeat(900 * 1024));
+    let rest = site.owed.split_off(in_batches);
+    for (at, reply) in std::mem::replace(&mut site.owed, rest).into_iter().enumerate() {
+        if at % 2 == 0 {
+            site.respond(reply, Json::parse(text.clone()).unwrap());
+        } else {
+            site.owed.push(reply);
+        }
+    }
+    for n in 0..subscriptions {
+        site.publish(&Change::ResourceUpdated(uri(n)));
+    }
+    // The rest of the line never comes.
+    for _ in 0..15 {
+        site.feed(&"x".repeat(CHUNK));
+    }
+    site.assert_peak("all bounds", 2 * MAX);
+    site.server.handle_eof(Instant::ZERO);
+    site.drain();
+    site.owed.clear();
+    let before = site.before;
+    drop((site, text));
+    let left = ALLOCATOR.current_usage().saturating_sub(before);
+    assert!(left < MIB, "{left} bytes are never freed");
+}
+
+#[test]
 fn services_that_come_and_go() {
     let alone = alone();
     let catalog = Catalog::from(Registry::new(Implementation::new("c", "1")));
@@ -448,6 +553,68 @@ impl Measured<'_> {
         drop((server, owed));
         let left = ALLOCATOR.current_usage().saturating_sub(before);
         assert!(left < MIB, "{left} bytes are never freed");
+    }
+}
+
+/// A server whose application owes all answers until a test gives them.
+struct Owing<'a> {
+    server: Connection<Server>,
+    owed: Vec<Reply>,
+    /// The results that the client has got, and the errors.
+    results: usize,
+    refused: usize,
+    before: usize,
+    _alone: &'a Alone,
+}
+
+impl<'a> Owing<'a> {
+    fn new(alone: &'a Alone, limits: Limits) -> Self {
+        let declaration = fuzz::registry().declaration();
+        let mut config = Config::default();
+        config.limits = limits;
+        let before = start(alone);
+        let server = Connection::server(declaration, config);
+        Self { server, owed: Vec::new(), results: 0, refused: 0, before, _alone: alone }
+    }
+
+    fn feed(&mut self, text: &str) {
+        for chunk in text.as_bytes().chunks(CHUNK) {
+            self.server.handle_bytes(Instant::ZERO, Bytes::copy_from_slice(chunk));
+            self.drain();
+        }
+    }
+
+    fn respond(&mut self, reply: Reply, result: Json) {
+        self.respond_with(reply, Outcome::Complete(result));
+    }
+
+    fn respond_with(&mut self, reply: Reply, outcome: Outcome) {
+        self.server.with(Instant::ZERO, |server| server.respond(Instant::ZERO, reply, outcome));
+        self.drain();
+    }
+
+    fn publish(&mut self, change: &Change) {
+        self.server.with(Instant::ZERO, |server| server.publish(Instant::ZERO, change)).unwrap();
+    }
+
+    fn drain(&mut self) {
+        while let Some(action) = self.server.poll_action() {
+            match action {
+                Action::Event(ServerEvent::Request(request)) => self.owed.push(request.reply),
+                Action::Transmit(bytes) => {
+                    let text = String::from_utf8_lossy(&bytes);
+                    self.results += text.matches("\"result\":").count();
+                    self.refused += text.matches("\"code\":-32603").count();
+                }
+                Action::Event(_) | Action::Close => {}
+            }
+        }
+    }
+
+    fn assert_peak(&self, what: &str, bound: usize) {
+        let peak = ALLOCATOR.peak_usage() - self.before;
+        println!("{what}: peak {:.1} MiB of {:.1}", mib(peak), mib(bound));
+        assert!(peak <= bound, "{what}: peak {:.1} MiB of {:.1}", mib(peak), mib(bound));
     }
 }
 

@@ -15,7 +15,7 @@ use super::config::Config;
 use super::declaration::Declaration;
 use super::event::{Peer, ReplyId, ServerAction, ServerEvent, SessionRef, StreamId};
 use super::extensions::Extensions;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, fitting};
 use super::sender::{LastSender, RequestSender, SenderFacts};
 use crate::budget::Charge;
 use crate::error::{ProtocolError, ValidationStep};
@@ -200,7 +200,7 @@ impl Context {
     }
 
     /// Sends an answer, or keeps it until its batch is complete. `step` is the step at which the
-    /// request failed, if any.
+    /// request failed, if any. A result that does not fit becomes an error.
     pub(super) fn send_answer(
         &mut self,
         path: ReplyPath,
@@ -211,7 +211,10 @@ impl Context {
             (Some(id), Some(batches)) => {
                 let all = batches.answered(id).saturating_add(answer.size_hint());
                 let is_long = all > self.config.limits.max_batch_bytes;
-                batches.push(id, if is_long { left_out(answer) } else { answer })
+                batches.push(
+                    id,
+                    if is_long { left_out(answer) } else { fitting(&self.config, answer) },
+                )
             }
             (None, _) | (_, None) => Some(answer),
         };

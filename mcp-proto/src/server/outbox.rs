@@ -125,6 +125,17 @@ impl Counted {
     }
 }
 
+/// The same answer to a request of a batch, which waits for the other answers. A result that does
+/// not fit into the budget becomes an error.
+pub(super) fn fitting(config: &Config, answer: Outgoing) -> Outgoing {
+    let size = answer.size_hint();
+    if size <= SMALL || config.budget.fits(config.limits.max_endpoint_bytes, size) {
+        return answer;
+    }
+    config.budget.record_refusal();
+    without_result(answer)
+}
+
 /// The same answer with the error `NO_ROOM` in place of its result or error.
 pub(super) fn without_result(message: Outgoing) -> Outgoing {
     let error = ErrorData::internal(NO_ROOM);
