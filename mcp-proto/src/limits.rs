@@ -138,9 +138,9 @@ pub struct Limits {
     /// connection alive. A stream has no session id and no status of an error, so with zero no
     /// legacy client gets a session. Below 1 ms further comments come every second.
     pub keep_alive: Duration,
-    /// The maximum number of HTTP connections that an adapter serves at a time; default 16,384. To
-    /// accept a further one, the adapter ends the longest idle connection of the holder with the
-    /// most; see `max_sessions_per_holder`. If none can end, the new one waits.
+    /// The maximum number of HTTP connections that an adapter serves at a time; default 16,384, at
+    /// least 1. To accept a further one, the adapter ends the longest idle connection of the holder
+    /// with the most; see `max_sessions_per_holder`. If none can end, the new one waits.
     pub max_connections: usize,
     /// The maximum number of open connections of an HTTP client; default 32, at least 4. Further
     /// requests are queued: answers and notifications first, for which a quarter of the connections

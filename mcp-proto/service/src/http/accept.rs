@@ -53,7 +53,9 @@ impl HttpServer {
     /// are open. If not, an idle connection of the address with the most connections is closed to
     /// make room. Call again when a connection has closed, or after 50 ms.
     pub fn has_room(&self, now: Instant, peer: IpAddr) -> bool {
-        let has_room = self.shared.open.count() < self.config().server.limits.max_connections;
+        // With zero the caller would ask again for ever, and serve nobody.
+        let max = self.config().server.limits.max_connections.max(1);
+        let has_room = self.shared.open.count() < max;
         if !has_room {
             self.shared.open.make_room(self.config(), Some(peer));
             if let Some(event) = self.shared.open.full(now) {
@@ -98,6 +100,23 @@ impl HttpServer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Handler, Registry};
+    use mcp_proto::http::Config;
+    use mcp_proto::types::Implementation;
+
+    #[test]
+    fn a_server_with_room_for_no_connection_serves_one() {
+        let mut config = Config::default();
+        config.server.limits.max_connections = 0;
+        let registry = Registry::<Handler>::new(Implementation::new("small", "1"));
+        let server = HttpServer::new(registry, config, || [0; 16], |_| ());
+        let (now, peer) = (Instant::ZERO, IpAddr::from([127, 0, 0, 1]));
+        assert!(server.has_room(now, peer));
+        let service = server.connect_from(now, peer);
+        assert!(!server.has_room(now, peer));
+        drop(service);
+        assert!(server.has_room(now, peer));
+    }
 
     #[test]
     fn a_connection_that_is_gone_keeps_nobody_waiting() {
