@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are worth knowing")]
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on ends")]
 
+mod behind_stack;
 mod bounds;
 mod budget;
 mod changes;

@@ -143,6 +143,20 @@ impl Site {
         self.connections.remove(&number);
     }
 
+    /// Visits once for a client that does not read otherwise. Returns the bytes that it is sent,
+    /// and whether another visit is due.
+    pub(crate) fn visit_once(&mut self, number: Number) -> (usize, bool) {
+        let client = self.connections.get_mut(&number).expect("a client");
+        client.connection.visit(self.now, &mut self.endpoint, &number);
+        let mut sent = 0;
+        while let Some(action) = client.connection.poll_action() {
+            if let Action::Transmit(bytes) = action {
+                sent += bytes.len();
+            }
+        }
+        (sent, client.connection.needs_endpoint())
+    }
+
     /// A client reads again.
     pub(crate) fn wake(&mut self, number: Number) {
         self.connections.get_mut(&number).expect("a client").reads = true;

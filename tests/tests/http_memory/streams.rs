@@ -75,6 +75,69 @@ fn a_request_tells_more_than_its_client_reads() {
 }
 
 #[test]
+fn a_visit_takes_a_part_of_a_long_stream() {
+    const VISIT: usize = 256 * KIB;
+    let _meter = Meter::start();
+    let mut site = Site::new(Limits::default());
+    let session = opened(&mut site);
+    let number = site.connect();
+    site.write(number, &of_session(&session, &call(1, "hold")));
+    site.connections.get_mut(&number).expect("a client").reads = false;
+    let text = "x".repeat(60 * KIB);
+    for step in 0..16 {
+        site.progress(0, step, &text);
+    }
+    // The endpoint is locked during a visit: other clients wait for its end.
+    let mut visits = Vec::new();
+    loop {
+        let (sent, is_due) = site.visit_once(number);
+        visits.push(sent);
+        if !is_due {
+            break;
+        }
+    }
+    assert!(visits.iter().sum::<usize>() > 16 * text.len(), "{visits:?}");
+    assert!(visits.iter().all(|sent| *sent < VISIT + 64 * KIB), "{visits:?}");
+    assert_eq!(visits.len(), 4, "{visits:?}");
+}
+
+#[test]
+fn a_second_reader_of_a_stream_ends_the_first() {
+    let _meter = Meter::start();
+    let mut site = Site::new(Limits::default());
+    let session = opened(&mut site);
+    let first = site.connect();
+    assert!(site.ask(first, &get(&session, "")).starts_with("HTTP/1.1 200 "));
+    let second = site.connect();
+    assert!(site.ask(second, &get(&session, "")).starts_with("HTTP/1.1 200 "));
+    // The first would keep its connection for ever: nothing else wakes it.
+    assert!(site.take(first).ends_with("0\r\n\r\n"));
+    site.publish(&Change::ListChanged(List::Tools));
+    assert!(site.take(second).contains("notifications/tools/list_changed"));
+    assert_eq!(site.take(first), "");
+}
+
+#[test]
+fn a_session_whose_answer_is_not_read_yet_does_not_end() {
+    let _meter = Meter::start();
+    let mut limits = Limits::default();
+    limits.max_sessions = 1;
+    let mut site = Site::new(limits);
+    let session = opened(&mut site);
+    let number = site.connect();
+    site.write(number, &of_session(&session, &call(1, "hold")));
+    site.connections.get_mut(&number).expect("a client").reads = false;
+    site.answer(number, Outcome::Complete(Json::EMPTY_OBJECT));
+    let other = site.connect();
+    let refused = site.ask(other, &post("", &initialize("2025-11-25", "other")));
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    site.wake(number);
+    assert!(site.take(number).contains("\"result\""));
+    let opened = site.ask(other, &post("", &initialize("2025-11-25", "other")));
+    assert!(opened.starts_with("HTTP/1.1 200 "), "{opened}");
+}
+
+#[test]
 fn a_session_keeps_no_more_than_one_stream_may() {
     let meter = Meter::start();
     let mut site = Site::new(Limits::default());
