@@ -230,9 +230,7 @@ fn second_hour_08_a_server_that_never_reads() {
     let mut now = Instant::ZERO;
     driven.handle_opened(now);
     driven.turn(now, Waker::noop());
-    let discover = "{\"jsonrpc\":\"2.0\",\"id\":\"discover-1\",\"result\":{\"resultType\":\"complete\",\
-        \"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{},\"ttlMs\":0,\"cacheScope\":\"private\"}}\n";
-    driven.handle_bytes(now, Bytes::from(discover));
+    driven.handle_bytes(now, Bytes::from(DISCOVERED));
     driven.turn(now, Waker::noop());
     assert!(client.server().is_some());
     ALLOCATOR.reset_peak_usage();
@@ -440,6 +438,29 @@ fn long_keys_of_the_input_of_tasks() {
 }
 
 #[test]
+fn calls_beyond_a_mebibyte_of_output_follow_it() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    let (now, before) = (Instant::ZERO, measured.last_id);
+    let params = Json::parse(format!("{{\"a\":\"{}\"}}", "p".repeat(600_000))).unwrap();
+    measured.client.with(now, |client| {
+        for _ in 0..5 {
+            client.call(now, "tools/call", params.clone(), CallOptions::default()).unwrap();
+        }
+    });
+    measured.drain();
+    // Nothing was blocked, so no driver reports that there is room again.
+    while measured.last_id < before + 5 {
+        let due = measured.client.poll_timeout().unwrap();
+        assert!(due <= now + Duration::from_millis(50), "what is held is due soon");
+        measured.client.handle_timeout(due);
+        measured.drain();
+    }
+    drop(params);
+    measured.run(&alone, std::iter::empty());
+}
+
+#[test]
 fn calls_that_are_cancelled_in_masses() {
     let alone = alone();
     let mut measured = Measured::new(limits(), Server::Modern);
@@ -453,12 +474,196 @@ fn calls_that_are_cancelled_in_masses() {
     assert!(left < limits().max_in_flight * 1024, "{left} bytes for calls that are over");
     measured.run(&alone, std::iter::empty());
 }
+#[test]
+fn sum_of_all_bounds_is_within_what_the_limits_say() {
+    const LISTS: usize = 4;
+    let _alone = alone();
+    let mut limits = limits();
+    limits.max_in_flight = 1024;
+    limits.max_in_flight_bytes = 4 * MIB;
+    limits.max_unsent_bytes = 4 * MIB;
+    // Each limit once: for a list its items and the page that may exceed the limit, for a message
+    // its text and the buffer that it was read from.
+    let sum = LISTS * (limits.max_list_bytes + limits.max_line_bytes)
+        + 2 * limits.max_line_bytes
+        + limits.max_in_flight_bytes
+        + limits.max_unsent_bytes
+        + limits.max_in_flight * (limits.max_id_bytes + 1024);
+    let mut measured = Measured::new(limits, Server::Modern);
+    fill_lists(&mut measured, LISTS);
+    follow_tasks(&mut measured, 50);
+    let owed = await_input(&mut measured, 20);
+    subscribe_to_much(&mut measured, 10);
+    // The server does not read any more, and sends the start of a line that never ends.
+    let now = Instant::ZERO;
+    measured.client.with(now, Client::handle_blocked);
+    let params = Json::parse(format!("{{\"a\":\"{}\"}}", "p".repeat(MIB / 4))).unwrap();
+    let one_more = |client: &mut Client| {
+        client.call(now, "tools/call", params.clone(), CallOptions::default())
+    };
+    let held = (0..100).take_while(|_| measured.client.with(now, one_more).is_ok()).count();
+    assert_eq!((owed, held), (7, 15), "inputs, and calls that are held");
+    measured.feed_line("{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"a\":\"".to_owned());
+    for _ in 0..15 {
+        measured.feed(vec![b'x'; CHUNK]);
+    }
+    measured.bound = sum;
+    measured.end(0);
+}
+
+#[test]
+fn a_server_that_reads_nothing_and_never_stops_talking() {
+    const SUBSCRIPTIONS: usize = 8;
+    let _alone = alone();
+    let client = mcp_service::Client::new(Config::new(Implementation::new("app", "1")));
+    let mut driven = ClientService::new(&client).unwrap();
+    let (now, waker) = (Instant::ZERO, Waker::noop());
+    driven.handle_opened(now);
+    driven.turn(now, waker);
+    driven.handle_bytes(now, Bytes::from(DISCOVERED));
+    driven.turn(now, waker);
+    let mut context = Context::from_waker(waker);
+    // Nobody takes the changes of these, and each has its own share of them.
+    let mut subscriptions: Vec<_> = (0..SUBSCRIPTIONS)
+        .map(|_| {
+            let mut filter = SubscriptionFilter::default();
+            filter.resource_subscriptions = vec!["t:a".into()];
+            Box::pin(client.subscribe(filter))
+        })
+        .collect();
+    for it in &mut subscriptions {
+        assert!(it.as_mut().poll(&mut context).is_pending());
+    }
+    let mut calls: Vec<_> =
+        (0..100).map(|_| Box::pin(client.call_tool("echo", &json!({})))).collect();
+    for call in &mut calls {
+        assert!(call.as_mut().poll(&mut context).is_pending());
+    }
+    driven.turn(now, waker);
+    let mut sent = String::new();
+    while !driven.output().is_empty() {
+        sent += &String::from_utf8_lossy(driven.output());
+        driven.handle_written(driven.output().len());
+        driven.turn(now, waker);
+    }
+    ALLOCATOR.reset_peak_usage();
+    let start = ALLOCATOR.current_usage();
+    let mut feed = |line: String| {
+        for chunk in line.into_bytes().chunks(CHUNK) {
+            if driven.wants_read() {
+                driven.handle_bytes(now, Bytes::copy_from_slice(chunk));
+                driven.turn(now, waker);
+            }
+        }
+    };
+    let ids = |method: &str| -> Vec<u64> {
+        let of_method = sent.lines().filter(|line| line.contains(method));
+        of_method.filter_map(|line| id_of(line.as_bytes())).collect()
+    };
+    let listens = ids("\"subscriptions/listen\"");
+    assert_eq!(listens.len(), SUBSCRIPTIONS);
+    for id in &listens {
+        let meta = format!("\"_meta\":{{\"io.modelcontextprotocol/subscriptionId\":{id}}}");
+        let honoured = format!("{meta},\"notifications\":{{\"resourceSubscriptions\":[\"t:a\"]}}");
+        feed(told("notifications/subscriptions/acknowledged", &honoured));
+        for n in 0..40 {
+            let uri = format!("t:a/{n}{}", "u".repeat(50_000));
+            feed(told("notifications/resources/updated", &format!("{meta},\"uri\":\"{uri}\"")));
+        }
+    }
+    let calls_on_the_wire = ids("\"tools/call\"");
+    for id in calls_on_the_wire.into_iter().cycle().take(1000) {
+        let state = "s".repeat(100_000);
+        let members = format!("\"resultType\":\"input_required\",\"requestState\":\"{state}\"");
+        feed(answered(&id.to_string(), &members));
+    }
+    let peak = ALLOCATOR.peak_usage() - start;
+    println!("a server that only talks: peak {:.1} MiB", mib(peak));
+    // The changes that wait, the output that is not written, and what is held meanwhile.
+    assert!(peak < (SUBSCRIPTIONS + 4 + 16) * MIB, "{:.1} MiB", mib(peak));
+}
+
+/// Lists of which all pages but the last have come.
+fn fill_lists(measured: &mut Measured, count: usize) {
+    for _ in 0..count {
+        let options = CallOptions::default();
+        let list =
+            |client: &mut Client| client.list(Instant::ZERO, Listing::Tools, options.clone());
+        measured.client.with(Instant::ZERO, list).unwrap();
+        measured.drain();
+        for _ in 0..3 {
+            let items = "{\"name\":\"tool\"},".repeat(20_000) + "{}";
+            let (long, id) = ("c".repeat(MIB / 4), measured.last_id);
+            let page = format!("\"tools\":[{items}],\"nextCursor\":\"{long}\"");
+            measured.feed_line(answered(
+                &id.to_string(),
+                &format!("{page},\"_meta\":{{\"{long}\":1}}"),
+            ));
+        }
+    }
+}
+
+/// Tasks that go on.
+fn follow_tasks(measured: &mut Measured, count: usize) {
+    for n in 0..count {
+        let (id, long) = (measured.call(), "m".repeat(MIB / 2));
+        let times = "\"createdAt\":\"\",\"lastUpdatedAt\":\"\",\"pollIntervalMs\":1000";
+        let task_id = format!("{n}{}", "t".repeat(1000));
+        let task = format!("\"taskId\":\"{task_id}\",\"statusMessage\":\"{long}\",{times}");
+        measured.feed_line(answered(
+            &id.to_string(),
+            &format!("\"resultType\":\"task\",\"status\":\"working\",{task}"),
+        ));
+    }
+}
+
+/// Calls whose input nobody gives; returns how many there are.
+fn await_input(measured: &mut Measured, count: usize) -> usize {
+    let one = format!("{{\"method\":\"sampling/createMessage\",\"params\":{{{SAMPLING}}}}}");
+    for _ in 0..count {
+        let (id, state) = (measured.call(), "s".repeat(MIB / 2));
+        measured.feed_line(answered(
+            &id.to_string(),
+            &format!(
+                "\"resultType\":\"input_required\",\"requestState\":\"{state}\",\
+                 \"inputRequests\":{{\"a\":{one}}}"
+            ),
+        ));
+    }
+    measured.owed.len()
+}
+
+/// Subscriptions of which the server honours more than it was asked for.
+fn subscribe_to_much(measured: &mut Measured, count: usize) {
+    for n in 0..count {
+        let mut filter = SubscriptionFilter::default();
+        filter.tools_list_changed = true;
+        filter.resource_subscriptions = vec![format!("t:{n}")];
+        let subscribe = |client: &mut Client| client.subscribe(Instant::ZERO, filter);
+        measured.client.with(Instant::ZERO, subscribe).unwrap();
+        measured.drain();
+        let (id, long) = (measured.last_id, "u".repeat(MIB / 2));
+        let meta = format!("\"_meta\":{{\"io.modelcontextprotocol/subscriptionId\":{id}}}");
+        let uris = format!("\"resourceSubscriptions\":[\"t:{n}\",\"{long}\"]");
+        let honoured = format!("\"toolsListChanged\":true,{uris}");
+        measured.feed_line(told(
+            "notifications/subscriptions/acknowledged",
+            &format!("{meta},\"notifications\":{{{honoured}}}"),
+        ));
+        let changed = format!("{meta},\"uri\":\"t:{n}/{long}\"");
+        measured.feed_line(told("notifications/resources/updated", &changed));
+    }
+}
 
 type Alone = MutexGuard<'static, ()>;
 
 fn alone() -> Alone {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+const DISCOVERED: &str = "{\"jsonrpc\":\"2.0\",\"id\":\"discover-1\",\"result\":{\
+    \"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{},\
+    \"ttlMs\":0,\"cacheScope\":\"private\"}}\n";
 
 const SAMPLING: &str = "\"messages\":[],\"maxTokens\":1";
 
