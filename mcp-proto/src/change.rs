@@ -210,6 +210,24 @@ pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
+
+    #[test]
+    fn an_earlier_state_of_a_task_does_not_replace_a_later_one() {
+        let state = |order, status: &str| {
+            let times = "\"createdAt\":\"\",\"lastUpdatedAt\":\"\",\"ttlMs\":null";
+            let task = format!("{{\"taskId\":\"t\",\"status\":\"{status}\",{times}}}");
+            let update = TaskUpdate::new(Json::parse(task).unwrap(), order, None).unwrap();
+            Change::TaskUpdated(Arc::new(update))
+        };
+        let states = [state(1, "working"), state(3, "completed"), state(2, "working")];
+        let mut pending = PendingChanges::default();
+        for state in &states {
+            pending.insert(state.clone());
+        }
+        assert_eq!(pending.pop_first().as_ref(), states.get(1));
+        assert!(pending.is_empty());
+    }
 
     #[test]
     fn a_part_begins_where_a_name_ends() {

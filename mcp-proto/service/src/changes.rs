@@ -60,3 +60,30 @@ impl Changes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use mcp_proto::Json;
+
+    #[test]
+    fn the_latest_state_of_a_task_waits_whatever_comes_last() {
+        let state = |order| {
+            let times = "\"createdAt\":\"\",\"lastUpdatedAt\":\"\",\"ttlMs\":null";
+            let task = alloc::format!("{{\"taskId\":\"t\",\"status\":\"working\",{times}}}");
+            let update = TaskUpdate::new(Json::parse(task).unwrap(), order, None).unwrap();
+            Arc::new(Change::TaskUpdated(Arc::new(update)))
+        };
+        // Two threads that change a task may publish its states in any order.
+        for orders in [[1, 3, 2], [3, 2, 1], [2, 1, 3]] {
+            let mut changes = Changes::default();
+            for order in orders {
+                changes.insert(&state(order));
+            }
+            let mut published = Vec::new();
+            changes.publish(|change| published.extend(change.cloned()));
+            assert_eq!(published, [(*state(3)).clone()]);
+        }
+    }
+}

@@ -217,6 +217,32 @@ fn connection_for_subscriptions_alone_is_tried_again_without_a_page() {
 }
 
 #[test]
+fn connection_is_tried_at_once_after_a_sign_in_that_was_asked_for() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.open = vec!["initialize", "notifications/initialized"];
+    host.redirects.insert("GET /mcp".into(), (404, ""));
+    host.world.person = Person::Redirects("error=access_denied");
+    let now = host.world.now;
+    let filter = SubscriptionFilter::default().tools_list_changed();
+    host.client.with(now, |it| it.subscribe(now, filter)).unwrap();
+    host.connect();
+    // The session ends, and from then on all requests need a token.
+    host.redirects.insert("POST /mcp".into(), (404, ""));
+    host.pass_timeout();
+    host.redirects.clear();
+    host.open.clear();
+    for _ in 0..5 {
+        host.pass_timeout();
+    }
+    host.log.clear();
+    host.world.person = Person::Consents;
+    let now = host.world.now;
+    host.client.with_authorizer(now, |it| it.authorize(now, &Scopes::words("a")));
+    host.run();
+    assert_eq!(host.log.first().map(String::as_str), Some("initialize 200"), "{:?}", host.log);
+}
+
+#[test]
 fn time_of_a_call_rests_while_a_person_is_asked() {
     let mut host = Host::new(Negotiation::Auto);
     host.world.person = Person::Pauses;

@@ -116,3 +116,79 @@ fn bytes(change: &Change) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::sync::Arc;
+    use alloc::vec::Vec;
+    use core::task::Waker;
+    use mcp_proto::Json;
+    use mcp_proto::server::TaskUpdate;
+
+    fn updated(uri: &str, length: usize) -> Change {
+        Change::ResourceUpdated(format!("{uri}{}", "u".repeat(length)))
+    }
+
+    /// The state of the task `t` with this number, and a text of this length.
+    fn state(order: u64, length: usize) -> Change {
+        let text = "x".repeat(length);
+        let times = "\"createdAt\":\"\",\"lastUpdatedAt\":\"\",\"ttlMs\":null";
+        let task = format!(
+            "{{\"taskId\":\"t\",\"status\":\"working\",\"statusMessage\":\"{order}{text}\",{times}}}"
+        );
+        let update = TaskUpdate::new(Json::parse(task).unwrap(), order, None).unwrap();
+        Change::TaskUpdated(Arc::new(update))
+    }
+
+    /// Takes all changes; shows URIs by their first characters and tasks by their orders.
+    fn taken(feed: &Feed) -> Vec<String> {
+        feed.end(Ok(()));
+        let context = Context::from_waker(Waker::noop());
+        let mut all = Vec::new();
+        while let Poll::Ready(Some(change)) = feed.poll_next(&context) {
+            all.push(match &change {
+                Change::ResourceUpdated(uri) => uri.chars().take(1).collect(),
+                Change::TaskUpdated(update) => {
+                    let text = update.task().to_string();
+                    text.chars().filter(char::is_ascii_digit).collect()
+                }
+                _ => String::new(),
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn only_the_last_state_of_a_task_waits() {
+        let feed = Feed::default();
+        for change in [state(1, 0), updated("a", 0), state(2, 0), state(3, 0), updated("a", 0)] {
+            feed.push(&change);
+        }
+        assert_eq!(taken(&feed), ["a", "3"]);
+    }
+
+    #[test]
+    fn earlier_states_of_a_task_take_no_room() {
+        let feed = Feed::default();
+        feed.push(&updated("a", 0));
+        for order in 1..=8 {
+            feed.push(&state(order, MAX_CHANGE_BYTES / 4));
+        }
+        assert_eq!(taken(&feed), ["a", "8"]);
+    }
+
+    #[test]
+    fn oldest_changes_beyond_the_bytes_are_dropped() {
+        let feed = Feed::default();
+        for uri in ["a", "b", "c", "d"] {
+            feed.push(&updated(uri, MAX_CHANGE_BYTES / 2 - 1));
+        }
+        assert_eq!(taken(&feed), ["c", "d"]);
+        let feed = Feed::default();
+        feed.push(&updated("a", 2 * MAX_CHANGE_BYTES));
+        assert_eq!(taken(&feed), ["a"], "one change is kept whatever its size");
+    }
+}

@@ -347,3 +347,97 @@ fn panicked() -> io::Error {
 fn no_consent() -> io::Error {
     io::Error::other("there is no way to ask a person")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::Vault;
+    use crate::lock::Lock;
+    use alloc::sync::Arc;
+    use core::future::ready;
+    use core::sync::atomic::{AtomicBool, Ordering};
+    use core::task::Waker;
+    use mcp_proto::http::Url;
+
+    /// A vault that logs what happens, and whose writes wait until it is open.
+    #[derive(Clone, Default)]
+    struct SlowVault {
+        log: Arc<Lock<Vec<String>>>,
+        is_open: Arc<AtomicBool>,
+    }
+
+    /// The lock of a key, which logs its end.
+    struct LoggedLock(SlowVault);
+
+    impl Drop for LoggedLock {
+        fn drop(&mut self) {
+            self.0.record("unlocked");
+        }
+    }
+
+    impl SlowVault {
+        fn record(&self, entry: &str) {
+            self.log.lock().push(entry.into());
+        }
+    }
+
+    impl Vault for SlowVault {
+        fn read(&self, _: &str) -> AuthFuture<io::Result<Option<Secret>>> {
+            Box::pin(ready(Ok(None)))
+        }
+
+        fn write(&self, _: &str, record: &Secret) -> AuthFuture<io::Result<()>> {
+            let (vault, record) = (self.clone(), record.clone());
+            self.record(&alloc::format!("write {}", record.expose()));
+            Box::pin(poll_fn(move |_| {
+                if !vault.is_open.load(Ordering::Relaxed) {
+                    return Poll::Pending;
+                }
+                vault.record(&alloc::format!("wrote {}", record.expose()));
+                Poll::Ready(Ok(()))
+            }))
+        }
+
+        fn remove(&self, _: &str) -> AuthFuture<io::Result<()>> {
+            self.record("removed");
+            Box::pin(ready(Ok(())))
+        }
+
+        fn lock(&self, _: &str) -> AuthFuture<io::Result<VaultLock>> {
+            self.record("locked");
+            Box::pin(ready(Ok(Box::new(LoggedLock(self.clone())) as VaultLock)))
+        }
+    }
+
+    #[test]
+    fn changes_of_a_record_happen_in_order_and_the_first_under_its_lock() {
+        let vault = SlowVault::default();
+        let sign_in = SignIn::new(vault.clone());
+        let server = Url::parse("https://s.example/mcp").unwrap();
+        let mut authorizer = sign_in.authorizer(&server, || [0; 16]);
+        authorizer.access(Instant::ZERO, "POST", &server);
+        let Some(AuthAction::Load { id, key, .. }) = authorizer.poll_action() else {
+            unreachable!("the record is loaded first")
+        };
+        let mut authorizing = Authorizing::new(sign_in);
+        let mut poll = |action: Option<AuthAction>| {
+            if let Some(action) = action {
+                authorizing.begin(action);
+            }
+            let mut context = Context::from_waker(Waker::noop());
+            authorizing.poll(Instant::ZERO, Duration::ZERO, &mut context, |_| ());
+            vault.log.lock().join(", ")
+        };
+        let write = |record: &str| {
+            let record = Some(Secret::new(record));
+            Some(AuthAction::Release { id, key: key.clone(), record })
+        };
+        assert_eq!(poll(Some(AuthAction::Load { id, key: key.clone(), locks: true })), "locked");
+        assert_eq!(poll(write("a")), "locked, write a");
+        assert_eq!(poll(write("b")), "locked, write a");
+        assert_eq!(poll(Some(AuthAction::Remove { key: key.clone() })), "locked, write a");
+        vault.is_open.store(true, Ordering::Relaxed);
+        let all = "locked, write a, wrote a, unlocked, write b, wrote b, removed";
+        assert_eq!(poll(None), all);
+    }
+}
