@@ -2,7 +2,8 @@
 //!
 //! In: the text of such a member. Out: its bytes, or [`InvalidBase64`]. [`serialize`] fails for
 //! text that is not Base64, so that the sender finds the error. Received text is not checked until
-//! `bytes` is called.
+//! `bytes` is called. Text in the alphabet for URLs, or without padding, is converted: some servers
+//! send it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +12,7 @@ use core::fmt;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use base64::{Engine as _, alphabet};
 use serde::ser::Error as _;
-use serde::{Serialize as _, Serializer};
+use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
 /// Decoder of all texts that [`is_base64`] accepts.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -37,6 +38,24 @@ pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::O
         return Err(S::Error::custom(InvalidBase64));
     }
     text.serialize(serializer)
+}
+
+/// Deserializes a member. Programs pass its text on, so it gets the standard alphabet and padding.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(standard)
+}
+
+/// The text with the standard alphabet and padding; unchanged if it then still is no Base64.
+fn standard(text: String) -> String {
+    let is_for_urls = memchr::memchr2(b'-', b'_', text.as_bytes()).is_some();
+    if !is_for_urls && text.len().is_multiple_of(4) {
+        return text;
+    }
+    let mut standard = text.replace('-', "+").replace('_', "/");
+    while !standard.len().is_multiple_of(4) {
+        standard.push('=');
+    }
+    if is_base64(standard.as_bytes()) { standard } else { text }
 }
 
 pub(super) fn encode(bytes: &[u8]) -> String {

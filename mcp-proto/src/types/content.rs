@@ -121,7 +121,7 @@ impl TextContent {
 #[non_exhaustive]
 pub struct ImageContent {
     /// The bytes in Base64; serializing any other text fails.
-    #[serde(serialize_with = "blob::serialize")]
+    #[serde(with = "blob")]
     pub data: String,
     /// The media type, such as `image/png`.
     pub mime_type: String,
@@ -160,7 +160,7 @@ impl ImageContent {
 #[non_exhaustive]
 pub struct AudioContent {
     /// The bytes in Base64; serializing any other text fails.
-    #[serde(serialize_with = "blob::serialize")]
+    #[serde(with = "blob")]
     pub data: String,
     /// The media type, such as `audio/wav`.
     pub mime_type: String,

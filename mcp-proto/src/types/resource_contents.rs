@@ -104,7 +104,7 @@ pub struct BlobResourceContents {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The bytes in Base64; serializing any other text fails.
-    #[serde(serialize_with = "blob::serialize")]
+    #[serde(with = "blob")]
     pub blob: String,
     /// Metadata of the contents (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

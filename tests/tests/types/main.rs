@@ -11,6 +11,7 @@ mod derived;
 mod examples;
 mod forms;
 mod nulls;
+mod peers;
 mod portable;
 mod shapes;
 mod tool_results;

@@ -1,0 +1,40 @@
+//! Shapes of peers that follow an earlier draft, or no schema.
+
+use mcp_proto::Json;
+use mcp_proto::types::{ContentBlock, ReadResourceResult};
+use serde_json::json;
+
+use super::read;
+
+#[test]
+fn bytes_in_the_alphabet_for_urls_or_without_padding_are_read() {
+    let contents = |blob: &str| {
+        format!(r#"{{"contents":[{{"uri":"a:b","mimeType":"application/pdf","blob":"{blob}"}}]}}"#)
+    };
+    for (sent, standard) in [
+        ("-_-_", "+/+/"),
+        ("AP8", "AP8="),
+        ("_w==", "/w=="),
+        ("_w", "/w=="),
+        ("_w=", "/w=="),
+        ("+/8=", "+/8="),
+        ("", ""),
+    ] {
+        let result: ReadResourceResult = read(&contents(sent));
+        // A program that passes the text on sends what every peer can read.
+        assert_eq!(Json::encode(&result).unwrap().as_str(), contents(standard));
+    }
+    let block: ContentBlock = read(r#"{"type":"image","data":"_-8","mimeType":"image/png"}"#);
+    let ContentBlock::Image(image) = block else { unreachable!("{block:?}") };
+    assert_eq!(image.bytes().as_deref(), Ok(&b"\xff\xef"[..]));
+    let block: ContentBlock = read(r#"{"mimeType":"audio/wav","data":"_-8","type":"audio"}"#);
+    let ContentBlock::Audio(audio) = block else { unreachable!("{block:?}") };
+    assert_eq!(audio.bytes().as_deref(), Ok(&b"\xff\xef"[..]));
+    // Other texts stay as they came.
+    for text in ["A", "AAAAA", "A_=A", "====", "/tmp/picture-1.png"] {
+        let image = json!({"type": "image", "data": text, "mimeType": "image/png"}).to_string();
+        let ContentBlock::Image(image) = read(&image) else { unreachable!("{image}") };
+        assert_eq!(image.data, text);
+        assert!(image.bytes().is_err(), "{text}");
+    }
+}
