@@ -2,9 +2,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::codec::{number, open_strings, or_default};
+use super::codec::{number, open_strings, or_default, variant};
+use crate::json::Json;
 
 /// The sender of a message, or its intended audience.
 ///
@@ -100,7 +101,7 @@ pub struct Icon {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The usable sizes, such as `48x48` or `any`; empty for any size.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "sizes", skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<String>,
     /// The background that the icon is designed for; `None` for any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +131,15 @@ impl Icon {
         self.theme = Some(theme);
         self
     }
+}
+
+/// Reads sizes. Servers that follow an earlier draft write one string: `48x48 96x96`.
+fn sizes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let sizes = Json::deserialize(deserializer)?;
+    if let Some(text) = sizes.raw().string() {
+        return Ok(text.split_whitespace().map(String::from).collect());
+    }
+    variant(&sizes).map(Option::unwrap_or_default)
 }
 
 open_strings! {

@@ -1,10 +1,10 @@
 //! Shapes of peers that follow an earlier draft, or no schema.
 
 use mcp_proto::Json;
-use mcp_proto::types::{ContentBlock, ReadResourceResult};
+use mcp_proto::types::{ContentBlock, Icon, Implementation, ListToolsResult, ReadResourceResult};
 use serde_json::json;
 
-use super::read;
+use super::{decode, read};
 
 #[test]
 fn bytes_in_the_alphabet_for_urls_or_without_padding_are_read() {
@@ -36,5 +36,22 @@ fn bytes_in_the_alphabet_for_urls_or_without_padding_are_read() {
         let ContentBlock::Image(image) = read(&image) else { unreachable!("{image}") };
         assert_eq!(image.data, text);
         assert!(image.bytes().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn sizes_of_an_icon_may_be_one_string() {
+    let icon = |sizes| Icon::new("i").size("48x48").size(sizes);
+    let sizes: Icon = read(r#"{"src":"i","sizes":"48x48  96x96"}"#);
+    assert_eq!(sizes, icon("96x96"));
+    let list: ListToolsResult = read(
+        r#"{"tools":[{"name":"t","inputSchema":{},"icons":[{"src":"i","sizes":"48x48 any"}]}]}"#,
+    );
+    assert_eq!(list.tools[0].icons, [icon("any")]);
+    let info: Implementation =
+        read(r#"{"name":"n","version":"1","icons":[{"src":"i","sizes":""}]}"#);
+    assert_eq!(info.icons, [Icon::new("i")]);
+    for sizes in ["5", "[5]", "{}", "true"] {
+        assert!(decode::<Icon>(&format!(r#"{{"src":"i","sizes":{sizes}}}"#)).is_err(), "{sizes}");
     }
 }
