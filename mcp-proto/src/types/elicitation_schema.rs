@@ -1,6 +1,7 @@
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Number;
 
@@ -8,8 +9,9 @@ use super::codec::{exact_number, open_strings, variant};
 use super::enum_schema::StringType;
 use super::setters::described;
 use super::{
-    LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
-    UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+    EnumOption, LegacyTitledEnumSchema, TitledItems, TitledMultiSelectEnumSchema,
+    TitledSingleSelectEnumSchema, UntitledItems, UntitledMultiSelectEnumSchema,
+    UntitledSingleSelectEnumSchema,
 };
 use crate::json::Json;
 use crate::json::integer::optional_integer;
@@ -39,7 +41,7 @@ pub enum PrimitiveSchemaDefinition {
     TitledMultiSelectEnum(TitledMultiSelectEnumSchema),
     /// One of several texts, with titles in a separate list; deprecated.
     LegacyTitledEnum(LegacyTitledEnumSchema),
-    /// Another schema.
+    /// Another schema, such as choices among numbers.
     Other(Json),
 }
 
@@ -65,45 +67,43 @@ impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
         #[serde(rename_all = "camelCase")]
         struct Shape {
             r#type: Option<Json>,
-            r#enum: Option<IgnoredAny>,
-            one_of: Option<IgnoredAny>,
+            r#enum: Option<Json>,
+            one_of: Option<Json>,
             enum_names: Option<IgnoredAny>,
-            items: Option<Items>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Items {
-            r#enum: Option<IgnoredAny>,
-            any_of: Option<IgnoredAny>,
+            items: Option<Json>,
         }
         let json = Json::deserialize(deserializer)?;
         let shape: Shape = variant(&json)?;
         let name = shape.r#type.as_ref().and_then(|name| name.raw().string());
+        let options = shape.one_of.as_ref().map(fits::<Vec<EnumOption>>);
+        let texts = shape.r#enum.as_ref().map(fits::<Vec<String>>);
         match name.as_deref() {
-            Some("string") if shape.one_of.is_some() => {
-                variant(&json).map(Self::TitledSingleSelectEnum)
-            }
-            Some("string") if shape.enum_names.is_some() => {
-                variant(&json).map(Self::LegacyTitledEnum)
-            }
-            Some("string") if shape.r#enum.is_some() => {
-                variant(&json).map(Self::UntitledSingleSelectEnum)
-            }
-            Some("string") => variant(&json).map(Self::String),
+            Some("string") => match (options, texts) {
+                (Some(true), _) => variant(&json).map(Self::TitledSingleSelectEnum),
+                (Some(false), _) | (None, Some(false)) => Ok(Self::Other(json)),
+                (None, _) if shape.enum_names.is_some() => {
+                    variant(&json).map(Self::LegacyTitledEnum)
+                }
+                (None, Some(true)) => variant(&json).map(Self::UntitledSingleSelectEnum),
+                (None, None) => variant(&json).map(Self::String),
+            },
             Some("number" | "integer") => variant(&json).map(Self::Number),
             Some("boolean") => variant(&json).map(Self::Boolean),
-            Some("array") => match shape.items {
-                Some(Items { any_of: Some(_), .. }) => {
-                    variant(&json).map(Self::TitledMultiSelectEnum)
-                }
-                Some(Items { r#enum: Some(_), .. }) => {
-                    variant(&json).map(Self::UntitledMultiSelectEnum)
-                }
-                _ => Ok(Self::Other(json)),
-            },
+            Some("array") if shape.items.as_ref().is_some_and(fits::<TitledItems>) => {
+                variant(&json).map(Self::TitledMultiSelectEnum)
+            }
+            Some("array") if shape.items.as_ref().is_some_and(fits::<UntitledItems>) => {
+                variant(&json).map(Self::UntitledMultiSelectEnum)
+            }
             _ => Ok(Self::Other(json)),
         }
     }
+}
+
+/// Returns whether choices have the type that the specification requires. Some servers send
+/// numbers, or choices without titles.
+fn fits<T: DeserializeOwned>(choices: &Json) -> bool {
+    choices.decode_lossy::<T>().is_ok()
 }
 
 /// The schema of a text.

@@ -1,10 +1,13 @@
 //! Shapes of peers that follow an earlier draft, or no schema.
 
 use mcp_proto::Json;
-use mcp_proto::types::{ContentBlock, Icon, Implementation, ListToolsResult, ReadResourceResult};
+use mcp_proto::types::{
+    ContentBlock, ElicitRequestFormParams, Icon, Implementation, ListToolsResult,
+    PrimitiveSchemaDefinition, ReadResourceResult,
+};
 use serde_json::json;
 
-use super::{decode, read};
+use super::{decode, read, same};
 
 #[test]
 fn bytes_in_the_alphabet_for_urls_or_without_padding_are_read() {
@@ -53,5 +56,35 @@ fn sizes_of_an_icon_may_be_one_string() {
     assert_eq!(info.icons, [Icon::new("i")]);
     for sizes in ["5", "[5]", "{}", "true"] {
         assert!(decode::<Icon>(&format!(r#"{{"src":"i","sizes":{sizes}}}"#)).is_err(), "{sizes}");
+    }
+}
+
+#[test]
+fn choices_that_are_no_texts_are_another_schema_and_cost_no_form() {
+    for field in [
+        r#"{"type":"array","items":{"type":"integer","enum":[1,2]},"title":"T"}"#,
+        r#"{"type":"array","items":{"enum":["a","b"]}}"#,
+        r#"{"type":"array","items":{"anyOf":[{"const":"a"}]}}"#,
+        r#"{"type":"array","items":true}"#,
+        r#"{"type":"string","enum":["a",null]}"#,
+        r#"{"type":"string","oneOf":[{"const":"a"},{"const":"b"}]}"#,
+        r#"{"type":"string","enum":[1],"enumNames":["One"]}"#,
+    ] {
+        assert!(matches!(read(field), PrimitiveSchemaDefinition::Other(_)), "{field}");
+        let schema = format!(r#"{{"type":"object","properties":{{"v":{field}}}}}"#);
+        let form = format!(r#"{{"message":"m","requestedSchema":{schema}}}"#);
+        same::<ElicitRequestFormParams>(&form).unwrap();
+    }
+    // A text that was cut within a character is a text.
+    let cut = Json::parse(r#"{"type":"string","enum":["\ud83d"]}"#).unwrap();
+    let cut: PrimitiveSchemaDefinition = cut.decode_lossy().unwrap();
+    assert!(matches!(cut, PrimitiveSchemaDefinition::UntitledSingleSelectEnum(_)), "{cut:?}");
+    // Other mistakes remain errors.
+    for field in [
+        r#"{"type":"string","enum":["a"],"default":7}"#,
+        r#"{"type":"string","enum":["a"],"enumNames":[7]}"#,
+        r#"{"type":"array","items":{"type":"string","enum":["a"]},"maxItems":"many"}"#,
+    ] {
+        assert!(decode::<PrimitiveSchemaDefinition>(field).is_err(), "{field}");
     }
 }
