@@ -351,7 +351,7 @@ fn own_error(client: &Client, mut error: ErrorData) -> ErrorData {
 }
 
 fn input_required(result: &Json) -> Outcome {
-    let Ok(asked) = result.decode::<InputRequiredResult>() else {
+    let Ok(asked) = result.decode_lossy::<InputRequiredResult>() else {
         let message = "the server of this tool asks for input in an unknown form";
         return Outcome::Error(ErrorData::internal(message));
     };

@@ -165,17 +165,17 @@ impl<'de> Deserialize<'de> for InputRequest {
 impl InputResponse {
     /// Decodes the answer to [`InputRequest::Elicit`]; fails for any other JSON.
     pub fn elicit(&self) -> Result<ElicitResult, serde_json::Error> {
-        self.json().decode()
+        self.json().decode_lossy()
     }
 
     /// Decodes the answer to [`InputRequest::CreateMessage`]; fails for any other JSON.
     pub fn create_message(&self) -> Result<CreateMessageResult, serde_json::Error> {
-        self.json().decode()
+        self.json().decode_lossy()
     }
 
     /// Decodes the answer to [`InputRequest::ListRoots`]; fails for any other JSON.
     pub fn list_roots(&self) -> Result<ListRootsResult, serde_json::Error> {
-        self.json().decode()
+        self.json().decode_lossy()
     }
 
     /// Returns whether the answer has the type that a request for input expects: that of the result

@@ -9,10 +9,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_proto::client::{CallError, CallOptions, Change, Negotiation};
-use mcp_proto::server::{List, Progress};
+use mcp_proto::server::{InputRequired, List, Progress};
 use mcp_proto::types::{
     CallToolResult, ContentBlock, ElicitAction, ElicitRequestFormParams, ElicitResult,
-    Implementation, RequestedSchema, Tool,
+    Implementation, InputRequest, RequestedSchema, Tool,
 };
 use mcp_proto::{ErrorCode, ErrorData, Json, UsageError};
 use mcp_service::testing::Pair;
@@ -186,6 +186,24 @@ fn input_of_a_modern_server_is_asked_of_the_caller() {
             let result = chain.call("other_greets", &json!({})).unwrap();
             assert_eq!(result.content[0].as_text(), Some("hello Ada"), "{front_era:?}");
         }
+    }
+}
+
+#[test]
+fn form_with_half_a_surrogate_pair_is_asked_of_the_caller() {
+    for front_era in ERAS {
+        let mut chain = Chain::new(front_era, Negotiation::Auto, false, |remote| remote);
+        let change = |registry: &mut Registry| {
+            registry.remove_tool("greets");
+            registry.tool("greets", "Asks for a name", ask_with_a_cut_text).map(|_| ())
+        };
+        chain.catalog_behind.update(change).unwrap();
+        chain.front.client().on_form(|form| async move {
+            assert_eq!(form.message, "name? \u{fffd}");
+            ElicitResult::new(ElicitAction::Accept)
+        });
+        let result = chain.call("other_greets", &json!({})).unwrap();
+        assert_eq!(result.content[0].as_text(), Some("hello"), "{front_era:?}");
     }
 }
 
@@ -532,6 +550,17 @@ async fn greet(_: Nothing, context: Context) -> Result<String, Interrupt> {
     let name = answer.content.and_then(|content| value(&content)["name"].as_str().map(Into::into));
     let name: String = name.unwrap_or_else(|| "nobody".into());
     Ok(format!("hello {name}"))
+}
+
+async fn ask_with_a_cut_text(_: Nothing, context: Context) -> Result<String, Interrupt> {
+    if context.input().is_some() {
+        return Ok("hello".into());
+    }
+    let params =
+        r#"{"message":"name? \ud83d","requestedSchema":{"type":"object","properties":{}}}"#;
+    let params = Json::parse(params).unwrap();
+    let request = InputRequest::Forwarded { method: "elicitation/create".into(), params };
+    Err(InputRequired::new("name", request).into())
 }
 
 fn answers(client: &Client, name: &'static str) {

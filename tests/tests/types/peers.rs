@@ -2,7 +2,7 @@
 
 use mcp_proto::Json;
 use mcp_proto::types::{
-    ContentBlock, ElicitRequestFormParams, Icon, Implementation, ListToolsResult,
+    ContentBlock, ElicitRequestFormParams, Icon, Implementation, InputResponse, ListToolsResult,
     PrimitiveSchemaDefinition, ReadResourceResult,
 };
 use serde_json::json;
@@ -87,4 +87,15 @@ fn choices_that_are_no_texts_are_another_schema_and_cost_no_form() {
     ] {
         assert!(decode::<PrimitiveSchemaDefinition>(field).is_err(), "{field}");
     }
+}
+
+#[test]
+fn answer_with_half_a_surrogate_pair_is_an_answer() {
+    let answer = |text: &'static str| InputResponse::from(Json::parse(text).unwrap());
+    let message =
+        answer(r#"{"role":"assistant","model":"m","content":{"type":"text","text":"cut \ud83d"}}"#);
+    assert_eq!(message.create_message().unwrap().as_text(), Some("cut \u{fffd}"));
+    let roots = answer(r#"{"roots":[{"uri":"file:///a","name":"cut \ud83d"}]}"#);
+    assert_eq!(roots.list_roots().unwrap().roots[0].name.as_deref(), Some("cut \u{fffd}"));
+    assert!(answer(r#"{"action":"cut \ud83d"}"#).elicit().is_err());
 }
