@@ -128,6 +128,16 @@ impl CreateMessageRequestParams {
         open.is_empty()
     }
 
+    /// Returns whether a message has no block or several, as only revisions since 2025-11-25 allow.
+    pub(crate) fn needs_lists(&self) -> bool {
+        self.messages.iter().any(|message| message.content.blocks().len() != 1)
+    }
+
+    /// Replaces lists of one block by this block, which all revisions allow.
+    pub(crate) fn unwrap_single_blocks(&mut self) {
+        self.messages.iter_mut().for_each(|message| message.content.unwrap_single());
+    }
+
     /// Returns whether the request requires the capability `sampling.tools`.
     pub(crate) fn needs_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()

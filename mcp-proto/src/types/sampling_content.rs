@@ -9,7 +9,8 @@ use crate::json::Json;
 
 /// The content of a message to or from a model: one block, or a list of them since 2025-11-25.
 ///
-/// A single block is written without a list, which all revisions allow.
+/// A single block is written without a list, which all revisions allow. To a legacy client, a list
+/// of one block is sent as that block.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SamplingContent {
     /// One block.
@@ -26,6 +27,16 @@ impl SamplingContent {
             Self::Many(blocks) => blocks,
         }
     }
+
+    /// Replaces a list of one block by this block.
+    pub(super) fn unwrap_single(&mut self) {
+        if let Self::Many(blocks) = self
+            && blocks.len() == 1
+            && let Some(block) = blocks.pop()
+        {
+            *self = Self::One(block);
+        }
+    }
 }
 
 impl From<SamplingMessageContentBlock> for SamplingContent {
@@ -34,9 +45,12 @@ impl From<SamplingMessageContentBlock> for SamplingContent {
     }
 }
 
+/// A list of one block becomes this block.
 impl From<Vec<SamplingMessageContentBlock>> for SamplingContent {
     fn from(blocks: Vec<SamplingMessageContentBlock>) -> Self {
-        Self::Many(blocks)
+        let mut content = Self::Many(blocks);
+        content.unwrap_single();
+        content
     }
 }
 

@@ -2,8 +2,9 @@
 
 use mcp_proto::Json;
 use mcp_proto::types::{
-    ContentBlock, ElicitRequestFormParams, Icon, Implementation, InputResponse, ListToolsResult,
-    PrimitiveSchemaDefinition, ReadResourceResult,
+    ContentBlock, CreateMessageResult, ElicitRequestFormParams, Icon, Implementation,
+    InputResponse, ListToolsResult, PrimitiveSchemaDefinition, ReadResourceResult,
+    SamplingMessageContentBlock,
 };
 use serde_json::json;
 
@@ -98,4 +99,18 @@ fn answer_with_half_a_surrogate_pair_is_an_answer() {
     let roots = answer(r#"{"roots":[{"uri":"file:///a","name":"cut \ud83d"}]}"#);
     assert_eq!(roots.list_roots().unwrap().roots[0].name.as_deref(), Some("cut \u{fffd}"));
     assert!(answer(r#"{"action":"cut \ud83d"}"#).elicit().is_err());
+}
+
+#[test]
+fn list_of_one_block_is_written_as_the_block() {
+    let written = |count| {
+        let blocks = vec![SamplingMessageContentBlock::text("a"); count];
+        let result = Json::encode(&CreateMessageResult::new("m", blocks)).unwrap();
+        serde_json::to_value(&result).unwrap()["content"].take()
+    };
+    let block = json!({"type": "text", "text": "a"});
+    assert_eq!(written(0), json!([]));
+    // Servers before 2025-11-25 read no list.
+    assert_eq!(written(1), block);
+    assert_eq!(written(2), json!([block, block]));
 }

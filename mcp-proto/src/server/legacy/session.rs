@@ -198,7 +198,9 @@ impl Session {
         use ProtocolVersion::{V2025_06_18, V2025_11_25};
         let since: &[ProtocolVersion] = match request {
             InputRequest::Elicit(ElicitRequestParams::Url(_)) => &[V2025_11_25],
-            InputRequest::CreateMessage(params) if params.needs_tools() => &[V2025_11_25],
+            InputRequest::CreateMessage(params) if params.needs_tools() || params.needs_lists() => {
+                &[V2025_11_25]
+            }
             InputRequest::Elicit(ElicitRequestParams::Form(_)) => &[V2025_06_18, V2025_11_25],
             InputRequest::CreateMessage(_)
             | InputRequest::ListRoots(_)
@@ -217,7 +219,10 @@ pub(super) fn input_params(request: InputRequest, number: u64) -> Json {
             Json::encode(&url)
         }
         InputRequest::Elicit(params) => Json::encode(&params),
-        InputRequest::CreateMessage(params) => Json::encode(&params),
+        InputRequest::CreateMessage(mut params) => {
+            params.unwrap_single_blocks();
+            Json::encode(&params)
+        }
         InputRequest::ListRoots(params) => Json::encode(&params),
         InputRequest::Forwarded { params, .. } => Ok(params),
     };
