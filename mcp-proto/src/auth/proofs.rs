@@ -7,8 +7,8 @@
 //! | pending | its signature, within 30 s |
 //! | ready | a request of its method to its URL, within 5 s; another token or nonce |
 //!
-//! A request takes its proof as soon as the signature arrives. A proof remains if its request was
-//! cancelled, or waits for a connection. Some servers only accept a proof for 25 s.
+//! A request takes its proof when it tries again. A proof remains if its request was cancelled, or
+//! waits for a connection. Some servers only accept a proof for 25 s.
 //!
 //! While any proof is pending, requests wait. Afterwards all waiting requests try again. At most 64
 //! proofs are pending.
@@ -30,7 +30,10 @@ use crate::url::Url;
 
 const MAX_PENDING: usize = 64;
 
-/// The time for which a signed proof can be used. A slow signature does not count.
+const MAX_AGE: Duration = Duration::from_secs(60);
+
+/// The time for which a proof can be used after no signature is pending any more: before that, no
+/// request could take it.
 const MAX_REST: Duration = Duration::from_secs(5);
 
 /// Pending proofs and signed proofs.
@@ -60,7 +63,8 @@ struct PendingProof {
 #[derive(Debug)]
 struct ReadyProof {
     text: Secret,
-    signed_at: Instant,
+    /// The time at which the waiting requests tried again, if they have.
+    rests_since: Option<Instant>,
     draft: ProofDraft,
 }
 
@@ -91,10 +95,11 @@ impl Proofs {
     ) -> Option<Secret> {
         let nonce = context.nonces.of(url);
         let now = context.now;
-        let is_good = |ReadyProof { draft, signed_at, .. }: &ReadyProof| {
+        let is_good = |ReadyProof { draft, rests_since, .. }: &ReadyProof| {
             draft.token == token.0
                 && draft.nonce.as_ref() == nonce
-                && now.duration_since(*signed_at) < MAX_REST
+                && now.duration_since(draft.made_at) < MAX_AGE
+                && rests_since.is_none_or(|since| now.duration_since(since) < MAX_REST)
         };
         self.ready.retain(is_good);
         let is_for = |draft: &ProofDraft| draft.method == method && draft.url == url.as_str();
@@ -127,13 +132,19 @@ impl Proofs {
         };
         let PendingProof { input, draft, .. } = self.pending.remove(place);
         match signed(&input, signature) {
-            Ok(text) => self.ready.push(ReadyProof { text, signed_at: now, draft }),
+            Ok(text) => self.ready.push(ReadyProof { text, rests_since: None, draft }),
             Err(error) => {
                 self.pending.clear();
                 return Err(error);
             }
         }
-        Ok(if self.pending.is_empty() { ProofProgress::Resume } else { ProofProgress::Wait })
+        if !self.pending.is_empty() {
+            return Ok(ProofProgress::Wait);
+        }
+        for proof in &mut self.ready {
+            proof.rests_since.get_or_insert(now);
+        }
+        Ok(ProofProgress::Resume)
     }
 
     /// Fails the pending signatures after their deadline.

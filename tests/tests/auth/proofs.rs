@@ -188,6 +188,27 @@ fn proof_with_a_slow_signature_is_used_at_once() {
     assert!(matches!(world.access(), Access::Ready(_)));
 }
 
+/// The requests wait until no signature is pending.
+#[test]
+fn proofs_wait_for_slow_signatures_of_other_requests() {
+    let mut world = World::with(bound);
+    dpop(&mut world);
+    world.request("x").unwrap();
+    let urls = [SERVER, "https://s.example/b"].map(|text| Url::parse(text).unwrap());
+    let ids = urls.each_ref().map(|url| {
+        assert_eq!(world.authorizer.access(world.now, "POST", url), Access::Wait);
+        let Some(AuthAction::Sign { id, .. }) = world.authorizer.poll_action() else { panic!() };
+        id
+    });
+    for id in ids {
+        world.pass(10);
+        world.authorizer.handle_signed(world.now, id, Ok(&[7; 64]));
+    }
+    for url in &urls {
+        assert!(matches!(world.authorizer.access(world.now, "POST", url), Access::Ready(_)));
+    }
+}
+
 #[test]
 fn request_that_has_waited_for_a_connection_has_a_new_proof() {
     let mut host = host(Negotiation::Auto);
