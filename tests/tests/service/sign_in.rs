@@ -398,7 +398,8 @@ fn pasted_text_with_the_state_alone_is_not_taken() {
 fn redirect_may_have_its_state_encoded() {
     let encoded = |page: &ConsentPage| {
         let state = page.state.expose();
-        format!("?code=1&state=%{:02x}{}", state.as_bytes()[0], &state[1..])
+        let (first, rest) = state.split_at(1);
+        format!("?code=1&state=%{:02x}{rest}", first.as_bytes()[0])
     };
     let page = page("http://127.0.0.1/callback");
     let line = format!("http://127.0.0.1/callback{}", encoded(&page));
