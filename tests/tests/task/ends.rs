@@ -291,3 +291,33 @@ fn a_result_that_no_store_takes_is_dropped_at_the_end_of_the_ttl() {
     process.pass(20 * SECOND);
     assert_eq!(process.running(), 0);
 }
+
+/// Each access to the store times out after 10 s, and is repeated.
+#[test]
+fn a_handler_works_while_the_store_does_not_answer() {
+    let steps = Arc::new(AtomicUsize::new(0));
+    let counter = steps.clone();
+    let works = move |context: Context| {
+        let counter = counter.clone();
+        async move {
+            for step in 1..=30 {
+                context.sleep(SECOND).await;
+                counter.store(step, Ordering::Relaxed);
+                context.progress(u32::try_from(step).unwrap());
+            }
+            "done"
+        }
+    };
+    let store = Arc::new(HardStore::default());
+    let mut process = with(&store, registry(Tasks::Always, works));
+    let id = process.task();
+    store.hangs.store(true, Ordering::Relaxed);
+    for _ in 0..25 {
+        process.pass(SECOND);
+    }
+    assert!(steps.load(Ordering::Relaxed) >= 24, "{steps:?}");
+    process.pass(20 * SECOND);
+    store.hangs.store(false, Ordering::Relaxed);
+    process.pass(5 * SECOND);
+    assert_eq!(process.get(&id)["status"], "completed");
+}

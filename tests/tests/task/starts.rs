@@ -245,6 +245,24 @@ fn task_t05_a_task_is_kept_before_its_client_knows_of_it() {
     assert_eq!(process.get(created["taskId"].as_str().unwrap())["status"], "working");
 }
 
+/// The store would be waited for 10 s; the task is removed once it is stored.
+#[test]
+fn a_call_that_ends_while_its_task_is_stored_has_its_result() {
+    let store = Arc::new(HardStore::small(1));
+    let shared: Arc<dyn TaskStore> = store.clone();
+    let registry = registry(Tasks::Required, works);
+    let mut process = Process::sharing(&Time::default(), &shared, registry);
+    store.holds_new.store(true, Ordering::Relaxed);
+    let id = process.send("tools/call", json!({"name": "t"}));
+    process.pass(4 * SECOND);
+    let answer = process.answer(id).unwrap();
+    assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+    store.holds_new.store(false, Ordering::Relaxed);
+    process.pass(SECOND);
+    assert_eq!(process.running(), 0);
+    process.task();
+}
+
 #[test]
 fn a_store_that_fails_makes_no_task() {
     for (tasks, runs_on) in [(Tasks::After(SECOND), true), (Tasks::Required, false)] {

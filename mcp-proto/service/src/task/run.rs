@@ -8,9 +8,10 @@
 //! | a third of the lease has passed | the lease is renewed; if the task has ended or runs elsewhere, the handler is cancelled |
 //! | the TTL has passed | the handler is cancelled, and the task fails |
 //!
-//! Every access to the store times out after 10 s. A write that ends a task is retried until the
-//! TTL expires. A write that has timed out may have succeeded: the task may have got input since,
-//! and its handler a second call. So runs are numbered, and reports of an earlier run are ignored.
+//! The handler runs while the store is accessed. Every access to the store times out after 10 s. A
+//! write that ends a task is retried until the TTL expires. A write that has timed out may have
+//! succeeded: the task may have got input since, and its handler a second call. So runs are
+//! numbered, and reports of an earlier run are ignored.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -36,7 +37,7 @@ use mcp_proto::{Duration, ErrorData, Instant};
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The timeout of an access to the store.
-const STORE_TIME: Duration = Duration::from_secs(10);
+pub(super) const STORE_TIME: Duration = Duration::from_secs(10);
 
 /// The pause before a failed write is retried.
 const RETRY: Duration = Duration::from_secs(2);
@@ -49,8 +50,9 @@ pub(super) struct TaskRun {
     /// Number of this run: how often the call had been resumed at its start.
     number: u32,
     driven: Driven,
-    /// True if the handler has begun.
-    is_polled: bool,
+    stage: HandlerStage,
+    /// The outcome of the handler that is not stored yet.
+    outcome: Option<Outcome>,
     canceller: Arc<Canceller>,
     watcher: Option<u64>,
     /// The status message that is not stored yet.
@@ -59,6 +61,16 @@ pub(super) struct TaskRun {
     message_due: Instant,
     renewal: Instant,
     end: Instant,
+}
+
+/// The stage of the handler.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HandlerStage {
+    /// It begins after the lease was renewed.
+    Waiting,
+    Running,
+    /// It has an outcome, or was cancelled.
+    Over,
 }
 
 enum RunEvent {
@@ -88,7 +100,8 @@ impl TaskRun {
             id,
             number: record.run(),
             driven,
-            is_polled: true,
+            stage: HandlerStage::Running,
+            outcome: None,
             canceller,
             watcher: None,
             message: None,
@@ -101,7 +114,7 @@ impl TaskRun {
     /// now.
     pub(super) fn renew_first(mut self) -> Self {
         self.renewal = self.driven.clock.now();
-        self.is_polled = false;
+        self.stage = HandlerStage::Waiting;
         self
     }
 
@@ -140,20 +153,16 @@ impl TaskRun {
         if !cancel.watch(&mut self.watcher, context.waker()) {
             return Poll::Ready(RunEvent::Cancelled);
         }
-        if !self.is_polled && self.renewal <= self.driven.clock.now() {
-            return Poll::Ready(RunEvent::Renew);
-        }
-        self.is_polled = true;
-        let mut last = None;
-        let polled = self.driven.poll(context, |command| {
-            if let Command::Notify(_, Notification::Progress(progress)) = command {
-                last = Some(status_message(&progress));
+        if self.stage == HandlerStage::Waiting {
+            if self.renewal <= self.driven.clock.now() {
+                return Poll::Ready(RunEvent::Renew);
             }
-        });
-        if let Poll::Ready(outcome) = polled {
+            self.stage = HandlerStage::Running;
+        }
+        self.poll_handler(context);
+        if let Some(outcome) = self.outcome.take() {
             return Poll::Ready(RunEvent::Done(outcome));
         }
-        self.message = last.or(self.message.take());
         let now = self.driven.clock.now();
         if self.end <= now {
             return Poll::Ready(RunEvent::RunOut);
@@ -174,9 +183,27 @@ impl TaskRun {
         Poll::Pending
     }
 
-    /// Cancels the handler and polls it once more, if it has begun.
+    /// Polls the handler, if it runs.
+    fn poll_handler(&mut self, context: &mut Context<'_>) {
+        if self.stage != HandlerStage::Running {
+            return;
+        }
+        let mut last = None;
+        let polled = self.driven.poll(context, |command| {
+            if let Command::Notify(_, Notification::Progress(progress)) = command {
+                last = Some(status_message(&progress));
+            }
+        });
+        self.message = last.or(self.message.take());
+        if let Poll::Ready(outcome) = polled {
+            (self.stage, self.outcome) = (HandlerStage::Over, Some(outcome));
+        }
+    }
+
+    /// Cancels the handler and polls it once more, if it runs.
     async fn stop(&mut self) {
-        if !self.is_polled {
+        let before = core::mem::replace(&mut self.stage, HandlerStage::Over);
+        if before != HandlerStage::Running {
             return;
         }
         poll_fn(|context| {
@@ -253,12 +280,25 @@ impl TaskRun {
         &mut self,
         event: impl Fn(&mut Record, Duration) -> TaskStep + Send + Sync,
     ) -> Result<Record, TaskError> {
-        let number = self.number;
-        let changing = self.manager.change(&self.id, |record, now| {
+        let (manager, id, number) = (self.manager.clone(), self.id.clone(), self.number);
+        let mut changing = pin!(manager.change(&id, |record, now| {
             if record.run() == number { event(record, now) } else { TaskStep::Ignore }
+        }));
+        let until = self.driven.clock.now() + STORE_TIME;
+        let changed = poll_fn(|context| {
+            if let Poll::Ready(changed) = changing.as_mut().poll(context) {
+                return Poll::Ready(changed);
+            }
+            self.poll_handler(context);
+            // Otherwise nothing completes the sleeps of the handler.
+            let late = if self.stage == HandlerStage::Running {
+                self.driven.poll_timer(context, until)
+            } else {
+                self.driven.clock.poll_timer(context, until)
+            };
+            late.map(|()| Err(TaskError::Unreadable))
         });
-        let changed = within(&mut *self.driven.clock, changing).await;
-        Ok(changed.unwrap_or(Err(TaskError::Unreadable))?.0)
+        Ok(changed.await?.0)
     }
 }
 

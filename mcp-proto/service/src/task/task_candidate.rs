@@ -5,6 +5,7 @@
 //! | an outcome | the request has this outcome, also if it requests input |
 //! | the request is cancelled, also while the task is stored | the handler is cancelled, and the task removed |
 //! | the handler exceeds its time, and the store accepts a task | the outcome is the task, and the handler continues, detached |
+//! | the handler ends while the task is stored | the request has this outcome, and the task is removed |
 //! | the handler exceeds its time, and the store fails | the request waits on; if a task is required, it fails |
 
 use alloc::boxed::Box;
@@ -16,7 +17,7 @@ use core::task::{Context, Poll};
 use super::driven::Driven;
 use super::host::TaskHost;
 use super::manager::{NewTask, TaskError, TaskManager, Tasks};
-use super::run::{TaskRun, within};
+use super::run::{STORE_TIME, TaskRun};
 use super::unclaimed::UnclaimedTask;
 use crate::cancel::Cancel;
 use crate::handler_call::HandlerCall;
@@ -40,6 +41,9 @@ pub(crate) struct TaskCandidate {
     own_mailbox: Arc<ServiceMailbox>,
     own_cancel: Arc<Cancel>,
 }
+
+/// Result of storing a task.
+type StoredTask = Result<(UnclaimedTask, Record), TaskError>;
 
 enum CandidateStep {
     Done(Outcome),
@@ -94,16 +98,17 @@ impl TaskCandidate {
         loop {
             match poll_fn(|context| self.poll(context, &mut driven, due)).await {
                 CandidateStep::Done(outcome) => return outcome,
-                CandidateStep::Due => match self.store().await {
+                CandidateStep::Due => match self.store(&mut driven).await {
+                    Err(outcome) => return outcome,
                     // Nobody learns the id of the task, which is removed.
-                    _ if self.cancel.is_set() => due = Instant::NEVER,
-                    Ok((unclaimed, record)) => {
+                    Ok(_) if self.cancel.is_set() => due = Instant::NEVER,
+                    Ok(Ok((unclaimed, record))) => {
                         let place = (&self.manager, &self.host);
                         TaskRun::new(place, unclaimed.claim(), &record, driven).spawn();
                         return Outcome::Task(Box::new(record.task().clone()));
                     }
-                    Err(error) if self.tasks == Tasks::Required => return refused(&error),
-                    Err(_) => due = Instant::NEVER,
+                    Ok(Err(error)) if self.tasks == Tasks::Required => return refused(&error),
+                    Ok(Err(_)) => due = Instant::NEVER,
                 },
             }
         }
@@ -128,8 +133,9 @@ impl TaskCandidate {
         driven.poll_timer(context, due).map(|()| CandidateStep::Due)
     }
 
-    /// Stores the task, within 10 s, unless the request is cancelled.
-    async fn store(&self) -> Result<(UnclaimedTask, Record), TaskError> {
+    /// Stores the task, within 10 s, unless the request is cancelled. The handler runs meanwhile;
+    /// fails with its outcome if the handler ends first.
+    async fn store(&self, driven: &mut Driven) -> Result<StoredTask, Outcome> {
         let (call, lease) = (self.call.clone(), self.manager.lease());
         let creating = UnclaimedTask::create(&self.manager, NewTask::default(), |record, now| {
             let mut record =
@@ -138,14 +144,20 @@ impl TaskCandidate {
             record
         });
         let mut creating = pin!(creating);
-        let unless_cancelled = poll_fn(|context| {
+        let until = driven.clock.now() + STORE_TIME;
+        poll_fn(|context| {
             if self.cancel.is_set() {
-                return Poll::Ready(Err(TaskError::Ended));
+                return Poll::Ready(Ok(Err(TaskError::Ended)));
             }
-            creating.as_mut().poll(context)
-        });
-        let stored = within(&mut *self.host.clock(), unless_cancelled).await;
-        stored.unwrap_or(Err(TaskError::Unreadable))
+            if let Poll::Ready(created) = creating.as_mut().poll(context) {
+                return Poll::Ready(Ok(created));
+            }
+            self.poll(context, driven, until).map(|step| match step {
+                CandidateStep::Done(outcome) => Err(outcome),
+                CandidateStep::Due => Ok(Err(TaskError::Unreadable)),
+            })
+        })
+        .await
     }
 }
 
