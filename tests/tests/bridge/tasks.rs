@@ -40,6 +40,29 @@ fn a_task_in_answer_to_a_call_passes() {
 }
 
 #[test]
+fn a_task_counts_until_its_ttl_and_a_day_at_most() {
+    const DAY: u64 = 24 * 3600 * 1000;
+    for (ttls, counts) in [
+        (vec![json!(60_000), json!(1)], 60_000),
+        (vec![json!(null)], DAY),
+        (vec![json!(1e300)], DAY),
+        (vec![json!(2 * DAY)], DAY),
+    ] {
+        let mut bridged = quiet(Era::Modern, Era::Modern);
+        for (id, ttl) in (1..).zip(&ttls) {
+            let call = json!({"name": "x", "arguments": {}});
+            let asked = forwarded(&mut bridged, Era::Modern, id, "tools/call", call);
+            let created = with(task("working"), json!({"resultType": "task", "ttlMs": ttl}));
+            answered(&mut bridged, &asked, &created);
+        }
+        bridged.pass(Duration::from_millis(counts - 1));
+        assert!(bridged.has_tasks(), "{ttls:?}");
+        bridged.pass(Duration::from_millis(1));
+        assert!(!bridged.has_tasks(), "{ttls:?}");
+    }
+}
+
+#[test]
 fn requests_about_tasks_pass_with_their_answers() {
     let mut bridged = quiet(Era::Modern, Era::Modern);
     let requests = json!({"k": {"method": "elicitation/create", "params": {"new": 1.50}}});
