@@ -207,7 +207,10 @@ impl Bridge {
         };
         for request in requests {
             let (ticket, method) = (request.ticket, request.method);
-            let params = translate::elicitation(Era::Legacy, &method, &request.params, ticket.0);
+            let params = match &*method {
+                "sampling/createMessage" => translate::sampling(&request.params),
+                _ => translate::elicitation(Era::Legacy, &method, &request.params, ticket.0),
+            };
             let request = InputRequest::Forwarded { method: method.into(), params };
             let about = Some(about);
             self.actions.push_back(BridgeAction::RequestInput { session, about, request, ticket });

@@ -10,6 +10,7 @@
 //! | one of the specification | | optional members that are `null` are absent |
 //! | `tools/list` | an output schema of no object is put inside of one | |
 //! | `tools/call` | structured content follows its schema | |
+//! | `sampling/createMessage` in a result | a list of one block is that block | |
 //! | handshake | `InitializeResult` from a `DiscoverResult` | the other way |
 //!
 //! A legacy client without a session is offered no changes, whatever its server is.
@@ -316,4 +317,47 @@ pub(super) fn elicitation(down: Era, method: &str, params: &Json, number: u64) -
     }
     object.end();
     Json::trusted(out)
+}
+
+/// The parameters of `sampling/createMessage` for a legacy client. A list of one block becomes this
+/// block, since revisions before 2025-11-25 have no lists.
+pub(super) fn sampling(params: &Json) -> Json {
+    let mut out = Vec::with_capacity(params.as_bytes().len());
+    let mut changed = List::object(&mut out);
+    params.raw().members(|key, value| {
+        if key.string().as_deref() != Some("messages") || !value.is_array() {
+            return changed.copy(key, value);
+        }
+        changed.key("messages");
+        let mut messages = List::array(changed.out());
+        value.elements(|message| write_message(message, messages.item()));
+        messages.end();
+    });
+    changed.end();
+    Json::trusted(out)
+}
+
+fn write_message(message: Raw<'_>, out: &mut Vec<u8>) {
+    if !message.is_object() {
+        return out.extend_from_slice(message.0);
+    }
+    let mut changed = List::object(out);
+    message.members(|key, value| {
+        let is_content = key.string().as_deref() == Some("content");
+        match sole_element(value).filter(|_| is_content) {
+            Some(block) => changed.member("content", block.0),
+            None => changed.copy(key, value),
+        }
+    });
+    changed.end();
+}
+
+/// The element of a list that has no others.
+fn sole_element(list: Raw<'_>) -> Option<Raw<'_>> {
+    let (mut sole, mut count) = (None, 0_usize);
+    list.elements(|element| {
+        count += 1;
+        sole = Some(element);
+    });
+    sole.filter(|_| count == 1)
 }

@@ -367,6 +367,23 @@ fn legacy_client_is_asked_what_a_modern_server_requires() {
     assert_eq!((&answer["id"], &answer["result"]), (&json!(1), &json!({"content": []})));
 }
 
+/// Revisions before 2025-11-25 have no lists of blocks.
+#[test]
+fn legacy_client_gets_a_list_of_one_block_as_the_block() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    let params = |content: &Value| {
+        let list = json!({"role": "assistant", "content": [{"n": 1}, {"n": 2}]});
+        let messages = json!([{"role": "user", "content": content, "new": 1.0}, list]);
+        json!({"messages": messages, "maxTokens": 5, "new": {"content": [1]}})
+    };
+    let block = json!({"type": "text", "text": "a", "new": [{}]});
+    let sampling = json!({"method": "sampling/createMessage", "params": params(&json!([block]))});
+    let result = json!({"resultType": "input_required", "inputRequests": {"a": sampling}});
+    bridged.server(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string());
+    assert_eq!(only(bridged.to_client())["params"], params(&block));
+}
+
 #[test]
 fn rounds_of_a_call_of_a_legacy_client_are_bounded() {
     let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Modern));
