@@ -160,11 +160,6 @@ impl Bridged {
         self.run();
     }
 
-    /// Returns whether the server has tasks that have not expired.
-    pub fn has_tasks(&self) -> bool {
-        self.bridge.has_tasks()
-    }
-
     /// The lines that the client has got since the last look.
     pub fn to_client(&mut self) -> Vec<Value> {
         lines(&mut self.to_client)
