@@ -65,6 +65,28 @@ fn subscriptions_go_on_at_the_next_process() {
 
 /// As many resources as a client may subscribe to, besides the lists.
 #[test]
+fn process_that_ends_by_itself_is_reported() {
+    for (up, sharing) in cases() {
+        let world = World::default();
+        let server = Processes::new(&world, up);
+        let (bridge, _) = server.bridge(sharing);
+        let failures = Arc::<Mutex<Vec<String>>>::default();
+        let reported = failures.clone();
+        bridge.on_failure(move |error| reported.lock().unwrap().push(error.to_string()));
+        let client = attached(&world, &bridge);
+        let talk = async {
+            client.list_tools().await.unwrap();
+            server.end();
+            world.sleep(Duration::from_secs(1)).await;
+            client.list_tools().await.unwrap();
+            bridge.close().await;
+        };
+        world.run(talk).unwrap();
+        assert_eq!(*failures.lock().unwrap(), ["the connection to the server has ended"]);
+    }
+}
+
+#[test]
 fn changes_of_all_subscribed_resources_are_reported() {
     for up in ERAS {
         let world = World::default();

@@ -6,10 +6,12 @@
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::io;
 
 use super::verdict::SharedVerdict;
+use crate::ConnectFailure;
 use mcp_proto::Duration;
-use mcp_proto::client::{Client, Verdict};
+use mcp_proto::client::{Client, ConnectError, Verdict};
 
 /// The pause after the first connection that failed during negotiation. It doubles with each
 /// failure in a row, up to [`MAX_PAUSE`].
@@ -70,6 +72,16 @@ impl Attempt {
     pub(super) fn succeed(&self, client: &Client) {
         self.verdict.record(client);
         self.failures.store(0, Ordering::Relaxed);
+    }
+}
+
+/// The error of a connection that has ended although its server was known. `error` is that of its
+/// driver, which does not know this.
+pub(super) fn lost(error: &io::Error) -> io::Error {
+    let failure = error.get_ref().and_then(|inner| inner.downcast_ref::<ConnectFailure>());
+    match failure {
+        Some(failure) => ConnectFailure { error: ConnectError::Lost, ..failure.clone() }.into(),
+        None => io::Error::other(ConnectError::Lost),
     }
 }
 

@@ -244,10 +244,10 @@ impl Bridge {
         *self.0.wire.lock() = Some(Arc::new(f));
     }
 
-    /// Calls `f` when the server could not be started, or was not connected to, with the reason:
-    /// often a [`ConnectFailure`](crate::ConnectFailure) inside of an error. The clients are not
-    /// told of programs and their exit. A panic of a stream, or of the function that opens the
-    /// stream, is reported too.
+    /// Calls `f` when the server could not be started, was not connected to, or has ended by
+    /// itself, with the reason: often a [`ConnectFailure`](crate::ConnectFailure) inside of an
+    /// error. The clients are not told of programs and their exit. A panic of a stream, or of the
+    /// function that opens the stream, is reported too.
     pub fn on_failure(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
         *self.0.on_failure.lock() = Some(Arc::new(f));
     }
@@ -356,10 +356,13 @@ impl Bridge {
                 (connect.sleep)(pause).await;
             }
             if ended.begin() {
-                match catch_async_panic((connect.drive)(ended.client.clone())).await {
-                    Some(Err(error)) if ended.has_failed() => pool.report(&error),
-                    Some(_) => {}
-                    None => pool.report(&io::Error::other(PANICKED)),
+                let failure = match catch_async_panic((connect.drive)(ended.client.clone())).await {
+                    Some(Ok(())) => None,
+                    Some(Err(error)) => ended.failure(error),
+                    None => Some(io::Error::other(PANICKED)),
+                };
+                if let Some(failure) = failure {
+                    pool.report(&failure);
                 }
             }
             pool.forget(&key, &ended);

@@ -5,7 +5,9 @@
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use std::io;
 
+use super::failures::lost;
 use super::queue::{MessageQueue, Queued};
 use crate::mailbox::Mailbox;
 use crate::{Context, Session};
@@ -53,6 +55,13 @@ impl UpstreamState {
     /// the connection.
     pub(super) fn has_failed(&self) -> bool {
         self.has_begun && !self.was_connected && !self.is_closing
+    }
+
+    /// The failure to report at the end of the driver, which has returned this error; `None` if the
+    /// bridge closes the connection.
+    pub(super) fn failure(&self, error: io::Error) -> Option<io::Error> {
+        let failure = if self.was_connected { lost(&error) } else { error };
+        Some(failure).filter(|_| !self.is_closing)
     }
 
     /// Passes the queued messages to the machine.

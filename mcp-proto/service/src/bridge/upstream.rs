@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{self, Poll};
+use std::io;
 
 use super::failures::Attempt;
 use super::queue::{MessageQueue, Queued, Verb};
@@ -238,10 +239,9 @@ impl Upstream {
         self.shared.handle_end();
     }
 
-    /// Returns whether the server was not known before the end, and the bridge did not close the
-    /// connection.
-    pub(super) fn has_failed(&self) -> bool {
-        self.shared.state.lock().has_failed()
+    /// The failure to report at the end of the driver, which has returned this error.
+    pub(super) fn failure(&self, error: io::Error) -> Option<io::Error> {
+        self.shared.state.lock().failure(error)
     }
 
     pub(super) fn has_ended(&self) -> bool {
