@@ -144,6 +144,8 @@ fn schemas_of_tools_without_an_end() {
         measured.client.handle_end(measured.now, at);
         measured.drain();
     }
+    let used = ALLOCATOR.current_usage() - measured.before;
+    assert!(used < 5 * limits().max_list_bytes, "{:.1} MiB are kept", mib(used));
     measured.end(&alone);
 }
 
