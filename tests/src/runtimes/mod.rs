@@ -197,6 +197,6 @@ pub fn main(suites: &[Suite], stacks: &[(&'static str, Serve)]) -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     // Most trials wait for a peer or a timer, and few use a core meanwhile.
-    arguments.test_threads.get_or_insert(8);
+    arguments.test_threads.get_or_insert(16);
     libtest_mimic::run(&arguments, trials).exit_code()
 }
