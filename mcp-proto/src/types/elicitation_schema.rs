@@ -87,6 +87,7 @@ impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
                 (None, Some(true)) => variant(&json).map(Self::UntitledSingleSelectEnum),
                 (None, None) => variant(&json).map(Self::String),
             },
+            Some(_) if options.is_some() || texts.is_some() => Ok(Self::Other(json)),
             Some("number" | "integer") => variant(&json).map(Self::Number),
             Some("boolean") => variant(&json).map(Self::Boolean),
             Some("array") if shape.items.as_ref().is_some_and(fits::<TitledItems>) => {

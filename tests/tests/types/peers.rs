@@ -69,6 +69,9 @@ fn choices_that_are_no_texts_are_another_schema_and_cost_no_form() {
         r#"{"type":"array","items":true}"#,
         r#"{"type":"string","enum":["a",null]}"#,
         r#"{"type":"string","oneOf":[{"const":"a"},{"const":"b"}]}"#,
+        r#"{"type":"integer","enum":[1,2],"title":"T"}"#,
+        r#"{"type":"number","oneOf":[{"const":1,"title":"one"}]}"#,
+        r#"{"type":"boolean","enum":[true]}"#,
         r#"{"type":"string","enum":[1],"enumNames":["One"]}"#,
     ] {
         assert!(matches!(read(field), PrimitiveSchemaDefinition::Other(_)), "{field}");
