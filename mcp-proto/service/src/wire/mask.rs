@@ -25,7 +25,7 @@ const SECRET_WORDS: [&str; 3] = ["pwd", "otp", "pin"];
 
 /// A header with one of these as a whole word has a secret value. Other keys often have these words
 /// without a secret.
-const SECRET_HEADER_WORDS: [&str; 4] = ["auth", "jwt", "key", "signature"];
+const SECRET_HEADER_WORDS: [&str; 5] = ["auth", "authentication", "jwt", "key", "signature"];
 
 /// A value with one of these prefixes, ignoring case, is a credential.
 const SECRET_VALUES: [&str; 3] = ["bearer ", "basic ", "dpop "];
@@ -85,7 +85,7 @@ fn url(text: &str) -> Option<&str> {
 }
 
 fn is_name(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 /// The id of a session grants access to it.
@@ -225,6 +225,8 @@ mod tests {
             ("Ocp-Apim-Subscription-Key: hunter2", "Ocp-Apim-Subscription-Key: ***"),
             ("X-Key: hunter2", "X-Key: ***"),
             ("X-Auth: hunter2", "X-Auth: ***"),
+            ("X-Authentication: hunter2", "X-Authentication: ***"),
+            ("X_API_KEY: hunter2", "X_API_KEY: ***"),
             ("X-JWT: hunter2", "X-JWT: ***"),
             ("X-Signature: hunter2", "X-Signature: ***"),
             ("Keep-Alive: timeout=5", "Keep-Alive: timeout=5"),
