@@ -242,7 +242,7 @@ fn disabled_server_has_to_be_named() {
     let servers = json!({ "mcpServers": { "a": kitchen(true) } });
     let file = folder.write("servers.json", &servers.to_string());
     let ran = run(&["tools", "--config", &file]);
-    assert!(ran.exit == 2 && ran.err.contains("which server?"), "{ran:?}");
+    assert!(ran.exit == 2 && ran.err.contains("all servers are disabled"), "{ran:?}");
     let ran = run(&["bridge", "--listen", "127.0.0.1:0", "--config", &file]);
     assert!(ran.exit == 2 && ran.err.contains("all servers are disabled"), "{ran:?}");
 }

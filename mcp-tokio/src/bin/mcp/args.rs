@@ -177,7 +177,7 @@ pub(crate) struct Common {
     /// `.gemini/settings.json`, `claude_desktop_config.json`
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The server in the file of --config, if the file has several
+    /// The server in the file of --config, if the file has several or disables it
     #[arg(long, value_name = "NAME", requires = "config")]
     pub(crate) server: Option<String>,
     /// A folder, or a file:// URI, for the server's requests for roots; may be repeated

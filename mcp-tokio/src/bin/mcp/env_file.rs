@@ -2,7 +2,10 @@
 //!
 //! In: the text of a file. Out: its variables, as VS Code reads them. A line is `NAME=VALUE` or
 //! `NAME: VALUE`, perhaps after `export`. A `#` outside of quotes begins a comment. A value may be
-//! in quotes; within double ones `\n` and `\r` are line ends.
+//! in quotes, within which a backslash comes before the same mark and is kept; within double ones
+//! `\n` and `\r` are line ends.
+
+use std::mem;
 
 /// The marks that quote a value.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
@@ -23,17 +26,16 @@ fn variable(line: &str) -> Option<(String, String)> {
 
 /// The text before a mark that is outside of quotes.
 fn before_mark(text: &str, is_mark: impl Fn(char) -> bool) -> &str {
-    let mut quote = None;
-    let end = text.find(|c: char| match quote {
-        None if QUOTES.contains(&c) => {
-            quote = Some(c);
-            false
+    let (mut quote, mut before) = (None, ' ');
+    let end = text.find(|c: char| {
+        let is_escaped = mem::replace(&mut before, c) == '\\';
+        match quote {
+            None if QUOTES.contains(&c) => quote = Some(c),
+            None => return is_mark(c),
+            Some(open) if open == c && !is_escaped => quote = None,
+            Some(_) => {}
         }
-        None => is_mark(c),
-        Some(open) => {
-            quote = Some(open).filter(|open| *open != c);
-            false
-        }
+        false
     });
     text.get(..end.unwrap_or(text.len())).unwrap_or(text)
 }
@@ -60,6 +62,7 @@ mod tests {
             ("A=", Some(("A", ""))),
             ("A=\"b # \\n\" # c", Some(("A", "b # \n"))),
             ("A='b\\n=`'", Some(("A", "b\\n=`"))),
+            ("A=\"b\\\"#c\" # d", Some(("A", "b\\\"#c"))),
             ("A=`b`", Some(("A", "b"))),
             ("A=\"", Some(("A", "\""))),
             ("A=http://b/?c=d", Some(("A", "http://b/?c=d"))),

@@ -84,6 +84,9 @@ fn pick<'a>(servers: &'a Map<String, Value>, name: Option<&'a str>) -> Result<&'
             },
         )),
         (None, [only]) => Ok(only),
+        (None, []) => {
+            Err(Failure::usage("all servers are disabled; --server names one").advice(all))
+        }
         (None, _) => Err(Failure::usage("which server? --server names one").advice(all)),
     }
 }
@@ -98,7 +101,6 @@ fn entry(server: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Result<En
         let pairs = given(member).map(|value| value.as_object().ok_or(value)).transpose();
         let pairs = pairs.map_err(|_| format!("has `{member}` that is no object"))?;
         let what = format!("value in `{member}`");
-        // VS Code: a variable that is `null` is not set.
         let pairs = pairs.into_iter().flatten().filter(|(_, value)| !value.is_null());
         pairs.map(|(name, value)| Ok((name.clone(), text(value, &what)?))).collect()
     };
@@ -121,6 +123,12 @@ fn entry(server: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Result<En
         variables.extend(env_file::parse(&read));
     }
     variables.extend(pairs("env")?);
+    // VS Code: a variable that is `null` is not set, even if the file of variables has it.
+    for (name, value) in given("env").and_then(Value::as_object).into_iter().flatten() {
+        if value.is_null() {
+            variables.remove(name);
+        }
+    }
     for (name, value) in variables {
         command = command.env(name, value);
     }
