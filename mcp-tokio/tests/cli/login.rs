@@ -158,7 +158,7 @@ fn server_that_needs_no_sign_in_is_told_of() {
     let folder = Scratch::new("no-sign-in");
     let ran = run_as("", &[("MCP_CREDENTIALS", &folder.path(""))], &["login", &over_http(None)]);
     assert_eq!(ran.exit, 7, "{ran:?}");
-    assert!(ran.err.contains("     the server answers without credentials, and may "), "{ran:?}");
+    assert!(ran.err.contains("     the server has not asked for a sign-in, and may "), "{ran:?}");
 }
 
 fn failed_logout_names_the_credentials() {

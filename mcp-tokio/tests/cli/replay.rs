@@ -249,7 +249,8 @@ fn ended_subscription_is_no_answer_to_compare() {
 fn recording_may_have_lines_that_are_not_utf_8() {
     let folder = Scratch::new("latin-1");
     let recording = folder.path("wire.mcp");
-    let lines = b"caf\xe9 is open\nC> {\"id\":1,\"method\":\"a/b\"}\nS> {\"id\":1,\"result\":{}}\n";
+    let lines =
+        b"na\xefve is open\nC> {\"id\":1,\"method\":\"a/b\"}\nS> {\"id\":1,\"result\":{}}\n";
     std::fs::write(&recording, lines).unwrap();
     let answers = served(&recording, b"{\"id\":7,\"method\":\"a/b\"}\n");
     assert_eq!(answers, [r#"{"id":7,"result":{}}"#]);

@@ -91,7 +91,6 @@ fn with_settings(failure: Failure) -> Failure {
 
 /// The failure of a sign-in that the server has not asked for.
 fn failed(error: &AuthError) -> Failure {
-    let advice =
-        format!("the server answers without credentials, and may need no sign-in; {SETTINGS}");
+    let advice = format!("the server has not asked for a sign-in, and may need none; {SETTINGS}");
     Failure::new(Exit::Unauthorized, format!("the sign-in failed: {error}")).advice(advice)
 }

@@ -206,6 +206,6 @@ A recording is a file of `mcp record`, or the output of MCP_WIRE=1. Without a se
 acts as the recorded server on standard input and output: a request gets the recorded answer to the
 same method and parameters; of several answers the first one first. With a server the recorded
 requests are sent again, in the recorded version. If an answer differs, its differences are shown by
-place, and the exit code is 9. _meta is not compared.
+place, and the exit code is 9. _meta and ends of subscriptions are not compared.
 
 With --json: {\"compared\",\"differences\"}, where a difference is {\"request\",\"path\",\"recorded\",\"found\"}.";

@@ -211,7 +211,7 @@ pub(crate) fn error(failure: &Failure) -> serde_json::Value {
 /// Writes a line for people to standard error, at once: servers may write to it as well.
 pub(crate) fn note(line: &str) {
     let line = clean(line) + "\n";
-    let _ = io::stderr().write_all(line.as_bytes());
+    let _ = write_all(&mut io::stderr(), line.as_bytes());
 }
 
 /// Returns whether a user can be asked.

@@ -36,8 +36,9 @@ pub(crate) async fn run(mut args: ReplayArgs, output: Output) -> Result<Exit, Fa
     }
     let target = Target::new(url.as_deref(), &args.common)?;
     if recording.calls().next().is_none() {
-        return Err(Failure::usage(format!("{} has no answer to compare", file.display()))
-            .advice("only answers to requests after initialize or server/discover are compared"));
+        return Err(Failure::usage(format!("{} has no answer to compare", file.display())).advice(
+            "only answers after initialize or server/discover are compared, and no subscriptions",
+        ));
     }
     let client = session::client(&args.common)?;
     ask::decline(&client);
