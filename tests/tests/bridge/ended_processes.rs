@@ -63,7 +63,6 @@ fn subscriptions_go_on_at_the_next_process() {
     }
 }
 
-/// As many resources as a client may subscribe to, besides the lists.
 #[test]
 fn process_that_ends_by_itself_is_reported() {
     for (up, sharing) in cases() {
@@ -86,6 +85,7 @@ fn process_that_ends_by_itself_is_reported() {
     }
 }
 
+/// As many resources as a client may subscribe to, besides the lists.
 #[test]
 fn changes_of_all_subscribed_resources_are_reported() {
     for up in ERAS {

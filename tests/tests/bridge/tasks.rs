@@ -218,25 +218,6 @@ fn connection_stays_while_its_server_has_tasks() {
 }
 
 #[test]
-fn task_counts_for_its_ttl_and_for_a_day_at_most() {
-    let day = 24 * 60 * 60;
-    let month = json!(30 * day * 1000);
-    for (ttl, seconds) in [(json!(5000), 5), (month, day), (Value::Null, day)] {
-        let mut bridged = quiet(Era::Modern, Era::Modern);
-        let name = json!({"name": "x"});
-        let asked = forwarded(&mut bridged, Era::Modern, 1, "tools/call", name);
-        let mut created = task("working");
-        created["resultType"] = json!("task");
-        created["ttlMs"] = ttl.clone();
-        answered(&mut bridged, &asked, &created);
-        bridged.pass(Duration::from_millis(seconds * 1000 - 1));
-        assert!(bridged.has_tasks(), "{ttl}");
-        bridged.pass(Duration::from_millis(1));
-        assert!(!bridged.has_tasks(), "{ttl}");
-    }
-}
-
-#[test]
 fn connection_with_tasks_is_the_last_one_to_be_replaced() {
     let (world, opened) = (World::default(), Arc::new(Mutex::new(0)));
     let bridge = bounded(&world, 2, &opened);
