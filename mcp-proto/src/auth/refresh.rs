@@ -7,7 +7,8 @@
 //!
 //! Another program may hold the lock for longer than 10 s, while it refreshes the same tokens. Some
 //! servers revoke all tokens if both use one refresh token. So without the lock a refresh only
-//! begins after the access token has expired, or if the store does not answer at all.
+//! begins after the access token has expired or was refused, or if the store cannot lock or does
+//! not answer at all.
 //!
 //! | state | waits for | at most |
 //! |---|---|---|
@@ -140,6 +141,8 @@ fn stored(
 ) -> Option<RefreshOutcome> {
     if context.is_removed(text) {
         context.adopt(text);
+        // A sign-in that follows locks a key of its own.
+        context.outbox.unlock();
         return Some(RefreshOutcome::Removed);
     }
     let record = newer(text, tokens, issuer, context)?;

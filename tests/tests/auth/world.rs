@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use mcp_proto::auth::{
     Access, AuthAction, AuthDecision, AuthError, AuthState, Authorizer, Config, Fetch, FetchAnswer,
-    RefusalAdvice, Secret, SentRequest, SignInId,
+    RecordId, RefusalAdvice, Secret, SentRequest, SignInId,
 };
 use mcp_proto::http::{Unauthorized, Url};
 use mcp_proto::{Duration, Instant};
@@ -83,6 +83,7 @@ pub(crate) struct World {
     pub(crate) ended: Vec<SignInId>,
     /// Everything that `Debug` and `Display` have shown.
     pub(crate) shown: String,
+    held_locks: Vec<RecordId>,
     pub(crate) sent: u32,
     refresh_token: Option<String>,
     granted: BTreeMap<String, String>,
@@ -136,6 +137,7 @@ impl World {
             authorized: Vec::new(),
             ended: Vec::new(),
             shown: String::new(),
+            held_locks: Vec::new(),
             sent: 0,
             refresh_token: None,
             granted: BTreeMap::new(),
@@ -245,11 +247,10 @@ impl World {
         let needed = self.needs.get(operation)?;
         let granted = self.granted.get(token).map(String::as_str).unwrap_or_default();
         let has = |scope| granted.split(' ').any(|own| own == scope);
-        if needed.split(' ').all(has) {
-            return None;
-        }
-        let value = format!(r#"Bearer error="insufficient_scope", scope="{needed}""#);
-        Some(Unauthorized::new(403, [value.as_bytes()]))
+        (!needed.split(' ').all(has)).then(|| {
+            let value = format!(r#"Bearer error="insufficient_scope", scope="{needed}""#);
+            Unauthorized::new(403, [value.as_bytes()])
+        })
     }
 
     /// Does all actions, and lets time pass where nothing else happens.
@@ -257,7 +258,10 @@ impl World {
         loop {
             write!(self.shown, "{:?}", self.authorizer).unwrap();
             let Some(action) = self.authorizer.poll_action() else {
-                let Some(deadline) = self.authorizer.poll_timeout() else { return Ok(()) };
+                let Some(deadline) = self.authorizer.poll_timeout() else {
+                    assert_eq!(self.held_locks, [], "a lock is kept");
+                    return Ok(());
+                };
                 assert!(deadline > self.now, "a deadline in the past");
                 self.now = deadline;
                 self.authorizer.handle_timeout(self.now);
@@ -283,6 +287,9 @@ impl World {
     pub(crate) fn reply(&mut self, action: AuthAction) -> Option<Reply> {
         write!(self.shown, "{action:?}").unwrap();
         let now = self.now;
+        if let AuthAction::Release { id, .. } = &action {
+            self.held_locks.retain(|locked| locked != id);
+        }
         match action {
             AuthAction::Fetch(fetch) => {
                 let answer = self.answer(&fetch);
@@ -296,7 +303,8 @@ impl World {
                     }
                 }))
             }
-            AuthAction::Load { id, key, .. } => {
+            AuthAction::Load { id, key, locks } => {
+                self.held_locks.extend(locks.then_some(id));
                 let unix = Duration::from_secs(1_800_000_000 + now.as_micros() / 1_000_000);
                 let record = self.store.get(&key).cloned();
                 Some(Box::new(move |it| it.handle_loaded(now, id, unix, record.as_deref())))
