@@ -32,8 +32,7 @@ const MAX_PENDING: usize = 64;
 
 const MAX_AGE: Duration = Duration::from_secs(60);
 
-/// The time for which a proof can be used after no signature is pending any more: before that, no
-/// request could take it.
+/// The time for which a proof can be used once no signature is pending: then its request takes it.
 const MAX_REST: Duration = Duration::from_secs(5);
 
 /// Pending proofs and signed proofs.
@@ -134,7 +133,7 @@ impl Proofs {
         match signed(&input, signature) {
             Ok(text) => self.ready.push(ReadyProof { text, rests_since: None, draft }),
             Err(error) => {
-                self.pending.clear();
+                *self = Self::default();
                 return Err(error);
             }
         }
@@ -147,12 +146,12 @@ impl Proofs {
         Ok(ProofProgress::Resume)
     }
 
-    /// Fails the pending signatures after their deadline.
+    /// Fails the pending signatures after their deadline. Signed proofs are as old, and dropped.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<(), AuthError> {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return Ok(());
         }
-        self.pending.clear();
+        *self = Self::default();
         Err(unsigned())
     }
 }

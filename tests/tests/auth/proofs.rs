@@ -1,11 +1,13 @@
 //! Requests with tokens that are bound to a key: each has a proof for its method and its URL.
 
+use std::sync::Arc;
+
 use mcp_proto::auth::{
     Access, AuthAction, AuthError, AuthState, Authorizer, Config, ProofKey, RefusalAdvice, Scopes,
-    SentRequest,
+    SentRequest, SignId,
 };
-use mcp_proto::client::Negotiation;
-use mcp_proto::http::client::Action;
+use mcp_proto::client::{CallError, CallId, Negotiation};
+use mcp_proto::http::client::{Action, ExchangeId, Request};
 use mcp_proto::http::{Unauthorized, Url};
 use mcp_proto::{Binding, Duration};
 use serde_json::Value;
@@ -191,29 +193,87 @@ fn proof_with_a_slow_signature_is_used_at_once() {
 /// The requests wait until no signature is pending.
 #[test]
 fn proofs_wait_for_slow_signatures_of_other_requests() {
+    let (mut world, [first, second]) = two_requests();
+    for (id, _) in [&first, &second] {
+        world.pass(10);
+        world.authorizer.handle_signed(world.now, *id, Ok(&[7; 64]));
+    }
+    for (_, url) in [&first, &second] {
+        assert!(matches!(world.authorizer.access(world.now, "POST", url), Access::Ready(_)));
+    }
+}
+
+#[test]
+fn proof_is_dropped_if_the_signature_of_another_request_fails() {
+    for fails in [true, false] {
+        let (mut world, [(first, url), (second, _)]) = two_requests();
+        world.authorizer.handle_signed(world.now, first, Ok(&[7; 64]));
+        world.pass(29);
+        if fails {
+            world.authorizer.handle_signed(world.now, second, Err("busy".into()));
+        } else {
+            world.pass(1);
+            world.authorizer.handle_timeout(world.now);
+        }
+        while world.authorizer.poll_action().is_some() {}
+        assert_eq!(world.authorizer.access(world.now, "POST", &url), Access::Wait, "{fails}");
+    }
+}
+
+/// A client with two requests that wait for their signatures.
+fn two_requests() -> (World, [(SignId, Url); 2]) {
     let mut world = World::with(bound);
     dpop(&mut world);
     world.request("x").unwrap();
-    let urls = [SERVER, "https://s.example/b"].map(|text| Url::parse(text).unwrap());
-    let ids = urls.each_ref().map(|url| {
-        assert_eq!(world.authorizer.access(world.now, "POST", url), Access::Wait);
+    let requests = [SERVER, "https://s.example/b"].map(|text| {
+        let url = Url::parse(text).unwrap();
+        assert_eq!(world.authorizer.access(world.now, "POST", &url), Access::Wait);
         let Some(AuthAction::Sign { id, .. }) = world.authorizer.poll_action() else { panic!() };
-        id
+        (id, url)
     });
-    for id in ids {
-        world.pass(10);
-        world.authorizer.handle_signed(world.now, id, Ok(&[7; 64]));
-    }
-    for url in &urls {
-        assert!(matches!(world.authorizer.access(world.now, "POST", url), Access::Ready(_)));
-    }
+    (world, requests)
 }
 
 #[test]
 fn request_that_has_waited_for_a_connection_has_a_new_proof() {
     let mut host = host(Negotiation::Auto);
     host.connect();
-    let calls: Vec<_> = (0..40).map(|_| host.call("x")).collect();
+    let (calls, open) = begin_calls(&mut host, 40);
+    host.proofs.clear();
+    host.world.pass(30);
+    for (exchange, request) in &open {
+        host.serve(*exchange, request);
+    }
+    host.run();
+    assert!(calls.iter().all(|call| host.result(*call).unwrap().is_ok()));
+    assert_eq!(host.proofs.len(), 40);
+    for (_, claims) in host.proofs.iter().skip(open.len()) {
+        assert_eq!(claims.as_ref().unwrap()["iat"], 1_800_000_030);
+    }
+}
+
+/// The user signs out while the request waits, so that it needs no proof.
+#[test]
+fn request_that_has_waited_for_a_connection_has_its_time() {
+    let mut host = host(Negotiation::Auto);
+    host.connect();
+    let (calls, open) = begin_calls(&mut host, 25);
+    assert_eq!(open.len(), 24);
+    host.world.pass(30);
+    host.client.with_authorizer(host.world.now, Authorizer::forget);
+    host.serve(open[0].0, &open[0].1);
+    let actions = std::iter::from_fn(|| host.client.poll_action());
+    assert!(actions.into_iter().any(|action| matches!(action, Action::Open { .. })));
+    host.world.pass(60);
+    host.client.handle_timeout(host.world.now);
+    host.run();
+    let late = calls.last().and_then(|call| host.result(*call));
+    assert!(matches!(late, Some(Err(CallError::TimedOut))), "{late:?}");
+}
+
+/// Begins calls; returns the requests of those that have got a connection.
+fn begin_calls(host: &mut Host, count: usize) -> (Vec<CallId>, Vec<(ExchangeId, Arc<Request>)>) {
+    let calls = (0..count).map(|_| host.call("x")).collect();
     let mut open = Vec::new();
     while let Some(action) = host.client.poll_action() {
         let now = host.world.now;
@@ -227,18 +287,7 @@ fn request_that_has_waited_for_a_connection_has_a_new_proof() {
             _ => {}
         }
     }
-    assert!((10..40).contains(&open.len()), "{}", open.len());
-    host.proofs.clear();
-    host.world.pass(30);
-    for (exchange, request) in &open {
-        host.serve(*exchange, request);
-    }
-    host.run();
-    assert!(calls.iter().all(|call| host.result(*call).unwrap().is_ok()));
-    assert_eq!(host.proofs.len(), 40);
-    for (_, claims) in host.proofs.iter().skip(open.len()) {
-        assert_eq!(claims.as_ref().unwrap()["iat"], 1_800_000_030);
-    }
+    (calls, open)
 }
 
 #[test]

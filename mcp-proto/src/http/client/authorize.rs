@@ -138,7 +138,7 @@ impl Client {
         let Some((request, purpose, attempt)) = self.exchanges.take_outdated(now) else {
             return false;
         };
-        self.begin_authorized(now, request, purpose, attempt);
+        self.send_held(now, request, purpose, attempt);
         true
     }
 
