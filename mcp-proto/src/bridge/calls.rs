@@ -295,7 +295,7 @@ impl UpstreamCalls {
         self.to_renew = uris;
     }
 
-    /// The next resource to subscribe to again. The bridge's own calls leave a quarter of
+    /// The next resource to subscribe to again, while the bridge's own calls leave a quarter of
     /// `Limits::max_in_flight` to other calls.
     pub(super) fn next_renewal(&mut self, max_in_flight: usize) -> Option<String> {
         let max = max_in_flight.saturating_sub(max_in_flight / 4);

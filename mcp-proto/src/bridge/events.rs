@@ -88,7 +88,10 @@ impl Bridge {
                 self.handle_renewed(&uri, &result);
                 return self.renew_resources(now, client);
             }
-            Some((OwnCall::Unsubscribe, uri)) => return self.handle_left(now, uri, client),
+            Some((OwnCall::Unsubscribe, uri)) => {
+                self.handle_left(now, uri, client);
+                return self.renew_resources(now, client);
+            }
             None => {}
         }
         // The call may have been cancelled.
