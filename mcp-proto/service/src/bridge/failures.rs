@@ -76,12 +76,17 @@ impl Attempt {
 }
 
 /// The error of a connection that has ended although its server was known. `error` is that of its
-/// driver, which does not know this.
-pub(super) fn lost(error: &io::Error) -> io::Error {
-    let failure = error.get_ref().and_then(|inner| inner.downcast_ref::<ConnectFailure>());
+/// driver, which says of each end that it came before.
+pub(super) fn lost(error: io::Error) -> io::Error {
+    let inner = error.get_ref();
+    let failure = inner.and_then(|inner| inner.downcast_ref::<ConnectFailure>());
+    let is_end = inner.and_then(|inner| inner.downcast_ref()) == Some(&ConnectError::Closed);
     match failure {
-        Some(failure) => ConnectFailure { error: ConnectError::Lost, ..failure.clone() }.into(),
-        None => io::Error::other(ConnectError::Lost),
+        Some(failure) if failure.error == ConnectError::Closed => {
+            ConnectFailure { error: ConnectError::Lost, ..failure.clone() }.into()
+        }
+        None if is_end => io::Error::other(ConnectError::Lost),
+        Some(_) | None => error,
     }
 }
 

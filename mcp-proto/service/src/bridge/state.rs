@@ -60,7 +60,7 @@ impl UpstreamState {
     /// The failure to report at the end of the driver, which has returned this error; `None` if the
     /// bridge closes the connection.
     pub(super) fn failure(&self, error: io::Error) -> Option<io::Error> {
-        let failure = if self.was_connected { lost(&error) } else { error };
+        let failure = if self.was_connected { lost(error) } else { error };
         Some(failure).filter(|_| !self.is_closing)
     }
 
