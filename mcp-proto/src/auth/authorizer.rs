@@ -82,7 +82,8 @@ impl Authorizer {
         self.flow.handle(now, AuthEvent::Loaded(id, record));
     }
 
-    /// Handles a failure to read a record. What is known of the record stays known.
+    /// Handles a failure to read a record. The tokens of the last record stay known. A registration
+    /// that cannot be read counts as absent.
     pub fn handle_unloaded(&mut self, now: Instant, id: RecordId, unix: Duration) {
         let known = self.flow.stored.clone();
         let known = known.as_ref().map(Secret::expose).filter(|text| !text.is_empty());

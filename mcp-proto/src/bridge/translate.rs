@@ -10,7 +10,7 @@
 //! | one of the specification | | optional members that are `null` are absent |
 //! | `tools/list` | an output schema of no object is put inside of one | |
 //! | `tools/call` | structured content follows its schema | |
-//! | `sampling/createMessage` in a result | a list of one block is that block | |
+//! | `sampling/createMessage` in a result | a list of one block is that block; longer lists are as they are | |
 //! | handshake | `InitializeResult` from a `DiscoverResult` | the other way |
 //!
 //! A legacy client without a session is offered no changes, whatever its server is.

@@ -9,7 +9,7 @@
 //! | a connection | leaves |
 //! |---|---|
 //! | is legacy, and `server/discover` got no answer | a legacy verdict |
-//! | is legacy, and the answer to `server/discover` came late | no legacy verdict |
+//! | is legacy, and a modern answer to `server/discover` came late | no legacy verdict |
 //! | is of another era than the verdict says | no verdict |
 //! | fails before the server is known | no verdict |
 

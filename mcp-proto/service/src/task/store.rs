@@ -21,7 +21,8 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>>
 /// A store of tasks: opaque records by id, each with a revision that every change increases.
 ///
 /// `now` is the time since the Unix epoch, by the clock of the server. A record must be kept for
-/// `time_to_live` after the last write, and may be removed then.
+/// `time_to_live` after the last write, and may be removed then. A future that is dropped must not
+/// write later: the task may be removed meanwhile.
 pub trait TaskStore: Send + Sync + 'static {
     /// Stores a new record, before the future completes. `owner` is the principal of the task, for
     /// limits.
