@@ -228,8 +228,7 @@ fn two_requests() -> (World, [(SignId, Url); 2]) {
     let requests = [SERVER, "https://s.example/b"].map(|text| {
         let url = Url::parse(text).unwrap();
         assert_eq!(world.authorizer.access(world.now, "POST", &url), Access::Wait);
-        let Some(AuthAction::Sign { id, .. }) = world.authorizer.poll_action() else { panic!() };
-        (id, url)
+        (requested_signature(&mut world), url)
     });
     (world, requests)
 }
@@ -408,12 +407,14 @@ fn bearer_token_stays_one_until_a_bound_token_replaces_it() {
 
 /// Fails the signature that is requested next.
 fn fail_signature(world: &mut World) {
-    let mut actions = std::iter::from_fn(|| world.authorizer.poll_action());
-    let sign = actions.find_map(|action| match action {
-        AuthAction::Sign { id, .. } => Some(id),
-        _ => None,
-    });
-    world.authorizer.handle_signed(world.now, sign.unwrap(), Err("busy".into()));
+    let sign = requested_signature(world);
+    world.authorizer.handle_signed(world.now, sign, Err("busy".into()));
+}
+
+/// The signature that is requested next.
+fn requested_signature(world: &mut World) -> SignId {
+    let id = |action| if let AuthAction::Sign { id, .. } = action { Some(id) } else { None };
+    std::iter::from_fn(|| world.authorizer.poll_action()).find_map(id).unwrap()
 }
 
 /// A client whose server binds tokens to its key.
