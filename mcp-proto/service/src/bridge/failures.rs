@@ -93,7 +93,23 @@ pub(super) fn lost(error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Command;
     use mcp_proto::types::Implementation;
+
+    #[test]
+    fn end_of_a_known_server_is_a_loss_and_another_failure_stays() {
+        let program = Command::new("program");
+        let failed = |error| ConnectFailure::command(&program, error, None).into();
+        let other = || io::Error::from(io::ErrorKind::TimedOut);
+        for (error, expected) in [
+            (failed(ConnectError::Closed), "program: the connection to the server has ended"),
+            (failed(ConnectError::TimedOut), "program: the server has not answered in time"),
+            (io::Error::other(ConnectError::Closed), "the connection to the server has ended"),
+            (other(), &other().to_string()),
+        ] {
+            assert_eq!(lost(error).to_string(), expected);
+        }
+    }
 
     #[test]
     fn connections_that_fail_at_the_same_time_are_one_failure() {
