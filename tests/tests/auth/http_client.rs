@@ -194,21 +194,26 @@ fn stream_does_not_send_a_person_to_the_page_again() {
     assert_eq!(host.pages(), 1);
 }
 
-#[test]
-fn connection_for_subscriptions_alone_is_tried_again_without_a_page() {
-    let mut host = Host::new(Negotiation::Legacy);
-    host.open = vec!["initialize", "notifications/initialized", "ping"];
+/// Subscribes, and ends the session. From then on all requests need a token, which the person
+/// refuses.
+fn lose_session(host: &mut Host) {
     host.redirects.insert("GET /mcp".into(), (404, ""));
     host.world.person = Person::Redirects("error=access_denied");
     let now = host.world.now;
     let filter = SubscriptionFilter::default().tools_list_changed();
     host.client.with(now, |it| it.subscribe(now, filter)).unwrap();
     host.connect();
-    // The session ends, and from then on all requests need a token.
     host.redirects.insert("POST /mcp".into(), (404, ""));
     host.pass_timeout();
     host.redirects.clear();
     host.open.clear();
+}
+
+#[test]
+fn connection_for_subscriptions_alone_is_tried_again_without_a_page() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.open = vec!["initialize", "notifications/initialized", "ping"];
+    lose_session(&mut host);
     host.log.clear();
     for _ in 0..5 {
         host.pass_timeout();
@@ -220,17 +225,7 @@ fn connection_for_subscriptions_alone_is_tried_again_without_a_page() {
 fn connection_is_tried_at_once_after_a_sign_in_that_was_asked_for() {
     let mut host = Host::new(Negotiation::Legacy);
     host.open = vec!["initialize", "notifications/initialized"];
-    host.redirects.insert("GET /mcp".into(), (404, ""));
-    host.world.person = Person::Redirects("error=access_denied");
-    let now = host.world.now;
-    let filter = SubscriptionFilter::default().tools_list_changed();
-    host.client.with(now, |it| it.subscribe(now, filter)).unwrap();
-    host.connect();
-    // The session ends, and from then on all requests need a token.
-    host.redirects.insert("POST /mcp".into(), (404, ""));
-    host.pass_timeout();
-    host.redirects.clear();
-    host.open.clear();
+    lose_session(&mut host);
     for _ in 0..5 {
         host.pass_timeout();
     }

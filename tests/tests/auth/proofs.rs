@@ -184,7 +184,7 @@ fn proof_with_a_slow_signature_is_used_at_once() {
     dpop(&mut world);
     world.request("x").unwrap();
     assert_eq!(world.access(), Access::Wait);
-    let Some(AuthAction::Sign { id, .. }) = world.authorizer.poll_action() else { panic!() };
+    let id = requested_signature(&mut world);
     world.pass(29);
     world.authorizer.handle_signed(world.now, id, Ok(&[7; 64]));
     assert!(matches!(world.access(), Access::Ready(_)));

@@ -10,7 +10,7 @@ use mcp_proto::client::{Change, List};
 use mcp_proto::types::{Implementation, LoggingLevel, SubscriptionFilter};
 use mcp_proto::{Duration, Limits, server};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve};
-use mcp_service::{Bridge, BridgeConfig, Client, Sharing};
+use mcp_service::{Bridge, BridgeConfig, Client, Sharing, Subscription};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use mcp_tests::everything;
 
@@ -21,7 +21,7 @@ use super::missed_changes::{
 };
 use super::*;
 
-const WATCHED: &str = "test://watched-resource";
+pub(super) const WATCHED: &str = "test://watched-resource";
 
 const OTHER: &str = "test://static-text";
 
@@ -38,28 +38,33 @@ fn subscriptions_go_on_at_the_next_process() {
             let filter = SubscriptionFilter::new().tools_list_changed().resource(WATCHED);
             let mut subscription = client.subscribe(filter.clone()).await.unwrap();
             assert_eq!(*subscription.honoured(), filter);
-            let updated = Change::ResourceUpdated(WATCHED.into());
-            let tools = Change::ListChanged(List::Tools);
             for _ in 0..2 {
                 let before = levels();
                 server.end();
                 world.sleep(Duration::from_secs(1)).await;
                 client.list_prompts().await.unwrap();
-                let missed = [subscription.changed().await, subscription.changed().await];
-                assert!(missed.contains(&Some(updated.clone())), "{missed:?}");
-                assert!(missed.contains(&Some(tools.clone())), "{missed:?}");
+                changes_arrive(&client, &mut subscription).await;
                 // A modern server gets the level in each request.
                 assert_eq!(levels() - before, usize::from(up == Era::Legacy));
-                for (tool, change) in [
-                    ("test_trigger_resource_update", &updated),
-                    ("test_trigger_tool_change", &tools),
-                ] {
-                    client.call_tool(tool, &()).await.unwrap();
-                    assert_eq!(subscription.changed().await.as_ref(), Some(change));
-                }
             }
         };
         world.run(talk).unwrap();
+    }
+}
+
+/// A subscription to `WATCHED` and to the list of tools hears of the changes that a new process may
+/// have made, and of later ones.
+pub(super) async fn changes_arrive(client: &Client, subscription: &mut Subscription) {
+    let updated = Change::ResourceUpdated(WATCHED.into());
+    let tools = Change::ListChanged(List::Tools);
+    let missed = [subscription.changed().await, subscription.changed().await];
+    assert!(missed.contains(&Some(updated.clone())), "{missed:?}");
+    assert!(missed.contains(&Some(tools.clone())), "{missed:?}");
+    for (tool, change) in
+        [("test_trigger_resource_update", &updated), ("test_trigger_tool_change", &tools)]
+    {
+        client.call_tool(tool, &()).await.unwrap();
+        assert_eq!(subscription.changed().await.as_ref(), Some(change));
     }
 }
 

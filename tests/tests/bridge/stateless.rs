@@ -40,12 +40,7 @@ fn changes_are_offered_only_to_a_client_with_a_session() {
 #[test]
 fn log_of_a_request_without_a_session_is_not_sent_to_a_session() {
     let world = World::default();
-    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.sharing = Sharing::Shared;
-    let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, Arc::default()), config);
-    let session = client(Era::Legacy);
-    let stateless = over_http(&world, &bridge, Sessions::Stateless);
-    attach(&world, &session, Transport::Stdio, &bridge.catalog());
+    let [session, stateless] = beside_a_stateless_one(&world, Era::Legacy);
     let [of_session, of_stateless] = [&session, &stateless].map(count_logs);
     let talk = async {
         session.set_log_level(LoggingLevel::Debug).await.unwrap();
@@ -59,12 +54,7 @@ fn log_of_a_request_without_a_session_is_not_sent_to_a_session() {
 #[test]
 fn level_of_a_client_without_a_session_takes_no_log_from_a_session() {
     let world = World::default();
-    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.sharing = Sharing::Shared;
-    let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, Arc::default()), config);
-    let session = client(Era::Legacy);
-    let stateless = over_http(&world, &bridge, Sessions::Stateless);
-    attach(&world, &session, Transport::Stdio, &bridge.catalog());
+    let [session, stateless] = beside_a_stateless_one(&world, Era::Legacy);
     let logs = count_logs(&session);
     let talk = async {
         session.set_log_level(LoggingLevel::Debug).await.unwrap();
@@ -78,12 +68,7 @@ fn level_of_a_client_without_a_session_takes_no_log_from_a_session() {
 #[test]
 fn level_of_a_client_without_a_session_does_not_outlast_the_next_request_of_a_modern_client() {
     let world = World::default();
-    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.sharing = Sharing::Shared;
-    let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, Arc::default()), config);
-    let modern = client(Era::Modern);
-    let stateless = over_http(&world, &bridge, Sessions::Stateless);
-    attach(&world, &modern, Transport::Stdio, &bridge.catalog());
+    let [modern, stateless] = beside_a_stateless_one(&world, Era::Modern);
     let logs = count_logs(&modern);
     let talk = async {
         modern.set_log_level(LoggingLevel::Debug).await.unwrap();
@@ -128,4 +113,16 @@ fn over_http(world: &World, bridge: &Bridge, sessions: Sessions) -> Client {
     let (runtime, driven) = (world.clone(), client.clone());
     world.spawn(async move { drop(run_http(&runtime, &driven, at(BRIDGE)).await) });
     client
+}
+
+/// A client of this era on stdio, and one without a session, with one connection to a legacy
+/// server.
+fn beside_a_stateless_one(world: &World, era: Era) -> [Client; 2] {
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.sharing = Sharing::Shared;
+    let bridge = bridge(world, pipe(world, EraPolicy::LegacyOnly, Arc::default()), config);
+    let on_stdio = client(era);
+    let stateless = over_http(world, &bridge, Sessions::Stateless);
+    attach(world, &on_stdio, Transport::Stdio, &bridge.catalog());
+    [on_stdio, stateless]
 }

@@ -241,23 +241,29 @@ fn cancellation_by_a_slow_store_fails_after_10_s_and_counts() {
     assert_eq!((process.running(), cancellations.load(Ordering::Relaxed)), (0, 1));
 }
 
+/// A task whose question is in the store, which did not say so in time.
+fn question_that_is_stored_late() -> (Process, String) {
+    let asks = async |context: Context| {
+        context.sleep(MOMENT).await;
+        context.list_roots("a")?;
+        context.sleep(30 * SECOND).await;
+        Ok::<_, Interrupt>("done")
+    };
+    let store = Arc::new(HardStore::default());
+    let mut process = with(&store, registry(Tasks::Always, asks));
+    let id = process.task();
+    store.holds.store(true, Ordering::Relaxed);
+    process.pass(11 * SECOND);
+    store.holds.store(false, Ordering::Relaxed);
+    (process, id)
+}
+
 /// The store has the question, and says so too late: it is asked no second time, whether it is
 /// answered meanwhile or not.
 #[test]
 fn a_question_is_asked_once() {
     for is_answered in [false, true] {
-        let asks = async |context: Context| {
-            context.sleep(MOMENT).await;
-            context.list_roots("a")?;
-            context.sleep(30 * SECOND).await;
-            Ok::<_, Interrupt>("done")
-        };
-        let store = Arc::new(HardStore::default());
-        let mut process = with(&store, registry(Tasks::Always, asks));
-        let id = process.task();
-        store.holds.store(true, Ordering::Relaxed);
-        process.pass(11 * SECOND);
-        store.holds.store(false, Ordering::Relaxed);
+        let (mut process, id) = question_that_is_stored_late();
         let answer = json!({"a": {"roots": []}});
         if is_answered {
             process.update(&id, answer.clone());
@@ -408,18 +414,7 @@ fn tasks_of_a_store_that_denies_them_take_no_room() {
 /// The write of the question has timed out, so the first run has not ended when the second begins.
 #[test]
 fn a_run_that_ends_late_leaves_the_next_run_alone() {
-    let asks = async |context: Context| {
-        context.sleep(MOMENT).await;
-        context.list_roots("a")?;
-        context.sleep(30 * SECOND).await;
-        Ok::<_, Interrupt>("done")
-    };
-    let store = Arc::new(HardStore::default());
-    let mut process = with(&store, registry(Tasks::Always, asks));
-    let id = process.task();
-    store.holds.store(true, Ordering::Relaxed);
-    process.pass(11 * SECOND);
-    store.holds.store(false, Ordering::Relaxed);
+    let (mut process, id) = question_that_is_stored_late();
     process.update(&id, json!({"a": {"roots": []}}));
     assert_eq!(process.running(), 2);
     process.pass(9 * SECOND);
