@@ -22,6 +22,7 @@ pub mod process;
 #[cfg(unix)]
 pub mod runtimes;
 pub mod scripted;
+pub mod spec;
 pub mod stdio_client;
 pub mod transcript;
 pub mod wrapped_service;

@@ -10,6 +10,7 @@
 mod derived;
 mod examples;
 mod forms;
+mod members;
 mod nulls;
 mod peers;
 mod portable;
