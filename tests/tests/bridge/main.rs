@@ -29,6 +29,7 @@ mod many_clients;
 mod missed_changes;
 mod no_stream;
 mod notifications;
+mod official;
 mod openings;
 mod other_era;
 mod same_era;
