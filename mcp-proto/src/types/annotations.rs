@@ -94,8 +94,12 @@ impl Annotations {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Icon {
-    /// The URI: `http`, `https` or `data`. Before fetching it, clients should check that they trust
-    /// its domain. An SVG may contain scripts.
+    /// The URI, with the scheme `https` or `data`. A client that shows icons must refuse other
+    /// schemes, and redirections to other schemes or origins. It must fetch icons without
+    /// credentials, and should fetch them only from the origin of the server. An SVG may contain
+    /// scripts.
+    ///
+    /// [Specification: `icons`](https://modelcontextprotocol.io/specification/2026-07-28/basic#icons)
     pub src: String,
     /// The media type, if the source has none or a generic one.
     #[serde(skip_serializing_if = "Option::is_none")]
