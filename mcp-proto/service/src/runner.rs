@@ -20,7 +20,7 @@ use super::panics::call_back;
 use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::{TaskCandidate, abandon_task};
-use super::trace::{Span, fault};
+use super::trace::{Span, cancelled, fault};
 use super::unread_changes::UnreadChanges;
 use super::{Clock, Spawned};
 use mcp_proto::Era;
@@ -30,8 +30,8 @@ use mcp_proto::UsageError;
 use mcp_proto::message::Method;
 use mcp_proto::server::task::TaskCall;
 use mcp_proto::server::{
-    Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
-    SessionRef,
+    CancelCause, Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request,
+    ServerEvent, SessionRef,
 };
 use mcp_proto::types::Task;
 use mcp_proto::{Json, RequestId};
@@ -112,7 +112,11 @@ impl Runner {
     /// Handles an event of the machine.
     pub(super) fn handle_event(&mut self, event: ServerEvent) {
         match event {
-            ServerEvent::Cancelled { about, .. } => {
+            ServerEvent::Cancelled { about, cause } => {
+                // "Both parties SHOULD log cancellation reasons for debugging."
+                if let CancelCause::Client(Some(reason)) = &cause {
+                    cancelled(reason);
+                }
                 if let Some(rare) = &mut self.rare {
                     rare.lost.take(about);
                 }

@@ -238,6 +238,32 @@ fn faults_of_peers_are_events() {
 }
 
 #[test]
+fn reason_of_a_cancellation_is_an_event() {
+    let cancel = |id: u64, reason: &str| {
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": id, "reason": reason}})
+    };
+    let long = "ä".repeat(300);
+    let ((), seen) = Collector::see(|_| {
+        let mut service = Service::new(shop(), mcp_proto::server::Config::default());
+        say(&mut service, INITIALIZE);
+        for (id, reason) in [(1, "the user has left"), (2, &long), (3, "")] {
+            let params = json!({"name": "hang"});
+            let call =
+                json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+            say(&mut service, &call.to_string());
+            say(&mut service, &cancel(id, reason).to_string());
+        }
+        // Nothing is in flight with this id.
+        say(&mut service, &cancel(4, "too late").to_string());
+    });
+    let message = "message=a client has cancelled a request";
+    let reasons = ["the user has left".to_owned(), "ä".repeat(256), String::new()];
+    assert_eq!(seen.events(), reasons.map(|reason| format!("- {message} reason={reason}")));
+    assert_eq!(seen.spans(SERVER).len(), 3);
+}
+
+#[test]
 fn ids_that_are_strings_have_no_quotes() {
     let ((), seen) = Collector::see(|_| {
         let mut service = Service::new(shop(), mcp_proto::server::Config::default());

@@ -47,4 +47,6 @@ impl Span {
 
 pub(in super::super) fn fault(_error: &ProtocolError) {}
 
+pub(in super::super) fn cancelled(_reason: &str) {}
+
 pub(in super::super) fn alarmed(_alarm: &str) {}

@@ -239,6 +239,9 @@ impl fmt::Debug for Span {
     }
 }
 
+/// The most characters of a reason in an event.
+const MAX_REASON_CHARS: usize = 256;
+
 /// A handler that is polled and dropped within the span of its request.
 struct Traced {
     span: Span,
@@ -323,6 +326,13 @@ fn error_type(error: &CallError) -> &'static str {
 /// Reports a fault of a peer.
 pub(in super::super) fn fault(error: &ProtocolError) {
     tracing::warn!(target: "mcp_proto", %error, "a peer sent what was dropped");
+}
+
+/// Reports the reason for which a client has cancelled a request, shortened.
+pub(in super::super) fn cancelled(reason: &str) {
+    let end = reason.char_indices().nth(MAX_REASON_CHARS).map_or(reason.len(), |(end, _)| end);
+    let reason = reason.get(..end).unwrap_or_default();
+    tracing::debug!(target: "mcp_proto", reason, "a client has cancelled a request");
 }
 
 /// Reports an alarm: a limit was reached, or a connection could not be accepted.
