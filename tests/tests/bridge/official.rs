@@ -44,7 +44,9 @@ fn values(era: Era, ending: &str) -> Vec<(&'static str, Value)> {
 
 fn remove(value: &mut Value, names: &[&str]) {
     let Some(members) = value.as_object_mut() else { return };
-    names.iter().for_each(|name| drop(members.remove(*name)));
+    for name in names {
+        members.remove(*name);
+    }
 }
 
 /// The members that the modern era adds to the result of a method.

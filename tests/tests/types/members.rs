@@ -110,7 +110,9 @@ fn values_with_every_member_survive_in_every_revision() {
 /// Removes the members of the tasks of 2025-11-25, an experiment that no type has.
 fn remove_tasks(value: &mut Value) {
     if let Value::Object(members) = value {
-        ["task", "tasks", "execution"].map(|name| members.remove(name));
+        for name in ["task", "tasks", "execution"] {
+            members.remove(name);
+        }
         members.values_mut().for_each(remove_tasks);
     } else if let Value::Array(items) = value {
         items.iter_mut().for_each(remove_tasks);
