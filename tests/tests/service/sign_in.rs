@@ -159,6 +159,26 @@ fn abandoned_waits_for_the_lock_of_a_file_leave_nothing_open() {
     block_on(vault.lock("key")).unwrap();
 }
 
+/// A client that is dropped while its tokens are written: the next one must not find the refresh
+/// token that they replace.
+#[test]
+fn key_of_a_vault_of_files_is_locked_until_a_dropped_change_has_ended() {
+    let folder = Folder::new("dropped");
+    let vault = FileVault::open(&folder.0).unwrap();
+    let record = Secret::new("x".repeat(1 << 20));
+    for is_removed in [false, true] {
+        let lock = block_on(vault.lock("key")).unwrap();
+        let mut change = if is_removed { vault.remove("key") } else { vault.write("key", &record) };
+        assert!(is_pending(change.as_mut()));
+        drop((change, lock));
+        // As another process does.
+        let other = FileVault::open(&folder.0).unwrap();
+        let _lock = block_on(other.lock("key")).unwrap();
+        let found = block_on(other.read("key")).unwrap();
+        assert_eq!(found.is_none(), is_removed);
+    }
+}
+
 /// A page as an authorizer wants it shown.
 fn page(redirect_uri: &str) -> ConsentPage {
     page_with(redirect_uri, 7)

@@ -6,11 +6,16 @@
 //! | `HASH.lock` | nothing; it is locked while a client refreshes |
 //!
 //! `HASH` is the SHA-256 of the key in hexadecimal digits, so that file names reveal nothing.
+//!
+//! The thread that changes a record also holds the lock of its key. A client that is dropped
+//! meanwhile unlocks the key after the change: another process would use the refresh token that the
+//! change replaces.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -23,6 +28,7 @@ use mcp_proto::auth::Secret;
 use sha2::{Digest, Sha256};
 
 use super::vault::{AuthFuture, Vault, VaultLock};
+use crate::lock::Lock;
 use crate::runtime::unblock;
 
 /// The time between two attempts to take a lock.
@@ -35,6 +41,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug)]
 pub struct FileVault {
     directory: PathBuf,
+    /// The locked files of this process, by their paths.
+    locked: Arc<Lock<BTreeMap<PathBuf, Weak<File>>>>,
 }
 
 impl FileVault {
@@ -53,7 +61,7 @@ impl FileVault {
             let place = directory.display();
             io::Error::new(error.kind(), format!("no vault at {place}: {error}"))
         })?;
-        Ok(Self { directory })
+        Ok(Self { directory, locked: Arc::default() })
     }
 
     fn path(&self, key: &str, extension: &str) -> PathBuf {
@@ -63,6 +71,21 @@ impl FileVault {
             let _ = write!(name, "{byte:02x}");
         }
         self.directory.join(format!("{name}.{extension}"))
+    }
+
+    /// Changes the record of a key, which stays locked until then if it is.
+    fn change(
+        &self,
+        key: &str,
+        f: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
+    ) -> AuthFuture<io::Result<()>> {
+        let path = self.path(key, "json");
+        let lock = self.locked.lock().get(&self.path(key, "lock")).and_then(Weak::upgrade);
+        Box::pin(unblock(move || {
+            let changed = f(&path);
+            drop(lock);
+            changed
+        }))
     }
 }
 
@@ -77,25 +100,29 @@ impl Vault for FileVault {
     }
 
     fn write(&self, key: &str, record: &Secret) -> AuthFuture<io::Result<()>> {
-        let (path, record) = (self.path(key, "json"), record.clone());
-        Box::pin(unblock(move || replace(&path, record.expose())))
+        let record = record.clone();
+        self.change(key, move |path| replace(path, record.expose()))
     }
 
     fn remove(&self, key: &str) -> AuthFuture<io::Result<()>> {
-        let path = self.path(key, "json");
-        Box::pin(unblock(move || match fs::remove_file(&path) {
+        self.change(key, |path| match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
-        }))
+        })
     }
 
     fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
         let path = self.path(key, "lock");
         let waiter = LockWaiter::default();
-        let is_over = waiter.0.clone();
+        let (is_over, locked) = (waiter.0.clone(), self.locked.clone());
         Box::pin(async move {
             let _waiter = waiter;
-            unblock(move || lock(&path, &is_over)).await
+            let own = path.clone();
+            let file = Arc::new(unblock(move || lock(&own, &is_over)).await?);
+            let mut locked = locked.lock();
+            locked.retain(|_, file| file.strong_count() > 0);
+            locked.insert(path, Arc::downgrade(&file));
+            Ok(Box::new(file) as VaultLock)
         })
     }
 }
@@ -113,11 +140,11 @@ impl Drop for LockWaiter {
 /// Waits for the lock of a file. A call that blocks would keep its thread and its file for as long
 /// as another process holds the lock, also if nobody waits any more.
 #[expect(clippy::disallowed_methods, reason = "a thread of its own waits for the lock")]
-fn lock(path: &Path, is_over: &AtomicBool) -> io::Result<VaultLock> {
+fn lock(path: &Path, is_over: &AtomicBool) -> io::Result<File> {
     let file = options().truncate(false).open(path)?;
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Box::new(file)),
+            Ok(()) => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) if is_over.load(Ordering::Acquire) => {
                 return Err(io::ErrorKind::Interrupted.into());
