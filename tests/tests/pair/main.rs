@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod cache;
+mod dropped_sign_in;
 mod executions;
 mod failing;
 mod follow_tasks;

@@ -7,4 +7,5 @@ mod beside;
 mod drivers;
 mod in_handlers;
 mod operations;
+mod remote_tools;
 mod tasks;
