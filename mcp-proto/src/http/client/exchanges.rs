@@ -25,8 +25,9 @@ use super::connections::Connections;
 use super::delivery::{ACCEPT_TIMEOUT, Delivery};
 use super::exchange::{Exchange, Purpose};
 use super::sse2024::ENDPOINT_TIMEOUT;
-use super::{Action, ExchangeId, Request};
+use super::{Action, ExchangeId, Request, set_field};
 use crate::deadlines::Deadlines;
+use crate::error::UsageError;
 use crate::message::RequestId;
 use crate::seq_map::SeqMap;
 use crate::time::{Duration, Instant};
@@ -127,6 +128,14 @@ impl Exchanges {
         self.messages += usize::from(purpose.is_message());
         self.all.insert(id.0, Box::new(Exchange::new(request, purpose, attempt)));
         id
+    }
+
+    /// Replaces a field of the requests that are not sent yet, or may be sent again.
+    pub(super) fn set_field(&mut self, name: &str, value: &str) -> Result<(), UsageError> {
+        for request in self.all.values_mut().filter_map(|open| open.request.as_mut()) {
+            set_field(&mut Arc::make_mut(request).fields, name, value)?;
+        }
+        Ok(())
     }
 
     /// Takes out an exchange whose request is to be sent again at another URL, and its deadline.

@@ -182,9 +182,10 @@ impl Client {
         self.with(now, |client| client.handle_opened(now));
     }
 
-    /// Adds a field to every later request; see [`Config::field`]. The field may contain new
-    /// credentials. So an unconnected client tries again at once, and streams and answers that the
-    /// server has refused with 401 or 403 are sent again.
+    /// Adds a field to every later request; see [`Config::field`]. That includes requests that wait
+    /// for a connection, and redirected ones. The field may contain new credentials. So an
+    /// unconnected client tries again at once, and streams and answers that the server has refused
+    /// with 401 or 403 are sent again.
     ///
     /// Fails as [`Config::field`] does. A client with an authorizer sets `Authorization` itself.
     pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
@@ -193,6 +194,7 @@ impl Client {
             return Err(UsageError::InvalidField { name: name.into() });
         }
         self.requests.set_field(name, value)?;
+        self.exchanges.set_field(name, value)?;
         self.rpc.credentials_changed();
         self.authorize_streams(now);
         self.with(now, |client| client.retry_at_once(now));
