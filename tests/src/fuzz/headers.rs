@@ -161,12 +161,14 @@ fn plain(fields: &[Field<'_>], name: &str, expected: &str) -> Result<(), &'stati
 
 type Field<'a> = (&'a str, &'a [u8]);
 
-/// One field a line, `name:value`.
+/// One field a line, `name:value`. Names must be tokens, so none has a control character.
 fn fields(head: &[u8]) -> Vec<Field<'_>> {
     let lines = head.split(|byte| *byte == b'\n');
     let field = |line| {
         let at = <[u8]>::iter(line).position(|byte| *byte == b':')?;
-        Some((str::from_utf8(line.get(..at)?).ok()?, line.get(at + 1..)?))
+        let name = str::from_utf8(line.get(..at)?).ok()?;
+        let is_plain = !name.bytes().any(|byte| byte.is_ascii_control());
+        is_plain.then_some((name, line.get(at + 1..)?))
     };
     lines.filter_map(field).collect()
 }
