@@ -106,11 +106,11 @@ fn followed_remote_tools_may_be_dropped_at_any_time() {
             assert!(followed.is_none(), "{place:?}, {polls}: {followed:?}");
             site.settle();
             site.wire.lock().unwrap().clear();
-            let remove = |registry: &mut Registry| {
+            let change = |registry: &mut Registry| {
                 registry.remove_tool("echo");
                 Ok(())
             };
-            site.catalog.update(remove).unwrap();
+            site.catalog.update(change).unwrap();
             site.settle();
             assert!(!site.wire().contains("list_changed"), "still subscribed:\n{}", site.wire());
             assert!(site.run(remote.update(&front)).unwrap(), "{place:?}, {polls}");
