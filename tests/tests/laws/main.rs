@@ -18,6 +18,7 @@ mod http;
 mod http_client;
 mod session_ends;
 mod site;
+mod store_faults;
 mod suspended;
 mod texts;
 mod wakers;

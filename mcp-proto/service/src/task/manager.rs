@@ -353,7 +353,7 @@ impl TaskManager {
         drop(before);
     }
 
-    fn runs_here(&self, id: &TaskId) -> bool {
+    pub(super) fn runs_here(&self, id: &TaskId) -> bool {
         self.shared.running.lock().contains_key(id)
     }
 

@@ -16,7 +16,7 @@ use super::detached::detached;
 use super::driven::Driven;
 use super::manager::{NewTask, TaskConfig, TaskError, TaskManager, Tasks};
 use super::run::{TaskRun, within, within_time};
-use super::store::TaskStore;
+use super::store::{StoreError, TaskStore};
 use super::unclaimed::UnclaimedTask;
 use super::watch::{SubscribedTasks, subscribe};
 use crate::cancel::Cancel;
@@ -24,6 +24,7 @@ use crate::checks::Checks;
 use crate::context::CallContext;
 use crate::handler_call::{HandlerArgs, HandlerCall};
 use crate::input::Round;
+use crate::lock::Lock;
 use crate::middleware::LayeredCall;
 use crate::panics::{catch_panic, panicked};
 use crate::service_mailbox::ServiceMailbox;
@@ -323,14 +324,29 @@ async fn give_and_resume(
     context: &Context,
 ) -> Result<Json, ErrorData> {
     let manager = context.catalog().tasks();
+    let resumed = Lock::new(None);
     let given = manager.change(id, |record, now| {
         let step = record.give(now, responses.clone());
         if step == TaskStep::Resume && record.call().is_some() {
             record.renew(now.saturating_add(manager.lease()));
+            *resumed.lock() = Some(record.to_bytes());
         }
         step
     });
-    let (record, step) = given.await.map_err(|error| refused(&error))?;
+    let given = match given.await {
+        Err(TaskError::Store(StoreError::Unavailable(_))) if !manager.runs_here(id) => {
+            // The answer may have been lost. Nobody else would call the handler again.
+            let found = manager.read(id).await.map(|(_, record)| record);
+            let is_written = |record: &Record| Some(record.to_bytes()) == *resumed.lock();
+            found
+                .ok()
+                .filter(is_written)
+                .map(|record| (record, TaskStep::Resume))
+                .ok_or_else(failed)
+        }
+        given => given.map_err(|error| refused(&error)),
+    };
+    let (record, step) = given?;
     if step == TaskStep::Resume
         && let Some(call) = record.call()
         && !resume(id, call, &record, context)
