@@ -254,7 +254,7 @@ impl Call {
     pub(super) fn complete(&mut self, result: Json, limits: &Limits) -> Completed {
         let Goal::Pages(pages) = &mut self.goal else { return Completed::Over(Ok(result)) };
         let fail = |error| Completed::Over(Err(CallError::Protocol(error)));
-        let cursor = match pages.push(&result) {
+        let cursor = match pages.push(&result, &self.params) {
             Ok(Some(cursor)) => cursor,
             Ok(None) => return Completed::Over(Ok(pages.whole())),
             Err(error) => return fail(error),

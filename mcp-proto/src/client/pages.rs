@@ -12,6 +12,10 @@
 //!
 //! If no page has `ttlMs` or `cacheScope`, as with legacy servers, the whole list has none either.
 //!
+//! An empty cursor is a cursor, but some servers mark the end of a list with it. So a list ends
+//! after a page that names the cursor of its own request, if that cursor is empty. It also ends if
+//! such a page repeats the entries of the page before.
+//!
 //! [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 
 use alloc::vec::Vec;
@@ -29,6 +33,8 @@ pub(super) struct Pages {
     count: usize,
     /// The items, with commas between them.
     items: Vec<u8>,
+    /// The offset of the items of the last page.
+    last: usize,
     ttl: Hint<f64>,
     /// True for public, false for private.
     scope: Hint<bool>,
@@ -71,7 +77,7 @@ impl Pages {
     pub(super) fn new(listing: Listing) -> Self {
         let ttl = Hint::Absent;
         let scope = Hint::Absent;
-        Self { listing, count: 0, items: Vec::new(), ttl, scope, meta: None }
+        Self { listing, count: 0, items: Vec::new(), last: 0, ttl, scope, meta: None }
     }
 
     pub(super) fn listing(&self) -> Listing {
@@ -83,9 +89,13 @@ impl Pages {
         self.count > 0
     }
 
-    /// Adds a page; returns the cursor of the next page, if there is one. Fails if the result is
-    /// not a page of the list.
-    pub(super) fn push<'a>(&mut self, result: &'a Json) -> Result<Option<Raw<'a>>, ProtocolError> {
+    /// Adds a page that was requested with `params`; returns the cursor of the next page, if there
+    /// is one. Fails if the result is not a page of the list.
+    pub(super) fn push<'a>(
+        &mut self,
+        result: &'a Json,
+        params: &Json,
+    ) -> Result<Option<Raw<'a>>, ProtocolError> {
         let page = Page::read(result, self.listing.member())
             .ok_or(ProtocolError::InvalidResult { expected: "a page of the list" })?;
         self.ttl = self.ttl.add(page.ttl, self.count, 0.0, f64::min);
@@ -94,11 +104,17 @@ impl Pages {
             self.meta = page.meta.map(|meta| Json::trusted(meta.0.to_vec()));
         }
         self.count += 1;
+        let names_itself = page.names_itself(params);
+        let is_copy = names_itself && self.items.get(self.last..) == Some(page.items);
+        if is_copy && !page.items.is_empty() {
+            return Ok(None);
+        }
         if !self.items.is_empty() && !page.items.is_empty() {
             self.items.push(b',');
         }
+        self.last = self.items.len();
         self.items.extend_from_slice(page.items);
-        Ok(page.next)
+        Ok(page.next.filter(|next| !names_itself || next.0 != b"\"\""))
     }
 
     /// Returns whether the limit of pages or bytes is reached.
@@ -132,6 +148,12 @@ impl Pages {
 }
 
 impl<'a> Page<'a> {
+    /// Returns whether the cursor of the next page is the one that this page was requested with.
+    fn names_itself(&self, params: &Json) -> bool {
+        let sent = params.raw().member("cursor").and_then(Raw::string);
+        sent.is_some() && sent == self.next.and_then(Raw::string)
+    }
+
     fn read(result: &'a Json, member: &str) -> Option<Self> {
         let mut items = None;
         let mut next = None;
