@@ -15,6 +15,7 @@
 //! | TypeScript, the widely copied example | 400, -32000 `Bad Request: No valid session ID provided` | `NoSession` |
 //! | Python, stateful | 400, -32600 `Bad Request: Missing session ID`, `Bad Request: No valid session ID provided` | `NoSession` |
 //! | Rust (rmcp) | 422 `Unexpected message, expect initialize request` | `NoSession` |
+//! | Rust (rmcp before 1.0), session forgotten | 401 `Unauthorized: Session not found`, without a challenge | `NoSession` |
 //! | all, session forgotten | 404 to a request with `Mcp-Session-Id` | `UnknownSession` |
 //! | all, legacy | 400 `Bad Request: Unsupported protocol version` | `UnsupportedVersion` |
 //! | all, modern | 400, -32022; -32602 that names `_meta` | `UnsupportedVersion`, `MissingMeta` |

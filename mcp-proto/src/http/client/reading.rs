@@ -161,6 +161,15 @@ impl Answer {
         self.unauthorized.map_or(CallError::Http { status }, CallError::Unauthorized)
     }
 
+    /// Returns whether this is the refusal, with this body, of a Rust server (rmcp before 1.0) that
+    /// does not know the session. A 401 that requires authentication has a challenge: the server
+    /// "MUST send a WWW-Authenticate header field" (RFC 9110, section 15.5.2).
+    fn is_lost_session(&self, text: &[u8]) -> bool {
+        let is_challenged = |it: &Unauthorized| it.status != 401 || !it.challenges.is_empty();
+        text.trim_ascii() == b"Unauthorized: Session not found"
+            && self.unauthorized.as_ref().is_some_and(|it| !is_challenged(it))
+    }
+
     /// Describes an answer that has ended without the response; `fault` is the error in its
     /// messages, and `text` is its body.
     pub(super) fn into_break(
@@ -176,6 +185,9 @@ impl Answer {
             return (broke, Refusal::Unavailable, error);
         }
         match fault {
+            _ if self.is_lost_session(text) => {
+                (Break::NotFound, Refusal::NoSession, self.into_error())
+            }
             _ if self.unauthorized.is_some() => (broke, Refusal::Unavailable, self.into_error()),
             Some(fault) if Class::of(status) == Class::Success => {
                 (broke, Refusal::Unavailable, CallError::Protocol(fault))
