@@ -36,6 +36,8 @@ pub async fn serve(
 /// takes over the two signals for the rest of the process. The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
 ///
+/// On Unix, programs that handlers start do not inherit the two ([`runtime::serve_stdio`]).
+///
 /// Fails with the error of reading or writing; a client that is gone is no failure.
 pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
     serve_stdio_with(catalog, Config::default()).await
@@ -52,9 +54,7 @@ pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
 /// # }
 /// ```
 pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io::Result<()> {
-    let runtime = Tokio::current();
-    let stream = runtime::standard_stream(&runtime)?;
-    runtime::serve(&runtime, catalog, config, stream, stop_signal()?).await
+    runtime::serve_stdio(&Tokio::current(), catalog, config, stop_signal()?).await
 }
 
 /// Serves legacy and modern clients that connect to `listener`, until SIGINT or SIGTERM; see

@@ -59,9 +59,7 @@ impl Adapter for OfService {
     }
 
     async fn serve_stdio(catalog: Catalog) -> io::Result<()> {
-        let threads = Self::runtime();
-        let stream = runtime::standard_stream(&threads)?;
-        runtime::serve(&threads, catalog, Config::default(), stream, pending()).await
+        runtime::serve_stdio(&Self::runtime(), catalog, Config::default(), pending()).await
     }
 
     async fn serve_http<R: Runtime>(

@@ -4,7 +4,7 @@ use super::server::Server;
 use super::streams::Kind;
 use super::{Check, Named};
 
-pub(super) const CHECKS: [Named; 14] = [
+pub(super) const CHECKS: [Named; 15] = [
     ("the_end_lets_a_call_finish", the_end_lets_a_call_finish),
     ("the_end_cuts_off_a_call_that_takes_too_long", the_end_cuts_off_a_call),
     ("sigterm_ends_an_idle_server", |server| a_signal_ends_an_idle_server(server, "TERM")),
@@ -19,6 +19,10 @@ pub(super) const CHECKS: [Named; 14] = [
     ("the_conversation_is_shown", the_conversation_is_shown),
     ("nobody_need_watch_the_conversation", nobody_need_watch_the_conversation),
     ("a_cancelled_call_is_not_answered", a_cancelled_call_is_not_answered),
+    (
+        "programs_of_handlers_have_other_standard_streams",
+        programs_of_handlers_have_other_standard_streams,
+    ),
 ];
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
@@ -142,6 +146,22 @@ fn a_cancelled_call_is_not_answered(server: &str) -> Check {
     server.send(PING)?;
     assert_eq!(server.line()?, PONG);
     assert_eq!(server.end()?, [""; 0]);
+    Ok(())
+}
+
+/// The program of the handler has the input and the output of the server, if nothing changes them.
+fn programs_of_handlers_have_other_standard_streams(server: &str) -> Check {
+    let mut server = Server::start_with_program(server)?;
+    server.send(INITIALIZE)?;
+    server.line()?;
+    server.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"program"}}"#)?;
+    let result = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"ran"}]}}"#;
+    assert_eq!(server.line()?, result);
+    server.send(PING)?;
+    assert_eq!(server.line()?, PONG);
+    let (lines, errors) = server.end_with_errors()?;
+    assert_eq!(lines, ["served"], "the streams are restored");
+    assert_eq!(errors, "printed by the program\n");
     Ok(())
 }
 

@@ -21,6 +21,10 @@ use libtest_mimic::{Failed, Trial};
 /// Environment variable with the name of the function that is to serve.
 pub(crate) const SERVER: &str = "MCP_TEST_SERVER";
 
+/// Environment variable of a server whose tool `program` starts a program with the standard streams
+/// of the server. At its end the server writes a line to its standard output.
+pub(crate) const PROGRAM: &str = "MCP_TEST_PROGRAM";
+
 /// Function that serves on standard input and output.
 pub type Serve = fn() -> io::Result<()>;
 

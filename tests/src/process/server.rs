@@ -9,8 +9,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::SERVER;
 use super::streams::{Kind, Output};
+use super::{PROGRAM, SERVER};
 
 /// The longest time that a server may take for all of its test.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,6 +47,13 @@ impl Server {
             output,
             Command::new(env::current_exe()?).env("MCP_WIRE", "1").stderr(stderr),
         )
+    }
+
+    /// A server on pipes with a tool that starts a program.
+    pub(super) fn start_with_program(name: &str) -> io::Result<Self> {
+        let (input, output) = (Kind::Pipe.input(b"")?, Kind::Pipe.output()?);
+        let mut command = Command::new(env::current_exe()?);
+        Self::spawn(name, input, output, command.env(PROGRAM, "1").stderr(Stdio::piped()))
     }
 
     /// A server on these streams, each with the client's end.

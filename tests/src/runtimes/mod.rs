@@ -14,18 +14,23 @@ mod bridges;
 mod commands;
 mod streams;
 
+use std::env;
 use std::future::Future;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
+use mcp_proto::Json;
 use mcp_proto::client::ServerInfo;
 use mcp_proto::http;
 use mcp_proto::server::Config;
+use mcp_proto::types::Tool;
 use mcp_service::runtime::BridgeTarget;
-use mcp_service::{Bridge, BridgeConfig, Catalog, Client, Command, HttpClientConfig, Spawned};
+use mcp_service::{
+    Bridge, BridgeConfig, Catalog, Client, Command, Handler, HttpClientConfig, Registry, Spawned,
+};
 
 use crate::compatibility::{self, Connect, Met, meet_meanwhile};
 use crate::http::{Check, Serve, Stop};
@@ -115,8 +120,13 @@ impl Suite {
             name: R::NAME,
             serve: |stream, catalog, config| R::block_on(A::serve(stream, catalog, config)),
             serve_stdio: || {
-                let registry = everything::registry().map_err(io::Error::other)?;
-                R::block_on(A::serve_stdio(registry.into()))
+                let mut registry = everything::registry().map_err(io::Error::other)?;
+                if env::var_os(process::PROGRAM).is_none() {
+                    return R::block_on(A::serve_stdio(registry.into()));
+                }
+                add_program(&mut registry)?;
+                R::block_on(A::serve_stdio(registry.into()))?;
+                writeln!(io::stdout(), "served")
             },
             serve_http: |listener, catalog, config, stop| {
                 R::block_on(A::serve_http::<R>(listener, catalog, config, stop))
@@ -166,6 +176,19 @@ impl Suite {
         trials.extend(compatibility::over_pipes(name, self.meet_command));
         trials
     }
+}
+
+/// Adds a tool that starts a program with the standard streams of this process.
+fn add_program(registry: &mut Registry<Handler>) -> io::Result<()> {
+    let schema = Json::parse(r#"{"type":"object"}"#).map_err(io::Error::other)?;
+    let program = |_: Json, _| async {
+        let mut command = std::process::Command::new("sh");
+        let status =
+            command.args(["-c", "echo printed by the program; test ! -p /dev/stdin"]).status();
+        if status.is_ok_and(|it| it.success()) { "ran" } else { "it has the input of the server" }
+    };
+    let added = registry.add_tool(Tool::new("program", schema), Handler::tool(program));
+    added.map(drop).map_err(io::Error::other)
 }
 
 fn meet_command<A: Adapter, R: Runtime>(client: &Client, command: Command) -> Met {

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`serve`] | timer, tasks for handlers |
 //! | [`standard_stream`] | [`Runtime::pipe_reader`], [`Runtime::pipe_writer`], [`Runtime::unix_stream`] |
+//! | [`serve_stdio`] | those of `serve` and `standard_stream` |
 //! | [`serve_http`] | timer, tasks for connections, [`Runtime::accept`], [`Runtime::park_count`] |
 //! | [`run`], [`connect`] | timer; `connect` one task |
 //! | [`run_command`], [`connect_command`] | the same, [`Runtime::start`], [`Runtime::spawn_reader`] |
@@ -80,7 +81,7 @@ pub use input::copy_input;
 pub use keep_alive::keep_alive;
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
-pub use standard::standard_stream;
+pub use standard::{serve_stdio, standard_stream};
 #[cfg(feature = "jwt")]
 pub(crate) use stream::report_alarm;
 pub use stream::serve;

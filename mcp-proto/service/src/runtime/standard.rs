@@ -7,10 +7,13 @@
 //! | file, terminal, anything else without readiness | a separate thread |
 
 use alloc::boxed::Box;
+use core::future::Future;
 use std::io;
 
-use super::{BlockingReader, BlockingWriter, Runtime};
-use crate::{BoxReader, BoxWriter, Duplex};
+use mcp_proto::server::Config;
+
+use super::{BlockingReader, BlockingWriter, Runtime, serve};
+use crate::{BoxReader, BoxWriter, Catalog, Duplex};
 
 /// Standard input, to read, and standard output, to write.
 ///
@@ -27,16 +30,36 @@ pub fn standard_stream<R: Runtime>(runtime: &R) -> io::Result<Duplex<BoxReader, 
     })
 }
 
+/// Serves the client at the other end of the [`standard_stream`], as [`serve`] does.
+///
+/// On Unix the standard streams of the process lead away from the client meanwhile, if they are
+/// pipes or sockets. Standard input is empty, and standard output is standard error. Otherwise a
+/// program that a handler starts would inherit both: it could read the messages of the client, and
+/// its output would be among the messages to the client. The same holds for text that a handler
+/// prints.
+pub async fn serve_stdio<R: Runtime>(
+    runtime: &R,
+    catalog: impl Into<Catalog>,
+    config: Config,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let stream = standard_stream(runtime)?;
+    #[cfg(unix)]
+    let _diverted = unix::DivertedStreams::new();
+    serve(runtime, catalog, config, stream, stop).await
+}
+
 #[cfg(unix)]
 mod unix {
     use alloc::boxed::Box;
     use std::fs::{File, OpenOptions};
-    use std::io;
+    use std::io::{self, Write as _};
     use std::os::fd::{AsFd, AsRawFd, OwnedFd};
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
     use std::os::unix::net::UnixStream;
 
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use rustix::stdio::{dup2_stdin, dup2_stdout};
 
     use crate::runtime::Runtime;
     use crate::{BoxReader, BoxWriter};
@@ -103,5 +126,43 @@ mod unix {
         let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
         fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
         Ok(file)
+    }
+
+    /// The standard streams of the process while they lead away from the client. A drop restores
+    /// the streams.
+    pub(super) struct DivertedStreams {
+        input: Option<File>,
+        output: Option<File>,
+    }
+
+    impl DivertedStreams {
+        /// Leads the streams away that have another descriptor while they are served.
+        pub(super) fn new() -> Self {
+            let empties = |_: &File| File::open("/dev/null").is_ok_and(|it| dup2_stdin(it).is_ok());
+            Self {
+                input: of_client(&io::stdin()).filter(empties),
+                output: of_client(&io::stdout()).filter(|_| lead_output(io::stderr()).is_ok()),
+            }
+        }
+    }
+
+    impl Drop for DivertedStreams {
+        fn drop(&mut self) {
+            // The descriptors are valid; standard error may be closed.
+            let _ = self.input.take().map(dup2_stdin);
+            let _ = self.output.take().map(lead_output);
+        }
+    }
+
+    fn of_client(stream: &impl AsFd) -> Option<File> {
+        let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+        let kind = file.metadata().ok()?.file_type();
+        (kind.is_fifo() || kind.is_socket()).then_some(file)
+    }
+
+    /// Leads standard output to another stream. Text that was printed before goes where it led.
+    fn lead_output(to: impl AsFd) -> io::Result<()> {
+        io::stdout().flush()?;
+        Ok(dup2_stdout(to)?)
     }
 }
