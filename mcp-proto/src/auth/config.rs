@@ -31,6 +31,7 @@ use crate::url::{Scheme, Url};
 /// # Ok::<(), mcp_proto::http::UrlError>(())
 /// ```
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent setting")]
 pub struct Config {
     pub(super) server: Url,
     pub(super) policy: UrlPolicy,
@@ -43,6 +44,7 @@ pub struct Config {
     pub(super) accepted_issuers: Vec<(String, String)>,
     profile: Option<String>,
     pub(super) omits_resource: bool,
+    pub(super) repeats_scopes: bool,
     pub(super) guesses_endpoints: bool,
     pub(super) unattended: bool,
     pub(super) grant: GrantKind,
@@ -92,6 +94,7 @@ impl Config {
             accepted_issuers: Vec::new(),
             profile: None,
             omits_resource: false,
+            repeats_scopes: false,
             guesses_endpoints: false,
             unattended: false,
             grant: GrantKind::Code,
@@ -197,6 +200,15 @@ impl Config {
     /// MUST send the parameter.
     pub fn omits_resource(mut self) -> Self {
         self.omits_resource = true;
+        self
+    }
+
+    /// Sends the scopes of the sign-in with each refresh, for issuers that otherwise refuse the
+    /// refresh or issue a token with other scopes. Other issuers refuse the parameter.
+    ///
+    /// [RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
+    pub fn repeats_scopes(mut self) -> Self {
+        self.repeats_scopes = true;
         self
     }
 

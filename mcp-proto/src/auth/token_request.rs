@@ -9,8 +9,8 @@
 //! | `client_secret_basic` | in `Authorization` | in `Authorization` |
 //! | `private_key_jwt` | in the assertion | `client_assertion`, in the form |
 //!
-//! A refresh has no parameter `scope`: a refresh cannot widen a grant, and some servers refuse the
-//! parameter.
+//! A refresh has no parameter `scope`, unless the application wants it: a refresh cannot widen a
+//! grant, and some servers refuse the parameter.
 //!
 //! [RFC 6749, sections 4.1.3, 4.4 and 6](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3),
 //! [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523), [RFC 8693](https://www.rfc-editor.org/rfc/rfc8693),
@@ -37,7 +37,7 @@ pub(super) enum Grant<'a> {
     /// A code from a redirect.
     Code { code: &'a Secret, redirect_uri: &'a str, verifier: &'a Secret },
     /// A refresh token.
-    Refresh(&'a Secret),
+    Refresh { token: &'a Secret, scope: &'a str },
     /// The credentials of the client.
     ClientCredentials { scope: &'a str },
     /// The token of a person, to be exchanged for an assertion that is valid at this issuer.
@@ -73,7 +73,7 @@ impl Grant<'_> {
     fn kind(&self) -> GrantRequest {
         match self {
             Self::Code { .. } => GrantRequest::Redeem,
-            Self::Refresh(_) => GrantRequest::Refresh,
+            Self::Refresh { .. } => GrantRequest::Refresh,
             Self::Exchange { .. } => GrantRequest::Exchange,
             Self::ClientCredentials { .. } | Self::Assertion { .. } => GrantRequest::Grant,
         }
@@ -87,9 +87,11 @@ impl Grant<'_> {
                 ("redirect_uri", redirect_uri),
                 ("code_verifier", verifier.expose()),
             ]),
-            Self::Refresh(token) => {
-                Vec::from([("grant_type", "refresh_token"), ("refresh_token", token.expose())])
-            }
+            Self::Refresh { token, scope } => Vec::from([
+                ("grant_type", "refresh_token"),
+                ("refresh_token", token.expose()),
+                ("scope", scope),
+            ]),
             Self::ClientCredentials { scope } => {
                 Vec::from([("grant_type", "client_credentials"), ("scope", scope)])
             }
@@ -200,7 +202,7 @@ mod tests {
             let client =
                 RegisteredClient { id: "i:d".into(), secret: Some(Secret::new("s&t")), method };
             let token = Secret::new("r");
-            let draft = draft(&Grant::Refresh(&token), Some(client));
+            let draft = draft(&Grant::Refresh { token: &token, scope: "" }, Some(client));
             let request = draft.request(Some(&Secret::new("a.b.c")), None);
             let body = String::from(request.body.expose());
             (body, request.authorization.map(|value| String::from(value.expose())))

@@ -29,6 +29,22 @@ fn auth_a20_parallel_requests_wait_for_one_refresh() {
 }
 
 #[test]
+fn refresh_names_the_scopes_of_the_sign_in_only_if_wanted() {
+    for repeats in [false, true] {
+        let mut world = World::with(move |config| {
+            let config = config.scopes("read write");
+            if repeats { config.repeats_scopes() } else { config }
+        });
+        world.request("x").unwrap();
+        world.pass(3600);
+        world.request("x").unwrap();
+        assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
+        let scope = world.forms[1].get("scope").map(String::as_str);
+        assert_eq!(scope, repeats.then_some("read write"), "{repeats}");
+    }
+}
+
+#[test]
 fn auth_a21_the_tokens_of_another_process_are_adopted_under_the_lock() {
     let mut first = signed_in();
     let stored = first.store.clone();
