@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use mcp_tokio::Url;
-use mcp_tokio::auth::{FileVault, Loopback, Paste, SignIn, open_page};
+use mcp_tokio::auth::{Config, FileVault, Loopback, Paste, SignIn, open_page};
 
 use crate::failure::Failure;
 use crate::print;
@@ -17,6 +17,7 @@ use crate::secret_variable;
 
 /// The options of a sign-in.
 #[derive(clap::Args, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub(crate) struct SignInArgs {
     /// Signs in, in the browser, if the server requires it and no credentials are stored
     #[arg(long)]
@@ -43,6 +44,15 @@ pub(crate) struct SignInArgs {
     /// Accepts an authorization server that states another issuer than the expected one
     #[arg(long, value_name = "EXPECTED=STATED", value_parser = issuer)]
     pub(crate) issuer: Vec<(String, String)>,
+    /// Takes for granted that an authorization server supports PKCE with S256; may be repeated
+    #[arg(long, value_name = "ISSUER")]
+    pub(crate) assume_s256: Vec<String>,
+    /// Omits the parameter `resource`, which some authorization servers reject
+    #[arg(long)]
+    pub(crate) no_resource: bool,
+    /// Sends the scopes with each refresh too, as some authorization servers require
+    #[arg(long)]
+    pub(crate) repeat_scopes: bool,
 }
 
 fn issuer(text: &str) -> Result<(String, String), String> {
@@ -68,19 +78,30 @@ impl SignInArgs {
         };
         let secret = self.client_secret_env.as_deref().map(secret_variable::read).transpose()?;
         let args = self.clone();
-        Ok(Some(sign_in.settings(move |settings| {
-            let mut settings = settings
-                .client_name("mcp")
-                .redirect_uri(&args.redirect_uri())
-                .scopes(&args.scope.join(" "));
-            if let Some(id) = &args.client_id {
-                settings = settings.client_of_server(id, secret.as_deref());
-            }
-            for (expected, stated) in &args.issuer {
-                settings = settings.accepts_issuer(expected, stated);
-            }
-            settings
-        })))
+        Ok(Some(sign_in.settings(move |settings| args.settings(settings, secret.as_deref()))))
+    }
+
+    fn settings(&self, settings: Config, secret: Option<&str>) -> Config {
+        let mut settings = settings
+            .client_name("mcp")
+            .redirect_uri(&self.redirect_uri())
+            .scopes(&self.scope.join(" "));
+        if let Some(id) = &self.client_id {
+            settings = settings.client_of_server(id, secret);
+        }
+        for (expected, stated) in &self.issuer {
+            settings = settings.accepts_issuer(expected, stated);
+        }
+        for issuer in &self.assume_s256 {
+            settings = settings.assumes_s256(issuer);
+        }
+        if self.no_resource {
+            settings = settings.omits_resource();
+        }
+        if self.repeat_scopes {
+            settings = settings.repeats_scopes();
+        }
+        settings
     }
 
     fn redirect_uri(&self) -> String {
@@ -132,4 +153,38 @@ fn ask(text: &str) -> io::Result<String> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: SignInArgs,
+    }
+
+    #[test]
+    fn each_exception_is_an_option() {
+        let settings = |words: &[&str]| {
+            let program = Program::parse_from([&["mcp"], words].concat());
+            let server = Url::parse("https://s.example/mcp").unwrap();
+            format!("{:?}", program.args.settings(Config::new(server), None))
+        };
+        let server = Url::parse("https://s.example/mcp").unwrap();
+        let config = Config::new(server)
+            .client_name("mcp")
+            .scopes("a b")
+            .accepts_issuer("https://a.example", "https://a.example/")
+            .assumes_s256("https://a.example")
+            .omits_resource()
+            .repeats_scopes();
+        let words =
+            ["--scope", "a", "--scope", "b", "--issuer=https://a.example=https://a.example/"];
+        let more = ["--assume-s256", "https://a.example", "--no-resource", "--repeat-scopes"];
+        assert_eq!(settings(&[&words[..], &more].concat()), format!("{config:?}"));
+    }
 }
