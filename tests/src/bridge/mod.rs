@@ -6,6 +6,7 @@
 
 mod http;
 pub mod script;
+pub mod site;
 mod up;
 pub mod wire;
 pub mod world;
@@ -13,17 +14,42 @@ pub mod world;
 use std::collections::BTreeMap;
 
 use mcp_proto::bridge::{Bridge, BridgeAction, ClientRequest, Config, Ticket};
-use mcp_proto::client::{self, Restart};
+use mcp_proto::client::{self, Negotiation, Restart};
 use mcp_proto::server::{
     self, InputFailure, Registry, Reply, ReplyId, Server, ServerEvent, SessionRef,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation};
-use mcp_proto::{Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Machine};
+use mcp_proto::{
+    Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Machine, ProtocolVersion,
+};
 use serde_json::Value;
 
 pub use http::HttpRequest;
 use up::{Up, UpAction};
+
+/// The policy of a server that serves only this era.
+pub fn policy(era: Era) -> EraPolicy {
+    match era {
+        Era::Legacy => EraPolicy::LegacyOnly,
+        Era::Modern => EraPolicy::ModernOnly,
+    }
+}
+
+/// The settings of a server with this policy.
+pub fn server_config(policy: EraPolicy) -> server::Config {
+    let mut config = server::Config::default();
+    config.era_policy = policy;
+    config
+}
+
+/// The negotiation of a client with a server of this era.
+pub fn negotiation(era: Era) -> Negotiation {
+    match era {
+        Era::Legacy => Negotiation::Legacy,
+        Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
+    }
+}
 
 /// A bridge between two scripts.
 #[derive(Debug)]
@@ -51,16 +77,12 @@ pub struct Bridged {
 impl Bridged {
     /// One whose downstream serves the eras of `serves`, and whose upstream is found out by
     /// `negotiation`.
-    pub fn new(serves: EraPolicy, negotiation: client::Negotiation) -> Self {
+    pub fn new(serves: EraPolicy, negotiation: Negotiation) -> Self {
         Self::with_restart(serves, negotiation, Restart::Never)
     }
 
     /// One whose server is started again by this policy.
-    pub fn with_restart(
-        serves: EraPolicy,
-        negotiation: client::Negotiation,
-        restart: Restart,
-    ) -> Self {
+    pub fn with_restart(serves: EraPolicy, negotiation: Negotiation, restart: Restart) -> Self {
         let config = forwarding(negotiation).restart(restart);
         Self::with_upstream(serves, Up::stream(config))
     }
@@ -68,9 +90,7 @@ impl Bridged {
     fn with_upstream(serves: EraPolicy, up: Up) -> Self {
         let mut registry = Registry::new(Implementation::new("bridge", "1.0.0"));
         registry.forward(());
-        let mut config = server::Config::default();
-        config.era_policy = serves;
-        let down = Connection::server(registry.declaration(), config);
+        let down = Connection::server(registry.declaration(), server_config(serves));
         let mut bridged = Self {
             now: Instant::ZERO,
             down,
@@ -130,7 +150,7 @@ impl Bridged {
     }
 
     /// Another bridge takes over the client, and connects to another server.
-    pub fn replace_server(&mut self, negotiation: client::Negotiation) {
+    pub fn replace_server(&mut self, negotiation: Negotiation) {
         let mut earlier = std::mem::replace(&mut self.bridge, new_bridge());
         self.bridge.take_over(&mut earlier, self.session.as_slice());
         self.up = Up::stream(forwarding(negotiation));
@@ -298,7 +318,7 @@ pub fn counting() -> Box<dyn FnMut() -> [u8; 16] + Send> {
 }
 
 /// The configuration of the bridge's client.
-fn forwarding(negotiation: client::Negotiation) -> client::Config {
+fn forwarding(negotiation: Negotiation) -> client::Config {
     let mut config = client::Config::new(Implementation::new("bridge", "1.0.0"))
         .negotiation(negotiation)
         .forwarding();

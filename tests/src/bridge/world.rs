@@ -4,7 +4,7 @@
 //! In: futures. Out: their outcome. Nothing here waits for real, and all is in one thread.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::{Pin, pin};
@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use mcp_proto::{Bytes, Duration, Instant};
-use mcp_service::runtime::{Child, Runtime};
-use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
+use mcp_proto::{Bytes, Duration, Instant, http, server};
+use mcp_service::runtime::{Child, Runtime, serve, serve_http};
+use mcp_service::{BoxReader, BoxWriter, Catalog, Clock, Command, Duplex, Reader, Socket, Writer};
 
 use super::wire::{FaultKind, Wire};
 
@@ -131,6 +131,20 @@ impl VirtualRuntime {
         let backlog = Arc::<Mutex<Backlog>>::default();
         lock(&self.0.state).listeners.insert(port, backlog.clone());
         VirtualListener(backlog)
+    }
+
+    /// Serves a catalog on a stream; returns the end of the client.
+    pub fn serve(&self, catalog: impl Into<Catalog>, config: server::Config) -> Stream {
+        let (here, there) = stream();
+        let (runtime, catalog) = (self.clone(), catalog.into());
+        self.spawn(async move { drop(serve(&runtime, catalog, config, there, pending()).await) });
+        here
+    }
+
+    /// Serves a catalog over HTTP, at this port.
+    pub fn serve_http(&self, port: u16, catalog: impl Into<Catalog>, config: http::Config) {
+        let (runtime, listener, catalog) = (self.clone(), self.listen(port), catalog.into());
+        self.spawn(async move { serve_http(&runtime, listener, catalog, config, pending()).await });
     }
 
     /// Two ends of a stream over a wire: that of the program that connects, and the other one.

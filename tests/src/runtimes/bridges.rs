@@ -11,14 +11,15 @@ use std::time::Duration;
 use std::{env, io, thread};
 
 use libtest_mimic::{Failed, Trial};
-use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::client::Config;
 use mcp_proto::types::Implementation;
-use mcp_proto::{Era, EraPolicy, ProtocolVersion, http, server};
+use mcp_proto::{Era, http, server};
 use mcp_service::runtime::BridgeTarget;
 use mcp_service::{BridgeConfig, Client, Command, HttpClientConfig};
 
 use super::Suite;
 use crate::bridge::script::{self, CellSteps};
+use crate::bridge::{negotiation, policy};
 use crate::everything;
 use crate::http::{Check, Stop};
 use crate::http_client::Script;
@@ -70,8 +71,9 @@ fn converse(
 ) -> Result<CellSteps, Box<dyn std::error::Error>> {
     let (stop, mut serving) = (Stop::default(), Vec::new());
     let target = behind.map(|(up, era)| target(suite, up, era, &stop, &mut serving)).transpose()?;
-    let client =
-        Client::new(Config::new(Implementation::new("client", "1.0.0")).negotiation(pinned(era)));
+    let client = Client::new(
+        Config::new(Implementation::new("client", "1.0.0")).negotiation(negotiation(era)),
+    );
     script::equip(&client);
     let steps = Arc::new(Mutex::new(CellSteps::new()));
     let (script, ending) = (script_of(&client, &steps), stop.clone());
@@ -116,15 +118,12 @@ fn target(
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
     let target = match up {
         CellTransport::Stdio => {
-            config.client.negotiation = pinned(era);
+            config.client.negotiation = negotiation(era);
             BridgeTarget::Command(Command::new(env::current_exe()?).env(SERVER, suite.name))
         }
         CellTransport::Http => {
             let mut config = http::Config::default();
-            config.server.era_policy = match era {
-                Era::Legacy => EraPolicy::LegacyOnly,
-                Era::Modern => EraPolicy::ModernOnly,
-            };
+            config.server.era_policy = policy(era);
             let listener = TcpListener::bind("127.0.0.1:0")?;
             let url = format!("http://{}/mcp", listener.local_addr()?);
             let stop = stop.clone();
@@ -135,13 +134,6 @@ fn target(
         }
     };
     Ok((target, config))
-}
-
-fn pinned(era: Era) -> Negotiation {
-    match era {
-        Era::Legacy => Negotiation::Legacy,
-        Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
-    }
 }
 
 fn everything() -> io::Result<mcp_service::Catalog> {

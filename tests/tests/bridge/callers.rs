@@ -9,19 +9,20 @@ use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{CallError, Config};
 use mcp_proto::http::{self, Authorization};
-use mcp_proto::server::{self, Notification, Progress};
+use mcp_proto::server::{Notification, Progress};
 use mcp_proto::types::{
     ElicitAction, ElicitRequestFormParams, ElicitResult, Implementation, LoggingLevel,
     RequestedSchema, StringSchema,
 };
-use mcp_proto::{Duration, Era, EraPolicy, Json};
-use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, run_http, serve};
+use mcp_proto::{Duration, Era, Json};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run_http};
 use mcp_service::{Bridge, BridgeConfig, Client, Context, Handler, Interrupt, Registry, Sharing};
-use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
+use mcp_tests::bridge::server_config;
+use mcp_tests::bridge::world::VirtualRuntime as World;
 use serde_json::{Value, json};
 
-use super::ERAS;
-use super::cells::{BRIDGE, at, client, listen};
+use super::cells::{BRIDGE, at, client};
+use super::{ERAS, policy};
 
 /// Caller: its principal, its era, and true if it can be asked for input.
 #[derive(Clone, Copy, Debug)]
@@ -255,25 +256,14 @@ fn bridged(world: &World, era: Era, sharing: Sharing) -> (Bridge, Arc<Mutex<usiz
 fn bridged_by(world: &World, era: Era, mut config: BridgeConfig) -> (Bridge, Arc<Mutex<usize>>) {
     let started = Arc::new(Mutex::new(0));
     let (runtime, count) = (world.clone(), started.clone());
-    let target = BridgeTarget::Stream(Arc::new(move || {
+    let target = BridgeTarget::stream(move || {
         let number = {
             let mut count = count.lock().unwrap();
             *count += 1;
             *count
         };
-        let (here, there) = stream();
-        let server = runtime.clone();
-        runtime.spawn(async move {
-            let mut config = server::Config::default();
-            config.era_policy = match era {
-                Era::Legacy => EraPolicy::LegacyOnly,
-                Era::Modern => EraPolicy::ModernOnly,
-            };
-            let stop = std::future::pending();
-            drop(serve(&server, registry(number), config, there, stop).await);
-        });
-        Ok(Box::new(here) as Box<dyn ByteStream>)
-    }));
+        Ok(runtime.serve(registry(number), server_config(policy(era))))
+    });
     config.client.capabilities = serde_json::from_value(json!({"elicitation": {}})).unwrap();
     let bridge = bridge(world, target, config);
     let mut config = http::Config::default();
@@ -281,7 +271,7 @@ fn bridged_by(world: &World, era: Era, mut config: BridgeConfig) -> (Bridge, Arc
         let principal = head.field("x-principal").unwrap_or_default();
         Authorization::Allow(Some(String::from_utf8_lossy(principal).into()))
     }));
-    listen(world, BRIDGE, bridge.catalog(), config);
+    world.serve_http(BRIDGE, bridge.catalog(), config);
     (bridge, started)
 }
 

@@ -4,20 +4,19 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::client::Config;
 use mcp_proto::http::Url;
 use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
-use mcp_proto::{Era, EraPolicy, ProtocolVersion, http, server};
-use mcp_service::runtime::{
-    BridgeTarget, ByteStream, Runtime, bridge, run, run_http, serve, serve_http,
-};
+use mcp_proto::{Era, EraPolicy, http, server};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run, run_http};
 use mcp_service::{Bridge, BridgeConfig, Catalog, Client, HttpClientConfig};
 use mcp_tests::bridge::script::{self, CellSteps, differences};
-use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
+use mcp_tests::bridge::server_config;
+use mcp_tests::bridge::world::VirtualRuntime as World;
 use mcp_tests::everything;
 use serde_json::json;
 
-use super::{ERAS, pairs};
+use super::{ERAS, negotiation, pairs, policy};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Transport {
@@ -76,10 +75,7 @@ fn answers_of_the_user_arrive_as_they_are() {
 /// A client of one era.
 pub(super) fn client(era: Era) -> Client {
     let config = Config::new(Implementation::new("client", "1.0.0"));
-    Client::new(config.negotiation(match era {
-        Era::Legacy => Negotiation::Legacy,
-        Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
-    }))
+    Client::new(config.negotiation(negotiation(era)))
 }
 
 /// Connects a client to the server, directly or through a bridge.
@@ -103,16 +99,11 @@ pub(super) fn attach(world: &World, client: &Client, down: Transport, catalog: &
     let (runtime, client, catalog) = (world.clone(), client.clone(), catalog.clone());
     match down {
         Transport::Stdio => {
-            let (here, there) = stream();
-            let server = world.clone();
-            world.spawn(async move {
-                let stop = std::future::pending();
-                drop(serve(&server, catalog, server::Config::default(), there, stop).await);
-            });
+            let here = world.serve(catalog, server::Config::default());
             world.spawn(async move { drop(run(&runtime, &client, here).await) });
         }
         Transport::Http => {
-            listen(world, BRIDGE, catalog, http::Config::default());
+            world.serve_http(BRIDGE, catalog, http::Config::default());
             let config = at(BRIDGE);
             world.spawn(async move { drop(run_http(&runtime, &client, config).await) });
         }
@@ -121,18 +112,14 @@ pub(super) fn attach(world: &World, client: &Client, down: Transport, catalog: &
 
 /// A bridge to the server `everything`, which serves one era.
 pub(super) fn bridged(world: &World, up: Transport, era: Era) -> Bridge {
-    let policy = match era {
-        Era::Legacy => EraPolicy::LegacyOnly,
-        Era::Modern => EraPolicy::ModernOnly,
-    };
     let target = match up {
         Transport::Http => {
             let mut config = http::Config::default();
-            config.server.era_policy = policy;
-            listen(world, SERVER, everything::registry().unwrap().into(), config);
+            config.server.era_policy = policy(era);
+            world.serve_http(SERVER, everything::registry().unwrap(), config);
             BridgeTarget::Http(Box::new(at(SERVER)))
         }
-        Transport::Stdio => pipe(world, policy, Arc::default()),
+        Transport::Stdio => pipe(world, policy(era), Arc::default()),
     };
     bridge(world, target, BridgeConfig::new(Implementation::new("bridge", "1.0.0")))
 }
@@ -140,25 +127,10 @@ pub(super) fn bridged(world: &World, up: Transport, era: Era) -> Bridge {
 /// A server for each stream that is opened.
 pub(super) fn pipe(world: &World, policy: EraPolicy, opened: Arc<Mutex<usize>>) -> BridgeTarget {
     let world = world.clone();
-    BridgeTarget::Stream(Arc::new(move || {
+    BridgeTarget::stream(move || {
         *opened.lock().unwrap() += 1;
-        let (here, there) = stream();
-        let runtime = world.clone();
-        world.spawn(async move {
-            let mut config = server::Config::default();
-            config.era_policy = policy;
-            let registry = everything::registry().unwrap();
-            drop(serve(&runtime, registry, config, there, std::future::pending()).await);
-        });
-        Ok(Box::new(here) as Box<dyn ByteStream>)
-    }))
-}
-
-pub(super) fn listen(world: &World, port: u16, catalog: Catalog, config: http::Config) {
-    let (runtime, listener) = (world.clone(), world.listen(port));
-    world.spawn(async move {
-        serve_http(&runtime, listener, catalog, config, std::future::pending()).await;
-    });
+        Ok(world.serve(everything::registry().unwrap(), server_config(policy)))
+    })
 }
 
 pub(super) fn at(port: u16) -> HttpClientConfig {

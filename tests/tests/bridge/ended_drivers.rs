@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use mcp_proto::types::{ElicitResult, Implementation};
-use mcp_proto::{Bytes, Duration, Era, EraPolicy};
+use mcp_proto::{Bytes, Duration, Era};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge};
 use mcp_service::{BridgeConfig, Reader, Writer};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 use serde_json::json;
 
 use super::cells::{Transport, attach, client, pipe};
+use super::policy;
 
 /// A stream that panics when it is told to.
 struct Panics(Box<dyn ByteStream>, Arc<AtomicBool>);
@@ -47,18 +48,12 @@ impl Drop for OnDrop {
 fn question_of_a_connection_whose_driver_has_panicked_is_withdrawn() {
     for era in super::ERAS {
         let world = World::default();
-        let policy = match era {
-            Era::Legacy => EraPolicy::LegacyOnly,
-            Era::Modern => EraPolicy::ModernOnly,
-        };
-        let BridgeTarget::Stream(open) = pipe(&world, policy, <_>::default()) else {
+        let BridgeTarget::Stream(open) = pipe(&world, policy(era), <_>::default()) else {
             unreachable!("it is a stream");
         };
         let panics = Arc::new(AtomicBool::new(false));
         let told = panics.clone();
-        let target = BridgeTarget::Stream(Arc::new(move || {
-            Ok(Box::new(Panics(open()?, told.clone())) as Box<dyn ByteStream>)
-        }));
+        let target = BridgeTarget::stream(move || Ok(Panics(open()?, told.clone())));
         let bridge = bridge(&world, target, BridgeConfig::new(Implementation::new("bridge", "1")));
         let client = client(Era::Legacy);
         let is_withdrawn = Arc::new(AtomicBool::new(false));

@@ -8,9 +8,10 @@ use std::task::{Poll, Waker};
 
 use mcp_proto::client::{Change, List};
 use mcp_proto::types::{Implementation, LoggingLevel, SubscriptionFilter};
-use mcp_proto::{Duration, Limits, server};
-use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve};
+use mcp_proto::{Duration, Limits};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, serve};
 use mcp_service::{Bridge, BridgeConfig, Client, Sharing, Subscription};
+use mcp_tests::bridge::server_config;
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use mcp_tests::everything;
 
@@ -243,16 +244,12 @@ impl Processes {
 
     fn target(&self) -> BridgeTarget {
         let (world, up, ended) = (self.world.clone(), self.up.clone(), self.ended.clone());
-        BridgeTarget::Stream(Arc::new(move || {
-            let policy = match *up.lock().unwrap() {
-                Era::Legacy => EraPolicy::LegacyOnly,
-                Era::Modern => EraPolicy::ModernOnly,
-            };
+        BridgeTarget::stream(move || {
+            let era = *up.lock().unwrap();
             let (here, there) = stream();
             let (runtime, ended) = (world.clone(), ended.clone());
             world.spawn(async move {
-                let mut config = server::Config::default();
-                config.era_policy = policy;
+                let config = server_config(policy(era));
                 let registry = everything::registry().unwrap();
                 let pending = std::future::pending();
                 let mut served = pin!(serve(&runtime, registry, config, there, pending));
@@ -270,8 +267,8 @@ impl Processes {
                 })
                 .await;
             });
-            Ok(Box::new(here) as Box<dyn ByteStream>)
-        }))
+            Ok(here)
+        })
     }
 
     /// Ends the processes that run.

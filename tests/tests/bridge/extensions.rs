@@ -3,13 +3,13 @@
 use mcp_proto::ext::skills::Skill;
 use mcp_proto::ext::ui::{self, AppPage};
 use mcp_proto::types::{Implementation, Tool};
-use mcp_proto::{Era, EraPolicy, Json, http};
+use mcp_proto::{Era, Json, http};
 use mcp_service::runtime::{BridgeTarget, bridge};
 use mcp_service::{BridgeConfig, Catalog, Client, Context, SkillCallError};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 use mcp_tests::everything;
 
-use super::cells::{SERVER, TRANSPORTS, at, attach, client, listen};
+use super::cells::{SERVER, TRANSPORTS, at, attach, client};
 use super::*;
 
 const PAGE: &str = "ui://weather/forecast";
@@ -61,11 +61,8 @@ fn skills_and_apps_pass_in_all_pairs_of_eras() {
                 let client = with_apps(down);
                 let mut config = http::Config::default();
                 if is_bridged {
-                    config.server.era_policy = match up {
-                        Era::Legacy => EraPolicy::LegacyOnly,
-                        Era::Modern => EraPolicy::ModernOnly,
-                    };
-                    listen(&world, SERVER, catalog(), config);
+                    config.server.era_policy = policy(up);
+                    world.serve_http(SERVER, catalog(), config);
                     let target = BridgeTarget::Http(Box::new(at(SERVER)));
                     let info = Implementation::new("bridge", "1.0.0");
                     let bridge = bridge(&world, target, BridgeConfig::new(info));

@@ -8,14 +8,15 @@ use std::sync::{Arc, Mutex};
 use mcp_proto::message::Method;
 use mcp_proto::server::Outcome;
 use mcp_proto::types::{Implementation, Tool};
-use mcp_proto::{Era, EraPolicy, Json, http, server};
-use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, run_http, serve};
+use mcp_proto::{Era, Json, http};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run_http};
 use mcp_service::{BridgeConfig, Handler, Reader, Registry, Writer};
-use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
+use mcp_tests::bridge::server_config;
+use mcp_tests::bridge::world::VirtualRuntime as World;
 use serde_json::{Value, json};
 
-use super::cells::{BRIDGE, at, client, listen};
-use super::{ERAS, modern, request};
+use super::cells::{BRIDGE, at, client};
+use super::{ERAS, modern, policy, request};
 
 const SCHEMA: &str =
     r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
@@ -125,23 +126,12 @@ fn bridged_to(
     registry: impl Fn() -> Registry<Handler> + Send + Sync + 'static,
 ) -> mcp_service::Bridge {
     let here = world.clone();
-    let target = BridgeTarget::Stream(Arc::new(move || {
-        let (ours, theirs) = stream();
-        let (runtime, registry) = (here.clone(), registry());
-        here.spawn(async move {
-            let mut config = server::Config::default();
-            config.era_policy = match era {
-                Era::Legacy => EraPolicy::LegacyOnly,
-                Era::Modern => EraPolicy::ModernOnly,
-            };
-            drop(serve(&runtime, registry, config, theirs, std::future::pending()).await);
-        });
-        Ok(Box::new(ours) as Box<dyn ByteStream>)
-    }));
+    let target =
+        BridgeTarget::stream(move || Ok(here.serve(registry(), server_config(policy(era)))));
     let bridge = bridge(world, target, BridgeConfig::new(Implementation::new("bridge", "1")));
     let mut config = http::Config::default();
     config.keep_head = true;
-    listen(world, BRIDGE, bridge.catalog(), config);
+    world.serve_http(BRIDGE, bridge.catalog(), config);
     bridge
 }
 

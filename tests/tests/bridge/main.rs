@@ -43,9 +43,8 @@ mod verdicts;
 mod waiting;
 mod wire_faults;
 
-use mcp_proto::client::Negotiation;
-use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
-use mcp_tests::bridge::Bridged;
+use mcp_proto::{Duration, Era, EraPolicy};
+use mcp_tests::bridge::{Bridged, negotiation, policy};
 use serde_json::{Value, json};
 
 /// The offer of the server of the tests.
@@ -66,14 +65,6 @@ fn bridged(down: Era, up: Era) -> Bridged {
     let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(up));
     connect(&mut bridged, down, up);
     bridged
-}
-
-/// The negotiation with a server of this era.
-fn negotiation(up: Era) -> Negotiation {
-    match up {
-        Era::Legacy => Negotiation::Legacy,
-        Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
-    }
 }
 
 /// The first answer of the server.

@@ -1,7 +1,7 @@
 //! Changes that a server cannot report: during a restart, without a stream, without a session.
 
 use mcp_proto::Duration;
-use mcp_proto::client::{CallOptions, Restart};
+use mcp_proto::client::{CallOptions, Negotiation, Restart};
 use mcp_proto::http::Url;
 use mcp_proto::http::client::ExchangeId;
 use mcp_tests::bridge::HttpRequest;

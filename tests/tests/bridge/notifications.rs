@@ -3,14 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::types::{Implementation, Tool};
-use mcp_proto::{Duration, Era, EraPolicy, Json, server};
-use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve};
+use mcp_proto::{Duration, EraPolicy, Json};
+use mcp_service::runtime::{BridgeTarget, bridge};
 use mcp_service::{BridgeConfig, Registry, Sharing};
-use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
+use mcp_tests::bridge::server_config;
+use mcp_tests::bridge::world::VirtualRuntime as World;
 use serde_json::{Value, json};
 
 use super::cells::{Transport, attach, client};
-use super::pairs;
+use super::{pairs, policy};
 
 const METHOD: &str = "notifications/com.example/x";
 
@@ -22,11 +23,7 @@ fn notification_of_a_client_on_a_byte_stream_reaches_its_server() {
             let seen = Arc::<Mutex<Vec<Value>>>::default();
             let mut config = BridgeConfig::new(Implementation::new("bridge", "1"));
             config.sharing = sharing;
-            let policy = match up {
-                Era::Legacy => EraPolicy::LegacyOnly,
-                Era::Modern => EraPolicy::ModernOnly,
-            };
-            let bridge = bridge(&world, target(&world, policy, &seen), config);
+            let bridge = bridge(&world, target(&world, policy(up), &seen), config);
             let clients = [client(down), client(down)];
             for client in &clients {
                 attach(&world, client, Transport::Stdio, &bridge.catalog());
@@ -48,18 +45,12 @@ fn notification_of_a_client_on_a_byte_stream_reaches_its_server() {
 /// A server that records these notifications.
 fn target(world: &World, policy: EraPolicy, seen: &Arc<Mutex<Vec<Value>>>) -> BridgeTarget {
     let (world, seen) = (world.clone(), seen.clone());
-    BridgeTarget::Stream(Arc::new(move || {
-        let (here, there) = stream();
-        let (runtime, seen) = (world.clone(), seen.clone());
-        world.spawn(async move {
-            let mut registry = Registry::new(Implementation::new("server", "1"));
-            let tool = Tool::new("t", Json::parse(r#"{"type":"object"}"#).unwrap());
-            registry.tool_with(tool, |_: Value, _| async { "done" }).unwrap();
-            registry.notification(METHOD, move |it: Value| seen.lock().unwrap().push(it)).unwrap();
-            let mut config = server::Config::default();
-            config.era_policy = policy;
-            drop(serve(&runtime, registry, config, there, std::future::pending()).await);
-        });
-        Ok(Box::new(here) as Box<dyn ByteStream>)
-    }))
+    BridgeTarget::stream(move || {
+        let seen = seen.clone();
+        let mut registry = Registry::new(Implementation::new("server", "1"));
+        let tool = Tool::new("t", Json::parse(r#"{"type":"object"}"#).unwrap());
+        registry.tool_with(tool, |_: Value, _| async { "done" }).unwrap();
+        registry.notification(METHOD, move |it: Value| seen.lock().unwrap().push(it)).unwrap();
+        Ok(world.serve(registry, server_config(policy)))
+    })
 }

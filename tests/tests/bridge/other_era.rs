@@ -1,20 +1,20 @@
 //! Servers that come back as servers of the other era, and clients that leave at any time.
 
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
-use std::task::{Poll, Waker};
 
 use mcp_proto::types::{ElicitAction, ElicitResult, Implementation, SubscriptionFilter};
-use mcp_proto::{Duration, Era, EraPolicy, http, server};
-use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve, serve_http};
+use mcp_proto::{Duration, Era, http};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, serve, serve_http};
 use mcp_service::{BridgeConfig, Sharing};
+use mcp_tests::bridge::server_config;
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use mcp_tests::everything;
+use mcp_tests::http::Stop;
 use serde_json::json;
 
 use super::cells::{SERVER, TRANSPORTS, Transport, at, attach, client};
 use super::ended_processes::{Processes, WATCHED, changes_arrive};
-use super::{ERAS, pairs};
+use super::{ERAS, pairs, policy};
 
 #[test]
 fn subscriptions_of_a_legacy_client_go_on_at_a_process_of_the_other_era() {
@@ -45,8 +45,8 @@ fn subscriptions_of_a_legacy_client_go_on_at_a_process_of_the_other_era() {
 fn client_goes_on_at_a_server_over_http_of_the_other_era() {
     for down in TRANSPORTS {
         for (era, up) in pairs() {
-            let (world, stop) = (World::default(), Stop::default());
-            start(&world, up, &stop);
+            let world = World::default();
+            let mut stop = start(&world, up);
             let config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
             let bridge = bridge(&world, BridgeTarget::Http(Box::new(at(SERVER))), config);
             let client = client(era);
@@ -54,8 +54,8 @@ fn client_goes_on_at_a_server_over_http_of_the_other_era() {
             let talk = async {
                 client.call_tool("test_simple_text", &()).await.unwrap();
                 for now in [other(up), up, other(up)] {
-                    stop.stop();
-                    start(&world, now, &stop);
+                    stop.now();
+                    stop = start(&world, now);
                     world.sleep(Duration::from_secs(60)).await;
                     let result = client.call_tool("test_simple_text", &()).await;
                     assert!(result.is_ok(), "{down:?} {era:?} {up:?} {now:?}: {result:?}");
@@ -100,20 +100,19 @@ fn client_that_leaves_during_the_opening_leaves_no_process_behind() {
         for seconds in [0, 1, 4, 6, 9, 10, 11, 20] {
             let (world, alive) = (World::default(), Arc::new(Mutex::new(0)));
             let (runtime, count) = (world.clone(), alive.clone());
-            let target = BridgeTarget::Stream(Arc::new(move || {
+            let target = BridgeTarget::stream(move || {
                 let (here, there) = stream();
                 let (server, count) = (runtime.clone(), count.clone());
                 runtime.spawn(async move {
                     *count.lock().unwrap() += 1;
                     server.sleep(Duration::from_secs(10)).await;
-                    let mut config = server::Config::default();
-                    config.era_policy = policy(up);
+                    let config = server_config(policy(up));
                     let registry = everything::registry().unwrap();
                     drop(serve(&server, registry, config, there, std::future::pending()).await);
                     *count.lock().unwrap() -= 1;
                 });
-                Ok(Box::new(here) as Box<dyn ByteStream>)
-            }));
+                Ok(here)
+            });
             let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
             config.max_upstreams = 1;
             let bridge = bridge(&world, target, config);
@@ -142,43 +141,14 @@ fn other(era: Era) -> Era {
     }
 }
 
-fn policy(era: Era) -> EraPolicy {
-    match era {
-        Era::Legacy => EraPolicy::LegacyOnly,
-        Era::Modern => EraPolicy::ModernOnly,
-    }
-}
-
-/// Stops a server over HTTP; the number of stops so far.
-#[derive(Clone, Default)]
-struct Stop(Arc<Mutex<(usize, Option<Waker>)>>);
-
-impl Stop {
-    fn stop(&self) {
-        let mut state = self.0.lock().unwrap();
-        state.0 += 1;
-        if let Some(waker) = state.1.take() {
-            waker.wake();
-        }
-    }
-}
-
 /// Starts a server of this era over HTTP, in place of the one before.
-fn start(world: &World, era: Era, stop: &Stop) {
+fn start(world: &World, era: Era) -> Stop {
     let mut config = http::Config::default();
     config.server.era_policy = policy(era);
-    let (runtime, listener) = (world.clone(), world.listen(SERVER));
-    let stop = stop.clone();
-    let before = stop.0.lock().unwrap().0;
+    let (runtime, listener, stop) = (world.clone(), world.listen(SERVER), Stop::default());
+    let stopped = stop.clone();
     world.spawn(async move {
-        let stopped = poll_fn(move |context| {
-            let mut state = stop.0.lock().unwrap();
-            if state.0 > before {
-                return Poll::Ready(());
-            }
-            state.1 = Some(context.waker().clone());
-            Poll::Pending
-        });
         serve_http(&runtime, listener, everything::registry().unwrap(), config, stopped).await;
     });
+    stop
 }

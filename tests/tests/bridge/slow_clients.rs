@@ -6,26 +6,22 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_proto::client::{Change, List};
 use mcp_proto::types::{Implementation, SubscriptionFilter};
-use mcp_proto::{Bytes, Duration, Era, EraPolicy, server};
+use mcp_proto::{Bytes, Duration, server};
 use mcp_service::runtime::{Runtime, bridge, run, serve};
 use mcp_service::{BridgeConfig, Catalog, Client, Reader, Sharing, Writer};
 use mcp_tests::bridge::world::{Stream, VirtualRuntime as World, stream};
 use serde_json::json;
 
 use super::cells::{Transport, attach, client, pipe};
-use super::pairs;
+use super::{pairs, policy};
 
 #[test]
 fn change_is_reported_to_a_client_that_has_much_to_read() {
     for (down, up) in pairs() {
         let world = World::default();
-        let policy = match up {
-            Era::Legacy => EraPolicy::LegacyOnly,
-            Era::Modern => EraPolicy::ModernOnly,
-        };
         let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
         config.sharing = Sharing::Shared;
-        let bridge = bridge(&world, pipe(&world, policy, Arc::default()), config);
+        let bridge = bridge(&world, pipe(&world, policy(up), Arc::default()), config);
         let (slow, other) = (client(down), client(down));
         let gate = attach_slowly(&world, &slow, &bridge.catalog());
         attach(&world, &other, Transport::Stdio, &bridge.catalog());

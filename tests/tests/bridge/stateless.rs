@@ -10,7 +10,7 @@ use mcp_service::{Bridge, BridgeConfig, Client, Sharing};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 
 use super::ERAS;
-use super::cells::{BRIDGE, TRANSPORTS, Transport, at, attach, bridged, client, listen, pipe};
+use super::cells::{BRIDGE, TRANSPORTS, Transport, at, attach, bridged, client, pipe};
 
 #[test]
 fn changes_are_offered_only_to_a_client_with_a_session() {
@@ -108,7 +108,7 @@ fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
 fn over_http(world: &World, bridge: &Bridge, sessions: Sessions) -> Client {
     let mut config = http::Config::default();
     config.sessions = sessions;
-    listen(world, BRIDGE, bridge.catalog(), config);
+    world.serve_http(BRIDGE, bridge.catalog(), config);
     let client = client(Era::Legacy);
     let (runtime, driven) = (world.clone(), client.clone());
     world.spawn(async move { drop(run_http(&runtime, &driven, at(BRIDGE)).await) });

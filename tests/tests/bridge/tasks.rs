@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::Duration;
-use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::client::Config;
 use mcp_proto::ext::TASKS;
 use mcp_proto::types::{ElicitAction, ElicitResult, Implementation, TaskStatus};
 use mcp_service::{Bridge, Client, RemoteTask, Started};
@@ -153,8 +153,7 @@ fn tasks_are_followed_through_a_bridge() {
             let world = World::default();
             let bridge = bridged(&world, up, Era::Modern);
             let config = Config::new(Implementation::new("client", "1.0.0"));
-            let modern = Negotiation::Pinned(ProtocolVersion::LATEST_MODERN);
-            let client = Client::new(config.negotiation(modern).follow_tasks());
+            let client = Client::new(config.negotiation(negotiation(Era::Modern)).follow_tasks());
             client.on_form(move |_| async move { ElicitResult::new(ElicitAction::Accept) });
             attach(&world, &client, down, &bridge.catalog());
             let seen = Arc::new(Mutex::new(Vec::new()));
@@ -188,7 +187,7 @@ fn legacy_client_that_declares_tasks_gets_results() {
         let bridge = bridged(&world, up, Era::Modern);
         let mut config = Config::new(Implementation::new("client", "1.0.0"));
         config.capabilities.extensions.insert(TASKS.into(), mcp_proto::Json::EMPTY_OBJECT);
-        let client = Client::new(config.negotiation(Negotiation::Legacy));
+        let client = Client::new(config.negotiation(negotiation(Era::Legacy)));
         attach(&world, &client, Transport::Stdio, &bridge.catalog());
         let call = client.call_tool("slow_compute", &json!({"seconds": 3, "label": "pi"}));
         let result = world.run(call).unwrap();
@@ -240,7 +239,7 @@ fn connection_with_tasks_is_the_last_one_to_be_replaced() {
 /// A modern client with a capability of this name, which follows tasks.
 fn following(name: &str, world: &World, bridge: &Bridge) -> Client {
     let mut config = Config::new(Implementation::new("client", "1.0.0"))
-        .negotiation(Negotiation::Pinned(ProtocolVersion::LATEST_MODERN))
+        .negotiation(negotiation(Era::Modern))
         .follow_tasks();
     let experimental = json!({name: {}});
     config.capabilities.experimental = serde_json::from_value(experimental).unwrap();

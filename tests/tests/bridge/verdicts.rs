@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use mcp_proto::types::Implementation;
 use mcp_proto::{Bytes, Duration, Era, EraPolicy, server};
-use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, serve};
 use mcp_service::{Bridge, BridgeConfig, Clock, Reader, Writer};
 use mcp_tests::bridge::world::{Stream, VirtualRuntime as World, stream};
 use mcp_tests::everything;
@@ -81,7 +81,7 @@ impl Site {
     fn new(process: Process) -> Self {
         let (world, process) = (World::default(), Arc::new(Mutex::new(process)));
         let (runtime, next) = (world.clone(), process.clone());
-        let target = BridgeTarget::Stream(Arc::new(move || {
+        let target = BridgeTarget::stream(move || {
             let (here, there) = stream();
             let process = *next.lock().unwrap();
             let server = runtime.clone();
@@ -99,8 +99,8 @@ impl Site {
                 let stream = Input { stream: there, process };
                 drop(serve(&server, registry, config, stream, stop).await);
             });
-            Ok(Box::new(here) as Box<dyn ByteStream>)
-        }));
+            Ok(here)
+        });
         let config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
         let bridge = bridge(&world, target, config);
         let wire = Arc::<Mutex<Vec<String>>>::default();

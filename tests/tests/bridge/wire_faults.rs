@@ -4,29 +4,29 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
-use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::client::Config;
 use mcp_proto::server::Change;
 use mcp_proto::types::{
     ElicitAction, ElicitRequestFormParams, ElicitResult, Implementation, RequestedSchema,
     ResourceContents, ResourceTemplate, StringSchema, SubscriptionFilter,
 };
-use mcp_proto::{Duration, Era, EraPolicy, Instant, ProtocolVersion, http, server};
-use mcp_service::runtime::{
-    BridgeTarget, ByteStream, Runtime, bridge, run, run_http, serve, serve_http,
-};
+use mcp_proto::{Duration, Era, Instant, http, server};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run, run_http, serve, serve_http};
 use mcp_service::{
     Bridge, BridgeConfig, Catalog, Client, Clock, Context, Interrupt, Registry, Tasks,
 };
+use mcp_tests::bridge::server_config;
 use mcp_tests::bridge::wire::{Fault, FaultKind, Wire};
 use mcp_tests::bridge::world::VirtualRuntime as World;
+use mcp_tests::http::Stop;
 use serde_json::{Value, json};
 
-use super::ERAS;
 use super::cells::{BRIDGE, SERVER, TRANSPORTS, Transport, at};
+use super::{ERAS, negotiation, policy};
 
 /// The faults after which the bytes that arrive are those that were sent.
 const CLEAN: [FaultKind; 5] = [
@@ -82,28 +82,6 @@ struct Talk {
     /// The references to what handlers share that are left at the end.
     references: usize,
     has_panicked: bool,
-}
-
-/// Servers that run until they are stopped.
-#[derive(Clone, Default)]
-struct Stop(Arc<(AtomicBool, Mutex<Vec<Waker>>)>);
-
-impl Stop {
-    fn wait(&self) -> impl Future<Output = ()> + Send + use<> {
-        let stop = self.clone();
-        poll_fn(move |context| {
-            if stop.0.0.load(Ordering::Relaxed) {
-                return Poll::Ready(());
-            }
-            stop.0.1.lock().unwrap().push(context.waker().clone());
-            Poll::Pending
-        })
-    }
-
-    fn stop(&self) {
-        self.0.0.store(true, Ordering::Relaxed);
-        std::mem::take(&mut *self.0.1.lock().unwrap()).into_iter().for_each(Waker::wake);
-    }
 }
 
 /// What handlers share.
@@ -167,11 +145,7 @@ fn registry(seen: &Arc<Seen>) -> Registry {
 
 /// Connects the programs.
 fn start(world: &World, it: Programs, wire: &Wire, stop: &Stop, seen: &Arc<Seen>) -> Started {
-    let negotiation = match it.era {
-        Era::Legacy => Negotiation::Legacy,
-        Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
-    };
-    let config = Config::new(Implementation::new("client", "1")).negotiation(negotiation);
+    let config = Config::new(Implementation::new("client", "1")).negotiation(negotiation(it.era));
     let client = Client::new(config.follow_tasks());
     client.on_form(|_| async {
         let mut result = ElicitResult::new(ElicitAction::Accept);
@@ -194,7 +168,7 @@ fn start(world: &World, it: Programs, wire: &Wire, stop: &Stop, seen: &Arc<Seen>
     match it.down {
         Transport::Stdio => {
             let (here, there) = world.stream_over(&down);
-            let (serving, stop) = (world.clone(), stop.wait());
+            let (serving, stop) = (world.clone(), stop.clone());
             world.spawn(async move {
                 drop(serve(&serving, catalog, server::Config::default(), there, stop).await);
             });
@@ -215,7 +189,7 @@ struct Started {
 }
 
 fn listen(world: &World, port: u16, catalog: Catalog, config: http::Config, stop: &Stop) {
-    let (runtime, listener, stop) = (world.clone(), world.listen(port), stop.wait());
+    let (runtime, listener, stop) = (world.clone(), world.listen(port), stop.clone());
     world.spawn(async move { serve_http(&runtime, listener, catalog, config, stop).await });
 }
 
@@ -226,28 +200,23 @@ fn target(
     stop: &Stop,
     seen: &Arc<Seen>,
 ) -> BridgeTarget {
-    let policy = match era {
-        Era::Legacy => EraPolicy::LegacyOnly,
-        Era::Modern => EraPolicy::ModernOnly,
-    };
     if transport == Transport::Http {
         let mut config = http::Config::default();
-        config.server.era_policy = policy;
+        config.server.era_policy = policy(era);
         listen(world, SERVER, registry(seen).into(), config, stop);
         world.connect_over(SERVER, wire);
         return BridgeTarget::Http(Box::new(at(SERVER)));
     }
     let (world, wire, stop, seen) = (world.clone(), wire.clone(), stop.clone(), seen.clone());
-    BridgeTarget::Stream(Arc::new(move || {
+    BridgeTarget::stream(move || {
         let (here, there) = world.stream_over(&wire);
-        let (runtime, stop, registry) = (world.clone(), stop.wait(), registry(&seen));
+        let (runtime, stop, registry) = (world.clone(), stop.clone(), registry(&seen));
         world.spawn(async move {
-            let mut config = server::Config::default();
-            config.era_policy = policy;
+            let config = server_config(policy(era));
             drop(serve(&runtime, registry, config, there, stop).await);
         });
-        Ok(Box::new(here) as Box<dyn ByteStream>)
-    }))
+        Ok(here)
+    })
 }
 
 /// Has the conversation over a wire.
@@ -273,7 +242,7 @@ fn talk(it: Programs, wire: &Wire) -> Talk {
         if let Some(bridge) = bridge {
             bridge.close().await;
         }
-        stop.stop();
+        stop.now();
         world.sleep(Duration::from_secs(60 * 60)).await;
         (steps, time, tasks)
     };

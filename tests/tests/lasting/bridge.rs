@@ -7,12 +7,13 @@ use std::task::{Poll, Waker};
 
 use mcp_proto::http::Config;
 use mcp_proto::types::Implementation;
-use mcp_proto::{Duration, EraPolicy, server};
-use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve};
+use mcp_proto::{Duration, EraPolicy};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, serve};
 use mcp_service::{BridgeConfig, Registry};
+use mcp_tests::bridge::server_config;
+use mcp_tests::bridge::site::VirtualSite as Site;
 use mcp_tests::bridge::world::{Stream, VirtualRuntime as World, stream};
 
-use super::site::Site;
 use super::{KIB, Nothing, alone, in_use};
 
 const MIB: usize = KIB * KIB;
@@ -52,7 +53,7 @@ fn connection_that_has_ended_keeps_little_for_its_session() {
     let stops = Arc::<Mutex<Vec<Waker>>>::default();
     let ended = Arc::new(Mutex::new(false));
     let (runtime, stopping, flag) = (world.clone(), stops.clone(), ended.clone());
-    let target = BridgeTarget::Stream(Arc::new(move || {
+    let target = BridgeTarget::stream(move || {
         let (here, there) = stream();
         let (serving, stops, ended) = (runtime.clone(), stopping.clone(), flag.clone());
         runtime.spawn(async move {
@@ -66,12 +67,11 @@ fn connection_that_has_ended_keeps_little_for_its_session() {
                 stops.lock().unwrap().push(context.waker().clone());
                 Poll::Pending
             });
-            let mut config = server::Config::default();
-            config.era_policy = EraPolicy::LegacyOnly;
+            let config = server_config(EraPolicy::LegacyOnly);
             drop(serve(&serving, registry, config, there, stop).await);
         });
-        Ok(Box::new(here) as Box<dyn ByteStream>)
-    }));
+        Ok(here)
+    });
     let mut settings = BridgeConfig::new(Implementation::new("bridge", "1"));
     settings.max_upstreams = SESSIONS;
     let bridge = bridge(&world, target, settings);
@@ -107,8 +107,7 @@ fn notifications_to_a_server_that_cannot_start_again_are_bounded() {
         let (here, there) = stream();
         let serving = runtime.clone();
         runtime.spawn(async move {
-            let mut config = server::Config::default();
-            config.era_policy = EraPolicy::LegacyOnly;
+            let config = server_config(EraPolicy::LegacyOnly);
             let registry = Registry::new(Implementation::new("server", "1"));
             let stop = serving.sleep(Duration::from_secs(10));
             drop(serve(&serving, registry, config, there, stop).await);

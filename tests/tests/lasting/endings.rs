@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use mcp_proto::types::{Implementation, ResourceContents, ResourceTemplate, TaskStatus};
 use mcp_proto::{Duration, EraPolicy, http, server};
-use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge, serve};
+use mcp_service::runtime::{BridgeTarget, bridge};
 use mcp_service::{
     BridgeConfig, Catalog, Context, MemoryStore, Reader, Registry, Sharing, TaskConfig, Tasks,
     Writer,
 };
-use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
+use mcp_tests::bridge::server_config;
+use mcp_tests::bridge::site::VirtualSite as Site;
+use mcp_tests::bridge::world::VirtualRuntime as World;
 use serde_json::Value;
 
 use super::Nothing;
-use super::site::Site;
 use super::{alone, assert_lasting};
 
 /// Tools that answer at once, never, after progress, and after a second; resources `t:…`.
@@ -72,16 +73,7 @@ fn site(world: &World, place: Place) -> Site {
         return Site::new(world, registry(), config);
     };
     let runtime = world.clone();
-    let target = BridgeTarget::Stream(Arc::new(move || {
-        let (here, there) = stream();
-        let serving = runtime.clone();
-        runtime.spawn(async move {
-            let mut config = server::Config::default();
-            config.era_policy = policy;
-            drop(serve(&serving, registry(), config, there, std::future::pending()).await);
-        });
-        Ok(Box::new(here) as Box<dyn ByteStream>)
-    }));
+    let target = BridgeTarget::stream(move || Ok(runtime.serve(registry(), server_config(policy))));
     let mut settings = BridgeConfig::new(Implementation::new("bridge", "1"));
     settings.sharing = sharing;
     let catalog: Catalog = bridge(world, target, settings).catalog();
@@ -278,12 +270,7 @@ fn servers_of_one_registry_leave_nothing() {
         \"io.modelcontextprotocol/clientCapabilities\":{\
         \"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}}}\n";
     let round = async |_: usize| {
-        let (mut here, there) = stream();
-        let (runtime, registry) = (world.clone(), registry.clone());
-        world.spawn(async move {
-            let config = server::Config::default();
-            drop(serve(&runtime, registry, config, there, std::future::pending()).await);
-        });
+        let mut here = world.serve(registry.clone(), server::Config::default());
         let written = poll_fn(|context| here.poll_write(context, listen.as_bytes())).await;
         assert_eq!(written.unwrap(), listen.len());
         let answer = poll_fn(|context| here.poll_read(context)).await.unwrap();

@@ -10,7 +10,6 @@
 mod bridge;
 mod clients;
 mod endings;
-mod site;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

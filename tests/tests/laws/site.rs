@@ -2,7 +2,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
-use std::future::{Future, pending};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,11 +17,11 @@ use mcp_proto::types::{
     Resource, ResourceContents, ResourceTemplate, Role, SamplingMessageContentBlock,
 };
 use mcp_proto::{Duration, EraPolicy, Limits, ProtocolVersion};
-use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run, run_http, serve, serve_http};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run, run_http};
 use mcp_service::{
     BridgeConfig, Catalog, Client, Context, HttpClientConfig, Interrupt, Registry, Tasks,
 };
-use mcp_tests::bridge::world::{Stream, VirtualRuntime, stream};
+use mcp_tests::bridge::world::{Stream, VirtualRuntime};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -213,12 +213,7 @@ impl Site {
 
     /// Serves on a stream; returns the end of the client.
     pub(crate) fn serve_stream(&self) -> Stream {
-        let (here, there) = stream();
-        let (runtime, catalog) = (self.world.clone(), self.front.clone());
-        let config = self.place.server_config();
-        self.world
-            .spawn(async move { drop(serve(&runtime, catalog, config, there, pending()).await) });
-        here
+        self.world.serve(self.front.clone(), self.place.server_config())
     }
 
     /// Serves over HTTP, if the place does.
@@ -226,13 +221,9 @@ impl Site {
         if !self.place.is_http {
             return;
         }
-        let (runtime, catalog) = (self.world.clone(), self.front.clone());
-        let listener = self.world.listen(1);
         let mut config = http::Config::default();
         config.server = self.place.server_config().into();
-        self.world.spawn(async move {
-            serve_http(&runtime, listener, catalog, config, pending()).await;
-        });
+        self.world.serve_http(1, self.front.clone(), config);
     }
 
     /// Runs all tasks at this instant, until none of them is woken.
@@ -312,14 +303,7 @@ impl Site {
 fn bridge_to(world: &VirtualRuntime, catalog: &Catalog, policy: EraPolicy) -> Catalog {
     let (runtime, catalog) = (world.clone(), catalog.clone());
     let target = BridgeTarget::stream(move || {
-        let (here, there) = stream();
-        let (serving, catalog) = (runtime.clone(), catalog.clone());
-        let mut config = server::Config::default();
-        config.era_policy = policy;
-        runtime.spawn(async move {
-            drop(serve(&serving, catalog, config, there, pending()).await);
-        });
-        Ok(here)
+        Ok(runtime.serve(catalog.clone(), mcp_tests::bridge::server_config(policy)))
     });
     bridge(world, target, BridgeConfig::new(Implementation::new("bridge", "1"))).catalog()
 }

@@ -5,12 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_proto::client::Negotiation;
-use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
+use mcp_proto::{Duration, Era, EraPolicy};
 use serde_json::{Map, Value, json};
 
 use super::super::script_bytes::ScriptBytes;
-use crate::bridge::Bridged;
+use crate::bridge::{Bridged, negotiation};
 
 /// The methods that a client calls.
 const METHODS: [&str; 6] = [
@@ -54,11 +53,7 @@ impl BridgeModel {
     /// A bridge whose server is connected, and whose legacy client is initialized. Lines arrive in
     /// pieces of at most `chunk` bytes.
     pub(super) fn new(down: Era, up: Era, chunk: usize) -> Self {
-        let negotiation = match up {
-            Era::Legacy => Negotiation::Legacy,
-            Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
-        };
-        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation);
+        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(up));
         bridged.in_chunks_of(chunk);
         let mut model = Self {
             bridged,

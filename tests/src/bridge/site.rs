@@ -1,5 +1,11 @@
 //! A server over HTTP without sockets: requests whose heads and bodies are complete.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a test ends here, and says why"
+)]
+
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
@@ -7,42 +13,44 @@ use mcp_proto::frame::http1::Head;
 use mcp_proto::{Bytes, Instant, http};
 use mcp_service::runtime::Runtime;
 use mcp_service::{Answering, Catalog, Clock, HttpServer, Part, TaskHost};
-use mcp_tests::bridge::world::VirtualRuntime as World;
 
-pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+use super::counting;
+use super::world::VirtualRuntime as World;
+
+/// The notification after `initialize`.
+pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// `initialize` of a client that can be asked for its roots.
-pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
+pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
     "protocolVersion":"2025-11-25","capabilities":{"roots":{}},
     "clientInfo":{"name":"c","version":"1"}}}"#;
 
-pub(crate) struct Site {
-    pub(crate) world: World,
-    pub(crate) server: HttpServer,
+/// A server in virtual time. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct VirtualSite {
+    /// The runtime.
+    pub world: World,
+    /// The server.
+    pub server: HttpServer,
 }
 
 /// A response that has begun.
-pub(crate) struct Response {
+#[derive(Debug)]
+pub struct VirtualResponse {
     answering: Answering,
-    pub(crate) session: Option<String>,
-    pub(crate) text: String,
+    /// The id in the header `Mcp-Session-Id`.
+    pub session: Option<String>,
+    /// The body as far as it was read.
+    pub text: String,
     has_ended: bool,
 }
 
-impl Site {
-    pub(crate) fn new(world: &World, catalog: impl Into<Catalog>, config: http::Config) -> Self {
-        let mut bits = 0_u128;
-        let random = move || {
-            bits += 1;
-            bits.to_be_bytes()
-        };
+impl VirtualSite {
+    /// Serves a catalog.
+    pub fn new(world: &World, catalog: impl Into<Catalog>, config: http::Config) -> Self {
         let catalog = catalog.into();
         let (timers, tasks) = (world.clone(), world.clone());
-        let mut ids = 0_u128;
-        let ids = std::sync::Mutex::new(move || {
-            ids += 1;
-            ids.to_be_bytes()
-        });
+        let ids = std::sync::Mutex::new(counting());
         let calendar = world.timer();
         let host = TaskHost::new(
             move || timers.timer(),
@@ -51,43 +59,47 @@ impl Site {
         );
         catalog.tasks().host(host.time_from(move || calendar.now().duration_since(Instant::ZERO)));
         let spawns = world.clone();
-        let server = HttpServer::new(catalog, config, random, move |it| spawns.spawn(it));
+        let server = HttpServer::new(catalog, config, counting(), move |it| spawns.spawn(it));
         let (background, mut clock) = (server.clone(), world.timer());
         world.spawn(async move { background.run_background(&mut clock).await });
         Self { world: world.clone(), server }
     }
 
-    pub(crate) fn now(&self) -> Instant {
+    /// The time.
+    pub fn now(&self) -> Instant {
         self.world.timer().now()
     }
 
     /// Opens a session; returns its id.
-    pub(crate) async fn open(&self) -> String {
+    pub async fn open(&self) -> String {
         let session = self.ask(None, INITIALIZE).await.session.unwrap();
         self.ask(Some(&session), INITIALIZED).await;
         session
     }
 
     /// Sends a POST of a legacy client, and reads the whole response.
-    pub(crate) async fn ask(&self, session: Option<&str>, body: &str) -> Response {
+    pub async fn ask(&self, session: Option<&str>, body: &str) -> VirtualResponse {
         self.post(session, body).end(self).await
     }
 
-    pub(crate) fn post(&self, session: Option<&str>, body: &str) -> Response {
+    /// Sends a POST of a legacy client.
+    pub fn post(&self, session: Option<&str>, body: &str) -> VirtualResponse {
         self.begin("POST", session, &[], body)
     }
 
-    pub(crate) fn get(&self, session: &str, after: Option<&str>) -> Response {
+    /// Opens the stream of a session, after the event with this id.
+    pub fn get(&self, session: &str, after: Option<&str>) -> VirtualResponse {
         let after = after.map(|event| ("Last-Event-ID", event));
         self.begin("GET", Some(session), after.as_slice(), "")
     }
 
-    pub(crate) async fn delete(&self, session: &str) {
+    /// Ends a session.
+    pub async fn delete(&self, session: &str) {
         self.begin("DELETE", Some(session), &[], "").end(self).await;
     }
 
     /// Sends a POST of a modern client.
-    pub(crate) fn modern(&self, method: &str, params: &str, capabilities: &str) -> Response {
+    pub fn modern(&self, method: &str, params: &str, capabilities: &str) -> VirtualResponse {
         let name = params.split_once("\"name\":\"").or(params.split_once("\"taskId\":\""));
         let name = name.and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
         let comma = if params.is_empty() { "" } else { "," };
@@ -107,7 +119,7 @@ impl Site {
         session: Option<&str>,
         fields: &[(&str, &str)],
         body: &str,
-    ) -> Response {
+    ) -> VirtualResponse {
         let mut head = Head::new(method, "/mcp");
         for (name, value) in [
             ("Host", "localhost"),
@@ -130,19 +142,19 @@ impl Site {
         }
         let answering =
             self.server.answer(self.now(), head, &Bytes::copy_from_slice(body.as_bytes()));
-        Response { answering, session: None, text: String::new(), has_ended: false }
+        VirtualResponse { answering, session: None, text: String::new(), has_ended: false }
     }
 }
 
-impl Response {
+impl VirtualResponse {
     /// Reads what is there.
-    pub(crate) fn read(&mut self, site: &Site) -> &str {
+    pub fn read(&mut self, site: &VirtualSite) -> &str {
         self.poll(site, &Context::from_waker(Waker::noop()));
         &self.text
     }
 
     /// Reads until the text contains `wanted`.
-    pub(crate) async fn until(&mut self, site: &Site, wanted: &str) {
+    pub async fn until(&mut self, site: &VirtualSite, wanted: &str) {
         poll_fn(|context| {
             self.poll(site, context);
             if self.text.contains(wanted) || self.has_ended {
@@ -155,7 +167,7 @@ impl Response {
     }
 
     /// Reads to the end.
-    pub(crate) async fn end(mut self, site: &Site) -> Self {
+    pub async fn end(mut self, site: &VirtualSite) -> Self {
         poll_fn(|context| {
             self.poll(site, context);
             if self.has_ended { Poll::Ready(()) } else { Poll::Pending }
@@ -164,7 +176,7 @@ impl Response {
         self
     }
 
-    fn poll(&mut self, site: &Site, context: &Context<'_>) {
+    fn poll(&mut self, site: &VirtualSite, context: &Context<'_>) {
         while !self.has_ended {
             match self.answering.turn(site.now(), context.waker()) {
                 Some(Part::Whole(head, body)) => {
