@@ -235,11 +235,11 @@ fn second_hour_08_a_server_that_never_reads() {
     assert!(client.server().is_some());
     ALLOCATOR.reset_peak_usage();
     let start = ALLOCATOR.current_usage();
-    let text = "x".repeat(64 * 1024);
+    let arguments = Json::parse(format!("{{\"text\":\"{}\"}}", "x".repeat(64 * 1024))).unwrap();
     // Half of the calls are given up by the application, the others by their time.
     let mut calls = VecDeque::new();
     for number in 0..4000 {
-        let mut call = Box::pin(client.call_tool("echo", &json!({"text": text})));
+        let mut call = Box::pin(client.call_tool("echo", &arguments));
         let mut context = Context::from_waker(Waker::noop());
         if call.as_mut().poll(&mut context).is_pending() && number % 2 == 0 {
             calls.push_back(call);
