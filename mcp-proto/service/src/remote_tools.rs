@@ -19,8 +19,8 @@
 //! | verb | tools registered before | the registry afterwards |
 //! |---|---|---|
 //! | `add_to` | any | also has all listed tools: the registered ones from now on |
-//! | `update` | some | has the listed tools, anew if they differ, and lacks the others |
-//! | `update` | those that are listed | is the same, and no client is told anything |
+//! | `update` | some | has the listed tools, registered again if they differ, and lacks the others |
+//! | `update` | those that are listed | is the same, and no client is notified |
 //! | either, on an error | any | is the same |
 //!
 //! [Specification: Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools)

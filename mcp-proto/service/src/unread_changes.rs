@@ -2,7 +2,7 @@
 //!
 //! In: notifications about changes, while too much output is unwritten. Out: whether a notification
 //! is sent even so. Progress and log messages are not: later ones make up for them. A client that
-//! misses a change, or the acknowledgement of its subscription, is not told again.
+//! misses a change, or the acknowledgement of its subscription, is not notified again.
 
 use mcp_proto::server::Notification;
 

@@ -422,7 +422,7 @@ impl Consenting {
         }
     }
 
-    /// Starts anew with another client. The stored registration is kept until it is replaced.
+    /// Starts again with another client. The stored registration is kept until it is replaced.
     fn register_again(self, context: &mut StepContext<'_>) -> SignInStep {
         let goal = TokenGoal { refused_client: Some(self.client.id), ..self.goal };
         SignIn::start(goal, context).map(StepProgress::Pending)

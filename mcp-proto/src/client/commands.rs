@@ -168,7 +168,7 @@ impl Client {
     /// Subscribes to changes. [`ClientEvent::Subscribed`] reports the part that the server honours,
     /// and [`ClientEvent::Changed`] each change, until [`ClientEvent::SubscriptionEnded`]. The
     /// server must acknowledge the subscription within the default timeout of a call. Over HTTP the
-    /// time starts anew with each attempt after a stream that broke. The subscription waits until
+    /// time starts again with each attempt after a stream that broke. The subscription waits until
     /// the era is known.
     ///
     /// Fails with [`UsageError::Closed`], and with [`UsageError::TooManyCalls`] at

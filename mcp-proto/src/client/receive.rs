@@ -407,7 +407,7 @@ impl Client {
         self.core.cache.credentials_changed();
     }
 
-    /// Returns whether the client connects again for its subscriptions alone: no call waits.
+    /// Returns whether the client connects again only for its subscriptions: no call waits.
     #[cfg(feature = "auth")]
     pub(crate) fn connects_for_subscriptions(&self) -> bool {
         let is_call = |call: &Call| call.waits() && call.listens().is_none();

@@ -8,7 +8,7 @@ use mcp_proto::{Bytes, ErrorCode, Limits, header_name};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Route of a request, by its head alone.
+/// Route of a request, which only its head decides.
 fn route<'a>(
     fields: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> Result<&'static str, HeaderError> {

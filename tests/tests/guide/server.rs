@@ -519,7 +519,7 @@ fn tools_of_another_server() -> Tested {
 }
 
 fn with_changes(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
-    // Declares that the list of tools may change, and that updates of resources are told.
+    // Declares that the list of tools may change, and that updates of resources are reported.
     registry.list_changed(List::Tools).subscribe();
     registry.tool("install", "Installs a siren", |_: Place, context: Context| async move {
         context.catalog().update(|registry| {
@@ -531,7 +531,7 @@ fn with_changes(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
         let siren = context.catalog().update(|registry| Ok(registry.remove_tool("warn")))?;
         Ok::<_, UsageError>(if siren.is_some() { "It is gone." } else { "There is none." })
     })?;
-    registry.tool("redraw", "Draws the map anew", |_: Place, context: Context| async move {
+    registry.tool("redraw", "Draws the map again", |_: Place, context: Context| async move {
         context.publish(&Change::ResourceUpdated("weather://map".into()))?;
         Ok::<_, UsageError>("The map is another one.")
     })?;

@@ -246,8 +246,8 @@ impl Bridge {
 
     /// Calls `f` when the server could not be started, was not connected to, or has ended by
     /// itself, with the reason: often a [`ConnectFailure`](crate::ConnectFailure) inside of an
-    /// error. The clients are not told of programs and their exit. A panic of a stream, or of the
-    /// function that opens the stream, is reported too. A program that
+    /// error. The errors of clients do not name programs and their exit status. A panic of a
+    /// stream, or of the function that opens the stream, is reported too. A program that
     /// [`client::Config::restart`] starts again is not reported.
     pub fn on_failure(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
         *self.0.on_failure.lock() = Some(Arc::new(f));

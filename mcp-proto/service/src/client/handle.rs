@@ -193,7 +193,7 @@ impl Client {
     ///
     /// Fails with a [`CallError`] if there is no connection, or no acknowledgement within 60 s.
     /// Over HTTP the client asks again if the stream breaks before that, without end, and the time
-    /// starts anew. Drop the future to give up.
+    /// starts again. Drop the future to give up.
     ///
     /// [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
     pub fn subscribe(

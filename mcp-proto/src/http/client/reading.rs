@@ -155,7 +155,7 @@ impl Answer {
         self
     }
 
-    /// The error that follows from the head alone.
+    /// The error that follows from only the head.
     pub(super) fn into_error(self) -> CallError {
         let status = self.status;
         self.unauthorized.map_or(CallError::Http { status }, CallError::Unauthorized)

@@ -2,7 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `admit`, `refused`, `security` | the steps that need the head alone |
+//! | `admit`, `refused`, `security` | the steps that need only the head |
 //! | `action` | the actions of exchanges and of the endpoint |
 //! | `exchange` | one request and its answer |
 //! | `endpoint`, `listeners`, `sessions` | what exchanges share |

@@ -100,7 +100,7 @@ impl Exchange {
         }
     }
 
-    /// Creates a complete exchange, which answers a request by its head alone.
+    /// Creates a complete exchange, which needs only the head of a request.
     pub(crate) fn immediate(config: &Arc<Config>, answer: Box<ImmediateAnswer>) -> Self {
         let mut exchange = Self::begin(Instant::NEVER, config, super::refused::Cors::default());
         exchange.answer.set_immediate(answer);
