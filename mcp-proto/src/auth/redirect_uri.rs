@@ -43,16 +43,14 @@ pub(super) fn application_type(uri: &str) -> &'static str {
 
 /// True if two redirect URIs are equal, apart from the port of a loopback host.
 pub(super) fn are_same(own: &str, other: &str) -> bool {
-    own == other
-        || match (Url::parse(own), Url::parse(other)) {
-            (Ok(own), Ok(other)) => {
-                is_loopback(&own)
-                    && own.scheme() == other.scheme()
-                    && own.host() == other.host()
-                    && own.target() == other.target()
-            }
-            _ => false,
-        }
+    if own == other {
+        return true;
+    }
+    let (Ok(own), Ok(other)) = (Url::parse(own), Url::parse(other)) else { return false };
+    is_loopback(&own)
+        && own.scheme() == other.scheme()
+        && own.host() == other.host()
+        && own.target() == other.target()
 }
 
 /// The parameters of a redirect to this URI, in their order. `text` is the URL of the redirect, or
