@@ -19,6 +19,8 @@ pub enum Refusal {
     Target,
     /// 502: the status line is not version, space, status, and a space before the reason.
     StatusLine,
+    /// 502: a record of TLS in place of a status line.
+    Tls,
     /// 502: the status is less than 100.
     Status,
     /// 502: 101, although no other protocol was requested.
@@ -114,6 +116,7 @@ impl Refusal {
             Self::FramingField => 500,
             Self::UnknownCoding => 501,
             Self::StatusLine
+            | Self::Tls
             | Self::Status
             | Self::SwitchingProtocols
             | Self::TooManyInterim
@@ -159,6 +162,7 @@ impl Refusal {
             Self::StatusLine => {
                 ("a status line is version, status and reason, one space between them", "9112, 4")
             }
+            Self::Tls => ("the server speaks TLS: its URL begins with https://", "9110, 4.2.2"),
             Self::Status => ("a status is at least 100", "9110, 15"),
             Self::SwitchingProtocols => ("no other protocol was requested", "9110, 15.2.2"),
             Self::TooManyInterim => ("more than 16 interim responses", "9110, 15.2"),

@@ -19,6 +19,10 @@ use super::head_syntax::{HeadSyntax, ParsedHead};
 use super::refusal::Refusal;
 use super::syntax::is_field_text;
 
+/// First byte of a TLS record of the type `alert`, which is no start of a status line. A server of
+/// TLS sends an alert to a client that speaks HTTP.
+const TLS_ALERT: u8 = 0x15;
+
 /// Status and fields of a received response.
 ///
 /// Two heads are equal if they have the same content, whether they were parsed or built. The text
@@ -110,7 +114,11 @@ impl HeadSyntax for ResponseParts {
 
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal> {
         let begins = bytes.iter().zip(b"HTTP/").all(|(byte, expected)| byte == expected);
-        if begins { Ok(()) } else { Err(Refusal::StatusLine) }
+        match bytes {
+            _ if begins => Ok(()),
+            [TLS_ALERT, ..] => Err(Refusal::Tls),
+            _ => Err(Refusal::StatusLine),
+        }
     }
 
     fn max_start_line(bounds: &Bounds) -> (usize, Refusal) {

@@ -16,6 +16,7 @@ const TABLE: &[(&str, Refusal)] = &[
     ("\n", Refusal::StatusLine),
     (" HTTP/1.1 200 OK\r\n\r\n", Refusal::StatusLine),
     ("hello", Refusal::StatusLine),
+    ("\u{15}\u{3}\u{3}\0\u{2}\u{2}F", Refusal::Tls),
     ("ICY 200 OK\r\n\r\n", Refusal::StatusLine),
     ("http/1.1 200 OK\r\n\r\n", Refusal::StatusLine),
     ("HTTP/\r\n\r\n", Refusal::StatusLine),

@@ -131,6 +131,7 @@ fn what_comes_in_pieces_is_one_answer() {
 fn what_is_no_answer_fails_the_call() {
     for (text, expected) in [
         ("SSH-2.0-OpenSSH\r\n", "the answer cannot be read"),
+        ("\u{15}\u{3}\u{3}\0\u{2}\u{2}F", "the server speaks TLS: its URL begins with https://"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "in the middle of the answer"),
     ] {
         let mut site = Site::connected();
