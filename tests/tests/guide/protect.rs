@@ -1,14 +1,15 @@
 //! The code of `docs/guide/protect.md`.
 
 use std::error::Error;
+use std::time::Duration;
 
 use mcp_proto::frame::http1::Head;
 use mcp_proto::resource_server::bearer;
 use mcp_tokio::testing::Pair;
 use mcp_tokio::{
-    Authorization, CallError, Claims, ConnectError, Context, Handler, HttpClientConfig, HttpConfig,
-    Implementation, MissingScopes, ProtectedResource, ProxyNetwork, Registry, TokenRefusal,
-    UsageError, VerifiedToken,
+    Authorization, CallError, ClaimRules, Claims, ConnectError, Context, Handler, HttpClientConfig,
+    HttpConfig, Implementation, MissingScopes, ProtectedResource, ProxyNetwork, Registry,
+    TokenRefusal, UsageError, VerifiedToken,
 };
 use serde_json::json;
 
@@ -27,6 +28,24 @@ async fn verify(token: String) -> VerifiedToken {
         "0123" => Ok(Claims::new("https://auth.example.com", "alice").with_scopes("files:read")),
         _ => Err(TokenRefusal::invalid("the token is unknown")),
     }
+}
+
+#[derive(serde::Deserialize)]
+struct Introspection {
+    active: bool,
+}
+
+/// Reads the answer of an introspection endpoint. `now` is the time since the Unix epoch.
+fn read_introspection(answer: &[u8], now: Duration, rules: &ClaimRules) -> VerifiedToken {
+    match serde_json::from_slice(answer) {
+        Ok(Introspection { active: true }) => {}
+        Ok(_) => return Err(TokenRefusal::invalid("the token is not active")),
+        // The endpoint has failed: the client gets 503, and keeps its token.
+        Err(_) => return Err(TokenRefusal::unavailable()),
+    }
+    let claims = Claims::read(answer).ok_or_else(|| TokenRefusal::invalid("it has no issuer"))?;
+    claims.check(now, rules)?;
+    Ok(claims)
 }
 
 fn protected() -> Result<HttpConfig, Box<dyn Error>> {
@@ -118,6 +137,25 @@ fn without_a_token_the_metadata_is_named() -> Outcome {
             Some("https://mcp.example.com/.well-known/oauth-protected-resource/mcp")
         );
     }
+    Ok(())
+}
+
+#[test]
+fn introspection_needs_an_active_token_for_this_server() -> Outcome {
+    let rules = ClaimRules::new("https://auth.example.com", "https://mcp.example.com/mcp");
+    let read = |answer: &str| read_introspection(answer.as_bytes(), Duration::from_secs(9), &rules);
+    let token = r#"{"active":true,"iss":"https://auth.example.com","sub":"alice",
+        "aud":"https://mcp.example.com/mcp","scope":"files:read","exp":99}"#;
+    assert_eq!(read(token)?.subject.as_deref(), Some("alice"));
+    for refused in [
+        token.replace("true", "false"),
+        token.replace("mcp.example.com", "other.example.com"),
+        r#"{"active":true}"#.to_owned(),
+    ] {
+        assert_eq!(read(&refused).map_err(|refusal| refusal.status()).err(), Some(401));
+    }
+    let failed = read("<html>").map_err(|refusal| refusal.status());
+    assert_eq!(failed.err(), Some(503));
     Ok(())
 }
 
