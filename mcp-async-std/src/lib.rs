@@ -1,10 +1,9 @@
 //! Model Context Protocol servers and clients on smol, on async-std, and on any other executor.
 //!
 //! [`mcp_proto`] implements the protocol, and [`mcp_service`] turns handlers and calls into
-//! futures; this crate moves bytes between them and streams of the `futures-io` traits. One
-//! registry serves legacy clients (2024-11-05 to 2025-11-25) and modern ones (2026-07-28), and one
-//! client connects to servers of both eras. The guide, `docs/guide` in the repository, covers
-//! handlers, resources, prompts, input, clients, and printing the conversation to stderr
+//! futures; this crate moves bytes between them and streams of the `futures-io` traits. Servers and
+//! clients work with peers of 2024-11-05 to 2026-07-28. The guide, `docs/guide` in the repository,
+//! covers handlers, resources, prompts, input, clients, and printing the conversation to stderr
 //! (`MCP_WIRE=1`).
 //!
 //! ```no_run
@@ -55,6 +54,7 @@ mod signals;
 pub use mcp_service;
 #[doc(inline)]
 pub use mcp_service::exports::*;
+mcp_service::export_behind_features!();
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
 pub use runtime::Stream;

@@ -1,9 +1,8 @@
 //! Model Context Protocol servers and clients on tokio.
 //!
 //! [`mcp_proto`] implements the protocol, and [`mcp_service`] turns handlers and calls into
-//! futures; this crate moves bytes between them and tokio's pipes and sockets. One registry serves
-//! legacy clients (2024-11-05 to 2025-11-25) and modern ones (2026-07-28), and one client connects
-//! to servers of both eras. The guide is `docs/guide` in the repository.
+//! futures; this crate moves bytes between them and tokio's pipes and sockets. Servers and clients
+//! work with peers of 2024-11-05 to 2026-07-28. The guide is `docs/guide` in the repository.
 //!
 //! ```no_run
 //! use mcp_tokio::{Implementation, Registry, serve_stdio};
@@ -49,6 +48,7 @@ mod tower;
 pub use mcp_service;
 #[doc(inline)]
 pub use mcp_service::exports::*;
+mcp_service::export_behind_features!();
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
 pub use runtime::Stream;

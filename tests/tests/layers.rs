@@ -237,6 +237,30 @@ fn adapters_are_small() {
     }
 }
 
+/// The compiler names the feature of a missing item only if the item is exported by name.
+#[test]
+fn adapters_export_items_behind_a_feature_by_name() {
+    let text = read(&root().join("mcp-proto/service/src/exports.rs"));
+    let (exports, by_name) = text.split_once("macro_rules! export_behind_features").unwrap();
+    assert_eq!(items_behind_features(exports), items_behind_features(by_name));
+    for adapter in ["mcp-tokio", "mcp-async-std"] {
+        let own = read(&root().join(adapter).join("src/lib.rs"));
+        assert!(own.contains("mcp_service::export_behind_features!();"), "{adapter}");
+    }
+}
+
+/// Pairs of a feature and an item that `pub use` exports with it. Adapters always have `schemars`.
+fn items_behind_features(text: &str) -> BTreeSet<(String, String)> {
+    let gated = text.split("#[cfg(feature = \"").skip(1);
+    let statements = gated.filter_map(|rest| rest.split_once(';')?.0.split_once("\")]"));
+    let pairs = statements.flat_map(|(feature, statement)| {
+        let names = statement.rsplit("::").next().unwrap_or_default();
+        let names = names.split(['{', '}', ',']).map(str::trim).filter(|name| !name.is_empty());
+        names.map(|name| (feature.to_owned(), name.to_owned())).collect::<Vec<_>>()
+    });
+    pairs.filter(|(feature, _)| feature != "schemars").collect()
+}
+
 /// Tests need what they test, and not the other way round.
 #[test]
 fn only_testing_knows_testing() {

@@ -48,3 +48,27 @@ pub use crate::{
 pub use crate::{JwtAlgorithm, JwtVerifier, KeySource};
 #[cfg(feature = "skills")]
 pub use crate::{LoadedSkill, SkillCallError, read_skill_folder};
+
+/// Exports the items behind features once more, by name, in the root of an adapter. A program that
+/// misses such an item then gets the name of the feature from the compiler.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_behind_features {
+    () => {
+        #[cfg(feature = "proxy")]
+        #[doc(inline)]
+        pub use $crate::exports::Proxies;
+        #[cfg(feature = "auth")]
+        #[doc(inline)]
+        pub use $crate::exports::auth;
+        #[cfg(feature = "testing")]
+        #[doc(inline)]
+        pub use $crate::exports::testing;
+        #[cfg(feature = "jwt")]
+        #[doc(inline)]
+        pub use $crate::exports::{JwtAlgorithm, JwtVerifier, KeySource};
+        #[cfg(feature = "skills")]
+        #[doc(inline)]
+        pub use $crate::exports::{LoadedSkill, SkillCallError, read_skill_folder};
+    };
+}
