@@ -13,7 +13,12 @@ use crate::mailbox::Mailbox;
 use crate::{Context, Session};
 use mcp_proto::bridge::{Bridge, ClientRequest, Ticket};
 use mcp_proto::server::{Outcome, ReplyId, SessionRef};
-use mcp_proto::{Era, Instant, client};
+use mcp_proto::{Era, ErrorData, Instant, client};
+
+const GONE: &str = "the connection to the server has ended";
+
+const UNREACHED: &str = "the connection to the server has ended before the server was known; the \
+                         log of the bridge has the reason";
 
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 pub(super) struct UpstreamState {
@@ -62,6 +67,12 @@ impl UpstreamState {
     pub(super) fn failure(&self, error: io::Error) -> Option<io::Error> {
         let failure = if self.was_connected { lost(error) } else { error };
         Some(failure).filter(|_| !self.is_closing)
+    }
+
+    /// The error of a pending request when the connection ends. Clients are not told of programs.
+    pub(super) fn gone(&self) -> ErrorData {
+        let has_ended = self.was_connected || self.is_closing;
+        ErrorData::internal(if has_ended { GONE } else { UNREACHED })
     }
 
     /// Passes the queued messages to the machine.

@@ -32,10 +32,7 @@ use mcp_proto::client::{self, ClientEvent};
 use mcp_proto::message::Method;
 use mcp_proto::server::{InputFailure, Outcome, ReplyId, SessionRef};
 use mcp_proto::types::InputRequest;
-use mcp_proto::{Era, ErrorData, Instant, Json};
-
-/// The error of a pending request when the connection ends.
-const GONE: &str = "the connection to the server has ended";
+use mcp_proto::{Era, Instant, Json};
 
 /// Runs a future to its end in another task.
 pub(super) type Spawn = Arc<dyn Fn(Spawned) + Send + Sync>;
@@ -118,7 +115,7 @@ impl Upstream {
         let mut state = self.shared.state.lock();
         state.arriving = state.arriving.saturating_sub(1);
         let sent = if state.has_ended {
-            Err(gone())
+            Err(Outcome::Error(state.gone()))
         } else {
             let sent = state.queue.push(Queued::Request(Box::new(request)));
             sent.ok_or_else(|| Outcome::Error(state.queue.full()))
@@ -386,15 +383,16 @@ impl EventSink for UpstreamShared {
     }
 
     fn handle_end(&self) {
-        let (waiting, asked, _unsent) = {
+        let (waiting, asked, _unsent, gone) = {
             let mut state = self.state.lock();
             self.end(&mut state);
             let unsent: Vec<Queued> = core::iter::from_fn(|| state.queue.pop()).collect();
-            (core::mem::take(&mut state.waiting), core::mem::take(&mut state.asked), unsent)
+            let waiting = core::mem::take(&mut state.waiting);
+            (waiting, core::mem::take(&mut state.asked), unsent, state.gone())
         };
         for WaitingRequest { answer, .. } in waiting.into_values() {
             answer.update(|answer| {
-                answer.get_or_insert_with(gone);
+                answer.get_or_insert_with(|| Outcome::Error(gone.clone()));
             });
         }
         for asked in asked.into_values() {
@@ -441,8 +439,4 @@ pub(super) async fn unless_set<T>(
         flag.poll(context.waker(), |is_set| is_set.then_some(None))
     })
     .await
-}
-
-fn gone() -> Outcome {
-    Outcome::Error(ErrorData::internal(GONE))
 }
