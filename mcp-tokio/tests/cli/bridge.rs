@@ -10,7 +10,7 @@ use super::all;
 use super::login::Site;
 use super::run::{and_this, run, run_as, run_in};
 use super::scratch::Scratch;
-use super::server::{SERVER, over_http};
+use super::server::{SERVER, over_http, web};
 
 all![
     clients_of_each_era_get_what_the_server_gives,
@@ -22,6 +22,8 @@ all![
     stored_credentials_are_used_and_refreshed,
     nobody_is_asked_to_sign_in_unless_told_to,
     server_that_ends_is_started_again,
+    each_end_of_a_server_is_reported_with_its_name,
+    server_that_is_not_reached_is_reported_with_the_reason,
     server_that_is_not_there_is_an_error,
 ];
 
@@ -196,6 +198,42 @@ fn server_that_ends_is_started_again() {
             assert_eq!(ran.exit, 0, "{ran:?}");
         }
     }
+}
+
+fn each_end_of_a_server_is_reported_with_its_name() {
+    let folder = Scratch::new("bridge-ends");
+    for kind in ["fragile", "legacy fragile"] {
+        let file = folder.write("mcp.json", &servers(&[kind, "both"]));
+        let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--config", &file];
+        let mut bridge = Listening::start(&[], &words);
+        let end = format!("/my%20{}/mcp", kind.replace(' ', "%20"));
+        let url = bridge.urls.iter().find(|url| url.ends_with(&end)).unwrap();
+        let program = and_this(&[]).pop().unwrap();
+        let end =
+            format!("mcp: my {kind}: {program}: the connection to the server has ended (exit");
+        for _ in 0..2 {
+            assert_eq!(run(&["call", "--era", "modern", url, "quit"]).exit, 5);
+            let mut line = String::new();
+            bridge.err.read_line(&mut line).unwrap();
+            assert!(line.starts_with(&end), "{line}");
+        }
+        #[cfg(unix)]
+        {
+            bridge.interrupt();
+            let mut rest = String::new();
+            bridge.err.read_to_string(&mut rest).unwrap();
+            assert_eq!(rest, "");
+        }
+    }
+}
+
+fn server_that_is_not_reached_is_reported_with_the_reason() {
+    let url = web("404 Not Found");
+    let mut bridge = Listening::start(&[], &["bridge", "-q", "--listen", "127.0.0.1:0", &url]);
+    assert_ne!(run(&["tools", "--era", "legacy", &bridge.urls[0]]).exit, 0);
+    let mut line = String::new();
+    bridge.err.read_line(&mut line).unwrap();
+    assert_eq!(line, format!("mcp: {url}: the server has answered with HTTP status 404\n"));
 }
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;

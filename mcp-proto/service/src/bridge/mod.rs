@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `pool` | the connections to the server, by owner; their number, their end |
 //! | `owner` | the clients that a connection belongs to |
-//! | `failures` | the pause before a server is started again that could not start |
+//! | `failures` | the pause before a server is started again that could not start; the reports |
 //! | `verdict` | the era of a server that does not answer `server/discover` |
 //! | `upstream` | one connection: the machine of the bridge, the pending requests |
 //! | `queue` | messages of clients on their way to this machine |
@@ -37,6 +37,7 @@ use mcp_proto::Duration;
 use mcp_proto::client;
 use mcp_proto::types::Implementation;
 
+pub(crate) use failures::FailureReports;
 pub use pool::Bridge;
 pub(crate) use pool::{Connect, Driving};
 pub(crate) use sink::EventSink;

@@ -9,12 +9,12 @@ use core::future::Future;
 use core::pin::Pin;
 use std::io;
 
-use super::failures::Failures;
+use super::failures::{FailureReports, Failures};
 use super::owner::Owner;
 use super::upstream::{Spawn, Upstream, unless_set};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
-use crate::panics::{call_back, catch_async_panic};
+use crate::panics::catch_async_panic;
 use crate::{Catalog, Client, Context, Handler, Registry, Session, Spawned};
 use mcp_proto::bridge;
 use mcp_proto::ext::TASKS;
@@ -39,7 +39,8 @@ pub(crate) type Driving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 /// Functions of a runtime for a bridge.
 pub(crate) struct Connect {
     /// Connects a client and drives it until its conversation has ended; the error says why.
-    pub(crate) drive: Box<dyn Fn(Client) -> Driving + Send + Sync>,
+    /// Reports a known server that is lost meanwhile.
+    pub(crate) drive: Box<dyn Fn(Client, FailureReports) -> Driving + Send + Sync>,
     pub(crate) spawn: Spawn,
     pub(crate) sleep: Box<dyn Fn(Duration) -> Spawned + Send + Sync>,
     pub(crate) random: fn() -> [u8; 16],
@@ -59,15 +60,12 @@ struct Pool {
     machine: Lock<bridge::Config>,
     connections: Lock<PooledConnections>,
     wire: Lock<Option<WireTap>>,
-    on_failure: Lock<Option<OnFailure>>,
+    reports: FailureReports,
     failures: Failures,
 }
 
 /// Callback for the lines of conversations.
 type WireTap = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Callback for connections that could not be opened.
-type OnFailure = Arc<dyn Fn(&io::Error) + Send + Sync>;
 
 #[derive(Default)]
 struct PooledConnections {
@@ -180,8 +178,9 @@ impl Bridge {
         machine.limits = config.client.limits.clone();
         let machine = Lock::new(machine);
         let failures = Failures::new(config.client.verdict.clone());
-        let (connections, wire, on_failure) = <(Lock<_>, Lock<_>, Lock<_>)>::default();
-        Self(Arc::new(Pool { config, connect, machine, connections, wire, on_failure, failures }))
+        let (connections, wire) = <(Lock<_>, Lock<_>)>::default();
+        let reports = FailureReports::default();
+        Self(Arc::new(Pool { config, connect, machine, connections, wire, reports, failures }))
     }
 
     /// The catalog to serve, over byte streams, HTTP, or both. Over HTTP with
@@ -247,10 +246,11 @@ impl Bridge {
     /// Calls `f` when the server could not be started, was not connected to, or has ended by
     /// itself, with the reason: often a [`ConnectFailure`](crate::ConnectFailure) inside of an
     /// error. The errors of clients do not name programs and their exit status. A panic of a
-    /// stream, or of the function that opens the stream, is reported too. A program that
-    /// [`client::Config::restart`] starts again is not reported.
+    /// stream, or of the function that opens the stream, is reported too. So is each loss of a
+    /// server that is started again, as [`client::Config::restart`] says, or reached again over
+    /// HTTP.
     pub fn on_failure(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
-        *self.0.on_failure.lock() = Some(Arc::new(f));
+        self.0.reports.set(f);
     }
 
     /// Closes all connections to the server at once. Completes when they have ended.
@@ -342,28 +342,24 @@ impl Bridge {
         upstream
     }
 
-    fn report(&self, error: &io::Error) {
-        let callback = self.0.on_failure.lock().clone();
-        call_back(callback, |f| f(error));
-    }
-
     /// Spawns the tasks that drive a connection, and close it if it is idle.
     fn drive(&self, owner: Owner, upstream: &Upstream) {
         let Pool { config, connect, .. } = &*self.0;
         let (pool, ended, key) = (self.clone(), upstream.clone(), owner.clone());
         (connect.spawn)(Box::pin(async move {
-            let connect = &pool.0.connect;
+            let Pool { connect, reports, .. } = &*pool.0;
             if let Some(pause) = pool.0.failures.pause() {
                 (connect.sleep)(pause).await;
             }
             if ended.begin() {
-                let failure = match catch_async_panic((connect.drive)(ended.client.clone())).await {
+                let driving = (connect.drive)(ended.client.clone(), reports.clone());
+                let failure = match catch_async_panic(driving).await {
                     Some(Ok(())) => None,
                     Some(Err(error)) => ended.failure(error),
                     None => Some(io::Error::other(PANICKED)),
                 };
                 if let Some(failure) = failure {
-                    pool.report(&failure);
+                    reports.report(&failure);
                 }
             }
             pool.forget(&key, &ended);

@@ -152,6 +152,7 @@ impl ClientRunner {
         let own = match &event {
             ClientEvent::Connected(server) => Some(ClientEvent::Connected(server.clone())),
             ClientEvent::Closed(error) => Some(ClientEvent::Closed(error.clone())),
+            ClientEvent::Disconnected(error) => Some(ClientEvent::Disconnected(error.clone())),
             _ => None,
         };
         binding.with(now, |client| sink.handle_event(now, event, client));

@@ -4,10 +4,13 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use std::io;
+use std::process::ExitStatus;
 
+use super::process::run_command_with;
 use super::stream::sleep_until;
-use super::{Runtime, random, run, run_command, run_http};
-use crate::bridge::{Connect, Driving};
+use super::{Runtime, random, run, run_http};
+use crate::bridge::{Connect, Driving, FailureReports};
+use crate::lock::Lock;
 use crate::{
     Bridge, BridgeConfig, Client, Clock, Command, ConnectFailure, HttpClientConfig, Reader,
     Spawned, Writer,
@@ -59,15 +62,24 @@ impl fmt::Debug for BridgeTarget {
 /// to, when a client needs it.
 pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfig) -> Bridge {
     let (drives, spawns, sleeps) = (runtime.clone(), runtime.clone(), runtime.clone());
-    let drive = move |client: Client| {
+    let drive = move |client: Client, reports: FailureReports| {
         let (runtime, target) = (drives.clone(), target.clone());
         let driving: Driving = Box::pin(async move {
             match target {
                 BridgeTarget::Command(command) => {
-                    let exit = Some(run_command(&runtime, &client, &command).await?);
-                    Err(ConnectFailure::command(&command, ConnectError::Closed, exit).into())
+                    run_program(&runtime, &client, &command, &reports).await
                 }
-                BridgeTarget::Http(config) => run_http(&runtime, &client, *config).await,
+                BridgeTarget::Http(config) => {
+                    let (url, of_loss) = (config.url.clone(), config.url.clone());
+                    client.on_disconnect(move |error| {
+                        reports.report(&ConnectFailure::url(&of_loss, error.clone()).into());
+                    });
+                    let driven = run_http(&runtime, &client, *config).await;
+                    driven.map_err(|error| match error.downcast::<ConnectError>() {
+                        Ok(error) => ConnectFailure::url(&url, error).into(),
+                        Err(error) => error,
+                    })
+                }
                 BridgeTarget::Stream(open) => {
                     run(&runtime, &client, open()?).await?;
                     Err(io::Error::other(ConnectError::Closed))
@@ -91,4 +103,36 @@ pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfi
         random,
     };
     Bridge::new(config, connect)
+}
+
+/// Drives a client of a program until its conversation has ended; the error says why. A loss of the
+/// program, if it is started again, is reported once its exit status is known.
+async fn run_program<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    command: &Command,
+    reports: &FailureReports,
+) -> io::Result<()> {
+    let lost = Arc::<Lock<Option<ConnectError>>>::default();
+    let loss = lost.clone();
+    client.on_disconnect(move |error| *loss.lock() = Some(error.clone()));
+    let on_end = |ended: Result<&ExitStatus, &io::Error>| {
+        let error = lost.lock().take();
+        match (error, ended) {
+            (None, _) => {}
+            (Some(error), Ok(exit)) => reports.report(&failure(command, error, *exit)),
+            (Some(_), Err(error)) => reports.report(error),
+        }
+    };
+    let exit = run_command_with(runtime, client, command, on_end).await?;
+    // The client is closed, so this does not wait.
+    let error = client.connected().await.err().unwrap_or(ConnectError::Closed);
+    Err(failure(command, error, exit))
+}
+
+/// The error of a connection to a program, with the exit status if the exit is the reason.
+fn failure(command: &Command, error: ConnectError, exit: ExitStatus) -> io::Error {
+    let is_exit = matches!(error, ConnectError::Lost | ConnectError::Closed);
+    let exit = Some(exit).filter(|_| is_exit);
+    ConnectFailure::command(command, error, exit).into()
 }

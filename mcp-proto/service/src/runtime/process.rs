@@ -44,10 +44,21 @@ pub async fn run_command<R: Runtime>(
     client: &Client,
     command: &Command,
 ) -> io::Result<ExitStatus> {
+    run_command_with(runtime, client, command, |_| ()).await
+}
+
+/// Like [`run_command`]. Calls `on_end` with the exit status after each end of the server, and with
+/// the error if the server cannot be started again now.
+pub(super) async fn run_command_with<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    command: &Command,
+    on_end: impl Fn(Result<&ExitStatus, &io::Error>),
+) -> io::Result<ExitStatus> {
     let clock = runtime.timer();
     let process = Process::start(runtime, command)?;
     let service = client_service(client, &clock)?;
-    run_process(runtime, service, clock, command, process).await
+    run_process(runtime, service, clock, command, process, on_end).await
 }
 
 /// Like [`run_command`], but returns once the server is known, and continues in its own task.
@@ -73,7 +84,9 @@ pub async fn connect_command<R: Runtime>(
     let started = command.clone();
     let here = runtime.clone();
     let mut driver =
-        Driver::new(async move { run_process(&here, service, clock, &started, process).await });
+        Driver::new(
+            async move { run_process(&here, service, clock, &started, process, |_| ()).await },
+        );
     let connected = driver.connect(client).await;
     // The driver knows how the server has exited, or that it could not be started again.
     let exit = if connected == Err(ConnectError::Closed) {
@@ -91,6 +104,7 @@ async fn run_process<R: Runtime>(
     mut clock: R::Timer,
     command: &Command,
     mut process: Process<R>,
+    on_end: impl Fn(Result<&ExitStatus, &io::Error>),
 ) -> io::Result<ExitStatus> {
     loop {
         let driven =
@@ -99,8 +113,10 @@ async fn run_process<R: Runtime>(
         if let Ok(status) = exited {
             service.handle_exited(status);
         }
+        on_end(exited.as_ref());
         driven.inspect_err(|error| service.handle_error(error))?;
-        let Some(started) = restart(runtime, &mut service, &mut clock, command).await? else {
+        let Some(started) = restart(runtime, &mut service, &mut clock, command, &on_end).await?
+        else {
             return exited;
         };
         process = started;
@@ -139,6 +155,7 @@ async fn restart<R: Runtime>(
     service: &mut ClientService,
     clock: &mut R::Timer,
     command: &Command,
+    on_end: impl Fn(Result<&ExitStatus, &io::Error>),
 ) -> io::Result<Option<Process<R>>> {
     loop {
         while service.is_disconnected() {
@@ -150,7 +167,7 @@ async fn restart<R: Runtime>(
         }
         match Process::start(runtime, command) {
             Ok(process) => return Ok(Some(process)),
-            Err(error) if service.handle_not_started(clock.now(), &error) => {}
+            Err(error) if service.handle_not_started(clock.now(), &error) => on_end(Err(&error)),
             Err(error) => return Err(error),
         }
     }

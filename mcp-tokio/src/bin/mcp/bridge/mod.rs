@@ -8,7 +8,7 @@ mod http;
 mod tokens;
 
 use mcp_tokio::{
-    Bridge, BridgeConfig, BridgeTarget, Config, Implementation, Restart, bridge, serve_stdio_with,
+    BridgeConfig, BridgeTarget, Config, Implementation, Restart, bridge, serve_stdio_with,
 };
 
 use crate::failure::{Exit, Failure};
@@ -29,13 +29,11 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
     let bridges = match (args.listen, &common.config, &common.server) {
         (Some(_), Some(file), None) if common.program.is_empty() && url.is_none() => {
             let servers = Target::all(file, common)?.into_iter();
-            let named =
-                |(name, target)| NamedBridge { bridge: open(target, &args), name: Some(name) };
-            servers.map(named).collect()
+            servers.map(|(name, target)| open(target, Some(name), &args)).collect()
         }
         _ => {
             let target = Target::new(url, common)?;
-            vec![NamedBridge { bridge: open(target, &args), name: None }]
+            vec![open(target, None, &args)]
         }
     };
     let served = match (args.listen, bridges.as_slice()) {
@@ -56,8 +54,8 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
     served.map(|()| Exit::Fine)
 }
 
-/// A bridge to a server. Nothing is started or connected yet.
-fn open(target: Target, args: &BridgeArgs) -> Bridge {
+/// A bridge to a server, with its name in the file. Nothing is started or connected yet.
+fn open(target: Target, name: Option<String>, args: &BridgeArgs) -> NamedBridge {
     let common = &args.alone.common;
     let mut config =
         BridgeConfig::new(Implementation::new("mcp-bridge", env!("CARGO_PKG_VERSION")));
@@ -72,6 +70,7 @@ fn open(target: Target, args: &BridgeArgs) -> Bridge {
         Target::Http(config) => BridgeTarget::Http(config),
     };
     let bridge = bridge(target, config);
-    bridge.on_failure(|error| print::note(&format!("mcp: {error}")));
-    bridge
+    let whose = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    bridge.on_failure(move |error| print::note(&format!("mcp: {whose}{error}")));
+    NamedBridge { bridge, name }
 }
