@@ -255,7 +255,8 @@ impl Bridge {
         let about = call.and_then(|(_, call)| call.purpose.about());
         let ends_with = call.map(|(id, _)| id).filter(|_| ends_with_call(&request));
         let ticket = self.inputs.ask(reply, ends_with);
-        self.actions.push_back(BridgeAction::RequestInput { session, about, request, ticket });
+        let request = BridgeAction::RequestInput { session, about, request, ticket };
+        self.actions.extend(self.inputs.admit(session, request));
     }
 
     /// Handles a request for input whose call has ended. If the request may be about another call

@@ -114,6 +114,9 @@ impl Bridge {
         client: &mut Client,
     ) {
         self.now = now;
+        if *method == Method::Initialized {
+            self.release_inputs(session);
+        }
         // Before the era of the server is known, it counts as that of the client.
         let up = self.upstream.era(client).unwrap_or(era);
         let then = decide(era, up, BridgeMessage::of_client(method));
@@ -187,6 +190,7 @@ impl Bridge {
     pub fn handle_session_ended(&mut self, now: Instant, session: SessionRef, client: &mut Client) {
         self.now = now;
         self.waiting.retain(|request| request.about.session() != session);
+        self.release_inputs(session);
         let uris: Vec<String> = self.sessions.close(session).collect();
         self.unsubscribe(now, &uris, client);
         let is_last = self.sessions.is_empty();
@@ -243,7 +247,7 @@ impl Bridge {
         let about = request.about;
         let caller = ClientRef::of(&request);
         if caller.era == Era::Legacy && !caller.is_lone {
-            self.sessions.open(caller.session);
+            self.open_session(caller.session, &request.method);
         }
         match decide(caller.era, up, BridgeMessage::of_request(&request.method)) {
             BridgeStep::Answer => {
@@ -369,15 +373,6 @@ impl Bridge {
         }
     }
 
-    /// Removes the subscription that a failed or cancelled call should have begun.
-    fn forget(&mut self, caller: &ClientRef, purpose: &CallPurpose) {
-        if let CallPurpose::Subscription { about: Some(_), uri } = purpose {
-            self.leave_listen(caller.session, uri);
-        } else if let CallPurpose::Listener { listener, uri } = purpose {
-            self.listeners.handle_answer(*listener, uri, false);
-        }
-    }
-
     pub(super) fn cancel(&mut self, now: Instant, call: CallId, client: &mut Client) {
         let why = "the request was cancelled";
         self.end_input_requests(now, call, why, client);
@@ -432,10 +427,5 @@ impl Bridge {
 
     pub(super) fn fail(&mut self, about: ReplyId, error: ErrorData) {
         self.respond(about, Outcome::Error(error));
-    }
-
-    pub(super) fn withdraw(&mut self, tickets: Vec<Ticket>) {
-        let cancelled = tickets.into_iter().map(|ticket| BridgeAction::CancelInput { ticket });
-        self.actions.extend(cancelled);
     }
 }

@@ -110,6 +110,15 @@ impl Bridge {
         }
     }
 
+    /// Removes the subscription that a failed or cancelled call should have begun.
+    pub(super) fn forget(&mut self, caller: &ClientRef, purpose: &CallPurpose) {
+        if let CallPurpose::Subscription { about: Some(_), uri } = purpose {
+            self.leave_listen(caller.session, uri);
+        } else if let CallPurpose::Listener { listener, uri } = purpose {
+            self.listeners.handle_answer(*listener, uri, false);
+        }
+    }
+
     pub(super) fn send_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
         // If the queue is full, the level stays; the next request of a client tries again.
         if self.upstream.needs_level(level)

@@ -5,7 +5,7 @@ use mcp_tests::bridge::counting;
 
 use super::*;
 
-fn notification(method: &str, params: Value) -> String {
+pub(super) fn notification(method: &str, params: Value) -> String {
     json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
 }
 
