@@ -3,7 +3,7 @@
 //! In: a call, and the purpose of its response. Out: the call and the purpose, by the id of the
 //! call or by the client's request.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -68,15 +68,6 @@ pub(super) enum CallPurpose {
     Nobody,
 }
 
-/// A call of the bridge itself, about a resource of a legacy server.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum OwnCall {
-    /// Subscribes again, to a resource that clients need.
-    Subscribe,
-    /// Unsubscribes, from a resource that no client needs.
-    Unsubscribe,
-}
-
 #[derive(Debug, Default)]
 pub(super) struct UpstreamCalls {
     by_id: BTreeMap<CallId, UpstreamCall>,
@@ -87,10 +78,6 @@ pub(super) struct UpstreamCalls {
     last_session: Option<SessionRef>,
     /// True if calls of several sessions were made.
     has_several_sessions: bool,
-    /// The bridge's own calls at a legacy server, with their resources.
-    own: BTreeMap<CallId, (OwnCall, String)>,
-    /// The resources that the bridge subscribes to again once it has room for a call.
-    to_renew: BTreeSet<String>,
 }
 
 impl ClientRef {
@@ -274,32 +261,6 @@ impl UpstreamCalls {
             call.progress = Some(progress);
         }
         increases || call.rounds == 0
-    }
-
-    pub(super) fn add_own(&mut self, id: CallId, call: OwnCall, uri: String) {
-        self.own.insert(id, (call, uri));
-    }
-
-    pub(super) fn take_own(&mut self, id: CallId) -> Option<(OwnCall, String)> {
-        self.own.remove(&id)
-    }
-
-    /// Plans to subscribe again to these resources, except those whose calls are not answered: if
-    /// the session is lost meanwhile, the client sends these calls once more.
-    pub(super) fn plan_renewals(&mut self, mut uris: BTreeSet<String>) {
-        for (call, uri) in self.own.values() {
-            if *call == OwnCall::Subscribe {
-                uris.remove(uri);
-            }
-        }
-        self.to_renew = uris;
-    }
-
-    /// The next resource to subscribe to again, while the bridge's own calls leave a quarter of
-    /// `Limits::max_in_flight` to other calls.
-    pub(super) fn next_renewal(&mut self, max_in_flight: usize) -> Option<String> {
-        let max = max_in_flight.saturating_sub(max_in_flight / 4);
-        if self.own.len() < max { self.to_renew.pop_first() } else { None }
     }
 
     /// The call for the request of a client.

@@ -5,7 +5,7 @@
 use alloc::string::String;
 
 use super::action::BridgeAction;
-use super::calls::{CallPurpose, OwnCall, UpstreamCall};
+use super::calls::{CallPurpose, UpstreamCall};
 use super::inputs::RoundError;
 use super::machine::Bridge;
 use super::param_headers::ParamHeaders;
@@ -83,16 +83,8 @@ impl Bridge {
         result: Result<Json, CallError>,
         client: &mut Client,
     ) {
-        match self.calls.take_own(id) {
-            Some((OwnCall::Subscribe, uri)) => {
-                self.handle_renewed(&uri, &result);
-                return self.renew_resources(now, client);
-            }
-            Some((OwnCall::Unsubscribe, uri)) => {
-                self.handle_left(now, uri, client);
-                return self.renew_resources(now, client);
-            }
-            None => {}
+        if let Some(call) = self.own.take(id) {
+            return self.handle_own_answer(now, call, &result, client);
         }
         // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };

@@ -10,6 +10,7 @@
 //! | `LegacyClients` | levels and subscriptions of legacy clients | the next request of a subscription that has ended |
 //! | `KeptTasks` | how long a modern server keeps tasks | their TTL, at most a day |
 //! | `ModernListeners` | subscriptions of modern clients at a legacy server | |
+//! | `OwnCalls` | the bridge's own requests about resources of a legacy server | |
 //!
 //! In: requests, notifications and answers of clients. Out: actions, and calls of the [`Client`],
 //! which each method takes as an argument. `events` has the other direction.
@@ -23,6 +24,7 @@ use super::calls::{CallPurpose, ClientRef, UpstreamCall, UpstreamCalls, no_timeo
 use super::inputs::{ClientInputs, InputRecipient};
 use super::kept_tasks::KeptTasks;
 use super::listeners::ModernListeners;
+use super::own_calls::OwnCalls;
 use super::param_headers::ParamHeaders;
 use super::parked::Parked;
 use super::sessions::LegacyClients;
@@ -49,6 +51,7 @@ pub struct Bridge {
     pub(super) parked: Parked,
     pub(super) sessions: LegacyClients,
     pub(super) listeners: ModernListeners,
+    pub(super) own: OwnCalls,
     pub(super) wrapped: WrappedTools,
     pub(super) param_headers: ParamHeaders,
     tasks: KeptTasks,
@@ -69,6 +72,7 @@ impl Bridge {
             parked: Parked::default(),
             sessions: LegacyClients::default(),
             listeners: ModernListeners::default(),
+            own: OwnCalls::default(),
             wrapped: WrappedTools::default(),
             param_headers: ParamHeaders::default(),
             tasks: KeptTasks::default(),

@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::action::ClientRequest;
-use super::calls::{CallPurpose, ClientRef, OwnCall, UpstreamCall, no_timeout};
+use super::calls::{CallPurpose, ClientRef, UpstreamCall, no_timeout};
 use super::machine::Bridge;
 use super::subscription_load::SubscriptionLoad;
 use crate::client::{CallId, CallOptions, Client};
@@ -337,63 +337,18 @@ impl Bridge {
         self.sessions.wants(uri) || self.listeners.wants(uri)
     }
 
-    /// Unsubscribes from the resources that no client needs any more.
-    pub(super) fn unsubscribe(&mut self, now: Instant, uris: &[String], client: &mut Client) {
-        if self.upstream.era(client) != Some(Era::Legacy) {
-            return;
-        }
-        for uri in uris {
-            if !self.is_needed(uri) {
-                let params = about_resource(uri);
-                // If the call fails, later changes of the resource are dropped.
-                let options = CallOptions::default();
-                if let Ok(call) = client.call(now, "resources/unsubscribe", params, options) {
-                    self.calls.add_own(call, OwnCall::Unsubscribe, uri.clone());
-                }
-            }
-        }
-    }
-
-    /// Handles the answer to a request of the bridge to unsubscribe. If a client has subscribed
-    /// meanwhile, the bridge subscribes again: over HTTP the server may have read both requests in
-    /// the other order.
-    pub(super) fn handle_left(&mut self, now: Instant, uri: String, client: &mut Client) {
-        if self.is_needed(&uri) {
-            self.renew_resource(now, uri, client);
-        }
-    }
-
-    /// Subscribes again to resources of a legacy server, as many as there is room for.
-    pub(super) fn renew_resources(&mut self, now: Instant, client: &mut Client) {
-        while let Some(uri) = self.calls.next_renewal(self.config.limits.max_in_flight) {
-            if self.is_needed(&uri) {
-                self.renew_resource(now, uri, client);
-            }
-        }
-    }
-
-    /// Subscribes again to a resource of a legacy server.
-    fn renew_resource(&mut self, now: Instant, uri: String, client: &mut Client) {
-        let options = CallOptions::default();
-        match client.call(now, "resources/subscribe", about_resource(&uri), options) {
-            Ok(call) => self.calls.add_own(call, OwnCall::Subscribe, uri),
-            // Later changes of the resource are dropped.
-            Err(_) => self.report_shared_resource(&uri),
-        }
-    }
-
     /// Renews the subscriptions on a connection, which has none, and notifies the clients of the
     /// changes that may have been missed. Before the first connection there are no subscriptions,
     /// except those of an earlier bridge.
     pub(super) fn subscribe_again(&mut self, now: Instant, era: Era, client: &mut Client) {
         if era == Era::Modern {
-            self.calls.plan_renewals(BTreeSet::new());
+            self.own.plan_renewals(BTreeSet::new());
             return self.listen_again(now, client);
         }
         self.sessions.stop_retries();
         self.report_lists();
-        self.calls.plan_renewals(self.resources());
-        self.renew_resources(now, client);
+        self.own.plan_renewals(self.resources());
+        self.send_own(now, client);
         if let Some(level) = self.sessions.level() {
             self.send_level(now, level, client);
         }

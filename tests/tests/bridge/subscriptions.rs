@@ -263,6 +263,41 @@ fn cancelled_subscription_within_the_legacy_era_does_not_count() {
     assert_eq!(answered(&mut bridged, &other, &json!({}))["result"], json!({}));
 }
 
+#[test]
+fn resources_that_are_left_together_leave_room_for_calls() {
+    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
+    let mut config = Config::new(counting());
+    config.limits.max_in_flight = 8;
+    bridged.set_config(config);
+    connect(&mut bridged, Era::Modern, Era::Legacy);
+    let done = |bridged: &mut Bridged, asked: &Value| {
+        bridged.server(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {}}).to_string());
+    };
+    let uris: Vec<_> = (0..10).map(|number| format!("a:{number}")).collect();
+    let params = modern(json!({"notifications": {"resourceSubscriptions": uris}}));
+    bridged.client(&request(1, "subscriptions/listen", &params));
+    for asked in bridged.to_server() {
+        done(&mut bridged, &asked);
+    }
+    bridged.client(&notification("notifications/cancelled", json!({"requestId": 1})));
+    let mut sent = bridged.to_server();
+    assert_eq!(sent.len(), 6);
+    // A resource that is needed again stays.
+    let params = modern(json!({"notifications": {"resourceSubscriptions": ["a:9"]}}));
+    bridged.client(&request(2, "subscriptions/listen", &params));
+    let subscribe = only(bridged.to_server());
+    done(&mut bridged, &subscribe);
+    let mut left = Vec::new();
+    while let Some(asked) = sent.pop() {
+        assert_eq!(asked["method"], "resources/unsubscribe");
+        left.push(asked["params"]["uri"].clone());
+        done(&mut bridged, &asked);
+        sent.extend(bridged.to_server());
+    }
+    left.sort_by_key(Value::to_string);
+    assert_eq!(json!(left), json!(uris[..9]));
+}
+
 /// Over HTTP a server may read the first `resources/subscribe` before `resources/unsubscribe`.
 #[test]
 fn resource_is_subscribed_to_again_after_it_is_left() {
