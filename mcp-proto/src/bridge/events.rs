@@ -8,6 +8,7 @@ use super::action::BridgeAction;
 use super::calls::{CallPurpose, UpstreamCall};
 use super::inputs::RoundError;
 use super::machine::Bridge;
+use super::missed_resources::MissedResources;
 use super::param_headers::ParamHeaders;
 use super::parked::{LateResponse, Parked, PendingInput};
 use super::rounds;
@@ -35,6 +36,7 @@ impl Bridge {
                 let era = server.era();
                 // Another server may have other tools.
                 self.param_headers = ParamHeaders::default();
+                self.missed = MissedResources::default();
                 self.upstream.connect(*server);
                 self.subscribe_again(now, era, client);
                 for request in core::mem::take(&mut self.waiting) {
@@ -70,6 +72,7 @@ impl Bridge {
                 self.sessions.stop_retries();
                 // Only the sessions go on, at the next connection.
                 self.param_headers = ParamHeaders::default();
+                self.missed = MissedResources::default();
                 self.parked = Parked::default();
             }
             _ => {}

@@ -11,6 +11,7 @@
 //! | `KeptTasks` | how long a modern server keeps tasks | their TTL, at most a day |
 //! | `ModernListeners` | subscriptions of modern clients at a legacy server | |
 //! | `OwnCalls` | the bridge's own requests about resources of a legacy server | |
+//! | `MissedResources` | resources to report after a gap | the next piece |
 //!
 //! In: requests, notifications and answers of clients. Out: actions, and calls of the [`Client`],
 //! which each method takes as an argument. `events` has the other direction.
@@ -24,6 +25,7 @@ use super::calls::{CallPurpose, ClientRef, UpstreamCall, UpstreamCalls, no_timeo
 use super::inputs::{ClientInputs, InputRecipient};
 use super::kept_tasks::KeptTasks;
 use super::listeners::ModernListeners;
+use super::missed_resources::MissedResources;
 use super::own_calls::OwnCalls;
 use super::param_headers::ParamHeaders;
 use super::parked::Parked;
@@ -52,6 +54,7 @@ pub struct Bridge {
     pub(super) sessions: LegacyClients,
     pub(super) listeners: ModernListeners,
     pub(super) own: OwnCalls,
+    pub(super) missed: MissedResources,
     pub(super) wrapped: WrappedTools,
     pub(super) param_headers: ParamHeaders,
     tasks: KeptTasks,
@@ -73,6 +76,7 @@ impl Bridge {
             sessions: LegacyClients::default(),
             listeners: ModernListeners::default(),
             own: OwnCalls::default(),
+            missed: MissedResources::default(),
             wrapped: WrappedTools::default(),
             param_headers: ParamHeaders::default(),
             tasks: KeptTasks::default(),
@@ -210,12 +214,14 @@ impl Bridge {
             self.cancel(now, call, client);
         }
         self.retry_listens(now, client);
+        self.report_missed();
         self.tasks.expire(now);
     }
 
     /// The latest time for the next call of [`Bridge::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let deadlines = [self.parked.next_deadline(), self.sessions.next_retry()];
+        let deadlines =
+            [self.parked.next_deadline(), self.sessions.next_retry(), self.missed.due()];
         deadlines.into_iter().flatten().chain(self.tasks.until()).min()
     }
 

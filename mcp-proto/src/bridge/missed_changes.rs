@@ -9,7 +9,7 @@
 //! | modern | the acknowledgement of a request that replaces an earlier one | what is honoured |
 //! | legacy | another connection | each list |
 //! | legacy | the answer to a `resources/subscribe` of the bridge itself | the resource |
-//! | legacy | [`ChangesMissed`] | each list and resource |
+//! | legacy | [`ChangesMissed`] | each list and resource, in pieces |
 //!
 //! [`ChangesMissed`]: crate::client::ClientEvent::ChangesMissed
 
@@ -104,7 +104,14 @@ impl Bridge {
     /// Handles a gap in the stream of a legacy server.
     pub(super) fn report_everything(&mut self) {
         self.report_lists();
-        for uri in self.resources() {
+        let uris = self.resources();
+        self.missed.add(self.now, uris);
+        self.report_missed();
+    }
+
+    /// Reports the resources after a gap whose turn has come.
+    pub(super) fn report_missed(&mut self) {
+        for uri in self.missed.take_due(self.now) {
             self.report_shared_resource(&uri);
         }
     }

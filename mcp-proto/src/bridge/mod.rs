@@ -50,6 +50,7 @@ mod listen_retry;
 mod listeners;
 mod machine;
 mod missed_changes;
+mod missed_resources;
 mod null_members;
 mod own_calls;
 mod param_headers;

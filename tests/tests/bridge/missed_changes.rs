@@ -220,6 +220,37 @@ fn stream_of_a_legacy_session_without_an_id_may_have_missed_changes() {
     }
 }
 
+/// A client's queue has room for 1,024 messages.
+#[test]
+fn many_resources_are_reported_in_pieces() {
+    const COUNT: usize = 600;
+    let mut bridged = over_http(Era::Legacy);
+    let stream = only_request(&mut bridged);
+    bridged.http_stream(stream.exchange);
+    let uris: Vec<_> = (0..COUNT).map(|number| format!("a:{number}")).collect();
+    let filter = json!({"toolsListChanged": true, "resourceSubscriptions": uris});
+    let params = modern(json!({"notifications": filter}));
+    bridged.client(&request(9, "subscriptions/listen", &params));
+    // Further requests wait for sockets.
+    let mut waiting = bridged.http_requests();
+    while let Some(asked) = waiting.pop() {
+        let answer = json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": {}});
+        bridged.http_answer(asked.exchange, 200, &[], Some(&answer));
+        waiting.extend(bridged.http_requests());
+    }
+    assert_eq!(only(bridged.to_client())["method"], ACKNOWLEDGED);
+    bridged.http_breaks(stream.exchange);
+    bridged.pass(PAUSE);
+    let stream = only_request(&mut bridged);
+    bridged.http_stream(stream.exchange);
+    let first = changes(&mut bridged).len();
+    assert!((COUNT / 2..COUNT).contains(&first), "{first}");
+    bridged.pass(Duration::from_secs(1));
+    assert_eq!(first + changes(&mut bridged).len(), 1 + COUNT);
+    bridged.pass(PAUSE);
+    assert_eq!(changes(&mut bridged), Vec::<String>::new());
+}
+
 #[test]
 fn lost_legacy_session_may_have_missed_changes() {
     let mut bridged = over_http(Era::Legacy);
