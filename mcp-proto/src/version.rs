@@ -108,6 +108,11 @@ impl ProtocolVersion {
         matches!(self, Self::V2025_11_25)
     }
 
+    /// Returns whether a message for a model may have a list of content blocks.
+    pub(crate) const fn has_block_lists(self) -> bool {
+        matches!(self, Self::V2025_11_25 | Self::V2026_07_28)
+    }
+
     /// Returns whether the revision has `notifications/elicitation/complete`.
     pub(crate) const fn has_elicitation_complete(self) -> bool {
         matches!(self, Self::V2025_11_25)

@@ -20,6 +20,8 @@ use crate::version::Era;
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ClientRef {
     pub(super) era: Era,
+    /// True if the client can read messages for a model that have lists of content blocks.
+    pub(super) has_block_lists: bool,
     /// The session. For a modern client, this is the session of the connection or of the request.
     pub(super) session: SessionRef,
     /// True if the request belongs to no session: nothing can be sent to its client later.
@@ -83,13 +85,20 @@ pub(super) struct UpstreamCalls {
 impl ClientRef {
     /// The legacy client of a session, for a call of the bridge's own.
     pub(super) fn of_session(session: SessionRef) -> Self {
-        let capabilities = Json::EMPTY_OBJECT;
-        Self { era: Era::Legacy, session, is_lone: false, principal: None, capabilities }
+        Self {
+            era: Era::Legacy,
+            has_block_lists: false,
+            session,
+            is_lone: false,
+            principal: None,
+            capabilities: Json::EMPTY_OBJECT,
+        }
     }
 
     pub(super) fn of(request: &ClientRequest) -> Self {
         Self {
             era: request.peer.version.era(),
+            has_block_lists: request.peer.version.has_block_lists(),
             session: request.about.session(),
             is_lone: request.about.is_lone(),
             principal: request.peer.principal.clone(),

@@ -6,7 +6,7 @@ use alloc::string::String;
 
 use super::action::BridgeAction;
 use super::calls::{CallPurpose, UpstreamCall};
-use super::inputs::RoundError;
+use super::inputs::{RoundError, RoundRequest};
 use super::machine::Bridge;
 use super::missed_resources::MissedResources;
 use super::param_headers::ParamHeaders;
@@ -24,6 +24,10 @@ use crate::server::{Notification, Outcome, ReplyId, SessionRef, missing_capabili
 use crate::time::Instant;
 use crate::types::InputRequest;
 use crate::version::{Era, ProtocolVersion};
+
+/// The error for a client whose server asks for what the client's revision does not define.
+const BLOCK_LISTS: &str = "the server asks the client's model with lists of content blocks, which \
+                           exist since revision 2025-11-25";
 
 impl Bridge {
     /// Handles an event of the client. The caller must also handle events of the connection itself,
@@ -188,7 +192,7 @@ impl Bridge {
             let why = alloc::format!("Limits::max_input_rounds = {max_input_rounds} are over");
             return self.fail(about, ErrorData::internal(why));
         }
-        let session = call.caller.session;
+        let (session, has_block_lists) = (call.caller.session, call.caller.has_block_lists);
         let requests = match self.inputs.begin(about, call, result, &self.config) {
             Ok(requests) => requests,
             Err(RoundError::Unreadable) => {
@@ -203,6 +207,11 @@ impl Bridge {
             }
             Err(RoundError::TooMuch(error)) => return self.fail(about, error.describe(limits)),
         };
+        let has_lists = |request: &RoundRequest| translate::has_block_lists(&request.params);
+        if !has_block_lists && requests.iter().any(has_lists) {
+            self.inputs.end_round(about);
+            return self.fail(about, ErrorData::internal(BLOCK_LISTS));
+        }
         for request in requests {
             let (ticket, method) = (request.ticket, request.method);
             let params = match &*method {

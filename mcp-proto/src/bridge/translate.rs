@@ -10,7 +10,7 @@
 //! | one of the specification | | optional members that are `null` are absent |
 //! | `tools/list` | an output schema of no object is put inside of one | |
 //! | `tools/call` | structured content follows its schema | |
-//! | `sampling/createMessage` in a result | a list of one block is that block; longer lists are as they are | |
+//! | `sampling/createMessage` in a result | a list of one block is that block; another list is refused if the client's revision has none | |
 //! | handshake | `InitializeResult` from a `DiscoverResult` | the other way |
 //!
 //! A legacy client without a session is offered no changes, whatever its server is.
@@ -350,6 +350,20 @@ fn write_message(message: Raw<'_>, out: &mut Vec<u8>) {
         }
     });
     changed.end();
+}
+
+/// Returns whether a message for a model has no content block or several, in the parameters of
+/// `sampling/createMessage`.
+pub(super) fn has_block_lists(params: &Json) -> bool {
+    let mut has_lists = false;
+    let messages = params.raw().member("messages").filter(|messages| messages.is_array());
+    if let Some(messages) = messages {
+        messages.elements(|message| {
+            let content = message.member("content").filter(|content| content.is_array());
+            has_lists |= content.is_some_and(|content| sole_element(content).is_none());
+        });
+    }
+    has_lists
 }
 
 /// The element of a list that has no others.

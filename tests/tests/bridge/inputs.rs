@@ -428,6 +428,35 @@ fn legacy_client_gets_a_list_of_one_block_as_the_block() {
 }
 
 #[test]
+fn lists_of_several_blocks_are_refused_for_clients_whose_revision_has_none() {
+    for (revision, is_refused) in
+        [("2025-11-25", false), ("2025-06-18", true), ("2025-03-26", true), ("2024-11-05", true)]
+    {
+        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Modern));
+        let initialize = initialize().replace("2025-11-25", revision);
+        connect_with(&mut bridged, Era::Legacy, Era::Modern, &initialize);
+        bridged.to_client();
+        for (id, blocks) in [json!([]), json!([{"n": 1}, {"n": 2}])].iter().enumerate() {
+            let id = id as u64 + 1;
+            let asked = call(&mut bridged, Era::Legacy, id, json!({"name": "x"}));
+            let messages = json!([{"role": "user", "content": blocks}]);
+            let sampling = json!({"method": "sampling/createMessage",
+                "params": {"messages": messages, "maxTokens": 5}});
+            let asks = json!({"resultType": "input_required", "inputRequests": {"a": sampling}});
+            bridged.server(&result(&asked, &asks));
+            let got = only(bridged.to_client());
+            if is_refused {
+                assert_eq!((&got["id"], &got["error"]["code"]), (&json!(id), &json!(-32603)));
+                let why = got["error"]["message"].as_str().unwrap();
+                assert!(why.contains("2025-11-25"), "{why}");
+            } else {
+                assert_eq!(got["params"]["messages"], messages, "{revision}");
+            }
+        }
+    }
+}
+
+#[test]
 fn rounds_of_a_call_of_a_legacy_client_are_bounded() {
     let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Modern));
     let mut config = Config::new(counting());
