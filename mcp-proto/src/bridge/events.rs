@@ -25,6 +25,11 @@ use crate::time::Instant;
 use crate::types::InputRequest;
 use crate::version::{Era, ProtocolVersion};
 
+/// The error for a legacy server that asks for input while several calls are in flight.
+const UNNAMED: &str = "the bridge cannot tell which client this is for: the request names no call, \
+                       and several are in flight; send one call at a time, or let each client have \
+                       a legacy session or a stream of its own";
+
 /// The error for a client whose server asks for what the client's revision does not define.
 const BLOCK_LISTS: &str = "the server asks the client's model with lists of content blocks, which \
                            exist since revision 2025-11-25";
@@ -250,8 +255,7 @@ impl Bridge {
             }
             None => {
                 let Some(session) = self.only_client_of(call) else {
-                    let why = "the bridge cannot tell which client this is for";
-                    return client.answer(now, reply, Err(ErrorData::internal(why)));
+                    return client.answer(now, reply, Err(ErrorData::internal(UNNAMED)));
                 };
                 (session, None)
             }

@@ -105,7 +105,12 @@ fn reference_to_a_waiting_call_is_of_no_use_to_another_principal() {
 #[test]
 fn question_that_may_be_of_several_clients_is_refused() {
     let world = World::default();
-    let (_bridge, _) = bridged(&world, Era::Legacy, Sharing::PerClient);
+    let (bridge, _) = bridged(&world, Era::Legacy, Sharing::PerClient);
+    let advice = Arc::new(Mutex::new(0));
+    let given = advice.clone();
+    bridge.on_wire(move |line| {
+        *given.lock().unwrap() += usize::from(line.contains("send one call at a time"));
+    });
     let caller = Caller { principal: "ada", era: Era::Modern, can_be_asked: true };
     let clients = [raw(&world, caller), raw(&world, caller)];
     let results = Arc::new(Mutex::new(Vec::new()));
@@ -128,7 +133,7 @@ fn question_that_may_be_of_several_clients_is_refused() {
     let Err(CallError::Error { error, .. }) = &results[0] else {
         panic!("{results:?}");
     };
-    assert_eq!(error.code.0, -32603);
+    assert_eq!((error.code.0, *advice.lock().unwrap()), (-32603, 1));
     let asked: Value = results[1].as_ref().unwrap().decode().unwrap();
     assert_eq!(asked["resultType"], "input_required");
 }
