@@ -85,12 +85,18 @@ impl Server {
         self.handle_ended_calls();
     }
 
-    /// Drops a request whose answer cannot reach the client any more.
-    pub(crate) fn abandon(&mut self, id: &RequestId) {
+    /// Returns whether a request with this id is in flight.
+    pub(crate) fn has_in_flight(&self, id: &RequestId) -> bool {
+        self.calls.find(id).is_some()
+    }
+
+    /// Cancels a request that the client has cancelled before, or whose answer cannot reach the
+    /// client any more.
+    pub(crate) fn abandon(&mut self, id: &RequestId, cause: CancelCause) {
         let Self { context, calls, sent_requests, .. } = self;
         if let Some(serial) = calls.find(id) {
             sent_requests.cancel(context, calls, serial);
-            calls.cancel(context, serial, CancelCause::Disconnected);
+            calls.cancel(context, serial, cause);
         }
         self.handle_ended_calls();
     }

@@ -79,6 +79,19 @@ pub(crate) fn request_id(incoming: &Incoming) -> Option<RequestId> {
     }
 }
 
+/// The id of the request that a notification cancels.
+pub(crate) fn cancelled_id(incoming: &Incoming) -> Option<RequestId> {
+    match incoming {
+        Incoming::Message(Message::Notification(it)) if matches!(it.method, Method::Cancelled) => {
+            RequestId::from_raw(it.params.raw(Member::RequestId)?)
+        }
+        Incoming::Message(
+            Message::Request(_) | Message::Notification(_) | Message::Response(_),
+        )
+        | Incoming::Batch(_) => None,
+    }
+}
+
 pub(super) fn message_facts(message: &Message) -> (Kind, Claim) {
     let claim = |params: &Params| match params.raw(Member::MetaProtocolVersion) {
         Some(_) => Claim::Present,

@@ -118,7 +118,9 @@ pub use access::ListEntry;
 pub use cacheable::Cacheable;
 pub use config::Config;
 pub use declaration::Declaration;
-pub(crate) use dispatch::{MessageSource, claims, facts, is_initialize, refusal, request_id};
+pub(crate) use dispatch::{
+    MessageSource, cancelled_id, claims, facts, is_initialize, refusal, request_id,
+};
 pub use event::{
     CancelCause, InputFailure, InputId, Peer, PingId, Reply, ReplyId, Request, ServerAction,
     ServerEvent, SessionRef, StreamId,

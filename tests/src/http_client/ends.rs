@@ -51,8 +51,7 @@ fn a_call_has_its_time_and_no_more(site: Site) -> Check {
     let server = site.server()?;
     let cancelled = server.cancelled.clone();
     site.meet(&site.client(), server.address, |client| async move {
-        // On a busy machine the time may be over before the tool has begun. The cancellation of a
-        // legacy call then may overtake the call, which goes on.
+        // On a busy machine the time may be over before the call is sent.
         let has_begun = Arc::new(AtomicBool::new(false));
         while !has_begun.load(Ordering::Relaxed) {
             let begins = has_begun.clone();

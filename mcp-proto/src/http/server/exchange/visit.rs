@@ -273,6 +273,8 @@ impl Exchange {
                 }
                 next @ (Next::End | Next::Cancelled) => {
                     let is_cut_off = endpoint.closing && matches!(next, Next::End);
+                    // A request may be cancelled before it arrives. A batch may have no request.
+                    let waited = waited || endpoint.sessions.request(&place).is_some();
                     self.end_stream(is_cut_off, waited);
                     return endpoint.leave(now, &place, true);
                 }

@@ -17,6 +17,7 @@
 
 mod clients;
 mod directory;
+mod early_cancellations;
 mod outside;
 mod replay;
 mod request_context;
@@ -39,8 +40,8 @@ use super::unsent::Unsent;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{Incoming, Message, RequestId};
 use crate::server::{
-    self, Declaration, List, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
-    is_initialize, request_id,
+    self, Declaration, List, Notification, Outcome, Reply, ReplyId, Server, is_initialize,
+    request_id,
 };
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
@@ -52,7 +53,7 @@ pub(super) use request_context::{
 };
 use request_context::{check_version, differs};
 use schedule::Schedule;
-use session::{NO_READER, Session};
+use session::{NO_READER, Session, report_lost};
 use standing::HolderListing;
 pub(super) use stream::{LastItem, Next};
 use stream::{Stream, parse_event_id};
@@ -201,9 +202,7 @@ impl<W: Clone> Sessions<W> {
             Resumed::Exactly => 0,
             Resumed::Without(count) | Resumed::Broken(count) => count,
         };
-        if count > 0 {
-            queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
-        }
+        report_lost(count, queue);
         let said = stream.count();
         let woken = session.streams.change(number, |stream| stream.attach(reader, me.clone()));
         queue.extend(woken.flatten().map(EndpointAction::Wake));

@@ -10,6 +10,7 @@
 use super::super::action::{EndpointAction, Queue};
 use super::super::status;
 use super::super::unsent::Unsent;
+use super::early_cancellations::EarlyCancellations;
 use super::replay::{EventKind, ReplayEvent};
 use super::standing::{BudgetShare, HolderListing, Use};
 use super::stream::{Next, Stream};
@@ -17,7 +18,8 @@ use super::streams::{GET_STREAM, Streams};
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
 use crate::server::{
-    Extensions, MessageSource, Server, ServerAction, ServerEvent, StreamId, request_id,
+    CancelCause, Extensions, MessageSource, Server, ServerAction, ServerEvent, StreamId,
+    cancelled_id, request_id,
 };
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
@@ -38,6 +40,7 @@ pub(super) struct Session<W> {
     pub(super) streams: Streams<W>,
     /// Number of the last stream, without the GET stream.
     last_stream: u64,
+    early_cancellations: EarlyCancellations,
     /// Number of readers so far. A reader's number may outlive its stream, so no number is used
     /// twice.
     readers: u64,
@@ -60,6 +63,7 @@ impl<W: Clone> Session<W> {
             server,
             streams: Streams::default(),
             last_stream: 0,
+            early_cancellations: EarlyCancellations::default(),
             readers: 0,
             used: now,
             begun: false,
@@ -82,12 +86,17 @@ impl<W: Clone> Session<W> {
     ) -> (u64, u64) {
         self.last_stream += 1;
         let stream = self.last_stream;
-        let mut opened = Stream::new(request_id(incoming));
+        let id = request_id(incoming);
+        let is_cancelled = self.early_cancellations.begin(now, id.clone());
+        let mut opened = Stream::new(id);
         let reader = self.next_reader();
         opened.attach(reader, me.clone());
         self.streams.open(stream, opened);
         let source = MessageSource::legacy(Some(StreamId(stream)));
         self.handle(now, incoming, extensions, source);
+        if is_cancelled && let Some(id) = request_id(incoming) {
+            self.server.abandon(&id, CancelCause::Client(None));
+        }
         self.act(now, queue);
         (stream, reader)
     }
@@ -106,6 +115,9 @@ impl<W: Clone> Session<W> {
         extensions: Extensions,
         queue: &mut Queue<W>,
     ) {
+        if let Some(id) = cancelled_id(incoming).filter(|id| !self.server.has_in_flight(id)) {
+            self.early_cancellations.cancel(now, id);
+        }
         self.handle(now, incoming, extensions, MessageSource::legacy(None));
         self.act(now, queue);
         self.shrink_if_idle();
@@ -316,7 +328,7 @@ impl<W: Clone> Session<W> {
         self.streams.change(number, Stream::forget_events);
         self.answer_lost(now, number, LOST, queue);
         if let Some(id) = id {
-            self.server.abandon(&id);
+            self.server.abandon(&id, CancelCause::Disconnected);
             self.act(now, queue);
         }
     }
@@ -380,7 +392,7 @@ impl<W: Clone> Session<W> {
 }
 
 /// Reports messages that no reader had taken, if there are any.
-fn report_lost<W>(count: u64, queue: &mut Queue<W>) {
+pub(super) fn report_lost<W>(count: u64, queue: &mut Queue<W>) {
     if count > 0 {
         queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
     }
