@@ -113,6 +113,16 @@ impl ProtocolVersion {
         matches!(self, Self::V2025_11_25 | Self::V2026_07_28)
     }
 
+    /// Returns whether the revision has content blocks of the type `audio`.
+    pub(crate) const fn has_audio(self) -> bool {
+        !matches!(self, Self::V2024_11_05)
+    }
+
+    /// Returns whether the revision has content blocks of the type `resource_link`.
+    pub(crate) const fn has_resource_links(self) -> bool {
+        !matches!(self, Self::V2024_11_05 | Self::V2025_03_26)
+    }
+
     /// Returns whether the revision has `notifications/elicitation/complete`.
     pub(crate) const fn has_elicitation_complete(self) -> bool {
         matches!(self, Self::V2025_11_25)

@@ -2,8 +2,8 @@
 //!
 //! A modern result has `resultType` and, in `_meta`, the server's name; the result of
 //! `resources/read` also has caching hints. A legacy result has neither, and its structured content
-//! is an object. The handler's result is sent unchanged, with these members, its *stamp*, in
-//! front, unless it already contains some of them.
+//! is an object; content of newer types is replaced. The handler's result is sent unchanged, with
+//! these members, its *stamp*, in front, unless it already contains some of them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use super::cacheable::Cacheable;
 use super::call::{Call, CallKind};
 use super::declaration::Declaration;
 use super::forward;
-use super::legacy::wrapped_content;
+use super::legacy::{older_content, wrapped_content};
 use super::result_prefix::{COMPLETE, result_prefix};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::integer::read_integer;
@@ -25,7 +25,7 @@ use crate::types::{CacheHint, CacheScope, CompleteResult, CreateTaskResult, Task
 use crate::version::{Era, ProtocolVersion};
 
 /// The response with the outcome of a handler. `session` returns the revision of the session, if
-/// there is one. `session` is only called for a failed or a forwarded request.
+/// there is one. `session` is not called for the text of a tool.
 pub(super) fn outgoing(
     call: Call,
     declaration: &Declaration,
@@ -62,6 +62,10 @@ pub(super) fn outgoing(
     match era {
         Era::Legacy => {
             let result = legacy_result(kind, has_result_type, result);
+            let result = match session() {
+                Some(version) => older_content(kind, result, version),
+                None => result,
+            };
             Outgoing::Result { id, stamp: Bytes::new(), result: result.into() }
         }
         Era::Modern => {

@@ -5,6 +5,7 @@
 //!
 //! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
 
+mod content;
 mod machine;
 mod server_requests;
 mod session;
@@ -29,6 +30,7 @@ use crate::time::Instant;
 use crate::url::has_scheme;
 use crate::version::Era;
 
+pub(super) use content::older_content;
 pub(super) use server_requests::ServerRequests;
 pub(super) use session::Session;
 pub(crate) use wrap::{wrapped_content, wrapped_schema};
