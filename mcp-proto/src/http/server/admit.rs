@@ -259,7 +259,9 @@ impl<'a> HeadFields<'a> {
         for (name, value) in head.raw_fields() {
             let is = |known: &str| is_named(name, known.as_bytes());
             if is("host") {
-                fields.host = fields.host.or(Some(value));
+                // No host is allowed if there are several: another server may have read another
+                // one. The parser of `frame::http1` refuses them before.
+                fields.host = Some(if fields.host.is_some() { b"" } else { value });
             } else if is("accept") {
                 fields.accept.add(value);
             } else if is("origin") {
@@ -363,6 +365,19 @@ fn is_param(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repeated_host_of_another_http_stack_is_not_allowed() {
+        let mut head = Head::new("POST", "/mcp");
+        head.push("Host", b"localhost");
+        head.push("Content-Type", b"application/json");
+        assert!(admit(&Config::default(), &head).is_ok());
+        for _ in 0..2 {
+            head.push("Host", b"localhost");
+            let refused = admit(&Config::default(), &head).unwrap_err();
+            assert_eq!(refused.head.status, 403);
+        }
+    }
 
     #[test]
     fn another_field_of_four_letters_is_no_host() {
