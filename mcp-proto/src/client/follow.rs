@@ -10,6 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::call::{Call, Goal};
+use super::calls;
 use super::client_core::ClientCore;
 use super::event::{CallId, CallOptions, ClientEvent};
 use super::result::ResultType;
@@ -17,7 +18,8 @@ use super::task::{self, FollowEvent, FollowStep, FollowedTask, PolledContent, Po
 use super::{CallError, Client};
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
-use crate::time::Instant;
+use crate::message::RequestId;
+use crate::time::{Duration, Instant};
 use crate::types::{InputRequest, TaskStatus};
 
 impl Client {
@@ -120,6 +122,22 @@ impl Client {
                 }
                 calls.insert(number, call);
             }
+        }
+    }
+
+    /// Records that the server refuses a negotiation, or a request about a task, for this time.
+    pub(crate) fn handle_retry_after(
+        &mut self,
+        now: Instant,
+        id: &RequestId,
+        retry_after: Duration,
+    ) {
+        if self.is_probe(id) {
+            return self.reconnect_rate.refused(now, retry_after);
+        }
+        let call = calls::number(id).and_then(|number| self.core.calls.get_mut(number));
+        if let Some(following) = call.and_then(Call::following_mut) {
+            following.refuse(now, retry_after);
         }
     }
 
@@ -278,7 +296,8 @@ impl Client {
             }
             FollowStep::Wait | FollowStep::Retry => {
                 let is_late = row.then == FollowStep::Retry;
-                let delay = if is_late { following.fail() } else { following.record_answer(now) };
+                let delay =
+                    if is_late { following.fail(now) } else { following.record_answer(now) };
                 call.wait_for_poll(now + delay);
                 return self.core.calls.insert(number, call);
             }

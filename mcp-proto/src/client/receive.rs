@@ -31,7 +31,7 @@ use crate::limits::Limits;
 use crate::message::{
     self, Batch, ErrorData, Incoming, Malformed, Message, Method, RequestId, Response,
 };
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::version::ProtocolVersion;
 
 impl Client {
@@ -331,11 +331,6 @@ impl Client {
     /// Returns whether the request with this id belongs to a negotiation.
     pub(crate) fn is_probe(&self, id: &RequestId) -> bool {
         self.conn.negotiating().is_some_and(|negotiating| negotiating.has_in_flight(id))
-    }
-
-    /// Records that the server refuses a negotiation for this time.
-    pub(crate) fn handle_retry_after(&mut self, now: Instant, retry_after: Duration) {
-        self.reconnect_rate.refused(now, retry_after);
     }
 
     /// The subscription of the request with this id.

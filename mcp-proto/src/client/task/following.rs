@@ -54,6 +54,8 @@ pub(in super::super) struct FollowedTask {
     failures: u32,
     /// The time of the last answer.
     answered: Instant,
+    /// The end of the time for which the server wants no request (`Retry-After`).
+    refused_until: Instant,
     /// True if a subscription has reported the task since the poll in flight was sent.
     was_reported: bool,
     /// The keys that the application has been asked for.
@@ -105,6 +107,7 @@ impl FollowedTask {
             default_interval: FIRST,
             failures: 0,
             answered: now,
+            refused_until: now,
             was_reported: false,
             missing: BTreeSet::new(),
             given: InputResponses::new(),
@@ -176,7 +179,7 @@ impl FollowedTask {
         is_between_polls: bool,
     ) -> Option<Instant> {
         self.was_reported = !is_between_polls;
-        is_between_polls.then(|| now.max(self.answered + SHORTEST))
+        is_between_polls.then(|| now.max(self.answered + SHORTEST).max(self.refused_until))
     }
 
     /// Returns whether the interval is so long that the first poll does not wait for it.
@@ -197,10 +200,16 @@ impl FollowedTask {
         FollowEvent::of_error(error)
     }
 
+    /// Records that the server wants no request for this time.
+    pub(in super::super) fn refuse(&mut self, now: Instant, retry_after: Duration) {
+        self.refused_until = now + retry_after.min(LONGEST);
+    }
+
     /// Records a failed poll; returns the time until the next poll.
-    pub(in super::super) fn fail(&mut self) -> Duration {
+    pub(in super::super) fn fail(&mut self, now: Instant) -> Duration {
         self.failures = self.failures.saturating_add(1);
-        self.interval().saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST)
+        let delay = self.interval().saturating_mul(2_u32.saturating_pow(self.failures));
+        delay.min(LONGEST).max(self.refused_until.duration_since(now))
     }
 
     /// The state of the input; `needs_new_input` is true if the task needs new input.

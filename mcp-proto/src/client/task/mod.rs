@@ -14,7 +14,7 @@
 //! | between two polls | `pollIntervalMs`, within 100 ms and 60 s; without it 1 s, 1.5 s and so on up to 10 s |
 //! | to the first poll | the same; 0 if that is more than 1 s, or if the status is not `working` |
 //! | to the poll after a notification about the task | none, but 100 ms after the last answer |
-//! | after an unanswered poll | as between polls, doubled per failure up to 60 s |
+//! | after an unanswered poll | as between polls, doubled per failure up to 60 s; at least `Retry-After`, up to 60 s |
 //! | for an answer to a poll | [`CallOptions::timeout`](super::CallOptions::timeout) |
 //! | for the whole | `ttlMs` + 60 s after the client first sees the task; at most [`CallOptions::max_total`](super::CallOptions::max_total) |
 //!

@@ -71,10 +71,8 @@ impl Client {
         let has_events = answer.has_events();
         match &mut open.purpose {
             Purpose::Call(call) => {
-                if let Some(delay) = retry_after(head)
-                    && self.rpc.is_probe(&call.id)
-                {
-                    self.rpc.handle_retry_after(now, delay);
+                if let Some(delay) = retry_after(head) {
+                    self.rpc.handle_retry_after(now, &call.id, delay);
                 }
                 call.handle_head(now, head, &answer);
                 open.answer = Some(answer);
