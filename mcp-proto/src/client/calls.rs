@@ -17,6 +17,7 @@ use crate::progress::Progress;
 use crate::seq_map::SeqMap;
 use crate::time::Instant;
 use crate::types::ProgressNotificationParams;
+use crate::version::Era;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
@@ -112,6 +113,12 @@ impl Calls {
 
     pub(super) fn get(&self, number: u64) -> Option<&Call> {
         self.table.get(number).map(|call| &**call)
+    }
+
+    /// Returns whether the request with this number was sent to a modern server.
+    pub(super) fn is_modern(&self, number: u64) -> bool {
+        let is_modern = |call: &Call| matches!(call.state, State::Sent { era: Era::Modern, .. });
+        self.get(number).is_some_and(is_modern)
     }
 
     pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Call> {

@@ -170,9 +170,14 @@ impl Client {
 
     /// Handles a result in response to a call.
     fn answered(&mut self, now: Instant, number: u64, result: Json) {
-        let mut kind =
-            if self.conn.is_legacy() { ResultType::Complete } else { ResultType::of(&result) };
+        let is_late = self.conn.is_legacy() && self.core.calls.is_modern(number);
+        let is_legacy = self.conn.is_legacy() && !is_late;
+        let mut kind = if is_legacy { ResultType::Complete } else { ResultType::of(&result) };
         match kind {
+            // No server waits for this input any more.
+            ResultType::InputRequired if is_late => {
+                return self.core.fail(now, &mut self.conn, number, CallError::Interrupted);
+            }
             ResultType::Complete | ResultType::InputRequired => self.handle_modern_evidence(now),
             ResultType::Untyped => self.handle_missing_result_type(now),
             ResultType::Unknown(_) if kind.is_task() && self.core.config.follow_tasks => {
