@@ -208,13 +208,13 @@ impl Call {
             Era::Modern if self.method == "ping" => ("server/discover".into(), Json::EMPTY_OBJECT),
             Era::Modern | Era::Legacy => (self.method.clone(), self.params.clone()),
         };
-        let params = match &self.state {
-            State::AwaitingInput(asking) => {
-                compose::with_input(&params, &asking.responses, asking.request_state.as_ref())
-            }
-            State::Waiting | State::Sent { .. } | State::BetweenPolls | State::Parked { .. } => {
-                params
-            }
+        // A server that has become legacy has not asked for the input.
+        let params = if era == Era::Modern
+            && let State::AwaitingInput(asking) = &self.state
+        {
+            compose::with_input(&params, &asking.responses, asking.request_state.as_ref())
+        } else {
+            params
         };
         let log_level = self.options.log_level.or(log_level).filter(|_| era == Era::Modern);
         let trace = self.options.trace.as_deref();
