@@ -176,10 +176,10 @@ impl ClientCore {
     /// Removes a call; if it was sent, cancels its request.
     pub(super) fn withdraw(&mut self, conn: &Conn, number: u64) -> Option<Box<Call>> {
         let call = self.calls.abandon(number, self.config.limits.max_in_flight)?;
-        if call.is_sent() {
+        if let State::Sent { era, .. } = call.state {
             self.abort(number);
             // Over HTTP the end of the request's stream cancels the call at a modern server.
-            let cancels = self.binding == BindingKind::Stream || conn.is_legacy();
+            let cancels = self.binding == BindingKind::Stream || era == Era::Legacy;
             if conn.understands() && cancels && !call.is_queued() {
                 self.outbox.send(Outgoing::cancelled(&compose::id(number)));
             }
