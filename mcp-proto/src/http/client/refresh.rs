@@ -70,12 +70,14 @@ impl Refresh {
         next_page(page).filter(|_| self.pages < max_pages)
     }
 
-    /// Ends the refresh: compares the headers of the call with the refused ones.
-    pub(super) fn finish(self, tools: &Tools) -> Refreshed {
+    /// Ends the refresh: compares the headers of the call with the refused ones. If the server has
+    /// become legacy (`is_modern` is false), no headers help.
+    pub(super) fn finish(self, tools: &Tools, is_modern: bool) -> Refreshed {
         let Outgoing::Request { method, params, .. } = &self.sent.message else {
             return Refreshed::Same(self.refusal, self.status);
         };
         match tools.headers(method, params) {
+            _ if !is_modern => Refreshed::Same(self.refusal, self.status),
             Err(error) => Refreshed::Invalid(error),
             Ok(headers) if headers == self.sent.headers => {
                 Refreshed::Same(self.refusal, self.status)

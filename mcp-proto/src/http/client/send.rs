@@ -391,7 +391,7 @@ impl Client {
         if !self.rpc.awaits(&id) {
             return;
         }
-        match refresh.finish(&self.tools) {
+        match refresh.finish(&self.tools, self.rpc.stamp().is_some()) {
             Refreshed::Invalid(error) => {
                 let error = CallError::Header(error);
                 self.rpc.handle_lost(now, &id, Refusal::Unavailable, error);
