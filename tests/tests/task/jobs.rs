@@ -114,6 +114,28 @@ fn request_that_cannot_be_a_task_creates_none() {
     assert_eq!(pair.run(call).unwrap().content[0].as_text(), Some("done"));
 }
 
+#[test]
+fn handler_in_a_task_that_creates_another_task_fails_and_ends_both() {
+    let jobs = Jobs::default();
+    let created = jobs.clone();
+    let mut process = Process::new(registry(Tasks::Always, move |context: Context| {
+        let created = created.clone();
+        async move {
+            context.sleep(Duration::from_secs(1)).await;
+            let (id, task) = context.create_task(NewTask::default()).await.unwrap();
+            created.lock().unwrap().push(id);
+            Err::<String, _>(Interrupt::Task(task))
+        }
+    }));
+    let id = process.task();
+    process.pass(Duration::from_secs(1));
+    let task = process.get(&id);
+    assert_eq!(task["status"], "failed", "{task}");
+    assert_eq!(task["error"]["message"], "a task cannot become another task");
+    let job = jobs.lock().unwrap().pop().unwrap();
+    assert!(at_once(process.catalog.tasks().has_ended(&job)).unwrap());
+}
+
 /// Ids of the jobs whose handler has created a task.
 pub(super) type Jobs = Arc<Mutex<Vec<TaskId>>>;
 

@@ -131,7 +131,7 @@ impl Context {
     /// Creates a task for a job that runs elsewhere. The handler returns it as
     /// [`Interrupt::Task`](crate::Interrupt::Task). The job changes the task by its id with
     /// [`Catalog::tasks`](crate::Catalog::tasks). The task belongs to the principal of this
-    /// request.
+    /// request. A handler whose call is a task already cannot return another task: both then end.
     ///
     /// Fails with a [`TaskError`]; with [`TaskError::TaskNotAllowed`] if the request [may not
     /// become a task](Self::may_be_task).

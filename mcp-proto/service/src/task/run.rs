@@ -222,7 +222,12 @@ impl TaskRun {
                 Outcome::Error(too_long())
             }
             Outcome::Complete(_) | Outcome::InputRequired(_) | Outcome::Error(_) => outcome,
-            _ => Outcome::Error(ErrorData::internal("a task cannot become another task")),
+            outcome => {
+                if let Outcome::Task(task) = outcome {
+                    cancel_other(&self.manager, &self.host, &TaskId::from(task.task_id)).await;
+                }
+                Outcome::Error(ErrorData::internal("a task cannot become another task"))
+            }
         };
         self.persist(move |record, now| match &outcome {
             Outcome::Complete(result) => record.complete(now, result.clone()),
@@ -306,6 +311,13 @@ impl Drop for TaskRun {
     fn drop(&mut self) {
         self.manager.end(&self.id, &self.canceller);
     }
+}
+
+/// Cancels a task whose id no client learns. If the store fails, the task stays until its TTL.
+async fn cancel_other(manager: &TaskManager, host: &TaskHost, id: &TaskId) {
+    manager.cancel_running(id);
+    let cancelled = manager.change(id, Record::cancel);
+    let _ = within(&mut *host.clock(), cancelled).await;
 }
 
 /// Returns the output of a future that completes within [`STORE_TIME`].
