@@ -108,7 +108,8 @@ pub struct Limits {
     /// page may exceed the limit. A longer list is an error.
     pub max_list_bytes: usize,
     /// The maximum number of times that a request may ask for input; default 10. After that a
-    /// server answers a legacy request with -32603, and a client ends the call.
+    /// server answers a legacy request with -32603, and a client ends the call. A client counts the
+    /// rounds of a call and of its task together.
     pub max_input_rounds: usize,
     /// The longest time that a legacy client may take to give all inputs of one round; default 5
     /// minutes. After that the request is answered with -32603. `Duration::MAX` disables the
