@@ -25,6 +25,7 @@ all![
     each_end_of_a_server_is_reported_with_its_name,
     server_that_is_not_reached_is_reported_with_the_reason,
     server_that_is_not_there_is_an_error,
+    roots_are_those_of_the_clients,
 ];
 
 fn clients_of_each_era_get_what_the_server_gives() {
@@ -58,6 +59,11 @@ fn http_serves_those_with_the_token() {
         assert_eq!(ran.exit, 0, "{}", ran.err);
         assert!(ran.out.contains("inputSchema"), "{}", ran.out);
     }
+}
+
+fn roots_are_those_of_the_clients() {
+    let ran = run(&["bridge", "--root", "/", "http://127.0.0.1:1/mcp"]);
+    assert!(ran.exit == 2 && ran.err.contains("--root"), "{ran:?}");
 }
 
 fn address_of_everybody_needs_a_token() {
@@ -234,6 +240,14 @@ fn server_that_is_not_reached_is_reported_with_the_reason() {
     let mut line = String::new();
     bridge.err.read_line(&mut line).unwrap();
     assert_eq!(line, format!("mcp: {url}: the server has answered with HTTP status 404\n"));
+    // The session of the client ends before the program, which is silent until then.
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--era", "legacy", "--timeout", "0.1"];
+    let mut bridge =
+        Listening::start(&[], &and_program(&words, &["--env", &format!("{SERVER}=silent")]));
+    assert_ne!(run(&["tools", "--era", "legacy", &bridge.urls[0]]).exit, 0);
+    line.clear();
+    bridge.err.read_line(&mut line).unwrap();
+    assert!(line.ends_with(": the server has not answered in time\n"), "{line}");
 }
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;

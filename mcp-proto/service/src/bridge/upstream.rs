@@ -222,7 +222,8 @@ impl Upstream {
     pub(super) fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         let has_begun = {
             let mut state = self.shared.state.lock();
-            state.is_closing = true;
+            // The end of a connection that has ended already has another reason.
+            state.is_closing |= !state.has_ended;
             state.has_begun
         };
         if !has_begun {

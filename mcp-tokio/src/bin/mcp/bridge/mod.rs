@@ -25,6 +25,9 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
         )
         .advice("sign in with `mcp login --paste`; the bridge uses what that stores"));
     }
+    if !common.root.is_empty() {
+        return Err(Failure::usage("--root is not for a bridge: its clients give the roots"));
+    }
     let url = args.alone.url.as_deref();
     let bridges = match (args.listen, &common.config, &common.server) {
         (Some(_), Some(file), None) if common.program.is_empty() && url.is_none() => {
