@@ -44,7 +44,7 @@ pub async fn serve(
 /// takes over the two signals for the rest of the process. The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
 ///
-/// On Unix, programs that handlers start do not inherit the two ([`runtime::serve_stdio`]).
+/// On Unix, programs that handlers start inherit neither stream ([`runtime::serve_stdio`]).
 ///
 /// Fails with the error of reading or writing; a client that is gone is no failure.
 pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {

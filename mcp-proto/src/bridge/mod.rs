@@ -8,17 +8,18 @@
 //! | input | output |
 //! |---|---|
 //! | `handle_request` | a call, or an answer by [`TABLE`]; before the server is known it waits |
-//! | `handle_notification` | the same notification upstream; nothing, if the machines send their own |
+//! | `handle_notification` | the same notification upstream; nothing, if the machines send their own; `notifications/initialized` sends the requests for input that have waited |
 //! | `handle_cancelled` | the call is cancelled, requests to the client are withdrawn; no answer |
 //! | `handle_input_answered` | the answer of a legacy client goes to the server that has asked |
-//! | `handle_session_ended` | the subscriptions of the session end |
+//! | `handle_session_ended` | the subscriptions of the session end; requests for input to it are answered with an error |
+//! | `handle_timeout` | what is due by the rows below |
 //! | `take_over` | nothing until `Connected`, which renews the subscriptions |
 //! | `handle_client_event`: a response | `Respond`; or requests to the client; or nothing, if it is the bridge's own |
 //! | a request of the server | `RequestInput` for a legacy client; an `input_required` result for a modern one |
 //! | a notification of the server | `Notify` about the request that it is about; else `NotifySession` for the sessions, `Notify` for subscriptions |
 //! | `Connected` | the subscriptions of earlier connections, then the waiting requests, are sent |
 //! | a modern server ends the subscription of a legacy client | `subscriptions/listen` again, after 1 s to 30 s |
-//! | a subscription begins again, `ChangesMissed` | a notification of each possible change |
+//! | a subscription begins again, `ChangesMissed` | a notification of each possible change; resources in pieces |
 //! | `NoStream` | subscriptions of modern clients end, also at the server; of later ones nothing is honoured |
 //! | `Closed` | waiting requests are answered with -32603, subscriptions end |
 //! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |

@@ -17,7 +17,7 @@ async fn serve_bridge(
     stop: impl Future<Output = ()>,
 ) -> std::io::Result<()> {
     let bridge = bridge(target, BridgeConfig::new(Implementation::new("gateway", "1.0.0")));
-    bridge.on_failure(|error| eprintln!("the server is not there: {error}"));
+    bridge.on_failure(|error| eprintln!("{error}"));
     let mut config = HttpConfig::default();
     // For the check of the headers `Mcp-Param-*`.
     config.keep_head = true;

@@ -17,8 +17,8 @@ use mcp_proto::{Era, ErrorData, Instant, client};
 
 const GONE: &str = "the connection to the server has ended";
 
-const UNREACHED: &str = "the connection to the server has ended before the server was known; the \
-                         log of the bridge has the reason";
+const UNREACHED: &str = "the connection to the server has ended before the server was known; \
+                         whoever runs the bridge can see the reason";
 
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 pub(super) struct UpstreamState {

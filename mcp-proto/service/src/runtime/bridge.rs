@@ -74,8 +74,8 @@ pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfi
                     client.on_disconnect(move |error| {
                         reports.report(&ConnectFailure::url(&of_loss, error.clone()).into());
                     });
-                    let driven = run_http(&runtime, &client, *config).await;
-                    driven.map_err(|error| match error.downcast::<ConnectError>() {
+                    let ended = run_http(&runtime, &client, *config).await;
+                    ended.map_err(|error| match error.downcast::<ConnectError>() {
                         Ok(error) => ConnectFailure::url(&url, error).into(),
                         Err(error) => error,
                     })
@@ -114,8 +114,8 @@ async fn run_program<R: Runtime>(
     reports: &FailureReports,
 ) -> io::Result<()> {
     let lost = Arc::<Lock<Option<ConnectError>>>::default();
-    let loss = lost.clone();
-    client.on_disconnect(move |error| *loss.lock() = Some(error.clone()));
+    let reported = lost.clone();
+    client.on_disconnect(move |error| *reported.lock() = Some(error.clone()));
     let on_end = |ended: Result<&ExitStatus, &io::Error>| {
         let error = lost.lock().take();
         match (error, ended) {

@@ -14,8 +14,8 @@ use crate::session::{Session, client};
 use crate::target::Target;
 
 const SETTINGS: &str = "the settings of a sign-in are options: --client-id sets the client, --issuer \
-                        accepts an issuer, --assume-s256 and --no-resource are assumes_s256 and \
-                        omits_resource; see mcp login --help";
+                        accepts an issuer; for assumes_s256 use --assume-s256, for omits_resource \
+                        --no-resource; see mcp login --help";
 
 /// Signs in, and connects to show that the tokens are accepted.
 pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failure> {

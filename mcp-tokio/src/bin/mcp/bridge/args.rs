@@ -68,6 +68,8 @@ pub(crate) const HELP_BRIDGE: &str = "\
 server, or a process, of its own; modern clients share one if they declare the same capabilities.
 With --upstream shared all share one, for a server that keeps nothing about its clients.
 
+--root is refused: the clients give the roots.
+
 --timeout limits the negotiation with the server. Requests of clients may take an hour.
 
 Over HTTP only this machine is served, and hosts and origins are checked. Another address needs
