@@ -7,9 +7,9 @@
 //!
 //! `HASH` is the SHA-256 of the key in hexadecimal digits, so that file names reveal nothing.
 //!
-//! The thread that changes a record also holds the lock of its key. A client that is dropped
-//! meanwhile unlocks the key after the change: another process would use the refresh token that the
-//! change replaces.
+//! The thread that changes a record also holds the lock of its key, so that the key stays locked
+//! until then if the client is dropped. Otherwise another process could use the refresh token that
+//! the change replaces.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

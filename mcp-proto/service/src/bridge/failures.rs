@@ -32,7 +32,9 @@ pub(crate) struct FailureReports(Arc<Lock<Option<OnFailure>>>);
 impl FailureReports {
     /// Sets the callback.
     pub(super) fn set(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
-        *self.0.lock() = Some(Arc::new(f));
+        let before = self.0.lock().replace(Arc::new(f));
+        // It is dropped without the lock, since it is the application's.
+        drop(before);
     }
 
     /// Calls the callback, if there is one. A panic is ignored.

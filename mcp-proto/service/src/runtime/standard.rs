@@ -36,7 +36,7 @@ pub fn standard_stream<R: Runtime>(runtime: &R) -> io::Result<Duplex<BoxReader, 
 /// pipes or sockets. Standard input is empty, and standard output is standard error. Otherwise a
 /// program that a handler starts would inherit both: it could read the messages of the client, and
 /// its output would be among the messages to the client. The same holds for text that a handler
-/// prints.
+/// prints. A process may have one such server at a time.
 pub async fn serve_stdio<R: Runtime>(
     runtime: &R,
     catalog: impl Into<Catalog>,
@@ -55,7 +55,7 @@ mod unix {
     use std::fs::{File, OpenOptions};
     use std::io::{self, Write as _};
     use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
     use std::os::unix::net::UnixStream;
 
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -63,6 +63,8 @@ mod unix {
 
     use crate::runtime::Runtime;
     use crate::{BoxReader, BoxWriter};
+
+    const NOTHING: &str = "/dev/null";
 
     pub(super) fn reader<R: Runtime>(runtime: &R) -> io::Result<Option<BoxReader>> {
         Ok(match Ready::of(&io::stdin(), reopen_to_read)? {
@@ -138,11 +140,7 @@ mod unix {
     impl DivertedStreams {
         /// Leads the streams away that have another descriptor while they are served.
         pub(super) fn new() -> Self {
-            let empties = |_: &File| File::open("/dev/null").is_ok_and(|it| dup2_stdin(it).is_ok());
-            Self {
-                input: of_client(&io::stdin()).filter(empties),
-                output: of_client(&io::stdout()).filter(|_| lead_output(io::stderr()).is_ok()),
-            }
+            Self { input: divert_input(), output: divert_output() }
         }
     }
 
@@ -152,6 +150,27 @@ mod unix {
             let _ = self.input.take().map(dup2_stdin);
             let _ = self.output.take().map(lead_output);
         }
+    }
+
+    /// Makes standard input empty; returns the input from the client.
+    fn divert_input() -> Option<File> {
+        let input = of_client(&io::stdin())?;
+        dup2_stdin(File::open(NOTHING).ok()?).ok()?;
+        Some(input)
+    }
+
+    /// Leads standard output to standard error; returns the output to the client. If both lead to
+    /// the client, nothing that is printed is kept.
+    fn divert_output() -> Option<File> {
+        let output = of_client(&io::stdout())?;
+        let place = |file: &File| file.metadata().ok().map(|it| (it.dev(), it.ino()));
+        let errors = File::from(io::stderr().as_fd().try_clone_to_owned().ok()?);
+        if place(&errors) == place(&output) {
+            lead_output(OpenOptions::new().write(true).open(NOTHING).ok()?).ok()?;
+        } else {
+            lead_output(errors).ok()?;
+        }
+        Some(output)
     }
 
     fn of_client(stream: &impl AsFd) -> Option<File> {

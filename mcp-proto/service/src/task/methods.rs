@@ -325,7 +325,7 @@ async fn give_and_resume(
 ) -> Result<Json, ErrorData> {
     let manager = context.catalog().tasks();
     let resumed = Lock::new(None);
-    let given = manager.change(id, |record, now| {
+    let giving = manager.change(id, |record, now| {
         let step = record.give(now, responses.clone());
         if step == TaskStep::Resume && record.call().is_some() {
             record.renew(now.saturating_add(manager.lease()));
@@ -333,20 +333,18 @@ async fn give_and_resume(
         }
         step
     });
-    let given = match given.await {
+    let (record, step) = match giving.await {
+        Ok(given) => given,
         Err(TaskError::Store(StoreError::Unavailable(_))) if !manager.runs_here(id) => {
             // The answer may have been lost. Nobody else would call the handler again.
-            let found = manager.read(id).await.map(|(_, record)| record);
-            let is_written = |record: &Record| Some(record.to_bytes()) == *resumed.lock();
-            found
-                .ok()
-                .filter(is_written)
-                .map(|record| (record, TaskStep::Resume))
-                .ok_or_else(failed)
+            let (_, record) = manager.read(id).await.map_err(|_| failed())?;
+            if Some(record.to_bytes()) != *resumed.lock() {
+                return Err(failed());
+            }
+            (record, TaskStep::Resume)
         }
-        given => given.map_err(|error| refused(&error)),
+        Err(error) => return Err(refused(&error)),
     };
-    let (record, step) = given?;
     if step == TaskStep::Resume
         && let Some(call) = record.call()
         && !resume(id, call, &record, context)

@@ -165,9 +165,9 @@ impl Answer {
     /// does not know the session. A 401 that requires authentication has a challenge: the server
     /// "MUST send a WWW-Authenticate header field" (RFC 9110, section 15.5.2).
     fn is_lost_session(&self, text: &[u8]) -> bool {
-        let is_challenged = |it: &Unauthorized| it.status != 401 || !it.challenges.is_empty();
+        let is_bare = |it: &Unauthorized| it.status == 401 && it.challenges.is_empty();
         text.trim_ascii() == b"Unauthorized: Session not found"
-            && self.unauthorized.as_ref().is_some_and(|it| !is_challenged(it))
+            && self.unauthorized.as_ref().is_some_and(is_bare)
     }
 
     /// Describes an answer that has ended without the response; `fault` is the error in its

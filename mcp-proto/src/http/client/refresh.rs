@@ -76,8 +76,10 @@ impl Refresh {
         let Outgoing::Request { method, params, .. } = &self.sent.message else {
             return Refreshed::Same(self.refusal, self.status);
         };
+        if !is_modern {
+            return Refreshed::Same(self.refusal, self.status);
+        }
         match tools.headers(method, params) {
-            _ if !is_modern => Refreshed::Same(self.refusal, self.status),
             Err(error) => Refreshed::Invalid(error),
             Ok(headers) if headers == self.sent.headers => {
                 Refreshed::Same(self.refusal, self.status)
