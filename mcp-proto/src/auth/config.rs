@@ -204,8 +204,8 @@ impl Config {
     }
 
     /// Sends the scopes of the sign-in with each refresh, for issuers that otherwise refuse the
-    /// refresh or issue a token with other scopes. Other issuers refuse the parameter, such as those
-    /// that have granted fewer scopes.
+    /// refresh or issue a token with other scopes. Others refuse the parameter, for example if they
+    /// have granted fewer scopes.
     ///
     /// [RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
     pub fn repeats_scopes(mut self) -> Self {
