@@ -5,7 +5,8 @@
 //!
 //! A request and its cancellation may come on two connections, so the cancellation may come first.
 //! A cancellation that comes late must not hit a later request with the same id. Clients count
-//! their requests, so only a number above that of the last request is remembered.
+//! their requests, so only a number that no request has had is remembered: one above all numbers so
+//! far, or one of the 63 below them.
 //!
 //! [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#timing-considerations)
 
@@ -20,51 +21,62 @@ const KEEP: Duration = Duration::from_secs(5);
 /// The most cancellations that a session remembers.
 const MAX_CANCELLATIONS: usize = 16;
 
-/// The longest id that is remembered, in bytes: every 64-bit number is shorter.
-const MAX_ID: usize = 20;
-
 /// The cancellations of a session that have no request yet.
 #[derive(Debug, Default)]
 pub(super) struct EarlyCancellations {
-    /// The id of the last request.
-    last: Option<RequestId>,
-    ids: VecDeque<(Instant, RequestId)>,
+    /// The highest number of a request.
+    highest: u64,
+    /// A bit for each of the last 64 numbers that a request has had. The lowest bit is that of
+    /// `highest`; there is none before the first request.
+    seen: u64,
+    numbers: VecDeque<(Instant, u64)>,
 }
 
 impl EarlyCancellations {
     /// Records a cancellation that has no request in flight.
-    pub(super) fn cancel(&mut self, now: Instant, id: RequestId) {
-        let is_new = self.last.as_ref().is_some_and(|last| is_higher(&id, last));
-        if !is_new || id.as_bytes().len() > MAX_ID {
-            return;
+    pub(super) fn cancel(&mut self, now: Instant, id: &RequestId) {
+        let Some(number) = number(id).filter(|number| self.is_new(*number)) else { return };
+        if self.numbers.len() >= MAX_CANCELLATIONS {
+            self.numbers.pop_front();
         }
-        if self.ids.len() >= MAX_CANCELLATIONS {
-            self.ids.pop_front();
-        }
-        self.ids.push_back((now, id));
+        self.numbers.push_back((now, number));
     }
 
-    /// Records a request, `None` for a batch; returns whether the request is already cancelled.
-    pub(super) fn begin(&mut self, now: Instant, id: Option<RequestId>) -> bool {
-        let is_cancelled = !self.ids.is_empty() && self.take(now, id.as_ref());
-        self.last = id;
-        is_cancelled
+    /// Records a request; returns whether the request is already cancelled.
+    pub(super) fn begin(&mut self, now: Instant, id: &RequestId) -> bool {
+        let Some(number) = number(id) else { return false };
+        match number.checked_sub(self.highest) {
+            Some(ahead) => {
+                self.seen = shifted(self.seen, ahead) | 1;
+                self.highest = number;
+            }
+            None => self.seen |= shifted(1, self.highest.abs_diff(number)),
+        }
+        !self.numbers.is_empty() && self.take(now, number)
     }
 
-    fn take(&mut self, now: Instant, id: Option<&RequestId>) -> bool {
-        self.ids.retain(|(since, _)| now < *since + KEEP);
-        let found = self.ids.iter().position(|(_, cancelled)| Some(cancelled) == id);
-        let is_cancelled = found.is_some_and(|at| self.ids.remove(at).is_some());
-        if self.ids.is_empty() {
-            self.ids = VecDeque::new();
+    fn is_new(&self, number: u64) -> bool {
+        let bit = shifted(1, self.highest.saturating_sub(number));
+        self.seen != 0 && (number > self.highest || bit != 0 && self.seen & bit == 0)
+    }
+
+    fn take(&mut self, now: Instant, number: u64) -> bool {
+        self.numbers.retain(|(since, _)| now < *since + KEEP);
+        let found = self.numbers.iter().position(|(_, cancelled)| *cancelled == number);
+        let is_cancelled = found.is_some_and(|at| self.numbers.remove(at).is_some());
+        if self.numbers.is_empty() {
+            self.numbers = VecDeque::new();
         }
         is_cancelled
     }
 }
 
-/// Returns whether both ids are whole numbers without a sign, and the first one is higher.
-fn is_higher(id: &RequestId, last: &RequestId) -> bool {
-    let (id, last) = (id.canonical(), last.canonical());
-    let are_numbers = [id, last].iter().all(|it| it.first().is_some_and(u8::is_ascii_digit));
-    are_numbers && (id.len(), id) > (last.len(), last)
+/// The number that an id is, if it is one of 64 bits without a sign.
+fn number(id: &RequestId) -> Option<u64> {
+    id.canonical_str().parse().ok()
+}
+
+/// The bits, as many places higher; none if there are not as many places.
+fn shifted(bits: u64, places: u64) -> u64 {
+    u32::try_from(places).ok().and_then(|places| bits.checked_shl(places)).unwrap_or_default()
 }

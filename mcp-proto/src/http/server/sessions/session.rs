@@ -87,7 +87,7 @@ impl<W: Clone> Session<W> {
         self.last_stream += 1;
         let stream = self.last_stream;
         let id = request_id(incoming);
-        let is_cancelled = self.early_cancellations.begin(now, id.clone());
+        let is_cancelled = id.as_ref().is_some_and(|id| self.early_cancellations.begin(now, id));
         let mut opened = Stream::new(id);
         let reader = self.next_reader();
         opened.attach(reader, me.clone());
@@ -116,7 +116,7 @@ impl<W: Clone> Session<W> {
         queue: &mut Queue<W>,
     ) {
         if let Some(id) = cancelled_id(incoming).filter(|id| !self.server.has_in_flight(id)) {
-            self.early_cancellations.cancel(now, id);
+            self.early_cancellations.cancel(now, &id);
         }
         self.handle(now, incoming, extensions, MessageSource::legacy(None));
         self.act(now, queue);
