@@ -6,12 +6,13 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::client::Config;
 use mcp_proto::http::{self, Url};
 use mcp_proto::types::{Implementation, SubscriptionFilter};
-use mcp_proto::{Duration, ProtocolVersion};
+use mcp_proto::{Duration, Era};
 use mcp_service::runtime::{Runtime, run_http, serve_http};
 use mcp_service::{Client, HttpClientConfig};
+use mcp_tests::bridge::negotiation;
 use mcp_tests::bridge::world::VirtualRuntime as World;
 use serde_json::json;
 
@@ -24,7 +25,7 @@ const LIFETIME: Duration = Duration::from_secs(20);
 #[test]
 fn calls_and_subscriptions_of_a_client_leave_nothing() {
     let _alone = alone();
-    for negotiation in [Negotiation::Legacy, Negotiation::Pinned(ProtocolVersion::LATEST_MODERN)] {
+    for negotiation in [Era::Legacy, Era::Modern].map(negotiation) {
         let world = World::default();
         let config = Config::new(Implementation::new("client", "1")).negotiation(negotiation);
         let client = Client::new(config);

@@ -4,7 +4,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll, Waker};
 
@@ -16,12 +16,13 @@ use mcp_proto::types::{
     ElicitRequestFormParams, ElicitResult, Implementation, Prompt, PromptMessage, RequestedSchema,
     Resource, ResourceContents, ResourceTemplate, Role, SamplingMessageContentBlock,
 };
-use mcp_proto::{Duration, EraPolicy, Limits, ProtocolVersion};
+use mcp_proto::{Duration, Era, EraPolicy, Limits};
 use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run, run_http};
 use mcp_service::{
     BridgeConfig, Catalog, Client, Context, HttpClientConfig, Interrupt, Registry, Tasks,
 };
 use mcp_tests::bridge::world::{Stream, VirtualRuntime};
+use mcp_tests::bridge::{negotiation, policy};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -57,8 +58,8 @@ impl Place {
 
     /// The same, with a client that does not know the era of the server.
     pub(crate) fn undecided(self) -> Self {
-        let policy = if self.is_modern() { EraPolicy::ModernOnly } else { EraPolicy::LegacyOnly };
-        Self { negotiation: Negotiation::Auto, policy, ..self }
+        let era = if self.is_modern() { Era::Modern } else { Era::Legacy };
+        Self { negotiation: Negotiation::Auto, policy: policy(era), ..self }
     }
 
     /// The same, with a bridge in front of a server of this era.
@@ -86,14 +87,15 @@ impl Place {
 
 /// Both transports in both eras.
 pub(crate) fn places() -> impl Iterator<Item = Place> {
-    let eras = [Negotiation::Legacy, Negotiation::Pinned(ProtocolVersion::LATEST_MODERN)];
-    let place = |is_http, negotiation| Place {
+    let place = |is_http, era| Place {
         is_http,
-        negotiation,
+        negotiation: negotiation(era),
         policy: EraPolicy::Auto,
         behind: None,
     };
-    [false, true].into_iter().flat_map(move |is_http| eras.map(|era| place(is_http, era)))
+    [false, true]
+        .into_iter()
+        .flat_map(move |is_http| [Era::Legacy, Era::Modern].map(|era| place(is_http, era)))
 }
 
 /// The work of the handlers of one side.
@@ -101,6 +103,7 @@ pub(crate) fn places() -> impl Iterator<Item = Place> {
 pub(crate) struct Work {
     running: AtomicUsize,
     executed: Mutex<Vec<String>>,
+    has_repeated: AtomicBool,
 }
 
 /// A handler that runs. Dropping it ends the handler.
@@ -127,8 +130,17 @@ impl Work {
     /// Records the execution of a call with this text.
     fn execute(&self, text: &str) {
         let mut executed = self.executed.lock().unwrap();
-        assert!(!executed.iter().any(|it| it == text), "{text} was executed twice");
+        if executed.iter().any(|it| it == text) {
+            // The service turns a panic of a handler into an error.
+            self.has_repeated.store(true, Ordering::Relaxed);
+            panic!("{text} was executed twice");
+        }
         executed.push(text.to_owned());
+    }
+
+    /// Returns true if a call was executed twice.
+    fn has_repeated(&self) -> bool {
+        self.has_repeated.load(Ordering::Relaxed)
     }
 }
 
@@ -277,6 +289,7 @@ impl Site {
         self.run(self.client.close());
         self.settle();
         assert_eq!(self.running(), 0, "handlers of a client that is gone:\n{}", self.wire());
+        assert!(!self.server_work.has_repeated(), "a call was executed twice:\n{}", self.wire());
         if !self.place.is_behind() {
             let tasks = self.place.server_tasks();
             assert_eq!(

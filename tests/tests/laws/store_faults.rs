@@ -152,12 +152,13 @@ fn talk(store: &Arc<FaultyStore>, site: &Site) -> (Outcomes, Duration) {
     }
     // A call that is cancelled.
     let called = site.client.call_tool("render", &json!({"text": "c"}));
-    site.poll(Box::pin(called), 12);
+    outcomes.extend(site.poll(Box::pin(called), 12).map(|called| ("c", called)));
     let time = site.world.timer().now().duration_since(begun);
     (outcomes, time)
 }
 
-/// Checks the calls, and what they leave. Returns whether none of them had an access so late.
+/// Checks what the calls return and leave. Returns true if they made at most `at` accesses, so the
+/// fault did not occur.
 fn check(fault: StoreFault, at: usize, times: usize) -> bool {
     let place = places().find(|place| place.is_modern()).unwrap();
     let site = Site::new(place);
@@ -198,17 +199,18 @@ fn each_call_ends_with_its_result_if_an_answer_of_a_store_is_lost() {
     assert!(accesses > 20, "{accesses}");
 }
 
+/// Each fault occurs at one access in three, because all would take 0.3 s. Each access has two.
 #[test]
 fn each_call_ends_with_its_result_whatever_happens_to_an_access_of_a_store() {
-    for (first, fault) in FAULTS.into_iter().enumerate() {
-        let accesses =
-            (first..MAX_ACCESSES).step_by(3).take_while(|at| !check(fault, *at, 1)).count();
+    for (number, fault) in FAULTS.into_iter().enumerate() {
+        let at = (number % 3..MAX_ACCESSES).step_by(3);
+        let accesses = at.take_while(|at| !check(fault, *at, 1)).count();
         assert!(accesses > 6, "{fault:?}: {accesses}");
     }
 }
 
 #[test]
-fn each_call_ends_if_a_store_works_no_more() {
+fn each_call_ends_if_a_store_stops_working() {
     for fault in [StoreFault::Fails, StoreFault::Never] {
         let accesses =
             (0..MAX_ACCESSES).step_by(3).take_while(|at| !check(fault, *at, usize::MAX)).count();

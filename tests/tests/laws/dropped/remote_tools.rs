@@ -1,14 +1,11 @@
 //! Futures about the tools of another server, each dropped after 0, 1, 2, … polls: calls that a
 //! server forwards, and the lists and subscriptions of `RemoteTools`.
 
-use std::future::pending;
-
 use mcp_proto::client::{Config, Negotiation};
 use mcp_proto::server::List;
 use mcp_proto::types::Implementation;
-use mcp_service::runtime::{Runtime, run, serve};
+use mcp_service::runtime::{Runtime, run};
 use mcp_service::{Catalog, Client, Registry, RemoteTools};
-use mcp_tests::bridge::world::stream;
 use serde_json::json;
 
 use crate::site::{SECOND, Site, places, server_config};
@@ -28,13 +25,9 @@ fn catalog() -> Catalog {
 fn connect(site: &Site, catalog: &Catalog, negotiation: Negotiation) -> Client {
     let config = Config::new(Implementation::new("client", "1")).negotiation(negotiation);
     let client = Client::new(config);
-    let (here, there) = stream();
+    let here = site.world.serve(catalog.clone(), server_config());
     let (runtime, driven) = (site.world.clone(), client.clone());
     site.world.spawn(async move { drop(run(&runtime, &driven, here).await) });
-    let (runtime, catalog) = (site.world.clone(), catalog.clone());
-    site.world.spawn(async move {
-        drop(serve(&runtime, catalog, server_config(), there, pending()).await);
-    });
     site.run(client.connected()).unwrap();
     client
 }
@@ -93,6 +86,7 @@ fn updates_of_remote_tools_may_be_dropped_at_any_time() {
 #[test]
 fn followed_remote_tools_may_be_dropped_at_any_time() {
     for place in places().filter(|place| place.is_modern()) {
+        let mut has_subscribed = false;
         for polls in 0..POLLS {
             let site = Site::new(place);
             let declare = |registry: &mut Registry| {
@@ -105,6 +99,7 @@ fn followed_remote_tools_may_be_dropped_at_any_time() {
             let followed = site.poll(Box::pin(remote.follow(&front)), polls);
             assert!(followed.is_none(), "{place:?}, {polls}: {followed:?}");
             site.settle();
+            has_subscribed |= site.wire().contains("subscriptions/listen");
             site.wire.lock().unwrap().clear();
             let change = |registry: &mut Registry| {
                 registry.remove_tool("echo");
@@ -119,5 +114,6 @@ fn followed_remote_tools_may_be_dropped_at_any_time() {
             site.settle();
             assert_eq!(site.world.tasks(), place.server_tasks(), "{place:?}, {polls}");
         }
+        assert!(has_subscribed, "{place:?}: {POLLS} polls are too few");
     }
 }
