@@ -17,8 +17,8 @@ use mcp_proto::types::{
 use mcp_proto::{Duration, Era, Json};
 use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run_http};
 use mcp_service::{Bridge, BridgeConfig, Client, Context, Handler, Interrupt, Registry, Sharing};
-use mcp_tests::bridge::server_config;
 use mcp_tests::bridge::world::VirtualRuntime as World;
+use mcp_tests::bridge::{negotiation, server_config};
 use serde_json::{Value, json};
 
 use super::cells::{BRIDGE, at, client};
@@ -292,9 +292,7 @@ fn connect(world: &World, caller: Caller) -> Client {
 /// A client that sees results as they come.
 fn raw(world: &World, caller: Caller) -> Client {
     let mut config = Config::new(Implementation::new("client", "1.0.0"))
-        .negotiation(mcp_proto::client::Negotiation::Pinned(
-            mcp_proto::ProtocolVersion::LATEST_MODERN,
-        ))
+        .negotiation(negotiation(Era::Modern))
         .forwarding();
     config.capabilities = serde_json::from_value(json!({"elicitation": {}})).unwrap();
     let client = Client::new(config);

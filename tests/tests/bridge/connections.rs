@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::client::Config;
 use mcp_proto::http::Url;
 use mcp_proto::types::{Implementation, LoggingLevel, SubscriptionFilter};
-use mcp_proto::{Bytes, Duration, Era, EraPolicy, Instant, Limits, ProtocolVersion};
+use mcp_proto::{Bytes, Duration, Era, EraPolicy, Instant, Limits};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge};
 use mcp_service::{Bridge, BridgeConfig, Client, Clock, HttpClientConfig, Reader, Sharing, Writer};
+use mcp_tests::bridge::negotiation;
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use serde_json::json;
 
@@ -103,7 +104,7 @@ fn capabilities_that_a_connection_would_keep_are_bounded() {
     let talk = async {
         for (length, is_served) in [(15 * 1024, true), (17 * 1024, false)] {
             let mut config = Config::new(Implementation::new("client", "1.0.0"))
-                .negotiation(Negotiation::Pinned(ProtocolVersion::LATEST_MODERN));
+                .negotiation(negotiation(Era::Modern));
             let capabilities = json!({"experimental": {"x": {"y": "y".repeat(length)}}});
             config.capabilities = serde_json::from_value(capabilities).unwrap();
             let client = Client::new(config);
@@ -396,7 +397,7 @@ fn failing(world: &World, times: &Arc<Mutex<Vec<Instant>>>, ends: usize) -> Brid
         if times.len() > ends { works() } else { Ok(Box::new(stream().0) as Box<dyn ByteStream>) }
     }));
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.client.negotiation = Negotiation::Pinned(ProtocolVersion::LATEST_MODERN);
+    config.client.negotiation = negotiation(Era::Modern);
     bridge(world, target, config)
 }
 
@@ -442,8 +443,8 @@ fn another(world: &World, bridge: &Bridge) -> Client {
 
 /// A modern client of the bridge that declares a capability with this name.
 fn declaring(name: &str, world: &World, bridge: &Bridge) -> Client {
-    let mut config = Config::new(Implementation::new("client", "1.0.0"))
-        .negotiation(Negotiation::Pinned(ProtocolVersion::LATEST_MODERN));
+    let mut config =
+        Config::new(Implementation::new("client", "1.0.0")).negotiation(negotiation(Era::Modern));
     let capabilities = json!({"experimental": {name: {}}});
     config.capabilities = serde_json::from_value(capabilities).unwrap();
     let client = Client::new(config);

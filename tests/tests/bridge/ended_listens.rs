@@ -4,7 +4,6 @@ use mcp_proto::Duration;
 
 use super::missed_changes::{
     PAUSE, PROMPTS, TOOLS, UPDATED, acknowledged, answer, begin, changes, over_http, request_of,
-    result,
 };
 use super::*;
 

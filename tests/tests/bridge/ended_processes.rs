@@ -18,7 +18,6 @@ use mcp_tests::everything;
 use super::cells::{Transport, attach, client};
 use super::missed_changes::{
     PROMPTS, RESOURCES, TOOLS, UPDATED, acknowledged, changes, changes_follow_acknowledgements,
-    result,
 };
 use super::*;
 

@@ -138,6 +138,14 @@ fn request(id: u64, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
+fn notification(method: &str, params: Value) -> String {
+    json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
+}
+
+fn result(asked: &Value, result: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string()
+}
+
 /// Parameters with the envelope of a modern client.
 fn modern(mut params: Value) -> Value {
     let envelope = json!({

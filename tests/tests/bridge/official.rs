@@ -8,6 +8,9 @@ use super::*;
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 const MODERN: &str = "2026-07-28";
 
+/// A legacy client of a modern server.
+const LEGACY_TO_MODERN: (Era, Era) = (Era::Legacy, Era::Modern);
+
 /// The requests, by the names of their definitions.
 const METHODS: [(&str, &str); 8] = [
     ("tools/list", "ListTools"),
@@ -50,7 +53,7 @@ fn remove(value: &mut Value, names: &[&str]) {
 }
 
 /// The members that the modern era adds to the result of a method.
-fn added(method: &str) -> &'static [&'static str] {
+fn modern_members(method: &str) -> &'static [&'static str] {
     match method {
         "tools/call" | "prompts/get" | "completion/complete" => &["resultType"],
         _ => &["resultType", "ttlMs", "cacheScope"],
@@ -64,7 +67,11 @@ fn official_handshakes_pass_in_all_pairs_of_eras() {
             let definition = if up == Era::Modern { "DiscoverResult" } else { "InitializeResult" };
             for sent in Schema::of(revision).extended().values(definition) {
                 let got = handshake_through(down, up, &sent);
-                assert_eq!(of_server(&got, down), of_server(&sent, up), "{down:?} {revision}");
+                assert_eq!(
+                    server_description(&got, down),
+                    server_description(&sent, up),
+                    "{down:?} {revision}"
+                );
             }
         }
     }
@@ -98,7 +105,7 @@ fn handshake_through(down: Era, up: Era, offer: &Value) -> Value {
 
 /// What a server says of itself in its handshake: its members beside those of the era, and its
 /// name.
-fn of_server(handshake: &Value, era: Era) -> (Value, Value) {
+fn server_description(handshake: &Value, era: Era) -> (Value, Value) {
     let info = match era {
         Era::Legacy => &handshake["serverInfo"],
         Era::Modern => &handshake["_meta"][SERVER_INFO],
@@ -123,10 +130,10 @@ fn official_results_pass_in_all_pairs_of_eras() {
             let mut got = answered(&mut bridged, &asked, &sent)["result"].take();
             if (down, up) == (Era::Modern, Era::Legacy) {
                 assert_eq!(got["resultType"], "complete");
-                remove(&mut got, added(method));
+                remove(&mut got, modern_members(method));
                 remove(&mut got["_meta"], &[SERVER_INFO]);
-            } else if (down, up) == ACROSS {
-                remove(&mut sent, added(method));
+            } else if (down, up) == LEGACY_TO_MODERN {
+                remove(&mut sent, modern_members(method));
                 remove(&mut sent["_meta"], &[SERVER_INFO]);
                 wrap(&mut sent);
             }
@@ -301,13 +308,10 @@ fn comparable(asks: &Value, down: Era, up: Era) -> Value {
         remove(&mut params, &["elicitationId"]);
     }
     let messages = params.get_mut("messages").and_then(Value::as_array_mut);
-    for message in messages.into_iter().flatten().filter(|_| (down, up) == ACROSS) {
+    for message in messages.into_iter().flatten().filter(|_| (down, up) == LEGACY_TO_MODERN) {
         if let Some([block]) = message["content"].as_array().map(Vec::as_slice) {
             message["content"] = block.clone();
         }
     }
     params
 }
-
-/// A legacy client of a modern server.
-const ACROSS: (Era, Era) = (Era::Legacy, Era::Modern);

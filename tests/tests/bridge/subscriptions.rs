@@ -5,10 +5,6 @@ use mcp_tests::bridge::counting;
 
 use super::*;
 
-pub(super) fn notification(method: &str, params: Value) -> String {
-    json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
-}
-
 const LISTENS: &str = "io.modelcontextprotocol/subscriptionId";
 
 #[test]
@@ -270,14 +266,11 @@ fn resources_that_are_left_together_leave_room_for_calls() {
     config.limits.max_in_flight = 8;
     bridged.set_config(config);
     connect(&mut bridged, Era::Modern, Era::Legacy);
-    let done = |bridged: &mut Bridged, asked: &Value| {
-        bridged.server(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {}}).to_string());
-    };
     let uris: Vec<_> = (0..10).map(|number| format!("a:{number}")).collect();
     let params = modern(json!({"notifications": {"resourceSubscriptions": uris}}));
     bridged.client(&request(1, "subscriptions/listen", &params));
     for asked in bridged.to_server() {
-        done(&mut bridged, &asked);
+        bridged.server(&result(&asked, &json!({})));
     }
     bridged.client(&notification("notifications/cancelled", json!({"requestId": 1})));
     let mut sent = bridged.to_server();
@@ -286,12 +279,12 @@ fn resources_that_are_left_together_leave_room_for_calls() {
     let params = modern(json!({"notifications": {"resourceSubscriptions": ["a:9"]}}));
     bridged.client(&request(2, "subscriptions/listen", &params));
     let subscribe = only(bridged.to_server());
-    done(&mut bridged, &subscribe);
+    bridged.server(&result(&subscribe, &json!({})));
     let mut left = Vec::new();
     while let Some(asked) = sent.pop() {
         assert_eq!(asked["method"], "resources/unsubscribe");
         left.push(asked["params"]["uri"].clone());
-        done(&mut bridged, &asked);
+        bridged.server(&result(&asked, &json!({})));
         sent.extend(bridged.to_server());
     }
     left.sort_by_key(Value::to_string);
