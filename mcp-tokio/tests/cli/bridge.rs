@@ -3,6 +3,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -25,7 +28,7 @@ all![
     each_end_of_a_server_is_reported_with_its_name,
     server_that_is_not_reached_is_reported_with_the_reason,
     server_that_is_not_there_is_an_error,
-    roots_are_those_of_the_clients,
+    roots_of_a_bridge_are_refused,
 ];
 
 fn clients_of_each_era_get_what_the_server_gives() {
@@ -61,7 +64,7 @@ fn http_serves_those_with_the_token() {
     }
 }
 
-fn roots_are_those_of_the_clients() {
+fn roots_of_a_bridge_are_refused() {
     let ran = run(&["bridge", "--root", "/", "http://127.0.0.1:1/mcp"]);
     assert!(ran.exit == 2 && ran.err.contains("--root"), "{ran:?}");
 }
@@ -275,12 +278,17 @@ fn servers(kinds: &[&str]) -> String {
     json!({ "mcpServers": servers }).to_string()
 }
 
+/// The longest time that a bridge may take for all of its test.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
 /// A bridge that listens, until it is dropped.
 pub(crate) struct Listening {
     child: Child,
     pub(crate) urls: Vec<String>,
     /// As long as it is open, the bridge can write there.
     err: BufReader<ChildStderr>,
+    /// Dropped when the bridge is ended.
+    _watchdog: Sender<()>,
 }
 
 impl Listening {
@@ -296,7 +304,8 @@ impl Listening {
             .spawn()
             .unwrap();
         let err = BufReader::new(child.stderr.take().unwrap());
-        let mut bridge = Self { child, urls: Vec::new(), err };
+        let watchdog = watch(child.id());
+        let mut bridge = Self { child, urls: Vec::new(), err, _watchdog: watchdog };
         // All lines are written at once.
         while bridge.urls.is_empty() || !bridge.err.buffer().is_empty() {
             let mut line = String::new();
@@ -319,6 +328,17 @@ impl Drop for Listening {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Kills a bridge that takes too long, so that a test that waits for its output fails.
+fn watch(id: u32) -> Sender<()> {
+    let (sender, ended) = mpsc::channel();
+    thread::spawn(move || {
+        if ended.recv_timeout(MAX_TIME) == Err(RecvTimeoutError::Timeout) {
+            let _ = Command::new("kill").args(["-KILL", &id.to_string()]).status();
+        }
+    });
+    sender
 }
 
 /// These words, and the server as the last program.

@@ -169,22 +169,27 @@ mod tests {
 
     #[test]
     fn each_exception_is_an_option() {
+        let server = Url::parse("https://s.example/mcp").unwrap();
         let settings = |words: &[&str]| {
             let program = Program::parse_from([&["mcp"], words].concat());
-            let server = Url::parse("https://s.example/mcp").unwrap();
-            format!("{:?}", program.args.settings(Config::new(server), None))
+            format!("{:?}", program.args.settings(Config::new(server.clone()), None))
         };
-        let server = Url::parse("https://s.example/mcp").unwrap();
-        let config = Config::new(server)
-            .client_name("mcp")
-            .scopes("a b")
-            .accepts_issuer("https://a.example", "https://a.example/")
-            .assumes_s256("https://a.example")
-            .omits_resource()
-            .repeats_scopes();
-        let words =
-            ["--scope", "a", "--scope", "b", "--issuer=https://a.example=https://a.example/"];
-        let more = ["--assume-s256", "https://a.example", "--no-resource", "--repeat-scopes"];
-        assert_eq!(settings(&[&words[..], &more].concat()), format!("{config:?}"));
+        let renamed = "--issuer=https://a.example=https://a.example/";
+        let options: [(&[&str], fn(Config) -> Config); 5] = [
+            (&["--scope", "a", "--scope", "b"], |it| it.scopes("a b")),
+            (&[renamed], |it| it.accepts_issuer("https://a.example", "https://a.example/")),
+            (&["--assume-s256", "https://a.example"], |it| it.assumes_s256("https://a.example")),
+            (&["--no-resource"], Config::omits_resource),
+            (&["--repeat-scopes"], Config::repeats_scopes),
+        ];
+        let usual = Config::new(server.clone()).client_name("mcp");
+        for (words, set) in options {
+            let config = set(usual.clone());
+            assert_eq!(settings(words), format!("{config:?}"));
+            assert_ne!(settings(words), settings(&[]));
+        }
+        let config = options.iter().fold(usual, |config, (_, set)| set(config));
+        let words = options.map(|(words, _)| words).concat();
+        assert_eq!(settings(&words), format!("{config:?}"));
     }
 }
