@@ -43,7 +43,8 @@ fn read_introspection(answer: &[u8], now: Duration, rules: &ClaimRules) -> Verif
         // The endpoint has failed: the client gets 503, and keeps its token.
         Err(_) => return Err(TokenRefusal::unavailable()),
     }
-    let claims = Claims::read(answer).ok_or_else(|| TokenRefusal::invalid("it has no issuer"))?;
+    let unreadable = "its claims cannot be read, or have no issuer";
+    let claims = Claims::read(answer).ok_or_else(|| TokenRefusal::invalid(unreadable))?;
     claims.check(now, rules)?;
     Ok(claims)
 }
@@ -151,7 +152,12 @@ fn introspection_needs_an_active_token_for_this_server() -> Outcome {
         token.replace("true", "false"),
         token.replace("mcp.example.com", "other.example.com"),
         r#"{"active":true}"#.to_owned(),
+        token.replace(r#""iss":"https://auth.example.com","#, ""),
+        token.replace(r#""aud":"https://mcp.example.com/mcp","#, ""),
+        token.replace(r#","exp":99"#, ""),
+        token.replace("99", r#""soon""#),
     ] {
+        assert_ne!(refused, token);
         assert_eq!(read(&refused).map_err(|refusal| refusal.status()).err(), Some(401));
     }
     let failed = read("<html>").map_err(|refusal| refusal.status());
