@@ -149,7 +149,7 @@ fn a_cancelled_call_is_not_answered(server: &str) -> Check {
     Ok(())
 }
 
-/// The program of the handler has the input and the output of the server, if nothing changes them.
+/// Without the diversion the program would read the client's messages and write among the answers.
 fn programs_of_handlers_have_other_standard_streams(server: &str) -> Check {
     let mut server = Server::start_with_program(server)?;
     server.send(INITIALIZE)?;
@@ -161,7 +161,7 @@ fn programs_of_handlers_have_other_standard_streams(server: &str) -> Check {
     assert_eq!(server.line()?, PONG);
     let (lines, errors) = server.end_with_errors()?;
     assert_eq!(lines, ["served"], "the streams are restored");
-    assert_eq!(errors, "printed by the program\n");
+    assert_eq!(errors, "printed by the handler\nprinted by the program\n");
     Ok(())
 }
 

@@ -178,10 +178,13 @@ impl Suite {
     }
 }
 
-/// Adds a tool that starts a program with the standard streams of this process.
+/// Adds a tool that prints, and starts a program with the standard streams of this process.
 fn add_program(registry: &mut Registry<Handler>) -> io::Result<()> {
     let schema = Json::parse(r#"{"type":"object"}"#).map_err(io::Error::other)?;
     let program = |_: Json, _| async {
+        if writeln!(io::stdout(), "printed by the handler").is_err() {
+            return "it cannot print";
+        }
         let mut command = std::process::Command::new("sh");
         let status =
             command.args(["-c", "echo printed by the program; test ! -p /dev/stdin"]).status();
