@@ -46,7 +46,7 @@ impl Schema {
         Self { schema: serde_json::from_slice(&text).unwrap(), is_extended: false }
     }
 
-    /// The same with a member in each object that no schema defines.
+    /// The same, with an undefined member in each object that allows one.
     #[must_use]
     pub fn extended(self) -> Self {
         Self { is_extended: true, ..self }

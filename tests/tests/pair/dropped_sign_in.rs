@@ -97,7 +97,7 @@ fn operation<T, E>(future: impl Future<Output = Result<T, E>> + 'static) -> Oper
     Box::pin(async { future.await.is_ok() })
 }
 
-/// Polls a future so often, and lets time pass in between; its output if it is ready by then.
+/// Polls a future at most `polls` times, a step apart; its output if it completes.
 fn poll(pair: &mut Pair, mut operation: Operation, polls: usize) -> Option<bool> {
     for _ in 0..polls {
         if let Poll::Ready(is_done) = pair.poll(&mut operation) {
@@ -131,6 +131,7 @@ fn futures_of_a_sign_in_may_be_dropped_at_any_time() {
                 assert_ne!(ended, Some(false), "{when}");
                 pair.run(call(&client)).unwrap();
                 pair.pass(Duration::from_secs(1));
+                // `authorize` asks the person again although a token is held.
                 let asked = 1 + usize::from(is_refresh && number == 0);
                 assert_eq!(count(&place.server, "GET /authorize"), asked, "{when}");
                 place.assert_free(1, &when);

@@ -1,8 +1,6 @@
 //! Values of a user in a form: defaults, and values that do not fit.
 
 use std::error::Error;
-use std::fs;
-use std::path::Path;
 
 use mcp_proto::Json;
 use mcp_proto::types::{
@@ -11,6 +9,7 @@ use mcp_proto::types::{
     PrimitiveSchemaDefinition, RequestedSchema, StringSchema, TitledMultiSelectEnumSchema,
     TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
 };
+use mcp_tests::spec::examples;
 use serde_json::{Value, json};
 
 use super::read;
@@ -76,10 +75,10 @@ fn official_examples_are_accepted_with_their_defaults() {
         "UntitledSingleSelectEnumSchema",
     ];
     for folder in folders {
-        for text in examples(folder) {
-            let schema: PrimitiveSchemaDefinition = read(&text);
-            let default = serde_json::from_str::<Value>(&text).unwrap()["default"].clone();
-            assert!(!default.is_null(), "{text}");
+        for (name, example) in examples(folder) {
+            let schema: PrimitiveSchemaDefinition = read(&example.to_string());
+            let default = &example["default"];
+            assert!(!default.is_null(), "{name}");
             let form = form(RequestedSchema::new().required("field", schema));
             let content = form.accept_defaults().unwrap().content.unwrap();
             assert_eq!(content.decode::<Value>().unwrap(), json!({ "field": default }));
@@ -91,11 +90,11 @@ fn official_examples_are_accepted_with_their_defaults() {
 fn official_answers_fit_their_forms() {
     let forms: Vec<_> = examples("ElicitRequestFormParams")
         .iter()
-        .map(|text| read::<ElicitRequestFormParams>(text))
+        .map(|(_, form)| read::<ElicitRequestFormParams>(&form.to_string()))
         .collect();
     let answers: Vec<_> = examples("ElicitResult")
         .iter()
-        .filter_map(|text| read::<ElicitResult>(text).content)
+        .filter_map(|(_, answer)| read::<ElicitResult>(&answer.to_string()).content)
         .collect();
     let fit = |form: &ElicitRequestFormParams| {
         answers.iter().filter(|answer| form.accept(*answer).is_ok()).count()
@@ -325,13 +324,4 @@ fn field(schema: impl Into<PrimitiveSchemaDefinition>, value: &Value) -> Option<
 
 fn form(fields: RequestedSchema) -> ElicitRequestFormParams {
     ElicitRequestFormParams::new("fill it in", fields)
-}
-
-/// The official examples of a type, by name.
-fn examples(folder: &str) -> Vec<String> {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("spec/2026-07-28/examples").join(folder);
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    paths.sort();
-    paths.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }

@@ -1,5 +1,7 @@
 //! Values that have every member of their definition, in every revision that has the definition.
 
+use std::collections::BTreeSet;
+
 use mcp_proto::types::{
     Annotations, CallToolRequestParams, CallToolResult, CancelledNotificationParams,
     ClientCapabilities, CompleteRequestParams, CompleteResult, ContentBlock,
@@ -89,6 +91,7 @@ const DEFINITIONS: &[(&str, Read)] = &[
 #[test]
 fn values_with_every_member_survive_in_every_revision() {
     let (mut wrong, mut count) = (Vec::new(), 0);
+    let mut without_value: BTreeSet<_> = DEFINITIONS.iter().map(|(name, _)| *name).collect();
     for revision in REVISIONS {
         let schema = Schema::of(revision);
         for (definition, check) in DEFINITIONS {
@@ -98,6 +101,7 @@ fn values_with_every_member_survive_in_every_revision() {
                 }
                 remove_tasks(&mut value);
                 count += 1;
+                without_value.remove(definition);
                 if let Err(why) = check(&value.to_string()) {
                     wrong.push(format!("{revision} {definition}: {why}"));
                 }
@@ -105,6 +109,7 @@ fn values_with_every_member_survive_in_every_revision() {
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(without_value.is_empty(), "{without_value:?}");
 }
 
 /// Removes the members of the tasks of 2025-11-25, an experiment that no type has.
