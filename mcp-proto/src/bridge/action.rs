@@ -96,9 +96,10 @@ pub struct Ticket(pub(super) u64);
 pub struct Config {
     /// The limits. At most `max_in_flight` requests wait until the server is known, and a modern
     /// server's round of input fails if more requests for input would be pending. `input_timeout`
-    /// is the longest time for a modern client to give input, and `max_input_rounds` the most
-    /// rounds of input for a legacy client. `max_subscriptions` and `max_subscription_bytes` apply
-    /// to all clients of the bridge together.
+    /// is the longest time for a modern client to give input, and for a legacy client to open its
+    /// session while its server asks for input. `max_input_rounds` is the most rounds of input for
+    /// a legacy client. `max_subscriptions` and `max_subscription_bytes` apply to all clients of
+    /// the bridge together.
     pub limits: Limits,
     /// A source of random bits for the `requestState` of modern clients.
     pub random: Box<dyn FnMut() -> [u8; 16] + Send>,

@@ -57,7 +57,7 @@ impl Bridge {
             ClientEvent::InputCancelled { input } => {
                 self.parked.withdraw(input);
                 let ticket = self.inputs.withdraw(input);
-                self.withdraw(ticket.into_iter().collect());
+                self.withdraw(ticket);
             }
             ClientEvent::ChangesMissed => self.report_everything(),
             ClientEvent::NoStream { .. } => {
@@ -78,6 +78,7 @@ impl Bridge {
                     self.fail(about, error.clone());
                 }
                 self.end_listeners();
+                self.openings.drop_requests();
                 self.sessions.stop_retries();
                 // Only the sessions go on, at the next connection.
                 self.param_headers = ParamHeaders::default();
@@ -264,7 +265,8 @@ impl Bridge {
         let ends_with = call.map(|(id, _)| id).filter(|_| ends_with_call(&request));
         let ticket = self.inputs.ask(reply, ends_with);
         let request = BridgeAction::RequestInput { session, about, request, ticket };
-        self.actions.extend(self.inputs.admit(session, request));
+        let until = now + self.config.limits.input_timeout;
+        self.actions.extend(self.openings.admit((session, ticket), until, request));
     }
 
     /// Handles a request for input whose call has ended. If the request may be about another call
@@ -299,7 +301,7 @@ impl Bridge {
         client: &mut Client,
     ) {
         for (ticket, reply) in self.inputs.end_call(call) {
-            self.actions.push_back(BridgeAction::CancelInput { ticket });
+            self.withdraw([ticket]);
             client.answer(now, reply, Err(ErrorData::internal(why)));
         }
     }

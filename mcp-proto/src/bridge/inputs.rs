@@ -5,7 +5,6 @@
 //!
 //! | waits | until |
 //! |---|---|
-//! | a request of a legacy server to a client that opens its session | `notifications/initialized`, then the client is asked; another request of the client; the end of the session |
 //! | a request of a legacy server | the answer; `notifications/cancelled` of the server; the end of its call |
 //! | a round of a modern server | all answers, then the request goes out again; a refusal; the end of the request |
 
@@ -13,7 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::action::{BridgeAction, Config, Ticket};
+use super::action::{Config, Ticket};
 use super::calls::UpstreamCall;
 use crate::budget::{Account, BudgetExceeded};
 use crate::client::{CallId, InputId, InputReply};
@@ -21,15 +20,13 @@ use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
 use crate::message::ErrorData;
-use crate::server::{ReplyId, SessionRef};
+use crate::server::ReplyId;
 
 #[derive(Debug, Default)]
 pub(super) struct ClientInputs {
     pending: BTreeMap<Ticket, InputRecipient>,
     rounds: BTreeMap<ReplyId, Round>,
     tickets: u64,
-    /// The sessions that clients open, and the requests that wait for them.
-    opening: BTreeMap<SessionRef, Vec<BridgeAction>>,
 }
 
 /// The recipient of an answer.
@@ -81,37 +78,6 @@ impl ClientInputs {
     /// Registers a request of a legacy server to a client.
     pub(super) fn ask(&mut self, reply: InputReply, call: Option<CallId>) -> Ticket {
         self.insert(InputRecipient::Server { reply, call })
-    }
-
-    /// Records that a client opens a session. Its server does not wait for the client's
-    /// `notifications/initialized`, because the bridge has sent its own.
-    pub(super) fn open(&mut self, session: SessionRef) {
-        self.opening.entry(session).or_default();
-    }
-
-    /// Returns the request to the client of a session, unless it waits until the session is open.
-    pub(super) fn admit(
-        &mut self,
-        session: SessionRef,
-        request: BridgeAction,
-    ) -> Option<BridgeAction> {
-        let Some(waiting) = self.opening.get_mut(&session) else { return Some(request) };
-        waiting.push(request);
-        None
-    }
-
-    /// Handles the end of the opening of a session; returns the requests that have waited for it,
-    /// except those that the server has cancelled.
-    pub(super) fn release(&mut self, session: SessionRef) -> Vec<BridgeAction> {
-        let mut waiting = self.opening.remove(&session).unwrap_or_default();
-        waiting.retain(|request| match request {
-            BridgeAction::RequestInput { ticket, .. } => self.pending.contains_key(ticket),
-            BridgeAction::Respond { .. }
-            | BridgeAction::Notify { .. }
-            | BridgeAction::NotifySession { .. }
-            | BridgeAction::CancelInput { .. } => false,
-        });
-        waiting
     }
 
     /// Begins a round of input for a request to a modern server; returns the requests for the
@@ -224,7 +190,6 @@ impl ClientInputs {
     /// Ends all rounds, because the server cannot be called again, and gets no answers. Returns
     /// their requests, and the tickets of the requests to cancel.
     pub(super) fn end_rounds(&mut self) -> Vec<(ReplyId, Vec<Ticket>)> {
-        self.opening.clear();
         let all: Vec<ReplyId> = self.rounds.keys().copied().collect();
         let end = |about| Some((about, self.end_round(about)?.1));
         all.into_iter().filter_map(end).collect()

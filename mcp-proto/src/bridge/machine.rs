@@ -5,6 +5,7 @@
 //! | `Upstream` | what is known of the server | |
 //! | `UpstreamCalls` | the calls that are not answered, and what waits for each | |
 //! | `ClientInputs` | requests to legacy clients, and rounds of modern servers | |
+//! | `SessionOpenings` | requests that wait until legacy clients have opened their sessions | `Limits::input_timeout` |
 //! | `ParamHeaders` | the tools whose calls have headers to check | |
 //! | `Parked` | calls that wait for the retry of a modern client | `Limits::input_timeout` |
 //! | `LegacyClients` | levels and subscriptions of legacy clients | the next request of a subscription that has ended |
@@ -26,6 +27,7 @@ use super::inputs::{ClientInputs, InputRecipient};
 use super::kept_tasks::KeptTasks;
 use super::listeners::ModernListeners;
 use super::missed_resources::MissedResources;
+use super::openings::SessionOpenings;
 use super::own_calls::OwnCalls;
 use super::param_headers::ParamHeaders;
 use super::parked::Parked;
@@ -50,6 +52,7 @@ pub struct Bridge {
     pub(super) waiting: VecDeque<ClientRequest>,
     pub(super) calls: UpstreamCalls,
     pub(super) inputs: ClientInputs,
+    pub(super) openings: SessionOpenings,
     pub(super) parked: Parked,
     pub(super) sessions: LegacyClients,
     pub(super) listeners: ModernListeners,
@@ -72,6 +75,7 @@ impl Bridge {
             waiting: VecDeque::new(),
             calls: UpstreamCalls::default(),
             inputs: ClientInputs::default(),
+            openings: SessionOpenings::default(),
             parked: Parked::default(),
             sessions: LegacyClients::default(),
             listeners: ModernListeners::default(),
@@ -90,6 +94,7 @@ impl Bridge {
     /// are notified of changes that they may have missed.
     pub fn take_over(&mut self, earlier: &mut Self, sessions: &[SessionRef]) {
         self.sessions.take_over(&mut earlier.sessions, sessions);
+        self.openings.take_over(&mut earlier.openings, sessions);
         self.wrapped = core::mem::take(&mut earlier.wrapped);
     }
 
@@ -213,6 +218,7 @@ impl Bridge {
         for call in self.parked.expired(now) {
             self.cancel(now, call, client);
         }
+        self.expire_openings(now, client);
         self.retry_listens(now, client);
         self.report_missed();
         self.tasks.expire(now);
@@ -220,9 +226,9 @@ impl Bridge {
 
     /// The latest time for the next call of [`Bridge::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let deadlines =
-            [self.parked.next_deadline(), self.sessions.next_retry(), self.missed.due()];
-        deadlines.into_iter().flatten().chain(self.tasks.until()).min()
+        let Self { parked, openings, sessions, missed, tasks, .. } = self;
+        let inputs = parked.next_deadline().into_iter().chain(openings.next_deadline());
+        inputs.chain(sessions.next_retry()).chain(missed.due()).chain(tasks.until()).min()
     }
 
     /// Returns whether the bridge expects a client to return with input, or is about to subscribe
@@ -256,9 +262,7 @@ impl Bridge {
     ) {
         let about = request.about;
         let caller = ClientRef::of(&request);
-        if caller.era == Era::Legacy && !caller.is_lone {
-            self.open_session(caller.session, &request.method);
-        }
+        self.open_session(&caller, &request.method);
         match decide(caller.era, up, BridgeMessage::of_request(&request.method)) {
             BridgeStep::Answer => {
                 let initialized = self.upstream.initialized();

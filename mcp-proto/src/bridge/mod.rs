@@ -23,6 +23,7 @@
 //! | `NoStream` | subscriptions of modern clients end, also at the server; of later ones nothing is honoured |
 //! | `Closed` | waiting requests are answered with -32603, subscriptions end |
 //! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |
+//! | `Limits::input_timeout` without the `notifications/initialized` of a legacy client | the server that has asked this client gets an error |
 //! | a task of a modern server, in answer to a call | `has_tasks` until its TTL has passed |
 //!
 //! | state of a request | leaves by |
@@ -44,6 +45,7 @@
 
 mod action;
 mod calls;
+mod early_inputs;
 mod events;
 mod inputs;
 mod kept_tasks;
@@ -53,6 +55,7 @@ mod machine;
 mod missed_changes;
 mod missed_resources;
 mod null_members;
+mod openings;
 mod own_calls;
 mod param_headers;
 mod parked;

@@ -5,9 +5,7 @@
 //! repeated request to a modern server.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
-use super::action::{BridgeAction, Ticket};
 use super::calls::{CallPurpose, ClientRef, UpstreamCall};
 use super::inputs::copy;
 use super::machine::Bridge;
@@ -16,7 +14,7 @@ use super::translate;
 use crate::client::{CallId, Client};
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Method, MethodRow};
-use crate::server::{Outcome, ReplyId, SessionRef, check_forwarded};
+use crate::server::{Outcome, ReplyId, check_forwarded};
 use crate::time::Instant;
 use crate::types::{InputRequest, InputRequests};
 use crate::version::Era;
@@ -124,28 +122,5 @@ impl Bridge {
             Ok(call) => self.calls.insert(call, UpstreamCall { purpose, ..round.call }),
             Err(error) => self.fail(about, ErrorData::internal(alloc::format!("{error}"))),
         }
-    }
-
-    /// Records a request in the session of a legacy client. Before the client has sent
-    /// `notifications/initialized`, only pings may be sent to it.
-    pub(super) fn open_session(&mut self, session: SessionRef, method: &Method) {
-        self.sessions.open(session);
-        if *method == Method::Initialize {
-            self.inputs.open(session);
-        } else {
-            self.release_inputs(session);
-        }
-    }
-
-    /// Asks the client of a session for the input that has waited until the session is open. If the
-    /// session has ended instead, the server gets an error.
-    pub(super) fn release_inputs(&mut self, session: SessionRef) {
-        self.actions.extend(self.inputs.release(session));
-    }
-
-    /// Cancels requests for input of a legacy client.
-    pub(super) fn withdraw(&mut self, tickets: Vec<Ticket>) {
-        let cancelled = tickets.into_iter().map(|ticket| BridgeAction::CancelInput { ticket });
-        self.actions.extend(cancelled);
     }
 }

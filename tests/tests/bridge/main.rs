@@ -30,6 +30,7 @@ mod missed_changes;
 mod no_stream;
 mod notifications;
 mod official;
+mod opening_sessions;
 mod openings;
 mod other_era;
 mod same_era;
