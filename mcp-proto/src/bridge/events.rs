@@ -52,7 +52,11 @@ impl Bridge {
                     self.request(now, request, era, client);
                 }
             }
-            ClientEvent::Response { call, result } => self.response(now, call, result, client),
+            ClientEvent::Response { call, result } => {
+                self.response(now, call, result, client);
+                // The response may have made room.
+                self.send_own(now, client);
+            }
             ClientEvent::Input(input) => self.input(now, *input, client),
             ClientEvent::InputCancelled { input } => {
                 self.parked.withdraw(input);
@@ -97,7 +101,7 @@ impl Bridge {
         client: &mut Client,
     ) {
         if let Some(call) = self.own.take(id) {
-            return self.handle_own_answer(now, call, &result, client);
+            return self.handle_own_answer(call, &result);
         }
         // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };

@@ -7,14 +7,17 @@
 //! | request | planned | without room | not needed when its turn comes |
 //! |---|---|---|---|
 //! | subscribe | when another connection begins | waits | is left out |
-//! | unsubscribe | when the last client leaves | waits; above `Limits::max_subscriptions` is left out | is left out: a client has subscribed |
+//! | unsubscribe | when the last client leaves | waits; above `Limits::max_subscriptions`, or `Limits::max_subscription_bytes` of URIs, is left out | is left out: a client has subscribed |
 //!
+//! A call that the client has no room for is planned again. A response to any call makes room.
 //! A resource that is left out is no problem: the bridge drops changes that no client needs.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 
+use super::subscription_load::SubscriptionLoad;
 use crate::client::CallId;
+use crate::limits::Limits;
 
 /// A call of the bridge itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,7 +33,7 @@ pub(super) struct OwnCalls {
     /// The calls in flight, with their resources.
     pending: BTreeMap<CallId, (OwnCall, String)>,
     to_renew: BTreeSet<String>,
-    to_leave: VecDeque<String>,
+    to_leave: BTreeSet<String>,
 }
 
 impl OwnCalls {
@@ -55,10 +58,31 @@ impl OwnCalls {
         self.to_leave.clear();
     }
 
-    /// Plans to unsubscribe from a resource, unless `max` resources wait for that.
-    pub(super) fn plan_leave(&mut self, uri: &str, max: usize) {
-        if self.to_leave.len() < max {
-            self.to_leave.push_back(uri.into());
+    /// Plans a call once more that could not be made.
+    pub(super) fn plan_again(&mut self, call: OwnCall, uri: String) {
+        match call {
+            OwnCall::Subscribe => self.to_renew.insert(uri),
+            OwnCall::Unsubscribe => self.to_leave.insert(uri),
+        };
+    }
+
+    /// Plans to unsubscribe from these resources, except those above the limits. The bytes of those
+    /// that the server has not answered count too.
+    pub(super) fn plan_leaves<'a>(
+        &mut self,
+        uris: impl Iterator<Item = &'a String>,
+        limits: &Limits,
+    ) {
+        let is_left = |(call, _): &&(OwnCall, String)| *call == OwnCall::Unsubscribe;
+        let sent = self.pending.values().filter(is_left).map(|(_, uri)| uri);
+        let bytes =
+            sent.chain(&self.to_leave).fold(0_usize, |sum, uri| sum.saturating_add(uri.len()));
+        let mut load = SubscriptionLoad { count: self.to_leave.len(), bytes };
+        for uri in uris {
+            let more = load.plus(SubscriptionLoad { count: 1, bytes: uri.len() });
+            if more.fits(limits) && self.to_leave.insert(uri.clone()) {
+                load = more;
+            }
         }
     }
 
@@ -69,6 +93,6 @@ impl OwnCalls {
             return None;
         }
         let renewed = self.to_renew.pop_first().map(|uri| (OwnCall::Subscribe, uri));
-        renewed.or_else(|| Some((OwnCall::Unsubscribe, self.to_leave.pop_front()?)))
+        renewed.or_else(|| Some((OwnCall::Unsubscribe, self.to_leave.pop_first()?)))
     }
 }

@@ -19,11 +19,9 @@ impl Bridge {
         if self.upstream.era(client) != Some(Era::Legacy) {
             return;
         }
-        for uri in uris {
-            if !self.is_needed(uri) {
-                self.own.plan_leave(uri, self.config.limits.max_subscriptions);
-            }
-        }
+        let Self { own, sessions, listeners, config, .. } = self;
+        let is_left = |uri: &&String| !sessions.wants(uri) && !listeners.wants(uri);
+        own.plan_leaves(uris.iter().filter(is_left), &config.limits);
         self.send_own(now, client);
     }
 
@@ -32,44 +30,32 @@ impl Bridge {
     /// in the other order.
     pub(super) fn handle_own_answer(
         &mut self,
-        now: Instant,
         (call, uri): (OwnCall, String),
         result: &Result<Json, CallError>,
-        client: &mut Client,
     ) {
         match call {
             OwnCall::Subscribe => self.handle_renewed(&uri, result),
-            OwnCall::Unsubscribe if self.is_needed(&uri) => self.renew_resource(now, uri, client),
+            OwnCall::Unsubscribe if self.is_needed(&uri) => {
+                self.own.plan_again(OwnCall::Subscribe, uri);
+            }
             OwnCall::Unsubscribe => {}
         }
-        self.send_own(now, client);
     }
 
-    /// Sends the planned calls, as many as there is room for.
+    /// Sends the planned calls, as many as there is room for. The others wait for a response.
     pub(super) fn send_own(&mut self, now: Instant, client: &mut Client) {
         while let Some((call, uri)) = self.own.next(self.config.limits.max_in_flight) {
-            match (call, self.is_needed(&uri)) {
-                (OwnCall::Subscribe, true) => self.renew_resource(now, uri, client),
-                (OwnCall::Unsubscribe, false) => self.leave_resource(now, uri, client),
-                (OwnCall::Subscribe, false) | (OwnCall::Unsubscribe, true) => {}
+            let (method, is_useful) = match call {
+                OwnCall::Subscribe => ("resources/subscribe", self.is_needed(&uri)),
+                OwnCall::Unsubscribe => ("resources/unsubscribe", !self.is_needed(&uri)),
+            };
+            if !is_useful {
+                continue;
             }
-        }
-    }
-
-    fn renew_resource(&mut self, now: Instant, uri: String, client: &mut Client) {
-        let options = CallOptions::default();
-        match client.call(now, "resources/subscribe", about_resource(&uri), options) {
-            Ok(call) => self.own.add(call, OwnCall::Subscribe, uri),
-            // Later changes of the resource are dropped.
-            Err(_) => self.report_shared_resource(&uri),
-        }
-    }
-
-    fn leave_resource(&mut self, now: Instant, uri: String, client: &mut Client) {
-        let options = CallOptions::default();
-        // If the call fails, later changes of the resource are dropped.
-        if let Ok(call) = client.call(now, "resources/unsubscribe", about_resource(&uri), options) {
-            self.own.add(call, OwnCall::Unsubscribe, uri);
+            match client.call(now, method, about_resource(&uri), CallOptions::default()) {
+                Ok(id) => self.own.add(id, call, uri),
+                Err(_) => return self.own.plan_again(call, uri),
+            }
         }
     }
 }

@@ -24,9 +24,13 @@ impl SubscriptionLoad {
         Self { count, bytes: self.bytes.saturating_sub(other.bytes) }
     }
 
+    pub(super) fn fits(self, limits: &Limits) -> bool {
+        self.count <= limits.max_subscriptions && self.bytes <= limits.max_subscription_bytes
+    }
+
     /// Fails if the load is more than the limits allow.
     pub(super) fn check(self, limits: &Limits) -> Result<(), ErrorData> {
-        if self.count <= limits.max_subscriptions && self.bytes <= limits.max_subscription_bytes {
+        if self.fits(limits) {
             return Ok(());
         }
         Err(ErrorData::internal("Limits::max_subscriptions of the bridge is reached"))

@@ -33,6 +33,7 @@ mod official;
 mod opening_sessions;
 mod openings;
 mod other_era;
+mod own_calls;
 mod same_era;
 mod slow_clients;
 mod stateless;
