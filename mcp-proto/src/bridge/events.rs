@@ -217,7 +217,7 @@ impl Bridge {
             }
             Err(RoundError::TooMuch(error)) => return self.fail(about, error.describe(limits)),
         };
-        let has_lists = |request: &RoundRequest| translate::has_block_lists(&request.params);
+        let has_lists = |it: &RoundRequest| translate::has_block_lists(&it.method, &it.params);
         if !has_block_lists && requests.iter().any(has_lists) {
             self.inputs.end_round(about);
             return self.fail(about, ErrorData::internal(BLOCK_LISTS));

@@ -353,11 +353,11 @@ fn write_message(message: Raw<'_>, out: &mut Vec<u8>) {
 }
 
 /// Returns whether a message for a model has no content block or several, in the parameters of
-/// `sampling/createMessage`.
-pub(super) fn has_block_lists(params: &Json) -> bool {
+/// `sampling/createMessage`. Messages of other methods are not for a model.
+pub(super) fn has_block_lists(method: &str, params: &Json) -> bool {
     let mut has_lists = false;
     let messages = params.raw().member("messages").filter(|messages| messages.is_array());
-    if let Some(messages) = messages {
+    if let Some(messages) = messages.filter(|_| method == "sampling/createMessage") {
         messages.elements(|message| {
             let content = message.member("content").filter(|content| content.is_array());
             has_lists |= content.is_some_and(|content| sole_element(content).is_none());

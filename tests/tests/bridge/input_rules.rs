@@ -61,3 +61,20 @@ fn modern_client_is_asked_only_what_it_declares_by_a_modern_server() {
         );
     }
 }
+
+/// Only the messages of sampling are for a model.
+#[test]
+fn client_without_lists_of_blocks_gets_them_in_requests_of_other_methods() {
+    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Modern));
+    let initialize = initialize().replace("2025-11-25", "2025-06-18");
+    connect_with(&mut bridged, Era::Legacy, Era::Modern, &initialize);
+    bridged.to_client();
+    let asked = forwarded(&mut bridged, Era::Legacy, 1, "tools/call", json!({"name": "x"}));
+    let params = json!({"messages": [{"content": [{"n": 1}, {"n": 2}]}]});
+    let result = json!({
+        "resultType": "input_required",
+        "inputRequests": {"a": {"method": "com.example/ask", "params": params}},
+    });
+    let got = answered(&mut bridged, &asked, &result);
+    assert_eq!((&got["method"], &got["params"]), (&json!("com.example/ask"), &params));
+}
