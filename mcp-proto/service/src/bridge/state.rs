@@ -71,8 +71,8 @@ impl UpstreamState {
 
     /// The error of a pending request when the connection ends. Clients are not told of programs.
     pub(super) fn gone(&self) -> ErrorData {
-        let has_ended = self.was_connected || self.is_closing;
-        ErrorData::internal(if has_ended { GONE } else { UNREACHED })
+        let is_expected = self.was_connected || self.is_closing;
+        ErrorData::internal(if is_expected { GONE } else { UNREACHED })
     }
 
     /// Passes the queued messages to the machine.
