@@ -333,7 +333,9 @@ fn panic_of_the_function_that_opens_a_stream_ends_the_connection() {
     let failures = failures(&bridge);
     let outcome = world.run(another(&world, &bridge).list_tools()).unwrap();
     assert!(format!("{outcome:?}").contains("the connection to the server has ended"));
-    assert!(format!("{outcome:?}").contains("before the server was known; the log"));
+    assert!(
+        format!("{outcome:?}").contains("before the server was known; whoever runs the bridge")
+    );
     let expected = "the code that drives the connection to the server has panicked";
     assert_eq!(*failures.lock().unwrap(), [expected]);
     assert!(world.run(another(&world, &bridge).list_tools()).unwrap().is_ok());
