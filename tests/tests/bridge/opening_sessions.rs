@@ -2,8 +2,6 @@
 
 use mcp_proto::Limits;
 
-use super::missed_changes::result;
-use super::subscriptions::notification;
 use super::*;
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

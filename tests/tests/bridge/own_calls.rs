@@ -4,8 +4,7 @@ use mcp_proto::Limits;
 use mcp_proto::bridge::Config;
 use mcp_tests::bridge::counting;
 
-use super::missed_changes::{PAUSE, changes, restarting, result};
-use super::subscriptions::notification;
+use super::missed_changes::{PAUSE, changes, restarting};
 use super::*;
 
 /// A bridge of which at most six own requests are in flight.
