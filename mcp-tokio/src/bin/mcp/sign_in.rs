@@ -167,6 +167,8 @@ mod tests {
         args: SignInArgs,
     }
 
+    type Setter = fn(Config) -> Config;
+
     #[test]
     fn each_exception_is_an_option() {
         let server = Url::parse("https://s.example/mcp").unwrap();
@@ -175,7 +177,7 @@ mod tests {
             format!("{:?}", program.args.settings(Config::new(server.clone()), None))
         };
         let renamed = "--issuer=https://a.example=https://a.example/";
-        let options: [(&[&str], fn(Config) -> Config); 5] = [
+        let options: [(&[&str], Setter); 5] = [
             (&["--scope", "a", "--scope", "b"], |it| it.scopes("a b")),
             (&[renamed], |it| it.accepts_issuer("https://a.example", "https://a.example/")),
             (&["--assume-s256", "https://a.example"], |it| it.assumes_s256("https://a.example")),
