@@ -21,6 +21,9 @@ const KEEP: Duration = Duration::from_secs(5);
 /// The most cancellations that a session remembers.
 const MAX_CANCELLATIONS: usize = 16;
 
+/// The most digits of a number that is remembered; it fits 64 bits.
+const MAX_DIGITS: usize = 19;
+
 /// The cancellations of a session that have no request yet.
 #[derive(Debug, Default)]
 pub(super) struct EarlyCancellations {
@@ -60,6 +63,7 @@ impl EarlyCancellations {
         self.seen != 0 && (number > self.highest || bit != 0 && self.seen & bit == 0)
     }
 
+    #[cold]
     fn take(&mut self, now: Instant, number: u64) -> bool {
         self.numbers.retain(|(since, _)| now < *since + KEEP);
         let found = self.numbers.iter().position(|(_, cancelled)| *cancelled == number);
@@ -71,9 +75,13 @@ impl EarlyCancellations {
     }
 }
 
-/// The number that an id is, if it is one of 64 bits without a sign.
+/// The number that an id is, if it has at most [`MAX_DIGITS`] digits and no sign.
 fn number(id: &RequestId) -> Option<u64> {
-    id.canonical_str().parse().ok()
+    let digits = id.canonical();
+    let is_short = digits.len() <= MAX_DIGITS;
+    let plus =
+        |number, digit: &u8| digit.is_ascii_digit().then(|| number * 10 + u64::from(digit & 0xf));
+    if is_short { digits.iter().try_fold(0, plus) } else { None }
 }
 
 /// The bits, as many places higher; none if there are not as many places.

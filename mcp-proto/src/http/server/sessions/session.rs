@@ -94,11 +94,19 @@ impl<W: Clone> Session<W> {
         self.streams.open(stream, opened);
         let source = MessageSource::legacy(Some(StreamId(stream)));
         self.handle(now, incoming, extensions, source);
-        if is_cancelled && let Some(id) = request_id(incoming) {
-            self.server.abandon(&id, CancelCause::Client(None));
+        if is_cancelled {
+            self.cancel(incoming);
         }
         self.act(now, queue);
         (stream, reader)
+    }
+
+    /// Cancels a request that the client has cancelled before.
+    #[cold]
+    fn cancel(&mut self, incoming: &Incoming) {
+        if let Some(id) = request_id(incoming) {
+            self.server.abandon(&id, CancelCause::Client(None));
+        }
     }
 
     /// The number for the next reader.
