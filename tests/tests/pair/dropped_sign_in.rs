@@ -108,6 +108,16 @@ fn poll(pair: &mut Pair, mut operation: Operation, polls: usize) -> Option<bool>
     None
 }
 
+/// A client before its first sign-in, or before a refresh.
+fn pair_before(place: &Place, is_refresh: bool) -> (Pair, Client) {
+    let (mut pair, client) = place.pair();
+    if is_refresh {
+        pair.run(call(&client)).unwrap();
+        pair.pass(Duration::from_secs(590));
+    }
+    (pair, client)
+}
+
 const OPERATIONS: [fn(&Client) -> Operation; 3] = [
     |client| operation(client.authorize("")),
     |client| operation(call(client)),
@@ -117,15 +127,10 @@ const OPERATIONS: [fn(&Client) -> Operation; 3] = [
 #[test]
 fn futures_of_a_sign_in_may_be_dropped_at_any_time() {
     for (number, begin) in OPERATIONS.into_iter().enumerate() {
-        // At the first sign-in, and at a refresh.
         for is_refresh in [false, true] {
             for polls in 0.. {
                 let place = Place::new();
-                let (mut pair, client) = place.pair();
-                if is_refresh {
-                    pair.run(call(&client)).unwrap();
-                    pair.pass(Duration::from_secs(590));
-                }
+                let (mut pair, client) = pair_before(&place, is_refresh);
                 let ended = poll(&mut pair, begin(&client), polls);
                 let when = format!("operation {number}, {polls} polls, refresh: {is_refresh}");
                 assert_ne!(ended, Some(false), "{when}");
@@ -150,11 +155,7 @@ fn client_that_signs_in_may_be_dropped_at_any_time() {
         for is_refresh in [false, true] {
             for polls in 0.. {
                 let place = Place::new();
-                let (mut pair, client) = place.pair();
-                if is_refresh {
-                    pair.run(call(&client)).unwrap();
-                    pair.pass(Duration::from_secs(590));
-                }
+                let (mut pair, client) = pair_before(&place, is_refresh);
                 let ended = poll(&mut pair, begin(&client), polls);
                 drop((pair, client));
                 let when = format!("operation {number}, {polls} polls, refresh: {is_refresh}");
