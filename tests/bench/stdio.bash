@@ -90,6 +90,8 @@ measure_time() {
       note "cpu $server 1-MB" cpu_us_per_call
       load "$server" legacy 1 --message "$huge" 3 >"$scratch/load"
       note "cpu $server 64-MB" cpu_us_per_call
+    done
+    for server in "${large[@]}"; do
       start "$server" legacy 41 >"$scratch/load"
       note "start $server answer" start_us
     done
@@ -106,14 +108,16 @@ measure_time() {
     done
     find_quotient "cpu-to-rmcp $kind" "cpu mcp-server $kind" "cpu rmcp-server $kind"
   done
-  find_median "start mcp-server answer"
-  find_median "start rmcp-server answer"
+  for server in "${large[@]}"; do
+    find_median "start $server answer"
+  done
   find_quotient start-to-rmcp "start mcp-server answer" "start rmcp-server answer"
+  find_quotient floor-start-to-rmcp "start floor answer" "start rmcp-server answer"
   table "CPU time per call over stdio, µs." cpu timed_servers "${loads[@]}"
   table "Calls per second over stdio, client and server on one CPU." speed timed_servers "${loads[@]}"
   table "CPU time per call, µs: a resource of 1 MB is read, and 1 MB or 64 MB are echoed." cpu peers \
     read 1-MB 64-MB
-  table "Time from the start of a server to its first answer, µs." start peers answer
+  table "Time from the start of a server to its first answer, µs." start large answer
 }
 
 # load SERVER ERA IN_FLIGHT [OPTION...] CALLS
