@@ -39,14 +39,14 @@ pub(super) struct Answer {
 pub(super) enum WantedBody {
     /// A message, or events.
     Message,
-    /// Events.
+    /// Events, or the reason of a 401 without a challenge.
     Events,
     Nothing,
 }
 
 #[derive(Debug)]
 enum BodyReading {
-    /// A message.
+    /// A message, or a reason.
     Text(Vec<u8>),
     /// A message that is too long.
     TooLong,
@@ -65,17 +65,19 @@ impl Answer {
         let encoding = encoding(head);
         let has_events =
             may_have_events && encoding.is_none() && media::is(content_type, media::EVENTS);
+        let challenges = head.all("WWW-Authenticate");
+        let unauthorized =
+            matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
+        let is_bare = unauthorized.as_ref().is_some_and(is_bare);
         let reading = match (wanted, encoding) {
             (WantedBody::Message | WantedBody::Events, _) if has_events => {
                 BodyReading::Events(Box::new(EventReader::new(max_sse_event_bytes)))
             }
             (WantedBody::Message, Some(encoding)) => BodyReading::Encoded(encoding),
             (WantedBody::Message, None) => BodyReading::Text(Vec::new()),
+            (WantedBody::Events, None) if is_bare => BodyReading::Text(Vec::new()),
             (WantedBody::Events | WantedBody::Nothing, _) => BodyReading::Nothing,
         };
-        let challenges = head.all("WWW-Authenticate");
-        let unauthorized =
-            matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
         Self { status, unauthorized, reading }
     }
 
@@ -85,6 +87,12 @@ impl Answer {
 
     pub(super) fn has_events(&self) -> bool {
         matches!(self.reading, BodyReading::Events(_))
+    }
+
+    /// Returns whether the body may say that the session is lost.
+    pub(super) fn has_reason(&self) -> bool {
+        matches!(self.reading, BodyReading::Text(_))
+            && self.unauthorized.as_ref().is_some_and(is_bare)
     }
 
     /// The error for a body whose message cannot be read.
@@ -162,10 +170,8 @@ impl Answer {
     }
 
     /// Returns whether this is the refusal, with this body, of a Rust server (rmcp before 1.0) that
-    /// does not know the session. A 401 that requires authentication has a challenge: the server
-    /// "MUST send a WWW-Authenticate header field" (RFC 9110, section 15.5.2).
+    /// does not know the session.
     fn is_lost_session(&self, text: &[u8]) -> bool {
-        let is_bare = |it: &Unauthorized| it.status == 401 && it.challenges.is_empty();
         text.trim_ascii() == b"Unauthorized: Session not found"
             && self.unauthorized.as_ref().is_some_and(is_bare)
     }
@@ -195,6 +201,12 @@ impl Answer {
             Some(_) | None => (broke, Refusal::of_status(status, text), self.into_error()),
         }
     }
+}
+
+/// Returns whether this is a 401 without a challenge. A 401 that requires authentication has a
+/// challenge: the server "MUST send a WWW-Authenticate header field" (RFC 9110, section 15.5.2).
+fn is_bare(unauthorized: &Unauthorized) -> bool {
+    unauthorized.status == 401 && unauthorized.challenges.is_empty()
 }
 
 /// The time for which a server that is too busy wants no other request, if it names the time in

@@ -15,7 +15,7 @@ use super::call::{Call, Sent};
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::LINGER;
 use super::meaning::{cancelled, classify, may_settle};
-use super::reading::{Answer, retry_after};
+use super::reading::{Answer, WantedBody, retry_after};
 use super::refresh::Refresh;
 use super::resume::Break;
 use super::sse2024::FirstRefusal;
@@ -82,6 +82,10 @@ impl Client {
                 if self.session_stream.open(now) {
                     self.rpc.report_missed_changes();
                 }
+            }
+            Purpose::Listen if answer.has_reason() => {
+                open.answer = Some(answer);
+                self.exchanges.set_deadline(id, now + LINGER);
             }
             Purpose::Listen => {
                 self.session_stream.stream().handle_head(now, head, false);
@@ -210,12 +214,11 @@ impl Client {
             Some(answer) => (answer.take_text(), answer.status()),
             None => (Bytes::new(), 0),
         };
+        let has_message = open.purpose.body_to_read() == WantedBody::Message;
         // The text of a proxy or of an HTTP stack is not a message.
-        let is_message = match text.trim_ascii().first() {
-            Some(first) => matches!(first, b'{' | b'[') || Class::of(status) == Class::Success,
-            None => false,
-        };
-        if is_message {
+        let first = text.trim_ascii().first();
+        let is_json = matches!(first, Some(b'{' | b'['));
+        if has_message && (is_json || first.is_some() && Class::of(status) == Class::Success) {
             self.read(now, exchange, &text);
         }
         if let Some(Exchange { purpose, answer, .. }) = self.exchanges.end(exchange) {
