@@ -203,9 +203,9 @@ impl Config {
         self
     }
 
-    /// Sends the scopes of the sign-in with each refresh, for issuers that otherwise refuse the
-    /// refresh or issue a token with other scopes. Others refuse the parameter, for example if they
-    /// have granted fewer scopes.
+    /// Sends the granted scopes with each refresh, for issuers that otherwise refuse the refresh or
+    /// issue a token with other scopes. These are the scopes in the answer to the sign-in, and the
+    /// requested scopes if the answer has none. Some issuers refuse the parameter.
     ///
     /// [RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
     pub fn repeats_scopes(mut self) -> Self {

@@ -15,6 +15,7 @@ use alloc::string::String;
 
 use super::document::Document;
 use super::error::{AuthError, visible};
+use super::scopes::Scopes;
 use super::secret::Secret;
 use crate::decision_table::{Cells, Column, Set, Table, row};
 
@@ -217,6 +218,8 @@ pub(super) struct GrantedToken {
     /// The lifetime in seconds; `None` if it is unknown.
     pub(super) expires_in: Option<u64>,
     pub(super) refresh_token: Option<Secret>,
+    /// The granted scopes; `None` if they are the requested ones.
+    pub(super) scopes: Option<Scopes>,
 }
 
 /// A parsed answer.
@@ -256,6 +259,7 @@ impl TokenAnswer {
                 access_token: Secret::new(token),
                 expires_in: document.number("expires_in"),
                 refresh_token: document.filled_text("refresh_token").map(Secret::new),
+                scopes: document.filled_text("scope").map(|scopes| Scopes::words(&scopes)),
             }),
             _ => Self::Unusable,
         }

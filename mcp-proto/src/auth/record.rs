@@ -5,7 +5,7 @@
 //!
 //! | key | members |
 //! |---|---|
-//! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `metadata`, `client_id`, `client_secret`, `method`, `dynamic` |
+//! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `granted`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `metadata`, `client_id`, `client_secret`, `method`, `dynamic` |
 //! | `client:`, the issuer, a space and the configured redirect URI | `client_id`, `client_secret`, `secret_expires_at`, `method`, `redirect_uri` |
 //!
 //! The secret of a configured client is not stored.
@@ -15,7 +15,7 @@ use alloc::string::String;
 use serde_json::{Map, Value};
 
 use super::registration::{AuthMethod, RegisteredClient};
-use super::scopes::Scopes;
+use super::scopes::{OFFLINE_ACCESS, Scopes};
 use super::secret::Secret;
 use crate::time::Duration;
 
@@ -27,6 +27,8 @@ pub(super) struct ServerRecord {
     pub(super) issuer: String,
     pub(super) resource: String,
     pub(super) requested_scopes: Scopes,
+    /// The scopes that the authorization server has named; `None` if it has granted all.
+    pub(super) granted_scopes: Option<Scopes>,
     pub(super) access_token: Secret,
     /// Time since the Unix epoch; `None` if it is unknown.
     pub(super) expires_at: Option<Duration>,
@@ -61,6 +63,15 @@ impl ServerRecord {
         Some((record.client.id, record.issuer))
     }
 
+    /// The scopes of a refresh. The request "MUST NOT include any scope not originally granted by
+    /// the resource owner" (RFC 6749, section 6). Microsoft Entra ID grants `offline_access`
+    /// without naming it.
+    pub(super) fn scopes_to_repeat(&self) -> Scopes {
+        let Some(granted) = &self.granted_scopes else { return self.requested_scopes.clone() };
+        let is_unnamed = |scope: &&str| *scope == OFFLINE_ACCESS;
+        granted.union(&self.requested_scopes.iter().filter(is_unnamed).collect())
+    }
+
     fn read(text: &str) -> Option<Self> {
         let map = read(text)?;
         let text = |name: &str| Some(String::from(map.get(name)?.as_str()?));
@@ -68,6 +79,7 @@ impl ServerRecord {
             issuer: text("issuer")?,
             resource: text("resource")?,
             requested_scopes: Scopes::words(&text("asked").unwrap_or_default()),
+            granted_scopes: text("granted").map(|scopes| Scopes::words(&scopes)),
             access_token: Secret::new(text("access_token").filter(|it| is_visible(it))?),
             expires_at: map.get("expires_at").and_then(Value::as_u64).map(Duration::from_secs),
             refresh_token: text("refresh_token").map(Secret::new),
@@ -86,6 +98,8 @@ impl ServerRecord {
         set(&mut map, "issuer", Some(self.issuer.as_str().into()));
         set(&mut map, "resource", Some(self.resource.as_str().into()));
         set(&mut map, "asked", Some(self.requested_scopes.to_param().into()));
+        let granted = self.granted_scopes.as_ref();
+        set(&mut map, "granted", granted.map(|scopes| scopes.to_param().into()));
         set(&mut map, "access_token", Some(self.access_token.expose().into()));
         set(&mut map, "expires_at", self.expires_at.map(|at| at.as_secs().into()));
         set(&mut map, "refresh_token", secret(&self.refresh_token));
@@ -169,6 +183,7 @@ mod tests {
             issuer: "https://a.example".into(),
             resource: "https://s.example/mcp".into(),
             requested_scopes: Scopes::words("a b"),
+            granted_scopes: Some(Scopes::words("a")),
             access_token: Secret::new("t"),
             expires_at: Some(Duration::from_secs(1_000)),
             refresh_token: Some(Secret::new("r")),

@@ -180,7 +180,7 @@ fn send(tokens: &CurrentTokens, context: &mut StepContext<'_>) -> RefreshStep {
     let target = (&endpoint, record.issuer.as_str());
     let binds = record.proof_key.is_some();
     let client = Some(client).filter(|client| !client.is_of_workload());
-    let scopes = config.repeats_scopes.then(|| record.requested_scopes.to_param());
+    let scopes = config.repeats_scopes.then(|| record.scopes_to_repeat().to_param());
     let grant = Grant::Refresh { token, scope: scopes.as_deref().unwrap_or_default() };
     let draft = TokenDraft::new(&grant, resource, client, target, binds);
     Ok(StepProgress::Pending(TokenRefresh::Sent { call: TokenCall::start(draft, context)? }))

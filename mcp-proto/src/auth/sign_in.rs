@@ -138,19 +138,19 @@ pub(super) struct SignedIn {
 impl SignedIn {
     /// The record of the tokens. `thumbprint` is that of the client's proof key.
     pub(super) fn into_record(self, unix: Duration, thumbprint: Option<String>) -> ServerRecord {
-        let Self { server, client, origin, requested_scopes, token } = self;
         ServerRecord {
-            issuer: server.issuer.issuer.clone(),
-            requested_scopes,
-            access_token: token.access_token,
-            expires_at: expires_at(token.expires_in, unix),
-            refresh_token: token.refresh_token,
-            proof_key: thumbprint.filter(|_| server.binds),
-            token_endpoint: server.issuer.token_endpoint.as_str().into(),
-            metadata_url: server.metadata_url,
-            resource: server.resource,
-            client,
-            is_dynamic: origin == ClientOrigin::Dynamic,
+            issuer: self.server.issuer.issuer.clone(),
+            requested_scopes: self.requested_scopes,
+            granted_scopes: self.token.scopes,
+            access_token: self.token.access_token,
+            expires_at: expires_at(self.token.expires_in, unix),
+            refresh_token: self.token.refresh_token,
+            proof_key: thumbprint.filter(|_| self.server.binds),
+            token_endpoint: self.server.issuer.token_endpoint.as_str().into(),
+            metadata_url: self.server.metadata_url,
+            resource: self.server.resource,
+            client: self.client,
+            is_dynamic: self.origin == ClientOrigin::Dynamic,
         }
     }
 }

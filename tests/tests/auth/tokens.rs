@@ -44,6 +44,31 @@ fn refresh_names_the_scopes_of_the_sign_in_only_if_wanted() {
     }
 }
 
+/// "The requested scope MUST NOT include any scope not originally granted" (RFC 6749, section 6).
+#[test]
+fn refresh_repeats_the_granted_scopes_also_after_a_restart() {
+    let narrowed = [
+        ("read write", "read", "read"),
+        ("read write", "", "read write"),
+        ("read offline_access", "read profile", "read profile offline_access"),
+    ];
+    for (requested, granted, expected) in narrowed {
+        let settings = move |config: Config| config.scopes(requested).repeats_scopes();
+        let mut world = World::with(settings);
+        world.token_members = format!(r#","expires_in":3600,"scope":"{granted}""#);
+        world.request("x").unwrap();
+        // A refresh may name fewer scopes for its access token; the grant stays the same.
+        world.token_members = r#","expires_in":3600,"scope":"read""#.into();
+        world.pass(3600);
+        world.request("x").unwrap();
+        let mut world = world.restart_with(settings);
+        world.pass(3600);
+        world.request("x").unwrap();
+        let scopes: Vec<_> = world.forms.iter().filter_map(|form| form.get("scope")).collect();
+        assert_eq!(scopes, [expected; 2], "{requested}, {granted}");
+    }
+}
+
 #[test]
 fn auth_a21_the_tokens_of_another_process_are_adopted_under_the_lock() {
     let mut first = signed_in();
