@@ -231,6 +231,27 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
+    /// The tools in the order in which they were added, with those that are disabled or shown only
+    /// to some callers. For example for a list in the log, or for tests.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.entries.tools().map(|(tool, _)| tool)
+    }
+
+    /// The resources, as [`Registry::tools`] has the tools.
+    pub fn resources(&self) -> impl Iterator<Item = &Resource> {
+        self.entries.resources().map(|(resource, _)| resource)
+    }
+
+    /// The resource templates, as [`Registry::tools`] has the tools.
+    pub fn resource_templates(&self) -> impl Iterator<Item = &ResourceTemplate> {
+        self.entries.resource_templates().map(|(template, _)| template)
+    }
+
+    /// The prompts, as [`Registry::tools`] has the tools.
+    pub fn prompts(&self) -> impl Iterator<Item = &Prompt> {
+        self.entries.prompts().map(|(prompt, _)| prompt)
+    }
+
     /// Sentences to log when the server starts; see [`server::Registry::warnings`].
     pub fn warnings(&self) -> Vec<String> {
         self.entries.warnings()

@@ -17,6 +17,7 @@ use crate::error::UsageError;
 use crate::ext::{self, Feature};
 use crate::headers::HeaderPlan;
 use crate::json::Json;
+use crate::schema::{check_dialects, has_type_object};
 use crate::scopes::{RequiredScopes, Scopes};
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
@@ -118,6 +119,34 @@ impl Registered {
         let required = self.required.entry(feature).or_default();
         if !required.contains(&identifier) {
             required.push(identifier);
+        }
+        Ok(())
+    }
+
+    /// Checks that a tool can be added: its schemas and its name.
+    pub(super) fn check_tool(&self, tool: &Tool) -> Result<(), UsageError> {
+        let output = tool.output_schema.as_ref().is_none_or(|schema| schema.raw().is_object());
+        if !has_type_object(&tool.input_schema) || !output {
+            return Err(UsageError::InvalidSchema { name: tool.name.clone() });
+        }
+        if let Err(reason) = HeaderPlan::compile(&tool.input_schema) {
+            return Err(UsageError::InvalidHeader { name: tool.name.clone(), reason });
+        }
+        self.tools.check(tool)?;
+        check_dialects(tool)
+    }
+
+    /// Checks that completions can be added.
+    pub(super) fn check_completion(&self, reference: &Reference) -> Result<(), UsageError> {
+        let (is_known, name) = match reference {
+            Reference::Prompt(name) => (self.prompts.has(name), name),
+            Reference::Template(template) => (self.templates.has(template), template),
+        };
+        if !is_known {
+            return Err(UsageError::UnknownReference { name: name.clone() });
+        }
+        if self.completions.contains_key(reference) {
+            return Err(UsageError::Duplicate { kind: "completion", name: name.clone() });
         }
         Ok(())
     }

@@ -14,11 +14,9 @@ use super::template::UriTemplate;
 use crate::change::List;
 use crate::error::UsageError;
 use crate::ext::Feature;
-use crate::headers::HeaderPlan;
 use crate::json::Json;
 use crate::message::{Method, MethodRow};
 use crate::meta;
-use crate::schema::{check_dialects, has_type_object};
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
@@ -177,15 +175,7 @@ impl<H> Registry<H> {
     }
 
     fn insert_tool(&mut self, tool: Tool, handler: H, asks: bool) -> Result<&mut Self, UsageError> {
-        let output = tool.output_schema.as_ref().is_none_or(|schema| schema.raw().is_object());
-        if !has_type_object(&tool.input_schema) || !output {
-            return Err(UsageError::InvalidSchema { name: tool.name });
-        }
-        if let Err(reason) = HeaderPlan::compile(&tool.input_schema) {
-            return Err(UsageError::InvalidHeader { name: tool.name, reason });
-        }
-        self.registered.tools.check(&tool)?;
-        check_dialects(&tool)?;
+        self.registered.check_tool(&tool)?;
         let handler = self.add_handler(handler, asks);
         self.registered.tools.add(tool, handler);
         Ok(self)
@@ -285,17 +275,7 @@ impl<H> Registry<H> {
         handler: H,
     ) -> Result<&mut Self, UsageError> {
         let reference = reference.into();
-        let (Reference::Prompt(name) | Reference::Template(name)) = &reference;
-        let known = match &reference {
-            Reference::Prompt(name) => self.registered.prompts.has(name),
-            Reference::Template(template) => self.registered.templates.has(template),
-        };
-        if !known {
-            return Err(UsageError::UnknownReference { name: name.clone() });
-        }
-        if self.registered.completions.contains_key(&reference) {
-            return Err(UsageError::Duplicate { kind: "completion", name: name.clone() });
-        }
+        self.registered.check_completion(&reference)?;
         let handler = self.add_handler(handler, false);
         self.registered.completions.insert(reference, handler);
         Ok(self)
@@ -421,6 +401,21 @@ impl<H> Registry<H> {
     /// The tools and their handlers, in the order in which they were added.
     pub fn tools(&self) -> impl Iterator<Item = (&Tool, HandlerId)> {
         self.registered.tools.iter().map(|(tool, handler)| (tool, *handler))
+    }
+
+    /// The resources and their handlers, in the order in which they were added.
+    pub fn resources(&self) -> impl Iterator<Item = (&Resource, HandlerId)> {
+        self.registered.resources.iter().map(|(resource, handler)| (resource, *handler))
+    }
+
+    /// The resource templates and their handlers, in the order in which they were added.
+    pub fn resource_templates(&self) -> impl Iterator<Item = (&ResourceTemplate, HandlerId)> {
+        self.registered.templates.iter().map(|(template, handler)| (template, *handler))
+    }
+
+    /// The prompts and their handlers, in the order in which they were added.
+    pub fn prompts(&self) -> impl Iterator<Item = (&Prompt, HandlerId)> {
+        self.registered.prompts.iter().map(|(prompt, handler)| (prompt, *handler))
     }
 
     /// The handler of a [`Request`](super::Request).

@@ -65,6 +65,24 @@ fn mounted_entries_are_served_under_their_prefix() {
 }
 
 #[test]
+fn registry_lists_what_was_added_also_what_is_hidden_or_disabled() {
+    let log = Log::default();
+    let mut host = registry("host", &log);
+    host.mount("notes_", notes(&log)).unwrap();
+    host.disable(ListEntry::prompt("notes_sum")).unwrap();
+    let tools: Vec<&str> = host.tools().map(|tool| &*tool.name).collect();
+    assert_eq!(tools, ["echo", "notes_echo", "notes_slow", "notes_hidden"]);
+    let resources: Vec<&str> = host.resources().map(|resource| &*resource.uri).collect();
+    assert_eq!(resources, ["ui://notes", "notes://all"]);
+    let templates: Vec<&str> = host.resource_templates().map(|it| &*it.uri_template).collect();
+    assert_eq!(templates, ["notes://one/{number}"]);
+    let prompts: Vec<&str> = host.prompts().map(|prompt| &*prompt.name).collect();
+    assert_eq!(prompts, ["notes_sum"]);
+    host.remove_tool("echo").unwrap();
+    assert_eq!(host.tools().count(), 3);
+}
+
+#[test]
 fn functions_around_mounted_handlers_stay_with_them_and_are_inside() {
     for before in [true, false] {
         let log = Log::default();
