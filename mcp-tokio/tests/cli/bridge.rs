@@ -26,6 +26,7 @@ all![
     nobody_is_asked_to_sign_in_unless_told_to,
     server_that_ends_is_started_again,
     each_end_of_a_server_is_reported_with_its_name,
+    faults_of_a_server_are_reported_with_its_name,
     server_that_is_not_reached_is_reported_with_the_reason,
     server_that_is_not_there_is_an_error,
     roots_of_a_bridge_are_refused,
@@ -233,6 +234,29 @@ fn each_end_of_a_server_is_reported_with_its_name() {
             bridge.err.read_to_string(&mut rest).unwrap();
             assert_eq!(rest, "");
         }
+    }
+}
+
+fn faults_of_a_server_are_reported_with_its_name() {
+    let folder = Scratch::new("bridge-faults");
+    let file = folder.write("mcp.json", &servers(&["noisy"]));
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--config", &file];
+    let mut bridge = Listening::start(&[], &words);
+    // Each client has a process of its own; what all of them print is shown once.
+    for _ in 0..2 {
+        assert_eq!(run(&["tools", "--era", "legacy", &bridge.urls[0]]).exit, 0);
+    }
+    let program = and_this(&[]).pop().unwrap();
+    let mut line = String::new();
+    bridge.err.read_line(&mut line).unwrap();
+    let start = format!("mcp: my noisy: {program}: json: \"one\" is not a message");
+    assert!(line.starts_with(&start), "{line}");
+    #[cfg(unix)]
+    {
+        bridge.interrupt();
+        let mut rest = String::new();
+        bridge.err.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "");
     }
 }
 

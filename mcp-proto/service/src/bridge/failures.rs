@@ -2,7 +2,7 @@
 //!
 //! In: connections that fail during negotiation, or succeed. Out: the pause before a server is
 //! started again, so that a server that cannot start is not started all the time. Also out: the
-//! verdict for the next connection, and reports to the application.
+//! verdict for the next connection.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -10,8 +10,6 @@ use std::io;
 
 use super::verdict::SharedVerdict;
 use crate::ConnectFailure;
-use crate::lock::Lock;
-use crate::panics::call_back;
 use mcp_proto::Duration;
 use mcp_proto::client::{Client, ConnectError, Verdict};
 
@@ -21,28 +19,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// The longest pause before a server is started again. Requests wait meanwhile.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
-
-/// Callback for connections that could not be opened, or have ended.
-type OnFailure = Arc<dyn Fn(&io::Error) + Send + Sync>;
-
-/// The callback of the application for failures. Clones share it.
-#[derive(Clone, Default)]
-pub(crate) struct FailureReports(Arc<Lock<Option<OnFailure>>>);
-
-impl FailureReports {
-    /// Sets the callback.
-    pub(super) fn set(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
-        let before = self.0.lock().replace(Arc::new(f));
-        // It is dropped without the lock, since it is the application's.
-        drop(before);
-    }
-
-    /// Calls the callback, if there is one. A panic is ignored.
-    pub(crate) fn report(&self, error: &io::Error) {
-        let callback = self.0.lock().clone();
-        call_back(callback, |f| f(error));
-    }
-}
 
 /// Number of failures in a row, where connections that were made at the same time count as one.
 pub(super) struct Failures {

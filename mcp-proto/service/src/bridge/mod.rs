@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `pool` | the connections to the server, by owner; their number, their end |
 //! | `owner` | the clients that a connection belongs to |
-//! | `failures` | the pause before a server is started again that could not start; the reports |
+//! | `failures` | the pause before a server is started again that could not start |
+//! | `reports` | the functions of the application, for failures, faults and lines |
 //! | `verdict` | the era of a server that does not answer `server/discover` |
 //! | `upstream` | one connection: the machine of the bridge, the pending requests |
 //! | `queue` | messages of clients on their way to this machine |
@@ -28,6 +29,7 @@ mod failures;
 mod owner;
 mod pool;
 mod queue;
+mod reports;
 mod sink;
 mod state;
 mod upstream;
@@ -37,9 +39,9 @@ use mcp_proto::Duration;
 use mcp_proto::client;
 use mcp_proto::types::Implementation;
 
-pub(crate) use failures::FailureReports;
 pub use pool::Bridge;
 pub(crate) use pool::{Connect, Driving};
+pub(crate) use reports::Reports;
 pub(crate) use sink::EventSink;
 
 /// The default of the most sockets of a connection to the server over HTTP. Half of them may be

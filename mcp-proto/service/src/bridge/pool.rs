@@ -9,8 +9,9 @@ use core::future::Future;
 use core::pin::Pin;
 use std::io;
 
-use super::failures::{FailureReports, Failures};
+use super::failures::Failures;
 use super::owner::Owner;
+use super::reports::Reports;
 use super::upstream::{Spawn, Upstream, unless_set};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
@@ -21,7 +22,7 @@ use mcp_proto::ext::TASKS;
 use mcp_proto::message::Method;
 use mcp_proto::server::{Outcome, Peer, SessionRef};
 use mcp_proto::types::Implementation;
-use mcp_proto::{Duration, Era, ErrorData, Json, client};
+use mcp_proto::{Duration, Era, ErrorData, Json, ProtocolError, client};
 
 /// The failure that is reported after a panic.
 const PANICKED: &str = "the code that drives the connection to the server has panicked";
@@ -40,7 +41,7 @@ pub(crate) type Driving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 pub(crate) struct Connect {
     /// Connects a client and drives it until its conversation has ended; the error says why.
     /// Reports a known server that is lost meanwhile.
-    pub(crate) drive: Box<dyn Fn(Client, FailureReports) -> Driving + Send + Sync>,
+    pub(crate) drive: Box<dyn Fn(Client, Reports) -> Driving + Send + Sync>,
     pub(crate) spawn: Spawn,
     pub(crate) sleep: Box<dyn Fn(Duration) -> Spawned + Send + Sync>,
     pub(crate) random: fn() -> [u8; 16],
@@ -59,13 +60,9 @@ struct Pool {
     /// The settings of the bridge's machines.
     machine: Lock<bridge::Config>,
     connections: Lock<PooledConnections>,
-    wire: Lock<Option<WireTap>>,
-    reports: FailureReports,
+    reports: Reports,
     failures: Failures,
 }
-
-/// Callback for the lines of conversations.
-type WireTap = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]
 struct PooledConnections {
@@ -178,9 +175,9 @@ impl Bridge {
         machine.limits = config.client.limits.clone();
         let machine = Lock::new(machine);
         let failures = Failures::new(config.client.verdict.clone());
-        let (connections, wire) = <(Lock<_>, Lock<_>)>::default();
-        let reports = FailureReports::default();
-        Self(Arc::new(Pool { config, connect, machine, connections, wire, reports, failures }))
+        let connections = Lock::default();
+        let reports = Reports::default();
+        Self(Arc::new(Pool { config, connect, machine, connections, reports, failures }))
     }
 
     /// The catalog to serve, over byte streams, HTTP, or both. Over HTTP with
@@ -240,7 +237,7 @@ impl Bridge {
     /// Calls `f` with the lines of the conversations with the server, on connections that are
     /// opened from now on; see [`Client::on_wire`].
     pub fn on_wire(&self, f: impl Fn(&str) + Send + Sync + 'static) {
-        *self.0.wire.lock() = Some(Arc::new(f));
+        self.0.reports.on_wire(f);
     }
 
     /// Calls `f` when the server could not be started, was not connected to, or has ended by
@@ -250,7 +247,13 @@ impl Bridge {
     /// server that is started again, as [`client::Config::restart`] says, or reached again over
     /// HTTP.
     pub fn on_failure(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
-        self.0.reports.set(f);
+        self.0.reports.on_failure(f);
+    }
+
+    /// Calls `f` with each protocol error of the server that concerns no call, such as a line on
+    /// standard output that is not a message. Neither their number nor their rate is limited.
+    pub fn on_fault(&self, f: impl Fn(&ProtocolError) + Send + Sync + 'static) {
+        self.0.reports.on_fault(f);
     }
 
     /// Closes all connections to the server at once. Completes when they have ended.
@@ -322,7 +325,7 @@ impl Bridge {
     }
 
     fn open(&self, peer: &Peer) -> Upstream {
-        let Pool { config, connect, machine, failures, wire, .. } = &*self.0;
+        let Pool { config, connect, machine, failures, reports, .. } = &*self.0;
         let mut settings: client::Config = config.client.clone();
         settings.verdict = failures.verdict();
         if config.sharing == Sharing::PerClient {
@@ -336,9 +339,7 @@ impl Bridge {
         }
         let machine = machine.lock().for_connection(Box::new(connect.random));
         let upstream = Upstream::new(settings, machine, connect.spawn.clone(), failures.attempt());
-        if let Some(wire) = wire.lock().clone() {
-            upstream.client.on_wire(move |line| wire(line));
-        }
+        reports.watch(&upstream.client);
         upstream
     }
 
@@ -359,7 +360,7 @@ impl Bridge {
                     None => Some(io::Error::other(PANICKED)),
                 };
                 if let Some(failure) = failure {
-                    reports.report(&failure);
+                    reports.report_failure(&failure);
                 }
             }
             pool.forget(&key, &ended);

@@ -153,6 +153,7 @@ impl ClientRunner {
             ClientEvent::Connected(server) => Some(ClientEvent::Connected(server.clone())),
             ClientEvent::Closed(error) => Some(ClientEvent::Closed(error.clone())),
             ClientEvent::Disconnected(error) => Some(ClientEvent::Disconnected(error.clone())),
+            ClientEvent::PeerFault(error) => Some(ClientEvent::PeerFault(error.clone())),
             _ => None,
         };
         binding.with(now, |client| sink.handle_event(now, event, client));

@@ -9,7 +9,7 @@ use std::process::ExitStatus;
 use super::process::run_command_with;
 use super::stream::sleep_until;
 use super::{Runtime, random, run, run_http};
-use crate::bridge::{Connect, Driving, FailureReports};
+use crate::bridge::{Connect, Driving, Reports};
 use crate::lock::Lock;
 use crate::{
     Bridge, BridgeConfig, Client, Clock, Command, ConnectFailure, HttpClientConfig, Reader,
@@ -62,7 +62,7 @@ impl fmt::Debug for BridgeTarget {
 /// to, when a client needs it.
 pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfig) -> Bridge {
     let (drives, spawns, sleeps) = (runtime.clone(), runtime.clone(), runtime.clone());
-    let drive = move |client: Client, reports: FailureReports| {
+    let drive = move |client: Client, reports: Reports| {
         let (runtime, target) = (drives.clone(), target.clone());
         let driving: Driving = Box::pin(async move {
             match target {
@@ -72,7 +72,8 @@ pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfi
                 BridgeTarget::Http(config) => {
                     let (url, of_loss) = (config.url.clone(), config.url.clone());
                     client.on_disconnect(move |error| {
-                        reports.report(&ConnectFailure::url(&of_loss, error.clone()).into());
+                        reports
+                            .report_failure(&ConnectFailure::url(&of_loss, error.clone()).into());
                     });
                     let ended = run_http(&runtime, &client, *config).await;
                     ended.map_err(|error| match error.downcast::<ConnectError>() {
@@ -111,7 +112,7 @@ async fn run_program<R: Runtime>(
     runtime: &R,
     client: &Client,
     command: &Command,
-    reports: &FailureReports,
+    reports: &Reports,
 ) -> io::Result<()> {
     let lost = Arc::<Lock<Option<ConnectError>>>::default();
     let reported = lost.clone();
@@ -120,8 +121,8 @@ async fn run_program<R: Runtime>(
         let error = lost.lock().take();
         match (error, ended) {
             (None, _) => {}
-            (Some(error), Ok(exit)) => reports.report(&failure(command, error, *exit)),
-            (Some(_), Err(error)) => reports.report(error),
+            (Some(error), Ok(exit)) => reports.report_failure(&failure(command, error, *exit)),
+            (Some(_), Err(error)) => reports.report_failure(error),
         }
     };
     let exit = run_command_with(runtime, client, command, on_end).await?;

@@ -12,6 +12,7 @@ mod bridge;
 mod call;
 mod env_file;
 mod failure;
+mod faults;
 mod interrupt;
 mod list;
 mod login;

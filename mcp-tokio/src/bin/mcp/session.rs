@@ -3,11 +3,9 @@
 //! In: a [`Target`]. Out: a [`Session`] with a detected server, or a failure. A started server does
 //! not outlive the session: [`Session::close`] waits for its end.
 
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fs, io};
@@ -23,6 +21,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::args::Common;
 use crate::failure::{Exit, Failure};
+use crate::faults::Faults;
 use crate::interrupt::unless_interrupted;
 use crate::print;
 use crate::refusals;
@@ -127,28 +126,6 @@ pub(crate) struct Session {
     has_url: bool,
 }
 
-/// Shows what a started server writes to its standard output that is no message, or no valid one.
-/// Over HTTP it belongs to a call, whose error shows it. Often there is a line for each request, so
-/// an error is shown once, and the number of errors is limited.
-fn show_faults(client: &Client) {
-    const MAX_SHOWN: usize = 10;
-
-    let shown = Mutex::new(BTreeSet::new());
-    client.on_fault(move |error| {
-        // Its text has the line.
-        let is_foreign = matches!(error, ProtocolError::ForeignOutput { .. });
-        let key = if is_foreign { String::new() } else { error.to_string() };
-        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.len() > MAX_SHOWN || !shown.insert(key) {
-            return;
-        }
-        if shown.len() > MAX_SHOWN {
-            return print::note("the server's output: more errors are not shown");
-        }
-        print::note(&format!("the server's output: {error}"));
-    });
-}
-
 enum Driver {
     Running(JoinHandle<io::Result<String>>),
     Ended(io::Result<String>),
@@ -158,8 +135,10 @@ impl Session {
     pub(crate) fn open(client: &Client, target: Target) -> Self {
         let url_advice = target.url_advice();
         let has_url = matches!(target, Target::Http(_));
+        // Over HTTP an error belongs to a call, whose error shows it.
         if !has_url {
-            show_faults(client);
+            let faults = Faults::new("the server's output".into());
+            client.on_fault(move |error| faults.show(error));
         }
         let handle = client.clone();
         let driver = tokio::spawn(async move {

@@ -12,6 +12,7 @@ use mcp_tokio::{
 };
 
 use crate::failure::{Exit, Failure};
+use crate::faults::Faults;
 use crate::print;
 use crate::target::Target;
 use args::BridgeArgs;
@@ -68,12 +69,15 @@ fn open(target: Target, name: Option<String>, args: &BridgeArgs) -> NamedBridge 
     config.client.probe_timeout = config.client.probe_timeout.min(common.timeout);
     config.client.initialize_timeout = common.timeout;
     config.client.restart = Restart::OnCall;
+    let server = target.name();
     let target = match target {
         Target::Command(command) => BridgeTarget::Command(command),
         Target::Http(config) => BridgeTarget::Http(config),
     };
     let bridge = bridge(target, config);
     let whose = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    let faults = Faults::new(format!("mcp: {whose}{server}"));
+    bridge.on_fault(move |error| faults.show(error));
     bridge.on_failure(move |error| print::note(&format!("mcp: {whose}{error}")));
     NamedBridge { bridge, name }
 }
