@@ -20,6 +20,7 @@ all![
     http_serves_those_with_the_token,
     address_of_everybody_needs_a_token,
     file_has_a_path_for_each_server,
+    entry_that_cannot_be_used_is_left_out_and_reported,
     option_for_one_server_is_for_none_of_several,
     token_of_the_environment_is_for_no_server_of_a_file,
     stored_credentials_are_used_and_refreshed,
@@ -118,6 +119,34 @@ fn file_has_a_path_for_each_server() {
     let bridge = Listening::start(&[], &[&words[..], &["--server", "my modern"]].concat());
     assert!(bridge.urls.len() == 1 && bridge.urls[0].ends_with("/mcp"));
     assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
+}
+
+fn entry_that_cannot_be_used_is_left_out_and_reported() {
+    let folder = Scratch::new("bridge-entries");
+    let program = and_this(&[]).pop().unwrap();
+    let good = json!({ "command": program, "env": { SERVER: "both" } });
+    let nothing = json!({});
+    let unset = json!({ "url": "http://127.0.0.1:1/${NO_SUCH_VARIABLE}" });
+    let nowhere = json!({ "url": "nowhere" });
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--config"];
+    let all = json!({ "a": nothing, "good": good, "x": unset, "z": nowhere });
+    let file = folder.write("mcp.json", &json!({ "mcpServers": all }).to_string());
+    let bridge = Listening::start(&[], &[&words[..], &[&file]].concat());
+    assert!(bridge.urls.len() == 1 && bridge.urls[0].ends_with("/good/mcp"), "{:?}", bridge.urls);
+    assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
+    let lines = bridge.reports.join("");
+    for name in ["a", "x", "z"] {
+        let start = format!("mcp: {file}: the server {name:?}");
+        assert_eq!(lines.matches(&start).count(), 1, "{lines}");
+    }
+    // Without any good entry there is nothing to serve.
+    let bad = json!({ "mcpServers": { "a": nothing, "z": nowhere } });
+    let file = folder.write("mcp.json", &bad.to_string());
+    let ran = run(&[&words[..], &[&file]].concat());
+    assert_eq!(ran.exit, 2, "{ran:?}");
+    for name in ["a", "z"] {
+        assert_eq!(ran.err.matches(&format!("the server {name:?}")).count(), 1, "{ran:?}");
+    }
 }
 
 fn option_for_one_server_is_for_none_of_several() {
@@ -309,6 +338,8 @@ const MAX_TIME: Duration = Duration::from_secs(60);
 pub(crate) struct Listening {
     child: Child,
     pub(crate) urls: Vec<String>,
+    /// The lines before the URLs.
+    reports: Vec<String>,
     /// As long as it is open, the bridge can write there.
     err: BufReader<ChildStderr>,
     /// Dropped when the bridge is ended.
@@ -329,12 +360,16 @@ impl Listening {
             .unwrap();
         let err = BufReader::new(child.stderr.take().unwrap());
         let watchdog = watch(child.id());
-        let mut bridge = Self { child, urls: Vec::new(), err, _watchdog: watchdog };
+        let mut bridge =
+            Self { child, urls: Vec::new(), reports: Vec::new(), err, _watchdog: watchdog };
         // All lines are written at once.
         while bridge.urls.is_empty() || !bridge.err.buffer().is_empty() {
             let mut line = String::new();
             assert_ne!(bridge.err.read_line(&mut line).unwrap(), 0, "it does not listen");
-            bridge.urls.extend(line.trim().strip_prefix("mcp bridge: ").map(str::to_owned));
+            match line.trim().strip_prefix("mcp bridge: ") {
+                Some(url) => bridge.urls.push(url.to_owned()),
+                None => bridge.reports.push(line),
+            }
         }
         bridge
     }

@@ -32,16 +32,19 @@ pub(crate) fn read(file: &Path, name: Option<&str>) -> Result<(String, Entry), F
     Ok((name.to_owned(), of_name(file, &servers, name)?))
 }
 
-/// Reads all servers of a file that are enabled, with their names. There is at least one.
-pub(crate) fn read_all(file: &Path) -> Result<Vec<(String, Entry)>, Failure> {
+/// A server of a file with its name, or the failure that tells why it cannot be used.
+type Named = (String, Result<Entry, Failure>);
+
+/// Reads all servers of a file that are enabled. There is at least one.
+pub(crate) fn read_all(file: &Path) -> Result<Vec<Named>, Failure> {
     let servers = servers(file)?;
     let names = enabled(&servers);
     if names.is_empty() {
         let message = format!("{}: all servers are disabled", file.display());
         return Err(Failure::usage(message).advice("--server chooses a disabled one as well"));
     }
-    let read = |name: &str| Ok((name.to_owned(), of_name(file, &servers, name)?));
-    names.into_iter().map(read).collect()
+    let read = |name: &str| (name.to_owned(), of_name(file, &servers, name));
+    Ok(names.into_iter().map(read).collect())
 }
 
 /// The names of the servers that no member `disabled` switches off.

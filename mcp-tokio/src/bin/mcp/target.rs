@@ -93,7 +93,8 @@ impl Target {
         Self::of_entry(entry, common, token).map_err(|failure| of_server(file, &name, failure))
     }
 
-    /// All servers of a file. Options for one server, such as its token, apply to none of them.
+    /// All servers of a file that can be used, at least one; the failures of the others are
+    /// reported. Options for one server, such as its token, apply to none of them.
     pub(crate) fn all(file: &Path, common: &Common) -> Result<Vec<(String, Self)>, Failure> {
         let of_one = [
             ("--header", !common.header.is_empty()),
@@ -108,11 +109,23 @@ impl Target {
             ))
             .advice("put it into the file, or choose a server with --server"));
         }
-        let target = |(name, entry): (String, Entry)| match Self::of_entry(entry, common, None) {
-            Ok(target) => Ok((name, target)),
-            Err(failure) => Err(of_server(file, &name, failure)),
-        };
-        servers_file::read_all(file)?.into_iter().map(target).collect()
+        let (mut targets, mut failures) = (Vec::new(), Vec::new());
+        for (name, entry) in servers_file::read_all(file)? {
+            let target = entry.and_then(|entry| {
+                let target = Self::of_entry(entry, common, None);
+                target.map_err(|failure| of_server(file, &name, failure))
+            });
+            match target {
+                Ok(target) => targets.push((name, target)),
+                Err(failure) => failures.push(failure),
+            }
+        }
+        // Without any server, the last failure is that of the command.
+        let last = if targets.is_empty() { failures.pop() } else { None };
+        for failure in &failures {
+            print::report(failure);
+        }
+        last.map_or(Ok(targets), Err)
     }
 
     fn of_entry(entry: Entry, common: &Common, token: Option<String>) -> Result<Self, Failure> {
