@@ -21,6 +21,7 @@ mod ended_streams;
 mod extensions;
 mod faults;
 mod headers;
+mod idle_sessions;
 mod input_rules;
 mod inputs;
 mod kept_bytes;

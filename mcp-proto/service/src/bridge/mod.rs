@@ -5,7 +5,8 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `pool` | the connections to the server, by owner; their number, their end |
+//! | `pool` | the bridge: it opens, drives and ends connections |
+//! | `connections` | the connections to the server, by owner; which of them makes room |
 //! | `owner` | the clients that a connection belongs to |
 //! | `failures` | the pause before a server is started again that could not start |
 //! | `reports` | the functions of the application, for failures, faults and lines |
@@ -25,6 +26,7 @@
 //! opens another connection, which takes over the sessions of legacy clients. Their subscriptions
 //! are renewed then, and changes that they may have missed are reported.
 
+mod connections;
 mod failures;
 mod owner;
 mod pool;
@@ -88,8 +90,11 @@ pub struct BridgeConfig {
     pub sharing: Sharing,
     /// The most connections to the server; default 64. A request that needs another one closes the
     /// connection of clients without a session that is idle and was used least recently, those
-    /// with tasks last. If there is none, the request is answered with -32603. A connection that
-    /// replaces one which is still closing may exceed the limit, up to twice as many in total.
+    /// with tasks last. If there is none, the request ends an idle session of a legacy client over
+    /// HTTP: the one that was used least recently. Idle is a session without a request in flight
+    /// and without an open stream. If there is none either, the request is answered with -32603. A
+    /// connection that replaces one which is still closing may exceed the limit, up to twice as
+    /// many in total.
     pub max_upstreams: usize,
     /// The idle time after which a connection of clients without a session is closed; default 5
     /// minutes, at least 1 s. The close may come after up to twice this time. While the server has

@@ -1,7 +1,6 @@
 //! The connections of a bridge, by owner.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,6 +8,7 @@ use core::future::Future;
 use core::pin::Pin;
 use std::io;
 
+use super::connections::{PooledConnections, Unavailable};
 use super::failures::Failures;
 use super::owner::Owner;
 use super::reports::Reports;
@@ -26,10 +26,6 @@ use mcp_proto::{Duration, Era, ErrorData, Json, ProtocolError, client};
 
 /// The failure that is reported after a panic.
 const PANICKED: &str = "the code that drives the connection to the server has panicked";
-
-/// The most sessions that are remembered after their ends. A request whose handler is called at the
-/// same time, by another thread, must not open a connection that no end of a session closes.
-const MAX_ENDED: usize = 1024;
 
 /// The least idle time after which a connection is closed.
 const MIN_IDLE: Duration = Duration::from_secs(1);
@@ -62,111 +58,6 @@ struct Pool {
     connections: Lock<PooledConnections>,
     reports: Reports,
     failures: Failures,
-}
-
-#[derive(Default)]
-struct PooledConnections {
-    open: BTreeMap<Owner, Upstream>,
-    /// Replaced and idle connections that have not ended.
-    closing: Vec<Upstream>,
-    /// Connections that have ended before the sessions of their legacy clients. The next connection
-    /// of the owner takes over the sessions.
-    ended: BTreeMap<Owner, Upstream>,
-    /// The owners of the connections of modern clients on byte streams, by their last requests.
-    streams: BTreeMap<SessionRef, Owner>,
-    /// The sessions that have ended last, the latest at the back.
-    ended_sessions: VecDeque<SessionRef>,
-    /// Number of requests so far.
-    requests: u64,
-}
-
-impl PooledConnections {
-    /// Moves the idle connection of clients without a session that was used least recently to
-    /// `closing`, and returns it. A connection with tasks is the last choice.
-    fn retire_least_used(&mut self) -> Option<Upstream> {
-        let idle = self.open.iter().filter_map(|(owner, upstream)| match owner {
-            Owner::Sessionless { .. } => upstream.last_use().map(|last| (last, owner)),
-            // The server may have state of the session.
-            Owner::Session(_) | Owner::Everybody => None,
-        });
-        let owner = idle.min_by_key(|(last, _)| *last)?.1.clone();
-        let upstream = self.open.remove(&owner)?;
-        self.closing.push(upstream.clone());
-        Some(upstream)
-    }
-
-    /// Moves a connection that the caller closes to `closing`, if it is open: the next request
-    /// opens another one.
-    fn retire(&mut self, owner: &Owner, upstream: &Upstream) {
-        if self.open.get(owner).is_some_and(|it| it.is(upstream)) {
-            self.open.remove(owner);
-            self.closing.push(upstream.clone());
-        }
-    }
-
-    /// Records the end of a session.
-    fn end_session(&mut self, session: SessionRef) {
-        if self.ended_sessions.len() >= MAX_ENDED {
-            self.ended_sessions.pop_front();
-        }
-        self.ended_sessions.push_back(session);
-    }
-
-    /// Records the connection of the client of a request. A modern client on a byte stream may send
-    /// notifications, which name no connection. Over HTTP, nothing tells whose they are.
-    fn record_stream(&mut self, context: &Context, owner: &Owner) {
-        let (about, session) = (context.about(), context.about().session());
-        if context.peer().version.era() == Era::Modern
-            && !about.is_lone()
-            && self.streams.get(&session) != Some(owner)
-            && !self.ended_sessions.contains(&session)
-        {
-            self.streams.insert(session, owner.clone());
-        }
-    }
-
-    /// The open connection of the client of a notification.
-    fn of_client(&self, session: SessionRef) -> Option<&Upstream> {
-        if let Some(owner) = self.streams.get(&session) {
-            return self.open.get(owner);
-        }
-        let owners = [Owner::Session(session), Owner::Everybody];
-        let upstream = owners.iter().find_map(|owner| self.open.get(owner))?;
-        Some(upstream).filter(|upstream| upstream.has_session(session))
-    }
-
-    /// Fails if the session of a request has ended, unless its connection still knows the session.
-    fn check_session(
-        &self,
-        upstream: Option<&Upstream>,
-        session: Option<&Session>,
-    ) -> Result<(), ErrorData> {
-        let Some(session) = session.map(Session::id) else { return Ok(()) };
-        let is_known = upstream.is_some_and(|upstream| upstream.has_session(session));
-        if !is_known && self.ended_sessions.contains(&session) {
-            return Err(ErrorData::internal("the session has ended"));
-        }
-        Ok(())
-    }
-
-    /// Makes room for the connection of an owner. Returns the connection to close for that, if any,
-    /// or an error if all connections are in use.
-    fn make_room(&mut self, owner: &Owner, max: usize) -> Result<Option<Upstream>, ErrorData> {
-        if self.open.len() + self.closing.len() < max {
-            return Ok(None);
-        }
-        if self.closing.len() < max {
-            if self.open.contains_key(owner) {
-                return Ok(None);
-            }
-            if let Some(least_used) = self.retire_least_used() {
-                return Ok(Some(least_used));
-            }
-        }
-        Err(ErrorData::internal(alloc::format!(
-            "BridgeConfig::max_upstreams = {max} connections to the server are open"
-        )))
-    }
 }
 
 impl Bridge {
@@ -272,10 +163,31 @@ impl Bridge {
     }
 
     async fn request(self, method: Method, params: Json, context: Context) -> Outcome {
-        match self.upstream(&context) {
+        let found = match self.upstream(&context) {
+            Err(Unavailable::Full(_)) => Box::pin(self.make_room(&context)).await,
+            found => found,
+        };
+        match found {
             Ok(upstream) => upstream.request(method, params, context).await,
-            Err(error) => Outcome::Error(error),
+            Err(Unavailable::Full(error) | Unavailable::Refused(error)) => Outcome::Error(error),
         }
+    }
+
+    /// The connection for a request while all connections are in use: ends idle sessions of legacy
+    /// clients, least recently used first, until there is room.
+    async fn make_room(&self, context: &Context) -> Result<Upstream, Unavailable> {
+        let idle = self.0.connections.lock().idle_sessions();
+        for session in idle {
+            if session.end_if_idle().await {
+                // The server may report the end of the session later.
+                self.end_session(session.id());
+                match self.upstream(context) {
+                    Err(Unavailable::Full(_)) => {}
+                    found => return found,
+                }
+            }
+        }
+        self.upstream(context)
     }
 
     /// The connection of a client that has sent a request here.
@@ -289,7 +201,7 @@ impl Bridge {
     }
 
     /// Returns the connection for a request; opens one if there is none.
-    fn upstream(&self, context: &Context) -> Result<Upstream, ErrorData> {
+    fn upstream(&self, context: &Context) -> Result<Upstream, Unavailable> {
         let peer = context.peer();
         let session = context.session().filter(|_| !context.about().is_lone());
         let owner = Owner::of(context, &self.0.config)?;

@@ -168,6 +168,11 @@ impl Upstream {
         self.shared.state.lock().sessions.contains_key(&session)
     }
 
+    /// The session of a legacy client that has sent a request here.
+    pub(super) fn session(&self, session: SessionRef) -> Option<Session> {
+        self.shared.state.lock().sessions.get(&session).cloned()
+    }
+
     /// Returns whether the connection has legacy clients with sessions.
     pub(super) fn has_sessions(&self) -> bool {
         !self.shared.state.lock().sessions.is_empty()

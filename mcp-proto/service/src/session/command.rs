@@ -29,6 +29,11 @@ pub(in super::super) enum SessionCommand {
     },
     /// The future of the answer was dropped.
     Cancel(InputId),
+    /// Ends an idle session; the result tells whether it has ended.
+    EndIdle {
+        session: SessionRef,
+        ticket: Ticket<bool>,
+    },
 }
 
 impl SessionCommand {
@@ -37,7 +42,7 @@ impl SessionCommand {
         match self {
             Self::Notify { session, .. } | Self::Ask { session, .. } => Some(session.scope()),
             // There is at most one for each request.
-            Self::Cancel(_) => None,
+            Self::Cancel(_) | Self::EndIdle { .. } => None,
         }
     }
 
@@ -45,7 +50,7 @@ impl SessionCommand {
     pub(in super::super) fn notification(&self) -> Option<&Notification> {
         match self {
             Self::Notify { notification, .. } => Some(notification),
-            Self::Ask { .. } | Self::Cancel(_) => None,
+            Self::Ask { .. } | Self::Cancel(_) | Self::EndIdle { .. } => None,
         }
     }
 
@@ -55,6 +60,7 @@ impl SessionCommand {
         match self {
             Self::Notify { ticket, .. } => ticket.settle(Err(error)),
             Self::Ask { ticket, .. } => ticket.settle(Err(error)),
+            Self::EndIdle { ticket, .. } => ticket.settle(Err(error)),
             Self::Cancel(_) => None,
         }
     }

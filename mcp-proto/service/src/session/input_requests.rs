@@ -46,6 +46,9 @@ impl OpenInputRequests {
                 }
                 None
             }
+            SessionCommand::EndIdle { session, ticket } => {
+                ticket.settle(Ok(scope.end_idle_session(now, session)))
+            }
             command if is_full => command.refuse(SessionError::Full),
             SessionCommand::Notify { session, notification, ticket } => {
                 let sent = scope.notify_session(now, session, notification);

@@ -33,6 +33,7 @@ mod slot;
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use core::fmt;
+use core::future::poll_fn;
 
 use serde::Serialize;
 
@@ -162,6 +163,14 @@ impl Session {
     /// Sends any request for input; the answer is not decoded.
     pub fn request(&self, request: InputRequest) -> Answer<InputResponse> {
         Answer::new(self, request, |answer| Ok(answer.clone().into()))
+    }
+
+    /// Ends the session if it is idle: its client has no request in flight and no open stream.
+    /// Returns whether it has ended. Only sessions over HTTP end in this way.
+    pub(super) async fn end_if_idle(&self) -> bool {
+        let (ticket, slot) = AnswerSlot::new();
+        self.command(SessionCommand::EndIdle { session: self.id, ticket });
+        poll_fn(|context| slot.poll(context.waker())).await == Ok(true)
     }
 
     fn command(&self, command: SessionCommand) {

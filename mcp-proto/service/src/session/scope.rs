@@ -36,6 +36,11 @@ pub trait SessionScope {
     fn cancel_input(&mut self, _now: Instant, _input: InputId) -> Result<(), UsageError> {
         Err(UsageError::NoServerRequests)
     }
+
+    /// Ends an idle session; returns whether it has ended.
+    fn end_idle_session(&mut self, _now: Instant, _session: SessionRef) -> bool {
+        false
+    }
 }
 
 /// A stream has one peer: `session` is ignored.
@@ -98,5 +103,9 @@ impl<W: Clone> SessionScope for Endpoint<W> {
 
     fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {
         Self::cancel_input(self, now, input)
+    }
+
+    fn end_idle_session(&mut self, now: Instant, session: SessionRef) -> bool {
+        Self::end_idle_session(self, now, session)
     }
 }

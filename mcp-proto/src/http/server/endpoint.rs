@@ -174,6 +174,13 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.in_session(now, input.session(), &mut self.queue, cancel)
     }
 
+    /// Ends a session that is idle, such as one whose client has left without a DELETE. Returns
+    /// whether the session has ended, also if that was before. A session with a request in flight,
+    /// with an answer that its client has not read, or with an open stream goes on.
+    pub fn end_idle_session(&mut self, now: Instant, session: SessionRef) -> bool {
+        self.sessions.end_idle(now, session, &mut self.queue)
+    }
+
     /// The limits that apply to the sessions of this endpoint.
     pub fn limits(&self) -> &Limits {
         self.sessions.limits()

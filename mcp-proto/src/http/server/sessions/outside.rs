@@ -1,11 +1,13 @@
 //! Work on sessions outside of a request: messages of the server to a client, refusals and limits.
 //!
 //! In: a session, and a command for its machine. Out: messages on the GET stream of the session,
-//! and its client, before the machine gets a request; whether there is room for a session.
+//! and its client, before the machine gets a request. Also out: whether there is room for a
+//! session, and the end of an idle one.
 //! This is a separate file because the owner of the sessions is at the size limit.
 
 use super::super::action::Queue;
 use super::session::Session;
+use super::standing::Use;
 use super::{RequestContext, Sessions};
 use crate::budget::SMALL;
 use crate::error::{ProtocolError, UsageError};
@@ -44,6 +46,22 @@ impl<W: Clone> Sessions<W> {
         session.act_quietly(now, queue);
         self.schedule.plan(session);
         Ok(result)
+    }
+
+    /// Ends a session that is idle. Returns false if the session has a request in flight, an answer
+    /// that is not sent, or an open stream.
+    pub(in super::super) fn end_idle(
+        &mut self,
+        now: Instant,
+        session: SessionRef,
+        queue: &mut Queue<W>,
+    ) -> bool {
+        let last_use = self.sessions.of_scope(session.0).map(|session| session.last_use());
+        let is_idle = matches!(last_use, None | Some(Some((Use::Idle, _))));
+        if is_idle {
+            self.end(now, session.0, queue);
+        }
+        is_idle
     }
 
     /// Takes the number of refusals for lack of room that are not reported yet.
