@@ -180,8 +180,9 @@ impl Bridge {
                         .inputs
                         .give(about, key, answer, limits)
                         .map_err(|error| error.describe(limits)),
-                    Err(ErrorData { code: ErrorCode(code), .. }) => {
-                        let why = alloc::format!("the input `{key}` was refused ({code})");
+                    // The error goes to the client that has refused, or could not be asked.
+                    Err(error) => {
+                        let why = alloc::format!("the input `{key}` was refused: {error}");
                         Err(ErrorData::internal(why))
                     }
                 };

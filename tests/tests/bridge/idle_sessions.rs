@@ -11,7 +11,7 @@ use super::cells::bounded;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#;
 
 /// A call that waits for an answer of the client's model.
-const CALL: &str = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{
+pub(super) const CALL: &str = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{
     "name":"test_sampling","arguments":{"prompt":"x"}}}"#;
 
 #[test]

@@ -1,7 +1,16 @@
 //! Legacy servers that ask for roots while a legacy client opens its session.
 
-use mcp_proto::Limits;
+use std::sync::{Arc, Mutex};
 
+use mcp_proto::types::Implementation;
+use mcp_proto::{Limits, http};
+use mcp_service::BridgeConfig;
+use mcp_service::runtime::bridge;
+use mcp_tests::bridge::site::{INITIALIZE, VirtualSite as Site};
+use mcp_tests::bridge::world::VirtualRuntime as World;
+
+use super::cells::pipe;
+use super::idle_sessions::CALL;
 use super::*;
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -74,4 +83,30 @@ fn next_server_waits_until_the_session_is_open() {
     bridged.client(&json!({"jsonrpc": "2.0", "id": got["id"], "result": roots}).to_string());
     let given = only(bridged.to_server());
     assert_eq!((&given["id"], &given["result"]), (&json!(8), &roots));
+}
+
+/// The client cannot be asked for input, which the server of the other era cannot know.
+#[test]
+fn error_names_the_reason_if_a_client_calls_before_it_is_initialized() {
+    for era in ERAS {
+        let world = World::default();
+        let config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+        let bridge = bridge(&world, pipe(&world, policy(era), Arc::default()), config);
+        let lines = Arc::new(Mutex::new(String::new()));
+        let wire = lines.clone();
+        bridge.on_wire(move |line| wire.lock().unwrap().push_str(line));
+        let site = Site::new(&world, bridge.catalog(), http::Config::default());
+        let talk = async {
+            let initialize = INITIALIZE.replace("roots", "sampling");
+            let session = site.ask(None, &initialize).await.session.unwrap();
+            site.ask(Some(&session), CALL).await.text
+        };
+        let answer = world.run(talk).unwrap();
+        // A legacy server gets the error, a modern one does not: its client gets it.
+        let told = if era == Era::Legacy { lines.lock().unwrap().clone() } else { answer };
+        let why = "nothing is sent to the client: the client has not sent \
+                   `notifications/initialized`";
+        assert!(told.contains(why), "{told}");
+        assert!(!told.contains("the session has ended"), "{told}");
+    }
 }
