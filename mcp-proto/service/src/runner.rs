@@ -30,8 +30,8 @@ use mcp_proto::UsageError;
 use mcp_proto::message::Method;
 use mcp_proto::server::task::TaskCall;
 use mcp_proto::server::{
-    CancelCause, Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request,
-    ServerEvent, SessionRef,
+    Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
+    SessionRef,
 };
 use mcp_proto::types::Task;
 use mcp_proto::{Json, RequestId};
@@ -113,10 +113,7 @@ impl Runner {
     pub(super) fn handle_event(&mut self, event: ServerEvent) {
         match event {
             ServerEvent::Cancelled { about, cause } => {
-                // "Both parties SHOULD log cancellation reasons for debugging."
-                if let CancelCause::Client(Some(reason)) = &cause {
-                    cancelled(reason);
-                }
+                cancelled(&cause);
                 if let Some(rare) = &mut self.rare {
                     rare.lost.take(about);
                 }

@@ -19,9 +19,11 @@ use mcp_proto::types::{
     CallToolResult, ElicitAction, ElicitRequestFormParams, ElicitResult, GetPromptResult,
     Implementation, Prompt, ReadResourceResult, RequestedSchema, Resource, ResourceContents, Tool,
 };
-use mcp_proto::{Bytes, ErrorCode, ErrorData, Instant, Json, TraceContext};
+use mcp_proto::{Bytes, ErrorCode, ErrorData, Instant, Json, TraceContext, http};
 use mcp_service::testing::Pair;
 use mcp_service::{Catalog, Context, Drive, Handler, Interrupt, Registry, Service, Spawned};
+use mcp_tests::bridge::site::VirtualSite as Site;
+use mcp_tests::bridge::world::VirtualRuntime as World;
 use mcp_tests::pause::yield_now;
 use serde_json::{Value, json};
 
@@ -261,6 +263,28 @@ fn reason_of_a_cancellation_is_an_event() {
     let reasons = ["the user has left".to_owned(), "ä".repeat(256), String::new()];
     assert_eq!(seen.events(), reasons.map(|reason| format!("- {message} reason={reason}")));
     assert_eq!(seen.spans(SERVER).len(), 3);
+}
+
+#[test]
+fn reason_of_a_cancellation_over_http_is_an_event() {
+    let ((), seen) = Collector::see(|_| {
+        let world = World::default();
+        let site = Site::new(&world, shop(), http::Config::default());
+        let talk = async {
+            let session = site.open().await;
+            let mut call = site.post(
+                Some(&session),
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}"#,
+            );
+            call.read(&site);
+            let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{
+                "requestId":1,"reason":"the user has left"}}"#;
+            site.ask(Some(&session), cancel).await;
+        };
+        world.run(talk).unwrap();
+    });
+    let event = "- message=a client has cancelled a request reason=the user has left";
+    assert_eq!(seen.events(), [event]);
 }
 
 #[test]

@@ -38,7 +38,7 @@ use super::lock::Lock;
 use super::mailbox::wake;
 use super::panics::call_back;
 use super::service_mailbox::ServiceMailbox;
-use super::trace::{alarmed, fault};
+use super::trace::{alarmed, cancelled, fault};
 use crate::Clock;
 use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
@@ -283,7 +283,8 @@ impl ServerShared {
 
     fn handle_event(&self, event: ServerEvent) {
         match event {
-            ServerEvent::Cancelled { about, .. } => {
+            ServerEvent::Cancelled { about, cause } => {
+                cancelled(&cause);
                 let cancel = self.running.lock().remove(&about);
                 if let Some(cancel) = cancel {
                     cancel.set();

@@ -4,7 +4,7 @@ use super::super::handler_call::HandlerCall;
 use mcp_proto::ProtocolError;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::client::{CallError, CallId};
-use mcp_proto::server::Request;
+use mcp_proto::server::{CancelCause, Request};
 use mcp_proto::{Json, RequestId};
 
 #[derive(Default)]
@@ -47,6 +47,6 @@ impl Span {
 
 pub(in super::super) fn fault(_error: &ProtocolError) {}
 
-pub(in super::super) fn cancelled(_reason: &str) {}
+pub(in super::super) fn cancelled(_cause: &CancelCause) {}
 
 pub(in super::super) fn alarmed(_alarm: &str) {}

@@ -26,7 +26,7 @@ use mcp_proto::ProtocolVersion;
 use mcp_proto::TraceContext;
 use mcp_proto::client::{CallError, CallId};
 use mcp_proto::internals::raw;
-use mcp_proto::server::{Outcome, Request};
+use mcp_proto::server::{CancelCause, Outcome, Request};
 use mcp_proto::{Json, RequestId};
 
 impl Catalog {
@@ -328,8 +328,10 @@ pub(in super::super) fn fault(error: &ProtocolError) {
     tracing::warn!(target: "mcp_proto", %error, "a peer sent what was dropped");
 }
 
-/// Reports the reason for which a client has cancelled a request, shortened.
-pub(in super::super) fn cancelled(reason: &str) {
+/// Reports the reason for which a client has cancelled a request, if there is one, shortened. "Both
+/// parties SHOULD log cancellation reasons for debugging."
+pub(in super::super) fn cancelled(cause: &CancelCause) {
+    let CancelCause::Client(Some(reason)) = cause else { return };
     let end = reason.char_indices().nth(MAX_REASON_CHARS).map_or(reason.len(), |(end, _)| end);
     let reason = reason.get(..end).unwrap_or_default();
     tracing::debug!(target: "mcp_proto", reason, "a client has cancelled a request");
