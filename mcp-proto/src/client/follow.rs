@@ -290,6 +290,11 @@ impl Client {
         let Some(row) = task::TABLE.find(case) else { return };
         let task_id = following.task_id();
         let end = match row.then {
+            FollowStep::Poll | FollowStep::Update if following.refused_until() > now => {
+                let next = following.refused_until();
+                call.wait_for_poll(next);
+                return self.core.calls.insert(number, call);
+            }
             FollowStep::Poll | FollowStep::Update => {
                 call.ask_about_task(row.then == FollowStep::Update);
                 return self.send_anew(now, call);

@@ -205,6 +205,11 @@ impl FollowedTask {
         self.refused_until = now + retry_after.min(LONGEST);
     }
 
+    /// The end of the time for which the server wants no request.
+    pub(in super::super) fn refused_until(&self) -> Instant {
+        self.refused_until
+    }
+
     /// Records a failed poll; returns the time until the next poll.
     pub(in super::super) fn fail(&mut self, now: Instant) -> Duration {
         self.failures = self.failures.saturating_add(1);
