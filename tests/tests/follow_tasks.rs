@@ -82,6 +82,16 @@ fn only_a_server_that_does_not_answer_is_asked_less_often() {
     }
 }
 
+/// -32602 in answer to `tasks/update` may be about the input, so the next poll decides.
+#[test]
+fn call_whose_input_is_refused_polls_once_more() {
+    for (event, input, over, _, step) in all() {
+        if event == FollowEvent::Rejected && !over {
+            assert_eq!(step, FollowStep::Wait, "{input:?}");
+        }
+    }
+}
+
 #[test]
 fn errors_that_pass_are_told_from_those_that_stay() {
     let error =
@@ -117,7 +127,8 @@ fn task_t13_t14_no_server_keeps_a_call_for_ever() {
         }
     }
     // The runs reach all ends that there are.
-    let ended = ["result", "-32603", "-32021", "gone", "left", "cancelled", "refused", "late"];
+    let ended =
+        ["result", "-32603", "-32021", "-32602", "gone", "left", "cancelled", "refused", "late"];
     for end in ended.into_iter().chain(["protocol"]) {
         assert!(ends.contains_key(end), "no run ends with `{end}`: {ends:?}");
     }
@@ -192,6 +203,8 @@ struct Run {
     open: Vec<(Value, String)>,
     /// The task was told of, and is not over.
     follows: bool,
+    /// The server has answered -32602 to input.
+    refuses_input: bool,
     inputs: BTreeMap<InputId, (String, InputReply)>,
     /// How often the application was asked for each key, unless that was cancelled.
     asked: BTreeMap<String, usize>,
@@ -226,6 +239,7 @@ impl Run {
             call,
             open: Vec::new(),
             follows: by_hand,
+            refuses_input: false,
             inputs: BTreeMap::new(),
             asked: BTreeMap::new(),
             responses: 0,
@@ -272,6 +286,7 @@ impl Run {
                 json!({ "error": { "code": -32021, "message": "undeclared" } })
             }
             ("tasks/get" | "tasks/update", 1) => {
+                self.refuses_input |= method == "tasks/update";
                 json!({ "error": { "code": -32602, "message": "who" } })
             }
             // It never answers.
@@ -405,6 +420,8 @@ impl Run {
                     Err(CallError::Error { error, .. }) => match error.code.0 {
                         -32603 => "-32603",
                         -32021 => "-32021",
+                        // To a poll it means that the task is gone.
+                        -32602 if self.refuses_input => "-32602",
                         code => panic!("{code}"),
                     },
                     Err(CallError::TaskGone { .. }) => "gone",

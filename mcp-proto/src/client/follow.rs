@@ -71,9 +71,7 @@ impl Client {
 
     /// Ends a call whose response is no longer needed, and cancels its own task.
     pub(super) fn stop_call(&mut self, now: Instant, number: u64, error: CallError) {
-        let following = self.core.calls.get(number).and_then(Call::following);
-        let own = following.filter(|following| following.is_own());
-        let task_id = own.map(|following| String::from(following.task_id()));
+        let task_id = self.core.calls.get(number).and_then(own_task);
         self.core.stop(now, &mut self.conn, number, error);
         if let Some(task_id) = task_id {
             self.cancel_task(now, &task_id);
@@ -82,8 +80,11 @@ impl Client {
 
     /// Fails a call. A call that follows a task polls again later instead.
     pub(super) fn fail_call(&mut self, now: Instant, number: u64, error: CallError) {
-        let following = self.core.calls.get(number).and_then(Call::following);
-        let Some(event) = following.map(|following| following.event_of(&error)) else {
+        let event = self.core.calls.get(number).and_then(|call| {
+            let gives = call.method == "tasks/update";
+            call.following().map(|following| following.event_of(&error, gives))
+        });
+        let Some(event) = event else {
             return self.core.fail(now, &mut self.conn, number, error);
         };
         if let Some(call) = self.core.calls.remove(number) {
@@ -254,12 +255,16 @@ impl Client {
             if let PolledContent::Requests(requests, _) = &content { requests } else { &[] };
         let is_listed = |key: &str| listed.iter().any(|(listed, _)| listed == key);
         following.keep(is_listed);
+        let rejection = following.rejection(is_listed);
         call.ends = following.ends();
         while let Some(dropped) = self.core.inputs.drop_unlisted(id, is_listed) {
             self.core.drop_input(&mut self.conn, dropped);
         }
         if is_news {
             self.core.outbox.event(ClientEvent::Task { call: id, task: Box::new(task) });
+        }
+        if let Some(error) = rejection {
+            return self.abandon_task(now, call, error);
         }
         self.advance(now, number, call, event, content);
     }
@@ -283,6 +288,9 @@ impl Client {
             PolledContent::Nothing => {}
             PolledContent::Requests(all, length) => (requests, bytes) = (all, length),
             PolledContent::Result(result) => end = Ok(result),
+            PolledContent::Error(error) if event == FollowEvent::Rejected => {
+                following.reject(error)
+            }
             PolledContent::Error(error) => end = Err(error),
         }
         requests.retain(|(key, _)| following.is_new(key));
@@ -334,12 +342,7 @@ impl Client {
         });
         let awaiting = match awaiting {
             Ok(awaiting) => awaiting,
-            Err(error) => {
-                // The task would wait forever for input, so it is cancelled.
-                call.wait_for_poll(now);
-                core.calls.insert(number, call);
-                return self.stop_call(now, number, CallError::Protocol(error));
-            }
+            Err(error) => return self.abandon_task(now, call, CallError::Protocol(error)),
         };
         call.rounds += 1;
         if let Some(following) = call.following_mut() {
@@ -348,6 +351,15 @@ impl Client {
             call.wait_for_poll(next);
         }
         self.advance(now, number, call, FollowEvent::Given, PolledContent::Nothing);
+    }
+
+    /// Ends a call whose task gets no input. The task would wait forever, so it is cancelled.
+    fn abandon_task(&mut self, now: Instant, call: Box<Call>, error: CallError) {
+        let task_id = own_task(&call);
+        self.core.finish(now, &mut self.conn, call, Err(error));
+        if let Some(task_id) = task_id {
+            self.cancel_task(now, &task_id);
+        }
     }
 
     fn cancel_task(&mut self, now: Instant, task_id: &str) {
@@ -372,4 +384,10 @@ impl Client {
         let following = self.core.calls.get(number)?.following()?;
         Some(following.task_id().into())
     }
+}
+
+/// The id of the task that the server has made of this call.
+fn own_task(call: &Call) -> Option<String> {
+    let following = call.following().filter(|following| following.is_own())?;
+    Some(following.task_id().into())
 }

@@ -62,6 +62,8 @@ pub(in super::super) struct FollowedTask {
     missing: BTreeSet<String>,
     /// The inputs that the application has given and the server has not accepted yet.
     given: InputResponses,
+    /// The error in answer to the given inputs; the next poll shows what the server refuses.
+    refusal: Option<CallError>,
     /// The keys of accepted inputs; the server may still list them for a while.
     accepted: BTreeSet<String>,
 }
@@ -111,6 +113,7 @@ impl FollowedTask {
             was_reported: false,
             missing: BTreeSet::new(),
             given: InputResponses::new(),
+            refusal: None,
             accepted: BTreeSet::new(),
         }
     }
@@ -187,9 +190,10 @@ impl FollowedTask {
         self.interval() > FIRST
     }
 
-    /// The event for a request about the task that failed with this error, or had no answer. A
-    /// server that has never reported the task, or that repeats -32603, ends the call.
-    pub(in super::super) fn event_of(&self, error: &CallError) -> FollowEvent {
+    /// The event for a request about the task that failed with this error, or had no answer.
+    /// `gives` is true for `tasks/update`. A server that has never reported the task, or that
+    /// repeats -32603, ends the call.
+    pub(in super::super) fn event_of(&self, error: &CallError, gives: bool) -> FollowEvent {
         let is_internal = matches!(
             error,
             CallError::Error { error, .. } if error.code == ErrorCode::INTERNAL_ERROR
@@ -197,7 +201,10 @@ impl FollowedTask {
         if is_internal && (self.seen.is_none() || self.failures >= MAX_FAILURES) {
             return FollowEvent::Refused;
         }
-        FollowEvent::of_error(error)
+        match FollowEvent::of_error(error) {
+            FollowEvent::Unknown if gives => FollowEvent::Rejected,
+            event => event,
+        }
     }
 
     /// Records that the server wants no request for this time.
@@ -219,7 +226,8 @@ impl FollowedTask {
 
     /// The state of the input; `needs_new_input` is true if the task needs new input.
     pub(in super::super) fn input(&self, needs_new_input: bool) -> FollowInput {
-        match (needs_new_input, self.missing.is_empty(), self.given.is_empty()) {
+        let is_nothing_to_give = self.given.is_empty() || self.refusal.is_some();
+        match (needs_new_input, self.missing.is_empty(), is_nothing_to_give) {
             (true, _, _) => FollowInput::New,
             (false, false, _) => FollowInput::Pending,
             (false, true, false) => FollowInput::Complete,
@@ -277,6 +285,30 @@ impl FollowedTask {
     pub(in super::super) fn accept(&mut self) {
         self.failures = 0;
         self.accepted.extend(core::mem::take(&mut self.given).into_keys());
+    }
+
+    /// Records that the server has refused the given inputs with this error.
+    pub(in super::super) fn reject(&mut self, error: CallError) {
+        self.refusal = Some(match error {
+            CallError::Error { error, status } => {
+                CallError::Error { error: error.limited(), status }
+            }
+            error => error,
+        });
+    }
+
+    /// Returns the error in answer to the given inputs, if the server still needs one of them. The
+    /// error was about an input then, and not about the task.
+    pub(in super::super) fn rejection(
+        &mut self,
+        listed: impl Fn(&str) -> bool,
+    ) -> Option<CallError> {
+        let refusal = self.refusal.take()?;
+        if self.given.keys().any(|key| listed(key)) {
+            return Some(refusal);
+        }
+        self.accept();
+        None
     }
 
     /// The parameters of `tasks/get`.

@@ -49,6 +49,8 @@ pub enum FollowEvent {
     Cancelled,
     /// The server has accepted input.
     Accepted,
+    /// -32602 to input: the server does not know the task, or does not accept the input.
+    Rejected,
     /// The application has given an input, and nothing is in flight.
     Given,
     /// It is time for the next poll.
@@ -56,7 +58,7 @@ pub enum FollowEvent {
     /// There was no answer, or an answer without information about the task: -32603, or status 408,
     /// 425, 429 or 5xx. "Clients SHOULD continue polling until the task reaches a terminal status".
     Unavailable,
-    /// -32602: the server does not know the task.
+    /// -32602 to a poll: the server does not know the task.
     Unknown,
     /// Any other error.
     Refused,
@@ -113,6 +115,7 @@ impl Column for FollowEvent {
         Self::Failed,
         Self::Cancelled,
         Self::Accepted,
+        Self::Rejected,
         Self::Given,
         Self::Due,
         Self::Unavailable,
