@@ -252,9 +252,10 @@ impl Call {
 
     /// Handles a result. If another page follows, sets its cursor in the parameters.
     pub(super) fn complete(&mut self, result: Json, limits: &Limits) -> Completed {
+        let is_modern = matches!(self.state, State::Sent { era: Era::Modern, .. });
         let Goal::Pages(pages) = &mut self.goal else { return Completed::Over(Ok(result)) };
         let fail = |error| Completed::Over(Err(CallError::Protocol(error)));
-        let cursor = match pages.push(&result, &self.params) {
+        let cursor = match pages.push(&result, &self.params, is_modern) {
             Ok(Some(cursor)) => cursor,
             Ok(None) => return Completed::Over(Ok(pages.whole())),
             Err(error) => return fail(error),

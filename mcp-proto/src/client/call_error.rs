@@ -40,9 +40,9 @@ pub enum CallError {
         /// The id of the task.
         task_id: String,
     },
-    /// The call no longer follows its task: the connection has ended, the server has refused a poll
-    /// unread, or the application has detached the task. The task continues at the server, unless
-    /// the server has ended too; see [`Client::follow_task`].
+    /// The call no longer follows its task: the connection has ended, the server has become legacy,
+    /// the server has refused a poll unread, or the application has detached the task. The task
+    /// continues at the server, unless the server has ended too; see [`Client::follow_task`].
     ///
     /// [`Client::follow_task`]: super::Client::follow_task
     TaskLeft {

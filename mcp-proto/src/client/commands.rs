@@ -353,6 +353,11 @@ impl Client {
     }
 
     fn send_call(&mut self, now: Instant, number: u64, mut call: Box<Call>) {
+        if self.conn.is_legacy()
+            && let Err(error) = legacy::adapt(&mut call)
+        {
+            return self.core.finish(now, &mut self.conn, call, Err(CallError::Usage(error)));
+        }
         if self.core.cache.is_enabled()
             && let Some(result) = self.find_result(now, &mut call)
         {

@@ -363,6 +363,9 @@ impl Client {
     }
 
     fn cancel_task(&mut self, now: Instant, task_id: &str) {
+        if self.conn.is_legacy() {
+            return;
+        }
         let params = task::about_task(task_id);
         let method = Cow::Borrowed("tasks/cancel");
         // If there is no room for the request, the task ends with its TTL.

@@ -11,11 +11,12 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::binding::MessageSource;
+use super::call::{Call, Goal};
 use super::config::Config;
 use super::inputs::{Inputs, Requester, check_messages, lacks};
 use super::negotiation::ServerInfo;
 use super::outbox::Outbox;
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::batches::Batches;
@@ -143,6 +144,28 @@ impl Session {
                 false
             }
         }
+    }
+}
+
+/// Adapts a call that is about to be sent to a legacy server. A modern server may have begun to
+/// answer the call: a list with its cursor starts again.
+///
+/// Fails if the call follows a task, which only modern servers have.
+pub(super) fn adapt(call: &mut Call) -> Result<(), UsageError> {
+    match &call.goal {
+        Goal::Task(_) => {
+            Err(UsageError::NotInRevision { method: "tasks/get", since: "2026-07-28" })
+        }
+        Goal::Pages(pages) if pages.is_modern() => {
+            call.restart_pages();
+            Ok(())
+        }
+        Goal::Pages(_)
+        | Goal::Answer { .. }
+        | Goal::Listen { .. }
+        | Goal::Subscribe { .. }
+        | Goal::Nobody
+        | Goal::Notification => Ok(()),
     }
 }
 

@@ -31,6 +31,8 @@ use crate::limits::Limits;
 pub(super) struct Pages {
     listing: Listing,
     count: usize,
+    /// True if a modern server has sent the last page, and so its cursor.
+    is_modern: bool,
     /// The items, with commas between them.
     items: Vec<u8>,
     /// The offset of the items of the last page.
@@ -77,7 +79,8 @@ impl Pages {
     pub(super) fn new(listing: Listing) -> Self {
         let ttl = Hint::Absent;
         let scope = Hint::Absent;
-        Self { listing, count: 0, items: Vec::new(), last: 0, ttl, scope, meta: None }
+        let items = Vec::new();
+        Self { listing, count: 0, is_modern: false, items, last: 0, ttl, scope, meta: None }
     }
 
     pub(super) fn listing(&self) -> Listing {
@@ -89,12 +92,19 @@ impl Pages {
         self.count > 0
     }
 
+    /// Returns whether a modern server has sent the last page, and so its cursor.
+    pub(super) fn is_modern(&self) -> bool {
+        self.is_modern
+    }
+
     /// Adds a page that was requested with `params`; returns the cursor of the next page, if there
-    /// is one. Fails if the result is not a page of the list.
+    /// is one. `is_modern` is true if the server is modern. Fails if the result is not a page of
+    /// the list.
     pub(super) fn push<'a>(
         &mut self,
         result: &'a Json,
         params: &Json,
+        is_modern: bool,
     ) -> Result<Option<Raw<'a>>, ProtocolError> {
         let page = Page::read(result, self.listing.member())
             .ok_or(ProtocolError::InvalidResult { expected: "a page of the list" })?;
@@ -104,6 +114,7 @@ impl Pages {
             self.meta = page.meta.map(|meta| Json::trusted(meta.0.to_vec()));
         }
         self.count += 1;
+        self.is_modern = is_modern;
         let names_itself = page.names_itself(params);
         let is_copy = names_itself && self.items.get(self.last..) == Some(page.items);
         if is_copy && !page.items.is_empty() {

@@ -289,7 +289,9 @@ fn assemble_list(
     let mut params = Json::EMPTY_OBJECT;
     loop {
         let result = page(&params)?;
-        let Some(cursor) = pages.push(&result, &params).ok()? else { return Some(pages.whole()) };
+        let Some(cursor) = pages.push(&result, &params, true).ok()? else {
+            return Some(pages.whole());
+        };
         if pages.is_full(limits) {
             return None;
         }
