@@ -86,7 +86,7 @@ pub use standard::{serve_stdio, standard_stream};
 pub(crate) use stream::report_alarm;
 pub use stream::serve;
 #[doc(hidden)]
-pub use tls::NOT_TLS;
+pub use tls::{NOT_TLS, UNTRUSTED};
 
 /// A runtime: the services of an executor and its reactor that servers and clients need.
 ///

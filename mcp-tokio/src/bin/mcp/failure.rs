@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use mcp_service::runtime::NOT_TLS;
+use mcp_service::runtime::{NOT_TLS, UNTRUSTED};
 use mcp_tokio::mcp_proto::http::Unauthorized;
 use mcp_tokio::{CallError, ConnectError, ProtocolVersion, UsageError};
 
@@ -185,6 +185,12 @@ impl From<ConnectError> for Failure {
                 with_text(Exit::Connection)
                     .advice("the server may not speak TLS there: try http:// in the URL")
             }
+            ConnectError::Connection(reason) if reason.ends_with(UNTRUSTED) => {
+                with_text(Exit::Connection).advice(
+                    "if the authority is yours, name a file with its certificate (PEM) in the \
+                     environment variable SSL_CERT_FILE",
+                )
+            }
             _ => with_text(Exit::Connection),
         }
     }
@@ -220,5 +226,18 @@ impl From<CallError> for Failure {
             CallError::Header(_) | CallError::Usage(_) => with_text(Exit::Usage),
             _ => with_text(Exit::Connection),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authority_that_is_not_trusted_can_be_named() {
+        let failure = Failure::from(ConnectError::Connection(format!("TLS: {UNTRUSTED}")));
+        assert_eq!(failure.exit, Exit::Connection);
+        let advice = failure.advice.unwrap_or_default();
+        assert!(advice.contains("SSL_CERT_FILE"), "{advice}");
     }
 }

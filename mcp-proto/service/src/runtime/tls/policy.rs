@@ -17,8 +17,8 @@ use futures_rustls::rustls::pki_types::pem::PemObject;
 use futures_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use futures_rustls::rustls::{self, CertificateError, ClientConfig, InvalidMessage, RootCertStore};
 
-use super::NOT_TLS;
 use super::socket::Transport;
+use super::{NOT_TLS, UNTRUSTED};
 use crate::Socket;
 use crate::runtime::dialed::Dialed;
 
@@ -107,9 +107,7 @@ fn explain(error: io::Error, host: &str) -> io::Error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             format!("the certificate of the server has expired: {wrong}")
         }
-        CertificateError::UnknownIssuer => {
-            "the certificate of the server is from an authority that is not trusted".to_owned()
-        }
+        CertificateError::UnknownIssuer => UNTRUSTED.to_owned(),
         _ => format!("the certificate of the server is not valid: {wrong}"),
     };
     io::Error::new(error.kind(), text)
