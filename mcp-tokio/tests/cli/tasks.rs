@@ -1,10 +1,13 @@
 //! `mcp call` of a tool that becomes a task, and `mcp task`.
 
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use super::run::with_server;
+use super::run::{run, with_server};
+use super::server::by_hand;
 
 crate::all!(
     a_call_follows_its_task,
@@ -13,6 +16,7 @@ crate::all!(
     a_task_is_followed_again,
     a_task_is_cancelled,
     what_is_wrong_is_told,
+    an_outage_is_told,
 );
 
 fn a_call_follows_its_task() {
@@ -78,6 +82,32 @@ fn what_is_wrong_is_told() {
     assert_eq!((ran.exit, &*ran.err), (1, "task cancelled\nmcp: the task was cancelled\n"));
 }
 
+fn an_outage_is_told() {
+    let polls = Arc::new(AtomicUsize::new(0));
+    let counted = polls.clone();
+    let head = move |body: &str| {
+        let is_poll = body.contains("\"tasks/get\"");
+        match counted.fetch_add(usize::from(is_poll), Ordering::Relaxed) {
+            1 if is_poll => "503 Service Unavailable".into(),
+            _ => "200 OK\r\nContent-Type: application/json".into(),
+        }
+    };
+    let url = by_hand(head, move |body| {
+        let request: Value = serde_json::from_str(body).unwrap();
+        let result = match (request["method"].as_str(), polls.load(Ordering::Relaxed)) {
+            (Some("tasks/get"), 1) => task("complete", "render", "working", None),
+            (Some("tasks/get"), 2) => return String::new(),
+            (Some("tasks/get"), _) => task("complete", "render", "completed", None),
+            _ => discovered(),
+        };
+        json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string()
+    });
+    let ran = run(&["task", "--quiet", &url, "render"]);
+    let err = "task working\nthe server does not answer: HTTP status 503 Service Unavailable; \
+               asking again\nthe server answers again\ntask completed\n";
+    assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, "a film\n", err));
+}
+
 /// Serves tools on standard input and output whose tasks have the names of the tools.
 pub(crate) fn serve() -> io::Result<()> {
     let mut polls = 0;
@@ -88,10 +118,7 @@ pub(crate) fn serve() -> io::Result<()> {
         let name = params["name"].as_str().or(params["taskId"].as_str()).unwrap_or_default();
         polls += usize::from(method == "tasks/get");
         let body = match method {
-            "server/discover" => json!({ "result": {
-                "resultType": "complete", "supportedVersions": ["2026-07-28"],
-                "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
-            } }),
+            "server/discover" => json!({ "result": discovered() }),
             "tools/list" => json!({ "result": {
                 "resultType": "complete", "tools": tools(), "ttlMs": 0, "cacheScope": "private",
             } }),
@@ -124,6 +151,13 @@ pub(crate) fn serve() -> io::Result<()> {
         writeln!(io::stdout(), "{answer}")?;
     }
     Ok(())
+}
+
+fn discovered() -> Value {
+    json!({
+        "resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
+    })
 }
 
 fn tools() -> Value {

@@ -190,6 +190,11 @@ impl Wire {
         self.print(now, &text);
     }
 
+    /// Shows that a request had no answer, for this reason.
+    pub(super) fn failed(&mut self, now: Instant, reason: &str) {
+        self.print(now, &alloc::format!("! failed: {reason}"));
+    }
+
     /// Shows a request of the authorizer.
     #[cfg(feature = "auth")]
     pub(super) fn fetch(&mut self, now: Instant, fetch: &Fetch) {

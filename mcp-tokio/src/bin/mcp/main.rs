@@ -20,6 +20,7 @@ mod manual;
 mod message;
 mod more_args;
 mod negotiation_log;
+mod outage;
 mod print;
 mod probe;
 mod prompt;

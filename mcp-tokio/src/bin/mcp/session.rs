@@ -23,6 +23,7 @@ use crate::args::Common;
 use crate::failure::{Exit, Failure};
 use crate::faults::Faults;
 use crate::interrupt::unless_interrupted;
+use crate::outage::Outage;
 use crate::print;
 use crate::refusals;
 use crate::target::Target;
@@ -50,9 +51,20 @@ pub(crate) fn fast_client(common: &Common, in_flight: u32) -> Result<Client, Fai
     with_config(config, common)
 }
 
-/// A client that waits for tasks of a server.
+/// A client that waits for tasks of a server, and says when the server stops answering.
 pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
-    watched(config(common).follow_tasks(), common)
+    let client = with_config(config(common).follow_tasks(), common)?;
+    if common.program.is_empty() {
+        let outage = Mutex::new(Outage::default());
+        client.on_wire(move |line| {
+            refusals::read(line);
+            let note = outage.lock().unwrap_or_else(PoisonError::into_inner).read(line);
+            if let Some(note) = note {
+                print::note(&note);
+            }
+        });
+    }
+    Ok(client)
 }
 
 /// A client that starts a server again when it has ended, and says so.

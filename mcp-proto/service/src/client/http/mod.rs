@@ -330,6 +330,9 @@ impl HttpClientService {
     }
 
     fn handle_failure(&mut self, now: Instant, id: ExchangeId, failure: &Failure) {
+        if let Some(wire) = &mut self.wire {
+            wire.failed(now, &failure.reason);
+        }
         if failure.is_unsent {
             self.machine.handle_unsent(now, id, &failure.reason);
         } else {
