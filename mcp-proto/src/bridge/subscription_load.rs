@@ -25,14 +25,25 @@ impl SubscriptionLoad {
     }
 
     pub(super) fn fits(self, limits: &Limits) -> bool {
-        self.count <= limits.max_subscriptions && self.bytes <= limits.max_subscription_bytes
+        self.exceeded(limits).is_none()
     }
 
     /// Fails if the load is more than the limits allow.
     pub(super) fn check(self, limits: &Limits) -> Result<(), ErrorData> {
-        if self.fits(limits) {
-            return Ok(());
+        self.exceeded(limits).map_or(Ok(()), |(name, max)| {
+            let why = alloc::format!("the bridge's Limits::{name} = {max} would be exceeded");
+            Err(ErrorData::internal(why))
+        })
+    }
+
+    /// The limit that the load exceeds, and its value.
+    fn exceeded(self, limits: &Limits) -> Option<(&'static str, usize)> {
+        let Limits { max_subscriptions, max_subscription_bytes, .. } = *limits;
+        if self.count > max_subscriptions {
+            Some(("max_subscriptions", max_subscriptions))
+        } else {
+            (self.bytes > max_subscription_bytes)
+                .then_some(("max_subscription_bytes", max_subscription_bytes))
         }
-        Err(ErrorData::internal("Limits::max_subscriptions of the bridge is reached"))
     }
 }

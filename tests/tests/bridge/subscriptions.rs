@@ -260,6 +260,36 @@ fn cancelled_subscription_within_the_legacy_era_does_not_count() {
 }
 
 #[test]
+fn error_names_the_limit_of_subscriptions_that_would_be_exceeded() {
+    for down in ERAS {
+        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
+        let mut config = Config::new(counting());
+        (config.limits.max_subscriptions, config.limits.max_subscription_bytes) = (2, 20);
+        bridged.set_config(config);
+        connect(&mut bridged, down, Era::Legacy);
+        bridged.to_client();
+        let mut subscribe = |id: u64, uri: &str| {
+            let (method, params) = match down {
+                Era::Legacy => ("resources/subscribe", json!({"uri": uri})),
+                Era::Modern => {
+                    let filter = json!({"resourceSubscriptions": [uri]});
+                    ("subscriptions/listen", modern(json!({"notifications": filter})))
+                }
+            };
+            bridged.client(&request(id, method, &params));
+            bridged.to_server().iter().for_each(|asked| bridged.server(&result(asked, &json!({}))));
+            only(bridged.to_client())["error"]["message"].as_str().unwrap_or_default().to_owned()
+        };
+        assert_eq!(subscribe(1, "a:1"), "");
+        assert!(
+            subscribe(2, "a:a-longer-resource").contains("Limits::max_subscription_bytes = 20 ")
+        );
+        assert_eq!(subscribe(3, "a:3"), "");
+        assert!(subscribe(4, "a:4").contains("Limits::max_subscriptions = 2 "));
+    }
+}
+
+#[test]
 fn resources_that_are_left_together_leave_room_for_calls() {
     let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
     let mut config = Config::new(counting());
