@@ -11,16 +11,18 @@ use crate::version::Era;
 
 /// State of the server.
 #[derive(Debug, Default)]
-pub(super) struct Upstream {
-    known: Option<KnownServer>,
-    /// The error for all requests, once the client is closed.
-    closed: Option<ErrorData>,
-    /// The log level that was last set at a legacy server.
-    level: Option<LoggingLevel>,
+pub(super) enum Upstream {
+    /// There was no connection yet.
+    #[default]
+    Unknown,
+    Known(KnownServer),
+    /// The client is closed; holds the error for all requests.
+    Closed(ErrorData),
 }
 
+/// A server that was connected to; its connection may be lost.
 #[derive(Debug)]
-struct KnownServer {
+pub(super) struct KnownServer {
     era: Era,
     offered: ServerCapabilities,
     /// Result of `initialize`, from a legacy server.
@@ -29,6 +31,8 @@ struct KnownServer {
     server_info: Option<Json>,
     /// False if a legacy server over HTTP has no stream for messages outside of calls.
     has_stream: bool,
+    /// The log level that was last set, if the server is legacy.
+    level: Option<LoggingLevel>,
 }
 
 impl Upstream {
@@ -39,49 +43,53 @@ impl Upstream {
         let initialized = initialized.map_or(Json::EMPTY_OBJECT, |json| *json);
         let server_info = initialized.raw().member("serverInfo");
         let server_info = server_info.map(|info| Json::trusted(info.0.to_vec()));
-        self.level = None;
-        let has_stream = true;
-        self.known = Some(KnownServer { era, offered, initialized, server_info, has_stream });
+        let (has_stream, level) = (true, None);
+        *self =
+            Self::Known(KnownServer { era, offered, initialized, server_info, has_stream, level });
     }
 
     /// Records that the server cannot report changes: it has no stream for them.
     pub(super) fn lose_stream(&mut self) {
-        if let Some(known) = &mut self.known {
+        if let Self::Known(known) = self {
             known.has_stream = false;
         }
     }
 
     /// Records the end of the client, and forgets the server. Returns the error for all requests.
     pub(super) fn close(&mut self, error: Option<&ConnectError>) -> ErrorData {
-        self.known = None;
-        let message = match error {
+        let error = ErrorData::internal(match error {
             None => "the connection to the server has ended".into(),
             Some(error) => alloc::format!("there is no connection to the server: {error}"),
-        };
-        self.closed.insert(ErrorData::internal(message)).clone()
+        });
+        *self = Self::Closed(error.clone());
+        error
+    }
+
+    fn known(&self) -> Option<&KnownServer> {
+        if let Self::Known(known) = self { Some(known) } else { None }
     }
 
     /// Era of requests. Without a connection, the era of the lost connection.
     pub(super) fn era(&self, client: &Client) -> Option<Era> {
-        client.era().or(self.known.as_ref().map(|known| known.era))
+        client.era().or(self.known().map(|known| known.era))
     }
 
     pub(super) fn closed(&self) -> Option<&ErrorData> {
-        self.closed.as_ref()
+        if let Self::Closed(error) = self { Some(error) } else { None }
     }
 
     pub(super) fn initialized(&self) -> Json {
-        self.known.as_ref().map_or(Json::EMPTY_OBJECT, |known| known.initialized.clone())
+        self.known().map_or(Json::EMPTY_OBJECT, |known| known.initialized.clone())
     }
 
     /// The name and version of a legacy server.
     pub(super) fn server_info(&self) -> Option<&Json> {
-        self.known.as_ref().and_then(|known| known.server_info.as_ref())
+        self.known().and_then(|known| known.server_info.as_ref())
     }
 
     /// Capabilities of the server, which reports no changes without a stream.
     pub(super) fn offered(&self) -> ServerCapabilities {
-        match &self.known {
+        match self.known() {
             Some(known) if known.has_stream => known.offered.clone(),
             Some(known) => known.offered.without_changes(),
             None => ServerCapabilities::default(),
@@ -97,12 +105,14 @@ impl Upstream {
     /// Returns whether the log level of a legacy server must be set, so that it sends messages as
     /// verbose as this.
     pub(super) fn needs_level(&self, level: LoggingLevel) -> bool {
-        let has_logging = self.known.as_ref().is_some_and(|known| known.offered.logging.is_some());
-        has_logging && self.level.is_none_or(|told| level < told)
+        let Self::Known(known) = self else { return false };
+        known.offered.logging.is_some() && known.level.is_none_or(|told| level < told)
     }
 
     /// Records that this log level was set at the server.
     pub(super) fn set_level(&mut self, level: LoggingLevel) {
-        self.level = Some(level);
+        if let Self::Known(known) = self {
+            known.level = Some(level);
+        }
     }
 }
