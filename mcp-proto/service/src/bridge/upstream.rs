@@ -12,7 +12,6 @@
 //! The lock is held while the machine runs, never while user code is polled, woken or dropped.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::future::{Future, poll_fn};
@@ -21,7 +20,7 @@ use core::task::{self, Poll};
 use std::io;
 
 use super::failures::Attempt;
-use super::queue::{MessageQueue, Queued, Verb};
+use super::queue::{Queued, Verb};
 use super::sink::EventSink;
 use super::state::{UpstreamState, WaitingRequest};
 use crate::lock::Lock;
@@ -74,19 +73,7 @@ impl Upstream {
         spawn: Spawn,
         attempt: Attempt,
     ) -> Self {
-        let state = UpstreamState {
-            bridge: Bridge::new(machine),
-            queue: MessageQueue::new(&config.limits),
-            waiting: BTreeMap::new(),
-            sessions: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            has_begun: false,
-            has_ended: false,
-            was_connected: false,
-            is_closing: false,
-            last_request: 0,
-            arriving: 0,
-        };
+        let state = UpstreamState::new(machine, &config.limits);
         let shared = Arc::new(UpstreamShared {
             state: Lock::new(state),
             spawn,
@@ -114,7 +101,7 @@ impl Upstream {
         let waiting = WaitingRequest { answer: answer.clone(), context };
         let mut state = self.shared.state.lock();
         state.arriving = state.arriving.saturating_sub(1);
-        let sent = if state.has_ended {
+        let sent = if state.has_ended() {
             Err(Outcome::Error(state.gone()))
         } else {
             let sent = state.queue.push(Queued::Request(Box::new(request)));
@@ -218,19 +205,12 @@ impl Upstream {
 
     /// Begins to drive the client. Returns false if the connection has ended or is being closed.
     pub(super) fn begin(&self) -> bool {
-        let mut state = self.shared.state.lock();
-        state.has_begun = !state.has_ended && !state.is_closing;
-        state.has_begun
+        self.shared.state.lock().begin()
     }
 
     /// Closes the connection. The future is ready once it has ended.
     pub(super) fn close(&self) -> impl Future<Output = ()> + Send + use<> {
-        let has_begun = {
-            let mut state = self.shared.state.lock();
-            // The end of a connection that has ended already has another reason.
-            state.is_closing |= !state.has_ended;
-            state.has_begun
-        };
+        let has_begun = self.shared.state.lock().close();
         if !has_begun {
             self.end();
         }
@@ -248,7 +228,7 @@ impl Upstream {
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        self.shared.state.lock().has_ended
+        self.shared.state.lock().has_ended()
     }
 
     fn apply(&self, verb: impl FnOnce(&mut Bridge, Instant, &mut client::Client) + Send + 'static) {
@@ -268,10 +248,9 @@ impl Upstream {
 impl UpstreamShared {
     /// Marks the connection as ended, and counts a failure.
     fn end(&self, state: &mut UpstreamState) {
-        if !state.has_ended && state.has_failed() {
+        if state.end() {
             self.attempt.fail();
         }
-        state.has_ended = true;
     }
 
     fn act_on(self: &Arc<Self>, action: BridgeAction) {
@@ -364,7 +343,7 @@ impl EventSink for UpstreamShared {
     fn handle_event(&self, now: Instant, event: ClientEvent, client: &mut client::Client) {
         let mut state = self.state.lock();
         if let ClientEvent::Connected(_) = event {
-            state.was_connected = true;
+            state.connect();
             self.attempt.succeed(client);
         } else if let ClientEvent::Closed(_) = event {
             self.end(&mut state);
