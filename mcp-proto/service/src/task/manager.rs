@@ -11,10 +11,11 @@ use core::error::Error;
 use core::fmt;
 use std::sync::OnceLock;
 
+use super::current_store::CurrentStore;
 use super::host::TaskHost;
 use super::memory::MemoryStore;
 use super::store::{StoreError, TaskStore};
-use super::watched::{TaskWatcher, WatchedTasks};
+use super::watched::WatchedTasks;
 use crate::io::unix_time;
 use crate::lock::Lock;
 use mcp_proto::internals::task_error;
@@ -109,14 +110,12 @@ pub struct TaskManager {
 }
 
 struct ManagerShared {
-    store: Lock<Arc<dyn TaskStore>>,
+    store: CurrentStore,
     config: Lock<TaskConfig>,
     host: Lock<Option<Arc<TaskHost>>>,
     /// Functions that cancel the tasks whose handlers run in this process.
     running: Lock<BTreeMap<TaskId, Arc<Canceller>>>,
     watched: Arc<WatchedTasks>,
-    /// True if the store was given a watcher.
-    is_store_watched: Lock<bool>,
 }
 
 pub(super) type Canceller = dyn Fn() + Send + Sync;
@@ -229,30 +228,24 @@ impl TaskManager {
 
 impl TaskManager {
     pub(crate) fn new() -> Self {
-        let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
         Self {
             shared: Arc::new(ManagerShared {
-                store: Lock::new(store),
+                store: CurrentStore::new(Arc::new(MemoryStore::default())),
                 config: Lock::default(),
                 host: Lock::new(None),
                 running: Lock::default(),
                 watched: Arc::default(),
-                is_store_watched: Lock::new(false),
             }),
         }
     }
 
     pub(super) fn set_store(&self, store: Arc<dyn TaskStore>) {
-        *self.shared.is_store_watched.lock() = false;
-        let before = core::mem::replace(&mut *self.shared.store.lock(), store);
-        drop(before);
+        self.shared.store.set(store);
     }
 
     /// Registers a watcher for changes with the store, once.
     pub(super) fn watch_store(&self) {
-        if !core::mem::replace(&mut *self.shared.is_store_watched.lock(), true) {
-            self.store().watch(TaskWatcher::new(&self.shared.watched));
-        }
+        self.shared.store.watch(&self.shared.watched);
     }
 
     /// The tasks that clients subscribe to.
@@ -384,7 +377,7 @@ impl TaskManager {
     }
 
     pub(super) fn store(&self) -> Arc<dyn TaskStore> {
-        self.shared.store.lock().clone()
+        self.shared.store.get()
     }
 
     pub(super) fn now(&self) -> Duration {

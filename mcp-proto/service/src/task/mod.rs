@@ -17,6 +17,7 @@
 //! [`mcp_proto::server::task`] has the state machine of a task, a [`TaskStore`] keeps the records,
 //! and [`TaskManager`] changes them by compare-and-swap.
 
+mod current_store;
 mod detached;
 mod driven;
 mod host;
