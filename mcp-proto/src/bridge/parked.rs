@@ -6,13 +6,13 @@
 //!
 //! | state of a call | leaves by |
 //! |---|---|
-//! | waiting, its request in flight | the `input_required` result, which makes it parked |
-//! | parked, the request is answered | a retry with the reference, which makes it waiting again or lets it go on; `Limits::input_timeout`, which cancels it |
-//! | parked, the request is answered | a retry with an answer of another type: refused, and the reference stays valid |
-//! | parked, and its response has come | a retry, which is answered at once; `Limits::input_timeout` |
+//! | waiting, its request in flight | the `input_required` result, which makes it parked; its response |
+//! | parked, the request is answered | a retry with the reference, which makes it waiting again; its response; `Limits::input_timeout`, which cancels it |
+//! | parked, and its response has come | a retry, which is answered at once; `Limits::input_timeout`; too many such responses, of which the oldest is dropped |
 //!
-//! A reference is 128 random bits and valid once. It is bound to the principal, the method and the
-//! parameters of its request, except input and `_meta`.
+//! A reference is 128 random bits, and valid once. A retry with an answer of another type is
+//! refused and does not use up the reference. A reference is bound to the principal, the method and
+//! the parameters of its request, except input and `_meta`.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -49,9 +49,16 @@ struct WaitingCall {
     inputs: BTreeMap<String, PendingInput>,
     /// The number of inputs so far.
     count: u64,
-    /// If the call is parked: its reference, and when it expires.
-    until: Option<(String, Instant)>,
-    /// The response, if it arrived while the call was parked.
+    /// `None` while the request is in flight.
+    parked: Option<ParkedRequest>,
+}
+
+/// A request that was answered with `input_required`.
+#[derive(Debug)]
+struct ParkedRequest {
+    reference: String,
+    until: Instant,
+    /// The response to the call, if it has come.
     response: Option<Box<LateResponse>>,
 }
 
@@ -91,7 +98,7 @@ impl Parked {
         if self.calls.contains_key(&call) {
             return Ok(());
         }
-        let others = self.calls.values().filter(|waiting| waiting.response.is_none());
+        let others = self.calls.values().filter(|waiting| waiting.response().is_none());
         let others = others.fold(0_usize, |sum, waiting| sum.saturating_add(waiting.bytes));
         if others > 0 && others.saturating_add(bytes) > config.limits.max_in_flight_bytes {
             return Err(TooMuchInput::OfConnection);
@@ -113,7 +120,7 @@ impl Parked {
     /// The calls that need input, and whose requests are in flight.
     pub(super) fn to_park(&self) -> Vec<CallId> {
         let waiting = self.calls.iter();
-        let waiting = waiting.filter(|(_, it)| it.until.is_none() && !it.inputs.is_empty());
+        let waiting = waiting.filter(|(_, it)| it.parked.is_none() && !it.inputs.is_empty());
         waiting.map(|(call, _)| *call).collect()
     }
 
@@ -140,7 +147,7 @@ impl Parked {
         object.text("requestState", &reference);
         object.end();
         self.references.insert(reference.clone(), call);
-        waiting.until = Some((reference, until));
+        waiting.parked = Some(ParkedRequest { reference, until, response: None });
         Some(Json::trusted(out))
     }
 
@@ -156,11 +163,11 @@ impl Parked {
     ) -> Option<RetryMatch> {
         let call = *self.references.get(reference)?;
         let waiting = self.calls.get(&call)?;
-        if waiting.until.as_ref().is_none_or(|(_, until)| *until <= now) {
+        if waiting.until().is_none_or(|until| until <= now) {
             return None;
         }
-        let parked = match &waiting.response {
-            Some(response) => &response.0,
+        let parked = match waiting.response() {
+            Some((call, _)) => call,
             None => original(call)?,
         };
         let same = parked.caller.principal == caller.principal
@@ -175,10 +182,9 @@ impl Parked {
         };
         self.references.remove(reference);
         let mut waiting = self.calls.remove(&call)?;
-        if let Some(response) = waiting.response {
+        if let Some(response) = waiting.parked.take().and_then(|parked| parked.response) {
             return Some(RetryMatch::LateResponse(response));
         }
-        waiting.until = None;
         let answers = answers.into_iter().filter_map(|(key, answer)| {
             let PendingInput { reply, .. } = waiting.inputs.remove(&key)?;
             Some((reply, answer.json().clone()))
@@ -201,15 +207,16 @@ impl Parked {
             return (Some((call, response)), Vec::new());
         };
         let unanswered = core::mem::take(&mut waiting.inputs).into_values().collect();
-        if waiting.until.is_none() {
+        let Some(parked) = &mut waiting.parked else {
             self.calls.remove(&id);
             return (Some((call, response)), unanswered);
-        }
+        };
         let response = response.map(|result| result.detach()).map_err(ErrorData::detach);
         let response_bytes =
             response.as_ref().map_or_else(ErrorData::bytes, |result| result.as_bytes().len());
-        waiting.set_bytes(call.bytes().saturating_add(response_bytes));
-        waiting.response = Some(Box::new((call, response)));
+        let bytes = call.bytes().saturating_add(response_bytes);
+        parked.response = Some(Box::new((call, response)));
+        waiting.set_bytes(bytes);
         self.drop_oldest(config);
         (None, unanswered)
     }
@@ -218,8 +225,8 @@ impl Parked {
     fn drop_oldest(&mut self, config: &Config) {
         let limits = &config.limits;
         let late = |(id, waiting): (&CallId, &WaitingCall)| {
-            waiting.response.as_ref()?;
-            Some((waiting.until.as_ref()?.1, *id, waiting.bytes))
+            waiting.response()?;
+            Some((waiting.until()?, *id, waiting.bytes))
         };
         let mut late: Vec<(Instant, CallId, usize)> = self.calls.iter().filter_map(late).collect();
         late.sort_unstable();
@@ -245,30 +252,39 @@ impl Parked {
 
     /// Cancels a call; returns its unanswered inputs.
     pub(super) fn cancel(&mut self, call: CallId) -> Vec<PendingInput> {
-        let Some(WaitingCall { inputs, until, .. }) = self.calls.remove(&call) else {
+        let Some(WaitingCall { inputs, parked, .. }) = self.calls.remove(&call) else {
             return Vec::new();
         };
-        if let Some((reference, _)) = until {
-            self.references.remove(&reference);
+        if let Some(parked) = parked {
+            self.references.remove(&parked.reference);
         }
         inputs.into_values().collect()
     }
 
     /// The calls whose clients have not retried in time, and which must be cancelled.
     pub(super) fn expired(&self, now: Instant) -> Vec<CallId> {
-        let due = |waiting: &WaitingCall| waiting.until.as_ref().is_some_and(|(_, at)| *at <= now);
+        let due = |waiting: &WaitingCall| waiting.until().is_some_and(|at| at <= now);
         let found = self.calls.iter().filter(|(_, waiting)| due(waiting));
         found.map(|(call, _)| *call).collect()
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.calls.values().filter_map(|waiting| waiting.until.as_ref()).map(|(_, at)| *at).min()
+        self.calls.values().filter_map(WaitingCall::until).min()
     }
 }
 
 impl WaitingCall {
     fn new(bytes: usize, account: Account) -> Self {
-        Self { bytes, account, inputs: BTreeMap::new(), count: 0, until: None, response: None }
+        Self { bytes, account, inputs: BTreeMap::new(), count: 0, parked: None }
+    }
+
+    /// The time at which the call expires, if it is parked.
+    fn until(&self) -> Option<Instant> {
+        self.parked.as_ref().map(|parked| parked.until)
+    }
+
+    fn response(&self) -> Option<&LateResponse> {
+        self.parked.as_ref()?.response.as_deref()
     }
 
     fn set_bytes(&mut self, bytes: usize) {
