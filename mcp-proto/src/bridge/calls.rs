@@ -3,6 +3,7 @@
 //! In: a call, and the purpose of its response. Out: the call and the purpose, by the id of the
 //! call or by the client's request.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -177,8 +178,7 @@ impl UpstreamCall {
     /// The resource of a `resources/subscribe` whose client waits for the response.
     pub(super) fn awaited_resource(&self) -> Option<String> {
         let is_awaited = self.method == Method::Subscribe && self.is_waited_for();
-        let uri = self.params.raw().member("uri").filter(|_| is_awaited).and_then(Raw::string)?;
-        Some(uri.into_owned())
+        uri_of(&self.params).filter(|_| is_awaited).map(Cow::into_owned)
     }
 
     /// Returns whether the legacy client of a session waits for its `resources/subscribe`.
@@ -195,7 +195,7 @@ impl UpstreamCall {
     /// The tool that is called.
     pub(super) fn tool(&self) -> Option<String> {
         let name = self.params.raw().member("name").and_then(Raw::string);
-        name.filter(|_| self.method == Method::CallTool).map(alloc::borrow::Cow::into_owned)
+        name.filter(|_| self.method == Method::CallTool).map(Cow::into_owned)
     }
 }
 
@@ -308,6 +308,11 @@ impl UpstreamCalls {
 /// ends a request that takes too long. Calls of the bridge itself have the default timeout.
 pub(super) fn no_timeout() -> CallOptions {
     CallOptions::default().timeout(Duration::MAX).max_total(Duration::MAX)
+}
+
+/// The resource that parameters name.
+pub(super) fn uri_of(params: &Json) -> Option<Cow<'_, str>> {
+    params.raw().member("uri").and_then(Raw::string)
 }
 
 #[cfg(test)]

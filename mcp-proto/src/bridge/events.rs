@@ -5,7 +5,7 @@
 use alloc::string::String;
 
 use super::action::BridgeAction;
-use super::calls::{CallPurpose, UpstreamCall};
+use super::calls::{CallPurpose, UpstreamCall, uri_of};
 use super::inputs::{RoundError, RoundRequest};
 use super::machine::Bridge;
 use super::missed_resources::MissedResources;
@@ -17,7 +17,7 @@ use super::table::{BridgeMessage, BridgeStep, decide};
 use super::translate;
 use crate::client::{CallError, CallId, Client, ClientEvent, Input};
 use crate::error::ProtocolError;
-use crate::json::{Json, Raw};
+use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::{ErrorData, Method, MethodRow};
 use crate::server::{Notification, Outcome, ReplyId, SessionRef, missing_capability};
@@ -396,10 +396,8 @@ impl Bridge {
     /// Forwards to all clients of the connection a notification of a legacy server that belongs to
     /// no request, or a changed list of a modern server.
     pub(super) fn changed(&mut self, method: &str, params: &Json) {
-        let updated = (method == "notifications/resources/updated").then(|| {
-            let uri = params.raw().member("uri").and_then(Raw::string);
-            uri.unwrap_or_default().into_owned()
-        });
+        let updated = (method == "notifications/resources/updated")
+            .then(|| uri_of(params).unwrap_or_default());
         for about in self.listeners.of(method, updated.as_deref()) {
             self.notify(about, method.into(), params.clone());
         }

@@ -9,13 +9,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::action::ClientRequest;
-use super::calls::{CallPurpose, ClientRef, UpstreamCall, no_timeout};
+use super::calls::{CallPurpose, ClientRef, UpstreamCall, no_timeout, uri_of};
 use super::machine::Bridge;
 use super::subscription_load::SubscriptionLoad;
 use crate::client::{CallId, CallOptions, Client};
 use crate::error::ErrorCode;
+use crate::json::Json;
 use crate::json::write;
-use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Method};
 use crate::server::{Outcome, ReplyId, SessionRef};
 use crate::time::Instant;
@@ -47,7 +47,6 @@ impl Bridge {
         (caller, method, params): (&ClientRef, &Method, &Json),
         client: &mut Client,
     ) -> Option<Outcome> {
-        let uri = || params.raw().member("uri").and_then(Raw::string);
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others concern one client")]
         match method {
             Method::SetLevel => {
@@ -67,10 +66,10 @@ impl Bridge {
                 None
             }
             Method::Subscribe => {
-                self.add_subscription(caller.session, &uri()?).err().map(Outcome::Error)
+                self.add_subscription(caller.session, &uri_of(params)?).err().map(Outcome::Error)
             }
             Method::Unsubscribe => {
-                let uri = uri()?;
+                let uri = uri_of(params)?;
                 self.sessions.unsubscribe(caller.session, &uri);
                 self.is_needed(&uri).then_some(Outcome::Complete(Json::EMPTY_OBJECT))
             }
@@ -81,7 +80,7 @@ impl Bridge {
     /// Handles the answer of a legacy server to `resources/subscribe` of a legacy client.
     pub(super) fn end_subscribe(&mut self, call: &UpstreamCall, is_honoured: bool) {
         let session = call.caller.session;
-        let uri = call.params.raw().member("uri").and_then(Raw::string).unwrap_or_default();
+        let uri = uri_of(&call.params).unwrap_or_default();
         if is_honoured {
             self.sessions.confirm(session, &uri);
         } else {
@@ -190,7 +189,7 @@ impl Bridge {
             let why = "a subscription needs a session";
             return self.fail(about, ErrorData::new(ErrorCode::INVALID_REQUEST, why));
         }
-        let Some(uri) = params.raw().member("uri").and_then(Raw::string) else {
+        let Some(uri) = uri_of(&params) else {
             return self.fail(about, ErrorData::invalid_params("`uri` is no string"));
         };
         let (uri, session) = (uri.into_owned(), caller.session);
