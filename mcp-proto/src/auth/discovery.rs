@@ -280,11 +280,11 @@ impl Discovery {
     fn ask_origin(mut self, config: &Config) -> Result<Discovered, AuthError> {
         let server = &config.server;
         let path = server.target().split('?').next().unwrap_or_default();
-        let origin = format!("{}://{}", server.scheme(), server.authority());
+        let origin = server.origin();
         let resource = format!("{origin}{}", path.strip_suffix('/').unwrap_or(path));
         self.next_urls = origin_metadata_url(server).into_iter().collect();
         let scopes = Scopes::none();
-        let target = IssuerTarget { resource, scopes, binds: false, expected: origin };
+        let target = IssuerTarget { resource, scopes, binds: false, expected: origin.into() };
         self.ask_next(MetadataQuestion::OriginIssuer, Some(target))
     }
 

@@ -22,8 +22,7 @@ pub(super) struct Nonces(VecDeque<(String, Secret)>);
 impl Nonces {
     /// The nonce for a request to this URL.
     pub(super) fn of(&self, url: &Url) -> Option<&Secret> {
-        let origin = origin(url);
-        self.0.iter().find(|(own, _)| *own == origin).map(|(_, nonce)| nonce)
+        self.0.iter().find(|(own, _)| *own == url.origin()).map(|(_, nonce)| nonce)
     }
 
     /// Stores the nonce of an answer from this URL.
@@ -32,17 +31,13 @@ impl Nonces {
         if nonce.is_empty() || nonce.len() > MAX_BYTES || !nonce.bytes().all(is_nonce) {
             return;
         }
-        let origin = origin(url);
+        let origin = url.origin();
         self.0.retain(|(own, _)| *own != origin);
         if self.0.len() >= MAX_ORIGINS {
             self.0.pop_front();
         }
-        self.0.push_back((origin, Secret::new(nonce)));
+        self.0.push_back((origin.into(), Secret::new(nonce)));
     }
-}
-
-fn origin(url: &Url) -> String {
-    alloc::format!("{}://{}", url.scheme(), url.authority())
 }
 
 #[cfg(test)]

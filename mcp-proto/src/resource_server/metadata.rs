@@ -72,7 +72,7 @@ impl ProtectedResource {
         let path = url.target().strip_suffix('/').unwrap_or(url.target());
         Ok(Self {
             resource: public_url.into(),
-            origin: format!("{}://{}", url.scheme(), url.authority()),
+            origin: url.origin().into(),
             path: format!("{ROOT}{path}"),
             issuers: Vec::from([issuer.into()]),
             scopes: Scopes::none(),

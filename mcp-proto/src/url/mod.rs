@@ -107,6 +107,11 @@ impl Url {
         self.text.get(self.scheme.prefix().len()..self.target).unwrap_or_default()
     }
 
+    /// The scheme and the authority.
+    pub(crate) fn origin(&self) -> &str {
+        self.text.get(..self.target).unwrap_or_default()
+    }
+
     /// Target of the request line: the path, at least `/`, and the query.
     pub fn target(&self) -> &str {
         self.text.get(self.target..).unwrap_or("/")

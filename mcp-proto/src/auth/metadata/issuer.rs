@@ -124,9 +124,8 @@ impl IssuerMetadata {
     /// The endpoints that servers of 2025-03-26 without metadata have.
     pub(in super::super) fn guessed(server: &Url) -> Option<Self> {
         let url = |path| server.join(path).ok();
-        let origin = alloc::format!("{}://{}", server.scheme(), server.authority());
         Some(Self {
-            issuer: origin,
+            issuer: server.origin().into(),
             authorization_endpoint: Some(url("/authorize")?),
             token_endpoint: url("/token")?,
             registration_endpoint: url("/register"),

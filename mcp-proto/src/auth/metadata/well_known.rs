@@ -61,10 +61,10 @@ pub(in super::super) fn origin_metadata_url(server: &Url) -> Option<Url> {
 }
 
 fn well_known_url(url: &Url, path: &str, position: NamePosition, name: &str) -> Option<Url> {
-    let (scheme, authority) = (url.scheme(), url.authority());
+    let origin = url.origin();
     let text = match position {
-        NamePosition::Inserted => format!("{scheme}://{authority}/.well-known/{name}{path}"),
-        NamePosition::Appended => format!("{scheme}://{authority}{path}/.well-known/{name}"),
+        NamePosition::Inserted => format!("{origin}/.well-known/{name}{path}"),
+        NamePosition::Appended => format!("{origin}{path}/.well-known/{name}"),
     };
     Url::parse(&text).ok()
 }

@@ -30,7 +30,6 @@ mod post;
 mod stream;
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use core::mem;
 
 use crate::client::recovery::Refusal;
@@ -145,7 +144,7 @@ impl SseTransport {
         if trusted.is_some_and(|trusted| trusted.same_origin(&endpoint)) {
             return Ok(url.with_target(endpoint.target()));
         }
-        let (endpoint, server) = (origin(&endpoint), origin(url));
+        let (endpoint, server) = (endpoint.origin().into(), url.origin().into());
         Err(EndpointError::Foreign(ConnectError::ForeignEndpoint { endpoint, server }))
     }
 }
@@ -154,8 +153,4 @@ impl SseTransport {
 enum EndpointError {
     Malformed,
     Foreign(ConnectError),
-}
-
-fn origin(url: &Url) -> String {
-    alloc::format!("{}://{}", url.scheme(), url.authority())
 }
