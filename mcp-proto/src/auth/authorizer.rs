@@ -289,8 +289,7 @@ impl Authorizer {
     }
 
     /// Drops the tokens and the registration of the client, here and in the store, and the issuer
-    /// of
-    /// [`Config::client_of_server`]. Ends a running flow.
+    /// of [`Config::client_of_server`]. Ends a running flow.
     pub fn forget(&mut self) {
         if !self.flow.is_idle() {
             let reason = "the authorization was forgotten".into();

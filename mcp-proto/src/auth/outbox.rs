@@ -235,6 +235,6 @@ impl AuthOutbox {
 
 impl fmt::Debug for AuthOutbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outbox").field("actions", &self.actions).finish_non_exhaustive()
+        f.debug_struct("AuthOutbox").field("actions", &self.actions).finish_non_exhaustive()
     }
 }

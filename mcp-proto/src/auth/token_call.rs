@@ -27,8 +27,6 @@ use super::token_request::TokenDraft;
 #[derive(Debug)]
 pub(super) struct TokenCall {
     draft: Box<TokenDraft>,
-    /// True if the endpoint has required a nonce.
-    is_repeated: bool,
     state: CallState,
 }
 
@@ -47,46 +45,42 @@ impl TokenCall {
         draft: TokenDraft,
         context: &mut StepContext<'_>,
     ) -> Result<Self, AuthError> {
-        Self::sign(Box::new(draft), false, context)
+        Self::sign(Box::new(draft), context)
     }
 
     /// Continues with an event; an event of another step changes nothing.
     pub(super) fn handle(self, event: AuthEvent<'_>, context: &mut StepContext<'_>) -> CallStep {
-        let Self { draft, is_repeated, state } = self;
+        let Self { draft, state } = self;
         match (state, event) {
             (CallState::Asserting { sign, input }, AuthEvent::Signed(id, signature))
                 if id == sign =>
             {
                 let assertion = signed(&input, signature)?;
-                Self::prove(draft, is_repeated, Some(assertion), context).map(StepProgress::Pending)
+                Self::prove(draft, Some(assertion), context).map(StepProgress::Pending)
             }
             (CallState::Proving { sign, input, assertion }, AuthEvent::Signed(id, signature))
                 if id == sign =>
             {
                 let proof = signed(&input, signature)?;
-                Self::send(draft, is_repeated, assertion.as_ref(), Some(proof), context)
+                Self::send(draft, assertion.as_ref(), Some(proof), context)
                     .map(StepProgress::Pending)
             }
             (CallState::Asserting { .. } | CallState::Proving { .. }, AuthEvent::TimedOut) => {
                 Err(unsigned())
             }
             (CallState::Sent { fetch }, AuthEvent::Fetched(id, answer)) if id == fetch => {
-                Self::read(draft, is_repeated, answer.as_ref(), context)
+                Self::read(draft, answer.as_ref(), context)
             }
             (CallState::Sent { .. }, AuthEvent::TimedOut) => {
                 Ok(StepProgress::Done(TokenAnswer::Unavailable))
             }
-            (state, _) => Ok(StepProgress::Pending(Self { draft, is_repeated, state })),
+            (state, _) => Ok(StepProgress::Pending(Self { draft, state })),
         }
     }
 
-    fn sign(
-        draft: Box<TokenDraft>,
-        is_repeated: bool,
-        context: &mut StepContext<'_>,
-    ) -> Result<Self, AuthError> {
+    fn sign(draft: Box<TokenDraft>, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
         let Some(client) = draft.signing_client() else {
-            return Self::prove(draft, is_repeated, None, context);
+            return Self::prove(draft, None, context);
         };
         let Some(key) = &context.config.client_key else {
             let reason = "private_key_jwt needs a key, and none is configured".into();
@@ -96,28 +90,26 @@ impl TokenCall {
         let key_id = key.id.as_deref();
         let input = jwt::assertion(&client.id, &draft.audience, key_id, context.unix, random);
         let sign = context.outbox.sign(context.now, KeyRole::Client, input.clone());
-        Ok(Self { draft, is_repeated, state: CallState::Asserting { sign, input } })
+        Ok(Self { draft, state: CallState::Asserting { sign, input } })
     }
 
     fn prove(
         draft: Box<TokenDraft>,
-        is_repeated: bool,
         assertion: Option<Secret>,
         context: &mut StepContext<'_>,
     ) -> Result<Self, AuthError> {
         let Some(key) = context.config.proof_key.as_ref().filter(|_| draft.binds) else {
-            return Self::send(draft, is_repeated, assertion.as_ref(), None, context);
+            return Self::send(draft, assertion.as_ref(), None, context);
         };
         let nonce = context.nonces.of(&draft.endpoint);
         let target = ProofTarget { method: "POST", url: &draft.endpoint, token: None, nonce };
         let input = key.proof(&target, context.unix, context.outbox.random());
         let sign = context.outbox.sign(context.now, KeyRole::Proof, input.clone());
-        Ok(Self { draft, is_repeated, state: CallState::Proving { sign, input, assertion } })
+        Ok(Self { draft, state: CallState::Proving { sign, input, assertion } })
     }
 
     fn send(
         draft: Box<TokenDraft>,
-        is_repeated: bool,
         assertion: Option<&Secret>,
         proof: Option<Secret>,
         context: &mut StepContext<'_>,
@@ -125,12 +117,11 @@ impl TokenCall {
         let request = draft.request(assertion, proof);
         let policy = &context.config.policy;
         let fetch = context.outbox.post(context.now, &draft.endpoint, request, policy)?;
-        Ok(Self { draft, is_repeated, state: CallState::Sent { fetch } })
+        Ok(Self { draft, state: CallState::Sent { fetch } })
     }
 
     fn read(
-        draft: Box<TokenDraft>,
-        is_repeated: bool,
+        mut draft: Box<TokenDraft>,
         answer: Option<&FetchAnswer<'_>>,
         context: &mut StepContext<'_>,
     ) -> CallStep {
@@ -140,13 +131,14 @@ impl TokenCall {
         }
         let answer = answer.map(|answer| (answer.status, answer.body));
         let answer = TokenAnswer::read(answer, draft.expected());
-        let may_repeat = draft.binds && nonce.is_some() && !is_repeated;
+        let may_repeat = draft.may_repeat && nonce.is_some();
         if may_repeat && answer.wants_nonce() {
             let (client, store) = (ClientOrigin::Given, StoredTokens::Same);
             let case = (draft.kind, GrantAnswer::Nonce, client, store, AccessTokenState::Over);
             if let Some(row) = granted::TABLE.find(case).filter(|it| it.then == GrantStep::Repeat) {
                 context.outbox.decisions.record("granted", row.name);
-                return Self::sign(draft, true, context).map(StepProgress::Pending);
+                draft.may_repeat = false;
+                return Self::sign(draft, context).map(StepProgress::Pending);
             }
         }
         Ok(StepProgress::Done(answer))

@@ -57,6 +57,8 @@ pub(super) struct TokenDraft {
     pub(super) client: Option<RegisteredClient>,
     /// True if the token must be bound to a key.
     pub(super) binds: bool,
+    /// True if the endpoint may still require a nonce for the proof.
+    pub(super) may_repeat: bool,
     params: Vec<(&'static str, Secret)>,
 }
 
@@ -131,6 +133,7 @@ impl TokenDraft {
             audience: audience.into(),
             client,
             binds,
+            may_repeat: binds,
             params: params.collect(),
         }
     }
