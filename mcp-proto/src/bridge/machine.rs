@@ -7,6 +7,7 @@
 //! | `ClientInputs` | requests to legacy clients, and rounds of modern servers | |
 //! | `SessionOpenings` | requests that wait until legacy clients have opened their sessions | `Limits::input_timeout` |
 //! | `ParamHeaders` | the tools whose calls have headers to check | |
+//! | `WrappedTools` | the tools whose structured content is wrapped for legacy clients | |
 //! | `Parked` | calls that wait for the retry of a modern client | `Limits::input_timeout` |
 //! | `LegacyClients` | levels and subscriptions of legacy clients | the next request of a subscription that has ended |
 //! | `KeptTasks` | how long a modern server keeps tasks | their TTL, at most a day |

@@ -8,7 +8,7 @@
 //! | input | output |
 //! |---|---|
 //! | `handle_request` | a call, or an answer by [`TABLE`]; before the server is known it waits |
-//! | `handle_notification` | the same notification upstream; nothing, if the machines send their own; `notifications/initialized` sends the requests for input that have waited |
+//! | `handle_notification` | the same notification upstream; nothing, if the machines send their own; `notifications/initialized` sends the requests for input that have waited, and at a modern server subscribes to changes of lists |
 //! | `handle_cancelled` | the call is cancelled, requests to the client are withdrawn; no answer |
 //! | `handle_input_answered` | the answer of a legacy client goes to the server that has asked |
 //! | `handle_session_ended` | the subscriptions of the session end; requests for input to it are answered with an error |
@@ -21,7 +21,7 @@
 //! | a modern server ends the subscription of a legacy client | `subscriptions/listen` again, after 1 s to 30 s |
 //! | a subscription begins again, `ChangesMissed` | a notification of each possible change; resources in pieces |
 //! | `NoStream` | subscriptions of modern clients end, also at the server; of later ones nothing is honoured |
-//! | `Closed` | waiting requests are answered with -32603, subscriptions end |
+//! | `Closed` | waiting requests, and those whose clients are asked, are answered with -32603; subscriptions of modern clients end |
 //! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |
 //! | `Limits::input_timeout` without the `notifications/initialized` of a legacy client | the server that has asked this client gets an error |
 //! | a task of a modern server, in answer to a call | `has_tasks` until its TTL has passed |
@@ -30,9 +30,9 @@
 //! |---|---|
 //! | waiting for the server to be known | `Connected`, `Closed`, cancellation |
 //! | called | a response, cancellation |
-//! | asking its legacy client, for a modern server | the last answer, which calls again; a refusal; cancellation |
-//! | parked: answered with `input_required`, the call goes on | the retry; `Limits::input_timeout` |
-//! | listening | cancellation, `NoStream`, `Closed` |
+//! | asking its legacy client, for a modern server | the last answer, which calls again; a refusal; cancellation; `Closed` |
+//! | parked: answered with `input_required`, the call goes on | the retry; `Limits::input_timeout`; `Closed` |
+//! | listening, at a legacy server | cancellation, `NoStream`, `Closed`, a connection to a modern server |
 //!
 //! An answer goes only to the request whose call it answers. A server's request for input goes to
 //! the client of the call that it names. A legacy server on a byte stream names no call. In this

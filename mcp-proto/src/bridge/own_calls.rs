@@ -6,7 +6,7 @@
 //!
 //! | request | planned | without room | not needed when its turn comes |
 //! |---|---|---|---|
-//! | subscribe | when another connection begins | waits | is left out |
+//! | subscribe | when another connection begins; when a client subscribed while the bridge unsubscribed | waits | is left out |
 //! | unsubscribe | when the last client leaves | waits; above `Limits::max_subscriptions`, or `Limits::max_subscription_bytes` of URIs, is left out | is left out: a client has subscribed |
 //!
 //! A call that the client has no room for is planned again. A response to any call makes room.

@@ -3,10 +3,10 @@
 //! | state | leaves by |
 //! |---|---|
 //! | `Waiting` for the era to be known, or held by the `Outbox` | being sent; cancellation, its time |
-//! | `Sent` | a response, cancellation, its time |
+//! | `Sent` | a response, a refusal, the loss of the session or the stream; cancellation, its time |
 //! | `AwaitingInput` for input | the last input, which sends it again; cancellation, its time |
 //! | `BetweenPolls` of the task that it follows | the time of the next poll, the last input; cancellation |
-//! | `Parked`: refused, and may be repeated once the server is known | the end of the negotiation |
+//! | `Parked`: refused, and may be repeated once the server is known | the end of the negotiation; cancellation, its time |
 //!
 //! A call that the server may have dispatched to a handler is parked only if its method is
 //! idempotent; see `recovery`.

@@ -5,7 +5,7 @@
 //! | `Unopened` | | the opening |
 //! | `Negotiating` | what is in flight, what the server has sent | the answers, by `probe::TABLE` |
 //! | `Reopening` | the step that follows | the opening |
-//! | `Modern` | the server, its envelope, whether it is confirmed | a refusal, by `recovery::TABLE`; the end of the stream |
+//! | `Modern` | the server, its envelope, whether it is confirmed | a refusal, by `recovery::TABLE`; without confirmation, by `probe::TABLE`; the end of the stream |
 //! | `Legacy` | the session | the same; the loss of the session |
 //! | `Unconnected` | the reason, the next attempt | a call, the time of that attempt |
 //! | `Closed` | | |

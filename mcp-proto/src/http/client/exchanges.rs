@@ -6,6 +6,7 @@
 //! | state | holds | leaves by |
 //! |---|---|---|
 //! | waiting | the request | a connection that is free |
+//! | held, for the authorizer | the request | a signature, or the end of the flow |
 //! | open | the request until the head of its answer has come; the answer | its end; `Abort`, at its deadline or when nobody wants it |
 //! | asleep | the call or the message, without its exchange | its delay, or other credentials |
 //!
