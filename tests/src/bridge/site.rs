@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use mcp_proto::frame::http1::Head;
 use mcp_proto::{Bytes, Instant, http};
 use mcp_service::runtime::Runtime;
-use mcp_service::{Answering, Catalog, Clock, HttpServer, Part, TaskHost};
+use mcp_service::{Answering, Catalog, Clock, HttpServer, Part};
 
 use super::counting;
 use super::world::VirtualRuntime as World;
@@ -49,15 +49,7 @@ impl VirtualSite {
     /// Serves a catalog.
     pub fn new(world: &World, catalog: impl Into<Catalog>, config: http::Config) -> Self {
         let catalog = catalog.into();
-        let (timers, tasks) = (world.clone(), world.clone());
-        let ids = std::sync::Mutex::new(counting());
-        let calendar = world.timer();
-        let host = TaskHost::new(
-            move || timers.timer(),
-            move |task| tasks.spawn(task),
-            move || (ids.lock().unwrap())(),
-        );
-        catalog.tasks().host(host.time_from(move || calendar.now().duration_since(Instant::ZERO)));
+        world.host_tasks(&catalog);
         let spawns = world.clone();
         let server = HttpServer::new(catalog, config, counting(), move |it| spawns.spawn(it));
         let (background, mut clock) = (server.clone(), world.timer());

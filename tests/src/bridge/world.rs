@@ -15,8 +15,11 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use mcp_proto::{Bytes, Duration, Instant, http, server};
 use mcp_service::runtime::{Child, Runtime, serve, serve_http};
-use mcp_service::{BoxReader, BoxWriter, Catalog, Clock, Command, Duplex, Reader, Socket, Writer};
+use mcp_service::{
+    BoxReader, BoxWriter, Catalog, Clock, Command, Duplex, Reader, Socket, TaskHost, Writer,
+};
 
+use super::counting;
 use super::wire::{FaultKind, Wire};
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -145,6 +148,18 @@ impl VirtualRuntime {
     pub fn serve_http(&self, port: u16, catalog: impl Into<Catalog>, config: http::Config) {
         let (runtime, listener, catalog) = (self.clone(), self.listen(port), catalog.into());
         self.spawn(async move { serve_http(&runtime, listener, catalog, config, pending()).await });
+    }
+
+    /// Runs the tasks of a catalog on this runtime.
+    pub fn host_tasks(&self, catalog: &Catalog) {
+        let (timers, spawns, calendar) = (self.clone(), self.clone(), self.timer());
+        let ids = Mutex::new(counting());
+        let host = TaskHost::new(
+            move || timers.timer(),
+            move |task| spawns.spawn(task),
+            move || (ids.lock().unwrap_or_else(PoisonError::into_inner))(),
+        );
+        catalog.tasks().host(host.time_from(move || calendar.now().duration_since(Instant::ZERO)));
     }
 
     /// Two ends of a stream over a wire: that of the program that connects, and the other one.

@@ -5,22 +5,23 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_proto::client::CallError;
 use mcp_proto::server::task::TaskId;
 use mcp_proto::types::CallToolResult;
 use mcp_proto::{Bytes, Duration, Instant};
 use mcp_service::runtime::Runtime;
-use mcp_service::{Clock, MemoryStore, StoreError, StoreFuture, TaskHost, TaskStore};
+use mcp_service::{Clock, MemoryStore, StoreError, StoreFuture, TaskStore};
 use mcp_tests::bridge::world::VirtualRuntime;
+use mcp_tests::pause::yield_now;
 use serde_json::json;
 
 use crate::site::{SECOND, Site, places};
 
 /// What happens to an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum StoreFault {
+pub(crate) enum StoreFault {
     /// It fails, and changes nothing.
     Fails,
     /// It is carried out, and its answer is lost.
@@ -33,6 +34,8 @@ enum StoreFault {
     Late(Duration),
     /// It is answered so much later.
     AnsweredLate(Duration),
+    /// Its future is polled once more before it is carried out, and once more before the answer.
+    Slow,
 }
 
 const FAULTS: [StoreFault; 6] = [
@@ -47,8 +50,8 @@ const FAULTS: [StoreFault; 6] = [
 /// More accesses than the calls have.
 const MAX_ACCESSES: usize = 1_000;
 
-struct FaultyStore {
-    tasks: MemoryStore,
+pub(crate) struct FaultyStore {
+    pub(crate) tasks: MemoryStore,
     world: VirtualRuntime,
     fault: StoreFault,
     /// The number of the access that the fault begins at, and the number of such accesses.
@@ -58,6 +61,12 @@ struct FaultyStore {
 }
 
 impl FaultyStore {
+    /// A store with this fault at so many accesses, from the one with the number `at`.
+    pub(crate) fn new(world: &VirtualRuntime, fault: StoreFault, at: usize, times: usize) -> Self {
+        let (tasks, accesses) = (MemoryStore::default(), AtomicUsize::new(0));
+        Self { tasks, world: world.clone(), fault, at, times, accesses }
+    }
+
     fn next(&self) -> Option<StoreFault> {
         let access = self.accesses.fetch_add(1, Ordering::Relaxed);
         (self.at..self.at.saturating_add(self.times)).contains(&access).then_some(self.fault)
@@ -90,6 +99,12 @@ impl FaultyStore {
                 StoreFault::AnsweredLate(time) => {
                     let answer = begin().await;
                     self.world.sleep(time).await;
+                    answer
+                }
+                StoreFault::Slow => {
+                    yield_now().await;
+                    let answer = begin().await;
+                    yield_now().await;
                     answer
                 }
             }
@@ -136,14 +151,7 @@ fn talk(store: &Arc<FaultyStore>, site: &Site) -> (Outcomes, Duration) {
         Ok(())
     };
     site.catalog.update(add).unwrap();
-    let (timers, spawns, calendar) = (site.world.clone(), site.world.clone(), site.world.timer());
-    let ids = AtomicU64::new(0);
-    let host = TaskHost::new(
-        move || timers.timer(),
-        move |task| spawns.spawn(task),
-        move || u128::from(ids.fetch_add(1, Ordering::Relaxed)).to_be_bytes(),
-    );
-    site.catalog.tasks().host(host.time_from(move || calendar.now().duration_since(Instant::ZERO)));
+    site.world.host_tasks(&site.catalog);
     let mut outcomes = Outcomes::default();
     let begun = site.world.timer().now();
     for (tool, text) in [("render", "a"), ("survey", "b")] {
@@ -162,9 +170,7 @@ fn talk(store: &Arc<FaultyStore>, site: &Site) -> (Outcomes, Duration) {
 fn check(fault: StoreFault, at: usize, times: usize) -> bool {
     let place = places().find(|place| place.is_modern()).unwrap();
     let site = Site::new(place);
-    let tasks = MemoryStore::default();
-    let (world, accesses) = (site.world.clone(), AtomicUsize::new(0));
-    let store = Arc::new(FaultyStore { tasks, world, fault, at, times, accesses });
+    let store = Arc::new(FaultyStore::new(&site.world, fault, at, times));
     let (outcomes, time) = talk(&store, &site);
     let is_over = store.accesses.load(Ordering::Relaxed) <= at;
     let when = format!("{fault:?}, {times} from access {at}");

@@ -6,68 +6,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use mcp_proto::ErrorData;
 use mcp_proto::server::InputRequired;
 use mcp_proto::server::task::TaskId;
 use mcp_proto::types::{CallToolResult, ContentBlock, InputRequest};
-use mcp_proto::{Bytes, Duration, ErrorData, Instant};
-use mcp_service::runtime::Runtime;
-use mcp_service::{
-    Clock, Context, Interrupt, MemoryStore, NewTask, Started, StoreFuture, TaskHost, TaskManager,
-    TaskStore, Tasks,
-};
+use mcp_service::{Context, Interrupt, NewTask, Started, TaskManager, Tasks};
 use mcp_tests::pause::yield_now;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::site::{SECOND, Site, places};
-
-/// A store that is polled once more before and after each access.
-#[derive(Debug, Default)]
-struct SlowStore(MemoryStore);
-
-impl SlowStore {
-    fn slowly<'a, T: Send + 'a>(access: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
-        Box::pin(async {
-            yield_now().await;
-            let result = access.await;
-            yield_now().await;
-            result
-        })
-    }
-}
-
-impl TaskStore for SlowStore {
-    fn create<'a>(
-        &'a self,
-        now: Duration,
-        id: &'a TaskId,
-        owner: Option<&'a str>,
-        record: Bytes,
-        time_to_live: Duration,
-    ) -> StoreFuture<'a, ()> {
-        Self::slowly(Box::pin(
-            async move { self.0.create(now, id, owner, record, time_to_live).await },
-        ))
-    }
-
-    fn get<'a>(&'a self, now: Duration, id: &'a TaskId) -> StoreFuture<'a, Option<(u64, Bytes)>> {
-        Self::slowly(Box::pin(async move { self.0.get(now, id).await }))
-    }
-
-    fn change<'a>(
-        &'a self,
-        now: Duration,
-        id: &'a TaskId,
-        from: u64,
-        record: Bytes,
-        time_to_live: Duration,
-    ) -> StoreFuture<'a, bool> {
-        Self::slowly(Box::pin(
-            async move { self.0.change(now, id, from, record, time_to_live).await },
-        ))
-    }
-}
+use crate::store_faults::{FaultyStore, StoreFault};
 
 #[derive(Deserialize, JsonSchema)]
 struct Polls {
@@ -75,10 +25,10 @@ struct Polls {
 }
 
 /// A site with a tool that creates a task of its own, and drops the future after some polls.
-fn site() -> (Site, Arc<SlowStore>) {
+fn site() -> (Site, Arc<FaultyStore>) {
     let place = places().find(|place| place.is_modern()).unwrap();
     let site = Site::new(place);
-    let store = Arc::<SlowStore>::default();
+    let store = Arc::new(FaultyStore::new(&site.world, StoreFault::Slow, 0, usize::MAX));
     let own = store.clone();
     let create = |Polls { polls }: Polls, context: Context| async move {
         let own = context.clone();
@@ -100,15 +50,7 @@ fn site() -> (Site, Arc<SlowStore>) {
         Ok(())
     };
     site.catalog.update(add).unwrap();
-    let (timers, spawns, calendar) = (site.world.clone(), site.world.clone(), site.world.timer());
-    let ids = std::sync::atomic::AtomicU64::new(0);
-    let host = TaskHost::new(
-        move || timers.timer(),
-        move |task| spawns.spawn(task),
-        move || u128::from(ids.fetch_add(1, std::sync::atomic::Ordering::Relaxed)).to_be_bytes(),
-    );
-    let host = host.time_from(move || calendar.now().duration_since(Instant::ZERO));
-    site.catalog.tasks().host(host);
+    site.world.host_tasks(&site.catalog);
     site.settle();
     (site, store)
 }
@@ -130,7 +72,7 @@ fn creating_a_task_may_be_dropped_at_any_time() {
         // Expired records are removed by the next access.
         let nobody = site.run(site.catalog.tasks().has_ended(&TaskId::from("nobody".to_owned())));
         assert!(nobody.is_err());
-        let kept = format!("{:?}", store.0);
+        let kept = format!("{:?}", store.tasks);
         let expected = if created.is_some() { "tasks: 1," } else { "tasks: 0," };
         assert!(kept.contains(expected), "{polls} polls: {kept}");
         site.assert_works("echo");
