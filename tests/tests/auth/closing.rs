@@ -2,7 +2,7 @@
 
 use mcp_proto::client::Negotiation;
 use mcp_proto::http::client::ExchangeId;
-use mcp_proto::{Binding, Duration, Limits};
+use mcp_proto::{Duration, Limits};
 
 use super::host::Host;
 
@@ -11,7 +11,7 @@ fn close_waits_for_the_answer_that_replaces_a_refresh_token() {
     for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
         let mut host = refreshing(negotiation);
         let before = host.world.store.clone();
-        close(&mut host);
+        host.close();
         assert!(!host.is_closed);
         answer(&mut host);
         assert!(host.is_closed);
@@ -24,7 +24,7 @@ fn close_waits_for_the_answer_that_replaces_a_refresh_token() {
 fn close_waits_for_a_token_no_longer_than_for_other_requests() {
     for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
         let mut host = refreshing(negotiation);
-        close(&mut host);
+        host.close();
         let due = host.client.poll_timeout().unwrap();
         assert_eq!(due, host.world.now + Limits::default().drain);
         host.pass_timeout();
@@ -37,7 +37,7 @@ fn close_waits_for_a_token_no_longer_than_for_other_requests() {
 #[test]
 fn no_other_request_of_the_authorizer_follows_a_close() {
     let mut host = refreshing(Negotiation::Auto);
-    close(&mut host);
+    host.close();
     // Without a close, the person is asked for another token.
     host.world.token_answers.push_back((400, r#"{"error":"invalid_grant"}"#.into()));
     answer(&mut host);
@@ -52,7 +52,7 @@ fn close_does_not_wait_for_metadata() {
     host.connect();
     let [(_, fetch)] = &host.fetches[..] else { panic!("{:?}", host.fetches) };
     assert_eq!(fetch.method, "GET");
-    close(&mut host);
+    host.close();
     assert!(host.is_closed);
 }
 
@@ -66,11 +66,11 @@ fn close_opens_no_page() {
         host.world.pass(3600);
         host.world.accepted.clear();
         host.world.token_answers.push_back((400, body.into()));
-        close(&mut host);
+        host.close();
         assert_eq!((host.pages(), host.is_closed), (1, true), "{body}");
         // A call has begun the refresh.
         let mut host = refreshing(Negotiation::Legacy);
-        close(&mut host);
+        host.close();
         host.world.token_answers.push_back((400, body.into()));
         while !host.fetches.is_empty() {
             answer(&mut host);
@@ -89,12 +89,6 @@ fn refreshing(negotiation: Negotiation) -> Host {
     host.run();
     assert_eq!(host.fetches.len(), 1);
     host
-}
-
-fn close(host: &mut Host) {
-    let now = host.world.now;
-    host.client.with(now, |it| it.close(now));
-    host.run();
 }
 
 /// Answers the open request of the authorizer, after a second.

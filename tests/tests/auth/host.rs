@@ -109,6 +109,13 @@ impl Host {
         self.run();
     }
 
+    /// Closes the client.
+    pub(crate) fn close(&mut self) {
+        let now = self.world.now;
+        self.client.with(now, |it| it.close(now));
+        self.run();
+    }
+
     /// Does all actions. Time stands still.
     pub(crate) fn run(&mut self) {
         while let Some(action) = self.client.poll_action() {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_proto::Duration;
 use mcp_proto::auth::{
     Access, AuthAction, AuthError, AuthState, Authorizer, Config, ProofKey, RefusalAdvice, Scopes,
     SentRequest, SignId,
@@ -9,7 +10,6 @@ use mcp_proto::auth::{
 use mcp_proto::client::{CallError, CallId, Negotiation};
 use mcp_proto::http::client::{Action, ExchangeId, Request};
 use mcp_proto::http::{Unauthorized, Url};
-use mcp_proto::{Binding, Duration};
 use serde_json::Value;
 
 use super::host::Host;
@@ -19,7 +19,7 @@ use super::world::{ISSUER, Person, RESOURCE_PLACE, SERVER, World};
 fn end_of_a_session_has_a_proof() {
     let mut host = host(Negotiation::Legacy);
     host.connect();
-    close(&mut host);
+    host.close();
     assert!(host.is_closed);
     assert_eq!(host.log.last().unwrap(), "DELETE 200");
     assert_eq!(target(host.proofs.last().unwrap()), ("DELETE /mcp", "DELETE", SERVER));
@@ -60,7 +60,7 @@ fn end_of_a_session_waits_two_seconds_for_a_signature() {
     let mut host = host(Negotiation::Legacy);
     host.connect();
     host.world.signs = false;
-    close(&mut host);
+    host.close();
     assert!(!host.is_closed);
     let due = host.client.poll_timeout().unwrap();
     assert_eq!(due, host.world.now + Duration::from_secs(2));
@@ -100,7 +100,7 @@ fn redirected_end_of_a_session_has_a_proof_of_its_own() {
     let mut host = host(Negotiation::Legacy);
     host.connect();
     host.redirects.insert("DELETE /mcp".into(), (307, "/b"));
-    close(&mut host);
+    host.close();
     assert!(host.is_closed);
     let moved = ("DELETE /b", "DELETE", "https://s.example/b");
     assert_eq!(target(host.proofs.last().unwrap()), moved);
@@ -431,12 +431,6 @@ fn bound(config: Config) -> Config {
 fn dpop(world: &mut World) {
     world.challenge = "DPoP".into();
     world.token_members = r#","token_type":"DPoP","expires_in":3600"#.into();
-}
-
-fn close(host: &mut Host) {
-    let now = host.world.now;
-    host.client.with(now, |it| it.close(now));
-    host.run();
 }
 
 /// A request, and the method and the URL that its proof is for.

@@ -78,6 +78,14 @@ pub(super) fn client(era: Era) -> Client {
     Client::new(config.negotiation(negotiation(era)))
 }
 
+/// The number of log messages that a client has got.
+pub(super) fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
+    let logs = Arc::new(Mutex::new(0));
+    let count = logs.clone();
+    client.on_log(move |_| *count.lock().unwrap() += 1);
+    logs
+}
+
 /// Connects a client to the server, directly or through a bridge.
 fn connect(
     world: &World,

@@ -16,7 +16,7 @@ use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use serde_json::json;
 
 use super::ERAS;
-use super::cells::{SERVER, TRANSPORTS, Transport, attach, bounded, client, pipe};
+use super::cells::{SERVER, TRANSPORTS, Transport, attach, bounded, client, count_logs, pipe};
 
 #[test]
 fn each_legacy_client_has_a_connection_of_its_own() {
@@ -181,14 +181,6 @@ fn ended_session_is_forgotten_by_a_shared_connection() {
         assert!(*logs.lock().unwrap() > 0);
     }
     assert_eq!(*opened.lock().unwrap(), 1);
-}
-
-/// The number of log messages that the client has got.
-fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
-    let logs = Arc::new(Mutex::new(0));
-    let count = logs.clone();
-    client.on_log(move |_| *count.lock().unwrap() += 1);
-    logs
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Legacy clients without sessions: each of their requests stands alone.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use mcp_proto::http::{self, Sessions};
 use mcp_proto::types::{Implementation, LoggingLevel};
@@ -10,7 +10,7 @@ use mcp_service::{Bridge, BridgeConfig, Client, Sharing};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 
 use super::ERAS;
-use super::cells::{BRIDGE, TRANSPORTS, Transport, at, attach, bridged, client, pipe};
+use super::cells::{BRIDGE, TRANSPORTS, Transport, at, attach, bridged, client, count_logs, pipe};
 
 #[test]
 fn changes_are_offered_only_to_a_client_with_a_session() {
@@ -94,14 +94,6 @@ fn level_of_a_client_without_a_session_has_no_effect_at_a_modern_server() {
     };
     world.run(talk).unwrap();
     assert_eq!(*logs.lock().unwrap(), 3);
-}
-
-/// The number of log messages that a client has got.
-fn count_logs(client: &Client) -> Arc<Mutex<usize>> {
-    let logs = Arc::new(Mutex::new(0));
-    let count = logs.clone();
-    client.on_log(move |_| *count.lock().unwrap() += 1);
-    logs
 }
 
 /// A legacy client of the bridge over HTTP.

@@ -3,7 +3,7 @@
 use mcp_proto::server::Outcome;
 use mcp_proto::{Duration, Json, Limits};
 
-use super::site::{INITIALIZED, Site, call, get, initialize, of_session, post, session_id};
+use super::site::{Site, call, get, initialize, of_session, opened, post};
 use super::{KIB, MIB, Meter};
 
 const MAX: usize = 8 * MIB;
@@ -15,14 +15,6 @@ fn site() -> Site {
     let mut limits = Limits::default();
     limits.max_endpoint_bytes = MAX;
     Site::new(limits)
-}
-
-fn opened(site: &mut Site) -> String {
-    let number = site.connect();
-    let session = session_id(&site.ask(number, &post("", &initialize("2025-11-25", "c"))));
-    site.ask(number, &of_session(&session, INITIALIZED));
-    site.reset(number);
-    session
 }
 
 fn long_call(id: usize, length: usize) -> String {

@@ -295,6 +295,15 @@ impl Site {
     }
 }
 
+/// Opens a session; returns its id.
+pub(crate) fn opened(site: &mut Site) -> String {
+    let number = site.connect();
+    let session = session_id(&site.ask(number, &post("", &initialize("2025-11-25", "c"))));
+    site.ask(number, &of_session(&session, INITIALIZED));
+    site.reset(number);
+    session
+}
+
 /// The id of the session that an answer to `initialize` gives out.
 pub(crate) fn session_id(answer: &str) -> String {
     let (_, rest) = answer.split_once("Mcp-Session-Id: ").expect(answer);

@@ -3,19 +3,11 @@
 use mcp_proto::server::{Change, List, Outcome};
 use mcp_proto::{Duration, Json, Limits};
 
-use super::site::{INITIALIZED, Site, call, get, initialize, modern, of_session, post, session_id};
+use super::site::{Site, call, get, initialize, modern, of_session, opened, post};
 use super::{KIB, MIB, Meter};
 
 /// Above what may be kept for a session: what is beside the text of each event, and maps.
 const SLACK: usize = MIB;
-
-fn opened(site: &mut Site) -> String {
-    let number = site.connect();
-    let session = session_id(&site.ask(number, &post("", &initialize("2025-11-25", "c"))));
-    site.ask(number, &of_session(&session, INITIALIZED));
-    site.reset(number);
-    session
-}
 
 #[test]
 fn changes_are_told_once_to_who_does_not_read_its_stream() {
