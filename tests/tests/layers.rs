@@ -137,6 +137,34 @@ const OWNERS: &[(&str, &str, &str, &str)] = &[
         "sse2024/stream.rs",
         "the transport goes with its folder",
     ),
+    ("Exchange", "mcp-proto/src/http/server/exchange/", "mod.rs", ""),
+    (
+        "Exchange",
+        "mcp-proto/src/http/server/exchange/",
+        "post.rs",
+        "the steps of a body ask all parts",
+    ),
+    ("Exchange", "mcp-proto/src/http/server/exchange/", "scopes.rs", "so does the check of scopes"),
+    ("Exchange", "mcp-proto/src/http/server/exchange/", "visit.rs", "so does a visit"),
+    ("Connection", "mcp-proto/src/http/server/connection/", "mod.rs", ""),
+    ("Connection", "mcp-proto/src/http/server/connection/", "visit.rs", "a visit asks all parts"),
+    ("Bridge", "mcp-proto/src/bridge/", "machine.rs", ""),
+    (
+        "Bridge",
+        "mcp-proto/src/bridge/",
+        "events.rs",
+        "the way of the server's messages asks all owners",
+    ),
+    ("Bridge", "mcp-proto/src/bridge/", "rounds.rs", "so does input of both eras"),
+    (
+        "Bridge",
+        "mcp-proto/src/bridge/",
+        "early_inputs.rs",
+        "so does input before a session is open",
+    ),
+    ("Bridge", "mcp-proto/src/bridge/", "subscriptions.rs", "so do subscriptions across eras"),
+    ("Bridge", "mcp-proto/src/bridge/", "resources.rs", "so do the bridge's own subscriptions"),
+    ("Bridge", "mcp-proto/src/bridge/", "missed_changes.rs", "so do the changes after a gap"),
 ];
 
 /// Functions of more than 60 lines: a table with a row for each error.
