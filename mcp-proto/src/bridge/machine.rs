@@ -283,8 +283,11 @@ impl Bridge {
             BridgeStep::Listen => self.subscribe(now, request, caller, client),
             BridgeStep::Subscribe => self.listen(now, (about, &request.params), &caller, client),
             BridgeStep::Refuse => {
-                let code = ErrorCode::METHOD_NOT_FOUND;
-                self.fail(about, ErrorData::new(code, "the method is of the other era"));
+                let (method, down) = (request.method.name(), caller.era);
+                let why = alloc::format!(
+                    "the bridge does not forward `{method}` of a {down} client to a {up} server"
+                );
+                self.fail(about, ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why));
             }
             BridgeStep::Pass
             | BridgeStep::Translate
