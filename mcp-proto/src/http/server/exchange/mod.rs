@@ -127,8 +127,11 @@ impl Exchange {
         match method {
             Method::Post => exchange.post(now, declaration, head, body, context, cache),
             Method::Get => {
-                let last_event_id = head.field("last-event-id").map(String::from_utf8_lossy);
-                let last_event_id = last_event_id.map(alloc::borrow::Cow::into_owned);
+                // A stream of events begins with an empty id, so a client that always sends its
+                // last one has not received any.
+                let last_event_id = head.field("last-event-id").filter(|id| !id.is_empty());
+                let last_event_id =
+                    last_event_id.map(|id| String::from_utf8_lossy(id).into_owned());
                 exchange.want(Wanted::Get { context, last_event_id });
             }
             Method::Delete => exchange.want(Wanted::Delete { context }),
