@@ -178,9 +178,11 @@ impl SessionHeader {
         }
     }
 
+    /// Reads the header. An empty one is sent by clients that have no session yet: "The session ID
+    /// MUST only contain visible ASCII characters".
     pub(in super::super) fn read(header: Field<'_>) -> Self {
         let header = match header {
-            Field::Absent => return Self::Absent,
+            Field::Absent | Field::Once([]) => return Self::Absent,
             Field::Once(header) => header,
             Field::Repeated => return Self::Repeated,
         };
