@@ -1,9 +1,8 @@
-//! Work on sessions outside of a request: messages of the server to a client, refusals and limits.
+//! Work on sessions that no request of their clients begins.
 //!
-//! In: a session, and a command for its machine. Out: messages on the GET stream of the session,
-//! and its client, before the machine gets a request. Also out: whether there is room for a
-//! session, and the end of an idle one.
-//! This is a separate file because the owner of the sessions is at the size limit.
+//! In: commands of the application for a session, and sessions that open. Out: messages on the GET
+//! stream of a session, the end of an idle session, and refusals for lack of room. Also out, for
+//! the checks before a request: the limits, and the client of a session.
 
 use super::super::action::Queue;
 use super::session::Session;
