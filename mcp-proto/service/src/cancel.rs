@@ -3,6 +3,7 @@
 //! In: the cancellation or the end of a request. Out: whether it has ended, and the wakes of tasks
 //! that wait for this.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::cell::Cell;
@@ -11,6 +12,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
 
 use super::lock::Lock;
+use mcp_proto::server::CancelCause;
 
 std::thread_local! {
     /// The token of a request that has ended. Most handlers drop theirs, and then the next call
@@ -31,6 +33,8 @@ pub(super) struct Cancel {
 pub(super) struct Watchers {
     wakers: BTreeMap<u64, Waker>,
     serials: u64,
+    /// The reason of the client that has cancelled the request.
+    reason: Option<Box<str>>,
 }
 
 impl Watchers {
@@ -67,6 +71,7 @@ impl Cancel {
             && unused.watchers.get_mut().wakers.is_empty()
         {
             *unused.set.get_mut() = false;
+            unused.watchers.get_mut().reason = None;
             // While its thread ends, the token is dropped.
             let _ = UNUSED.try_with(|kept| kept.set(Some(self)));
             return;
@@ -76,6 +81,19 @@ impl Cancel {
 
     pub(super) fn is_set(&self) -> bool {
         self.set.load(Ordering::Acquire)
+    }
+
+    /// Sets the token for this cause of a cancellation.
+    pub(super) fn set_for(&self, cause: CancelCause) {
+        if let CancelCause::Client(Some(reason)) = cause {
+            self.watchers.lock().reason = Some(reason.into());
+        }
+        self.set();
+    }
+
+    /// The reason of the client that has cancelled the request, if there is one.
+    pub(super) fn reason(&self) -> Option<Box<str>> {
+        self.watchers.lock().reason.clone()
     }
 
     pub(super) fn set(&self) {

@@ -1,5 +1,6 @@
 //! Context of a handler: its request, and messages to the client.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
@@ -160,6 +161,11 @@ impl Context {
     /// once more, and dropped if it is still pending.
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { cancel: self.cancel.clone(), watcher: None }
+    }
+
+    /// The reason of the client that has cancelled the request, if there is one.
+    pub(crate) fn cancel_reason(&self) -> Option<Box<str>> {
+        self.cancel.reason()
     }
 
     /// Returns whether the request is cancelled, its client is gone, or the request has ended; for

@@ -22,7 +22,7 @@ use super::service_mailbox::{Command, FIRST_SLOT, ServiceMailbox};
 use super::{Clock, Spawned};
 use mcp_proto::Duration;
 use mcp_proto::ErrorData;
-use mcp_proto::server::{Outcome, Reply, ReplyId};
+use mcp_proto::server::{CancelCause, Outcome, Reply, ReplyId};
 
 /// The longest wait for the end of cancelled handlers.
 const GRACE: Duration = Duration::from_millis(500);
@@ -158,16 +158,16 @@ impl Jobs {
     }
 
     /// Cancels a job, polls it once more, and drops it.
-    pub(super) fn cancel(&mut self, id: ReplyId) {
+    pub(super) fn cancel(&mut self, id: ReplyId, cause: CancelCause) {
         if let Some(jobs) = &mut self.0 {
-            jobs.cancel(id);
+            jobs.cancel(id, cause);
         }
     }
 
     pub(super) fn cancel_all(&mut self) {
         let Some(jobs) = &mut self.0 else { return };
         while let Some(id) = jobs.locations.first_key_value().map(|(id, _)| *id) {
-            jobs.cancel(id);
+            jobs.cancel(id, CancelCause::Closed);
         }
     }
 
@@ -216,13 +216,13 @@ impl PendingJobs {
         }
     }
 
-    fn cancel(&mut self, id: ReplyId) {
+    fn cancel(&mut self, id: ReplyId, cause: CancelCause) {
         match self.locations.remove(&id) {
             None => {}
-            Some(JobLocation::Spawned(cancel)) => cancel.set(),
+            Some(JobLocation::Spawned(cancel)) => cancel.set_for(cause),
             Some(JobLocation::HandlerSlot(at)) => {
                 if let Some(mut job) = self.remove(at) {
-                    job.cancel.set();
+                    job.cancel.set_for(cause);
                     // Its outcome is ignored.
                     let _ = job.poll(Waker::noop());
                     drop(job.end());

@@ -117,7 +117,7 @@ impl Runner {
                 if let Some(rare) = &mut self.rare {
                     rare.lost.take(about);
                 }
-                self.jobs.cancel(about);
+                self.jobs.cancel(about, cause);
             }
             ServerEvent::Notification { session, handler, method, params } => {
                 self.snapshot.notify(&self.mailbox, (session, handler), method, params);

@@ -36,7 +36,7 @@ use super::sessions::LegacyClients;
 use super::table::{BridgeMessage, BridgeStep, decide, translate};
 use super::translate::WrappedTools;
 use super::upstream::Upstream;
-use crate::client::{CallId, CallOptions, Client};
+use crate::client::{CallOptions, Client};
 use crate::error::ErrorCode;
 use crate::json::Json;
 use crate::message::{ErrorData, Method, MethodRow};
@@ -139,21 +139,6 @@ impl Bridge {
             let _ = client.notify(now, String::from(method.name()), params);
         } else if then == BridgeStep::Listen {
             self.listen_to_lists(now, session, false, client);
-        }
-    }
-
-    /// Handles a cancellation by the client: the request gets no answer.
-    pub fn handle_cancelled(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
-        self.now = now;
-        self.waiting.retain(|request| request.about != about);
-        if let Some((_, tickets)) = self.inputs.end_round(about) {
-            self.withdraw(tickets);
-        }
-        if let Some(call) = self.calls.of_request(about) {
-            self.cancel(now, call, client);
-        }
-        if let Some(uris) = self.listeners.close(about) {
-            self.unsubscribe(now, &uris, client);
         }
     }
 
@@ -390,22 +375,6 @@ impl Bridge {
         if let Some(about) = purpose.about() {
             self.fail(about, ErrorData::internal(error));
         }
-    }
-
-    pub(super) fn cancel(&mut self, now: Instant, call: CallId, client: &mut Client) {
-        let why = "the request was cancelled";
-        self.end_input_requests(now, call, why, client);
-        // The call ends here at once, before the client reports its end.
-        let ended = self.calls.remove(call);
-        let left = ended.as_ref().and_then(|call| self.leave_pending_resource(call));
-        if let Some(UpstreamCall { caller, purpose, .. }) = ended {
-            self.forget(&caller, &purpose);
-        }
-        for input in self.parked.cancel(call) {
-            self.leave_input(now, input, why, client);
-        }
-        let _ = client.cancel(now, call);
-        self.unsubscribe(now, left.as_slice(), client);
     }
 
     /// Answers a request with the server's answer.

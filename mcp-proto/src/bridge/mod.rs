@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `handle_request` | a call, or an answer by [`TABLE`]; before the server is known it waits |
 //! | `handle_notification` | the same notification upstream; nothing, if the machines send their own; `notifications/initialized` sends the requests for input that have waited, and at a modern server subscribes to changes of lists |
-//! | `handle_cancelled` | the call is cancelled, requests to the client are withdrawn; no answer |
+//! | `handle_cancelled` | the call is cancelled, with the reason; requests to the client are withdrawn; no answer |
 //! | `handle_input_answered` | the answer of a legacy client goes to the server that has asked |
 //! | `handle_session_ended` | the subscriptions of the session end; requests for input to it are answered with an error |
 //! | `handle_timeout` | what is due by the rows below |
@@ -45,6 +45,7 @@
 
 mod action;
 mod calls;
+mod cancellations;
 mod early_inputs;
 mod events;
 mod inputs;

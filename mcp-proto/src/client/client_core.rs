@@ -166,22 +166,19 @@ impl ClientCore {
         }
     }
 
-    /// Ends a call whose response is no longer wanted, with this error.
-    pub(super) fn stop(&mut self, now: Instant, conn: &mut Conn, number: u64, error: CallError) {
-        if let Some(call) = self.withdraw(conn, number) {
-            self.finish(now, conn, call, Err(error));
-        }
-    }
-
-    /// Removes a call; if it was sent, cancels its request.
-    pub(super) fn withdraw(&mut self, conn: &Conn, number: u64) -> Option<Box<Call>> {
+    /// Removes a call; if it was sent, cancels its request, perhaps with a reason.
+    pub(super) fn withdraw(
+        &mut self,
+        conn: &Conn,
+        (number, reason): (u64, Option<&str>),
+    ) -> Option<Box<Call>> {
         let call = self.calls.abandon(number, self.config.limits.max_in_flight)?;
         if let State::Sent { era, .. } = call.state {
             self.abort(number);
             // Over HTTP the end of the request's stream cancels the call at a modern server.
             let cancels = self.binding == BindingKind::Stream || era == Era::Legacy;
             if conn.understands() && cancels && !call.is_queued() {
-                self.outbox.send(Outgoing::cancelled(&compose::id(number)));
+                self.outbox.send(Outgoing::cancelled(&compose::id(number), reason));
             }
         }
         Some(call)

@@ -160,8 +160,19 @@ impl Client {
     ///
     /// Fails with [`UsageError::NotInFlight`] if the call has had its response.
     pub fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
+        self.cancel_because(now, call, None)
+    }
+
+    /// Cancels a call as [`Client::cancel`] does. The notification to the server has the reason,
+    /// for its log. Over HTTP a modern server gets no notification.
+    pub fn cancel_because(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        reason: Option<&str>,
+    ) -> Result<(), UsageError> {
         let number = self.core.calls.find(call).ok_or(UsageError::NotInFlight)?;
-        self.stop_call(now, number, CallError::Cancelled);
+        self.stop_because(now, (number, reason), CallError::Cancelled);
         Ok(())
     }
 
@@ -197,11 +208,11 @@ impl Client {
         now: Instant,
         subscription: SubscriptionId,
     ) -> Result<(), UsageError> {
-        let core = &mut self.core;
-        let uris = core.subscriptions.remove(subscription).ok_or(UsageError::NotInFlight)?;
-        if let Some(number) = core.calls.find_listen(subscription) {
-            core.stop(now, &mut self.conn, number, CallError::Cancelled);
+        let uris = self.core.subscriptions.remove(subscription).ok_or(UsageError::NotInFlight)?;
+        if let Some(number) = self.core.calls.find_listen(subscription) {
+            self.end_call(now, (number, None), CallError::Cancelled);
         }
+        let core = &mut self.core;
         if self.conn.is_legacy() {
             for uri in uris {
                 core.subscriptions.unsubscribe(&uri);

@@ -65,16 +65,39 @@ impl Client {
     pub fn leave_task(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
         let number = self.core.calls.find(call).ok_or(UsageError::NotInFlight)?;
         let task_id = self.task_id(number).ok_or(UsageError::NotInFlight)?;
-        self.core.stop(now, &mut self.conn, number, CallError::TaskLeft { task_id });
+        self.end_call(now, (number, None), CallError::TaskLeft { task_id });
         Ok(())
     }
 
     /// Ends a call whose response is no longer needed, and cancels its own task.
     pub(super) fn stop_call(&mut self, now: Instant, number: u64, error: CallError) {
+        self.stop_because(now, (number, None), error);
+    }
+
+    /// Does the same as `stop_call`, with a reason for the server.
+    pub(super) fn stop_because(
+        &mut self,
+        now: Instant,
+        (number, reason): (u64, Option<&str>),
+        error: CallError,
+    ) {
         let task_id = self.core.calls.get(number).and_then(own_task);
-        self.core.stop(now, &mut self.conn, number, error);
+        self.end_call(now, (number, reason), error);
         if let Some(task_id) = task_id {
             self.cancel_task(now, &task_id);
+        }
+    }
+
+    /// Ends a call whose response is no longer needed, with this error; a reason for the server may
+    /// be given.
+    pub(super) fn end_call(
+        &mut self,
+        now: Instant,
+        withdrawn: (u64, Option<&str>),
+        error: CallError,
+    ) {
+        if let Some(call) = self.core.withdraw(&self.conn, withdrawn) {
+            self.core.finish(now, &mut self.conn, call, Err(error));
         }
     }
 
@@ -102,7 +125,7 @@ impl Client {
         // A request that waits to be sent is late, too: another poll would wait in its place.
         let is_due = call.is_between_polls();
         let event = if is_due { FollowEvent::Due } else { FollowEvent::Unavailable };
-        if let Some(call) = self.core.withdraw(&self.conn, number) {
+        if let Some(call) = self.core.withdraw(&self.conn, (number, None)) {
             self.advance(now, number, call, event, PolledContent::Error(CallError::TimedOut));
         }
     }

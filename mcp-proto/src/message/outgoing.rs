@@ -62,11 +62,14 @@ impl Outgoing {
         Self::Request { id, method: method.into(), stamp: Bytes::new(), params }
     }
 
-    /// The cancellation of a request.
-    pub(crate) fn cancelled(id: &RequestId) -> Self {
+    /// The cancellation of a request, perhaps with a reason.
+    pub(crate) fn cancelled(id: &RequestId, reason: Option<&str>) -> Self {
         let mut params = Vec::new();
         let mut object = List::object(&mut params);
         object.member("requestId", id.as_bytes());
+        if let Some(reason) = reason {
+            object.text("reason", reason);
+        }
         object.end();
         Self::notification("notifications/cancelled", Json::trusted(params))
     }

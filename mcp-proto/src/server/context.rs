@@ -239,7 +239,7 @@ impl Context {
     pub(super) fn end_subscription(&mut self, path: ReplyPath, result: Outgoing) {
         let is_stream = self.channel == ServerChannel::Stream;
         let cancelled = match &result {
-            Outgoing::Result { id, .. } if is_stream => Some(Outgoing::cancelled(id)),
+            Outgoing::Result { id, .. } if is_stream => Some(Outgoing::cancelled(id, None)),
             Outgoing::Result { .. }
             | Outgoing::Error { .. }
             | Outgoing::Request { .. }

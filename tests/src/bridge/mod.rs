@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use mcp_proto::bridge::{Bridge, BridgeAction, ClientRequest, Config, Ticket};
 use mcp_proto::client::{self, Negotiation, Restart};
 use mcp_proto::server::{
-    self, InputFailure, Registry, Reply, ReplyId, Server, ServerEvent, SessionRef,
+    self, CancelCause, InputFailure, Registry, Reply, ReplyId, Server, ServerEvent, SessionRef,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation};
@@ -215,9 +215,12 @@ impl Bridged {
                 self.replies.insert(read.about, request.reply);
                 up.with(now, |client| bridge.handle_request(now, read, client));
             }
-            Action::Event(ServerEvent::Cancelled { about, .. }) => {
+            Action::Event(ServerEvent::Cancelled { about, cause }) => {
                 self.replies.remove(&about);
-                up.with(now, |client| bridge.handle_cancelled(now, about, client));
+                let reason = if let CancelCause::Client(reason) = cause { reason } else { None };
+                up.with(now, |client| {
+                    bridge.handle_cancelled(now, (about, reason.as_deref()), client);
+                });
             }
             Action::Event(ServerEvent::Notification { session, method, params, .. }) => {
                 let era = self.down.machine().era().unwrap_or(Era::Modern);

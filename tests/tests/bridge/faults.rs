@@ -22,6 +22,18 @@ fn cancellation_goes_to_the_server_and_nothing_is_answered() {
 }
 
 #[test]
+fn reason_of_a_cancellation_goes_to_the_server() {
+    for (down, up) in pairs() {
+        let mut bridged = quiet(down, up);
+        let asked = forwarded(&mut bridged, down, 1, "tools/call", json!({"name": "x"}));
+        let params = json!({"requestId": 1, "reason": "the user has left"});
+        bridged.client(&notification("notifications/cancelled", params));
+        let params = json!({"requestId": asked["id"], "reason": "the user has left"});
+        assert_eq!(only(bridged.to_server())["params"], params);
+    }
+}
+
+#[test]
 fn end_of_the_server_answers_every_request_once() {
     for (down, up) in pairs() {
         let mut bridged = quiet(down, up);

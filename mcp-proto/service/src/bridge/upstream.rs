@@ -127,8 +127,11 @@ impl Upstream {
             (waiting, unsent)
         };
         // The machine does not know a request that was not sent.
-        if waiting.is_some() && unsent.is_none() {
-            self.apply(move |bridge, now, client| bridge.handle_cancelled(now, about, client));
+        if let Some(waiting) = waiting.filter(|_| unsent.is_none()) {
+            let reason = waiting.context.cancel_reason();
+            self.apply(move |bridge, now, client| {
+                bridge.handle_cancelled(now, (about, reason.as_deref()), client);
+            });
         }
     }
 
@@ -182,8 +185,7 @@ impl Upstream {
         self.apply(move |bridge, now, client| bridge.handle_session_ended(now, session, client));
     }
 
-    /// The last use of an idle connection: whether the server has tasks, and the number of the
-    /// request. `None` if a request is pending, or a client is expected to return with input.
+    /// The last use of an idle connection; see [`UpstreamState::last_use`].
     pub(super) fn last_use(&self) -> Option<(bool, u64)> {
         self.shared.state.lock().last_use()
     }

@@ -287,7 +287,7 @@ impl ServerShared {
                 cancelled(&cause);
                 let cancel = self.running.lock().remove(&about);
                 if let Some(cancel) = cancel {
-                    cancel.set();
+                    cancel.set_for(cause);
                 }
             }
             ServerEvent::Notification { session, handler, method, params } => {

@@ -165,7 +165,7 @@ impl ServerRequests {
         let Some(PendingKind::Session { about, .. }) = self.open().pending.remove(&id) else {
             return false;
         };
-        context.send(self.stream_of(calls, about), Outgoing::cancelled(&id));
+        context.send(self.stream_of(calls, about), Outgoing::cancelled(&id, None));
         true
     }
 
@@ -393,7 +393,7 @@ impl ServerRequests {
         let Waiting { call, missing, .. } = open.waiting.remove(&serial)?;
         for id in missing {
             if open.pending.remove(&id).is_some() {
-                context.send(call.path.stream, Outgoing::cancelled(&id));
+                context.send(call.path.stream, Outgoing::cancelled(&id, None));
             }
         }
         Some(call)
