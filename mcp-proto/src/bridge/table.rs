@@ -78,8 +78,8 @@ pub enum BridgeStep {
     RequestInput,
     /// The message has no counterpart, and needs no answer.
     Drop,
-    /// The request is answered with -32601: the era of its client does not define it, or it is about
-    /// a task, and the tasks of the server are others.
+    /// The request is answered with -32601: the era of its client does not define it, or it is
+    /// about a task, and the tasks of the server are others.
     Refuse,
 }
 
