@@ -23,26 +23,21 @@ impl Bridge {
             self.withdraw(tickets);
         }
         if let Some(call) = self.calls.of_request(about) {
-            self.cancel_because(now, (call, reason), client);
+            self.cancel_because((call, reason), client);
         }
         if let Some(uris) = self.listeners.close(about) {
-            self.unsubscribe(now, &uris, client);
+            self.unsubscribe(&uris, client);
         }
     }
 
     /// Cancels a call.
-    pub(super) fn cancel(&mut self, now: Instant, call: CallId, client: &mut Client) {
-        self.cancel_because(now, (call, None), client);
+    pub(super) fn cancel(&mut self, call: CallId, client: &mut Client) {
+        self.cancel_because((call, None), client);
     }
 
-    fn cancel_because(
-        &mut self,
-        now: Instant,
-        (call, reason): (CallId, Option<&str>),
-        client: &mut Client,
-    ) {
+    fn cancel_because(&mut self, (call, reason): (CallId, Option<&str>), client: &mut Client) {
         let why = "the request was cancelled";
-        self.end_input_requests(now, call, why, client);
+        self.end_input_requests(call, why, client);
         // The call ends here at once, before the client reports its end.
         let ended = self.calls.remove(call);
         let left = ended.as_ref().and_then(|call| self.leave_pending_resource(call));
@@ -50,9 +45,9 @@ impl Bridge {
             self.forget(&caller, &purpose);
         }
         for input in self.parked.cancel(call) {
-            self.leave_input(now, input, why, client);
+            self.leave_input(input, why, client);
         }
-        let _ = client.cancel_because(now, call, reason);
-        self.unsubscribe(now, left.as_slice(), client);
+        let _ = client.cancel_because(self.now, call, reason);
+        self.unsubscribe(left.as_slice(), client);
     }
 }

@@ -11,7 +11,6 @@ use super::machine::Bridge;
 use crate::client::Client;
 use crate::message::{ErrorData, Method};
 use crate::server::SessionRef;
-use crate::time::Instant;
 use crate::version::Era;
 
 const LATE: &str = "the client has not sent `notifications/initialized` within \
@@ -40,10 +39,10 @@ impl Bridge {
     }
 
     /// Answers the requests for input whose clients have not opened their sessions in time.
-    pub(super) fn expire_openings(&mut self, now: Instant, client: &mut Client) {
-        for ticket in self.openings.take_expired(now) {
+    pub(super) fn expire_openings(&mut self, client: &mut Client) {
+        for ticket in self.openings.take_expired(self.now) {
             if let Some(InputRecipient::Server { reply, .. }) = self.inputs.take(ticket) {
-                client.answer(now, reply, Err(ErrorData::internal(LATE)));
+                client.answer(self.now, reply, Err(ErrorData::internal(LATE)));
             }
         }
     }

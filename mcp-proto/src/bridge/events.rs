@@ -47,17 +47,17 @@ impl Bridge {
                 self.param_headers = ParamHeaders::default();
                 self.missed = MissedResources::default();
                 self.upstream.connect(*server);
-                self.subscribe_again(now, era, client);
+                self.subscribe_again(era, client);
                 for request in core::mem::take(&mut self.waiting) {
-                    self.request(now, request, era, client);
+                    self.request(request, era, client);
                 }
             }
             ClientEvent::Response { call, result } => {
-                self.response(now, call, result, client);
+                self.response(call, result, client);
                 // The response may have made room.
-                self.send_own(now, client);
+                self.send_own(client);
             }
-            ClientEvent::Input(input) => self.input(now, *input, client),
+            ClientEvent::Input(input) => self.input(*input, client),
             ClientEvent::InputCancelled { input } => {
                 self.parked.withdraw(input);
                 let ticket = self.inputs.withdraw(input);
@@ -67,10 +67,10 @@ impl Bridge {
             ClientEvent::NoStream { .. } => {
                 self.upstream.lose_stream();
                 let uris = self.end_listeners();
-                self.unsubscribe(now, &uris, client);
+                self.unsubscribe(&uris, client);
             }
             ClientEvent::Forwarded { call, method, params } => {
-                self.notification(now, call, method, params, client);
+                self.notification(call, method, params, client);
             }
             ClientEvent::Closed(error) => {
                 let error = self.upstream.close(error.as_ref());
@@ -93,27 +93,21 @@ impl Bridge {
         }
     }
 
-    fn response(
-        &mut self,
-        now: Instant,
-        id: CallId,
-        result: Result<Json, CallError>,
-        client: &mut Client,
-    ) {
+    fn response(&mut self, id: CallId, result: Result<Json, CallError>, client: &mut Client) {
         if let Some(call) = self.own.take(id) {
             return self.handle_own_answer(call, &result);
         }
         // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };
-        self.end_input_requests(now, id, "the request has been answered", client);
+        self.end_input_requests(id, "the request has been answered", client);
         let up = self.upstream.era(client).unwrap_or(call.caller.era);
         let response = result.map_err(response_error);
         match call.purpose.clone() {
             CallPurpose::Answer(about) => {
-                self.handle_answer(now, about, (id, call, up), response, client);
+                self.handle_answer(about, (id, call, up), response, client);
             }
             CallPurpose::Parked => {
-                self.park_response(now, (id, call), response, client);
+                self.park_response((id, call), response, client);
             }
             CallPurpose::Handshake(about) => match response {
                 Ok(result) => {
@@ -134,7 +128,7 @@ impl Bridge {
             }
             // The server may end a subscription, and the client may request it again.
             CallPurpose::Subscription { about: None, .. } | CallPurpose::Lists { .. } => {
-                self.end_listen(now, call.caller.session, &call.purpose);
+                self.end_listen(call.caller.session, &call.purpose);
             }
             CallPurpose::Nobody => {}
         }
@@ -143,7 +137,6 @@ impl Bridge {
     /// Handles the response to the call of a request.
     fn handle_answer(
         &mut self,
-        now: Instant,
         about: ReplyId,
         (id, call, up): (CallId, UpstreamCall, Era),
         response: Result<Json, ErrorData>,
@@ -155,13 +148,13 @@ impl Bridge {
             && requests
             && translate::is_of_type(result, "input_required")
         {
-            return self.request_input(now, about, call, result, client);
+            return self.request_input(about, call, result, client);
         }
         if call.method == Method::Subscribe {
             self.end_subscribe(&call, response.is_ok());
         }
         let response = response.and_then(|result| rounds::declared(&call, up, result));
-        if let Some((call, response)) = self.park_response(now, (id, call), response, client) {
+        if let Some((call, response)) = self.park_response((id, call), response, client) {
             self.deliver(about, &call, up, response);
         }
     }
@@ -170,14 +163,13 @@ impl Bridge {
     /// server's requests for input, which are no longer needed.
     fn park_response(
         &mut self,
-        now: Instant,
         (id, call): (CallId, UpstreamCall),
         response: Result<Json, ErrorData>,
         client: &mut Client,
     ) -> Option<LateResponse> {
         let (late, unanswered) = self.parked.respond(id, call, response, &self.config);
         for input in unanswered {
-            self.leave_input(now, input, "the request has been answered", client);
+            self.leave_input(input, "the request has been answered", client);
         }
         late
     }
@@ -185,7 +177,6 @@ impl Bridge {
     /// Handles a modern server's request for input of a legacy client.
     fn request_input(
         &mut self,
-        now: Instant,
         about: ReplyId,
         mut call: UpstreamCall,
         result: &Json,
@@ -233,11 +224,11 @@ impl Bridge {
             self.actions.push_back(BridgeAction::RequestInput { session, about, request, ticket });
         }
         // The round may contain only a state, without requests.
-        self.end_round(now, about, client);
+        self.end_round(about, client);
     }
 
     /// Handles a legacy server's request for input of a client.
-    fn input(&mut self, now: Instant, input: Input, client: &mut Client) {
+    fn input(&mut self, input: Input, client: &mut Client) {
         let Input { reply, call, request, .. } = input;
         let found = match call {
             // The call may have ended.
@@ -250,17 +241,17 @@ impl Bridge {
                 let Some(error) = input_refusal(&caller.capabilities, &request) else {
                     let any_call_of = Some(caller.session).filter(|_| !is_sure);
                     let input = PendingInput { reply, request, any_call_of };
-                    return self.require_input(now, id, input, client);
+                    return self.require_input(id, input, client);
                 };
                 let error = ErrorData::in_revision(&error, ProtocolVersion::LATEST_LEGACY);
-                return client.answer(now, reply, Err(error));
+                return client.answer(self.now, reply, Err(error));
             }
             Some((id, call, is_sure)) => {
                 (call.caller.session, Some((id, call)).filter(|_| is_sure))
             }
             None => {
                 let Some(session) = self.only_client_of(call) else {
-                    return client.answer(now, reply, Err(ErrorData::internal(UNNAMED)));
+                    return client.answer(self.now, reply, Err(ErrorData::internal(UNNAMED)));
                 };
                 (session, None)
             }
@@ -269,7 +260,7 @@ impl Bridge {
         let ends_with = call.map(|(id, _)| id).filter(|_| ends_with_call(&request));
         let ticket = self.inputs.ask(reply, ends_with);
         let request = BridgeAction::RequestInput { session, about, request, ticket };
-        let until = now + self.config.limits.input_timeout;
+        let until = self.now + self.config.limits.input_timeout;
         self.actions.extend(self.openings.admit((session, ticket), until, request));
     }
 
@@ -277,7 +268,6 @@ impl Bridge {
     /// of the same client, this call asks for the input. Otherwise the server gets an error.
     pub(super) fn leave_input(
         &mut self,
-        now: Instant,
         input: PendingInput,
         why: &'static str,
         client: &mut Client,
@@ -290,8 +280,8 @@ impl Bridge {
             })
         });
         match other {
-            Some((call, _)) => self.require_input(now, call, input, client),
-            None => client.answer(now, input.reply, Err(ErrorData::internal(why))),
+            Some((call, _)) => self.require_input(call, input, client),
+            None => client.answer(self.now, input.reply, Err(ErrorData::internal(why))),
         }
     }
 
@@ -299,14 +289,13 @@ impl Bridge {
     /// answers the server.
     pub(super) fn end_input_requests(
         &mut self,
-        now: Instant,
         call: CallId,
         why: &'static str,
         client: &mut Client,
     ) {
         for (ticket, reply) in self.inputs.end_call(call) {
             self.withdraw([ticket]);
-            client.answer(now, reply, Err(ErrorData::internal(why)));
+            client.answer(self.now, reply, Err(ErrorData::internal(why)));
         }
     }
 
@@ -324,7 +313,6 @@ impl Bridge {
 
     fn notification(
         &mut self,
-        now: Instant,
         call: Option<CallId>,
         method: String,
         params: Json,
@@ -342,10 +330,10 @@ impl Bridge {
                 match (purpose, then) {
                     (_, BridgeStep::Drop) => {}
                     (CallPurpose::Subscription { about, uri }, BridgeStep::Answer) => {
-                        self.handle_acknowledged(now, call, (about, uri), &params, client);
+                        self.handle_acknowledged(call, (about, uri), &params, client);
                     }
                     (CallPurpose::Lists { .. }, BridgeStep::Answer) => {
-                        self.handle_lists_acknowledged(now, (call, session), &params, client);
+                        self.handle_lists_acknowledged((call, session), &params, client);
                     }
                     (CallPurpose::Subscription { .. }, BridgeStep::Translate) => {
                         let params = translate::without_subscription(&params);

@@ -107,7 +107,7 @@ impl Bridge {
             return self.fail(request.about, error);
         }
         match self.upstream.era(client) {
-            Some(up) => self.request(now, request, up, client),
+            Some(up) => self.request(request, up, client),
             None if self.waiting.len() < self.config.limits.max_in_flight => {
                 self.waiting.push_back(request);
             }
@@ -138,7 +138,7 @@ impl Bridge {
             // If the server cannot be notified now, the notification is dropped.
             let _ = client.notify(now, String::from(method.name()), params);
         } else if then == BridgeStep::Listen {
-            self.listen_to_lists(now, session, false, client);
+            self.listen_to_lists(session, false, client);
         }
     }
 
@@ -173,7 +173,7 @@ impl Bridge {
                     }
                 };
                 match given {
-                    Ok(()) => self.end_round(now, about, client),
+                    Ok(()) => self.end_round(about, client),
                     Err(error) => {
                         let Some((_, tickets)) = self.inputs.end_round(about) else { return };
                         self.withdraw(tickets);
@@ -192,10 +192,10 @@ impl Bridge {
         self.waiting.retain(|request| request.about.session() != session);
         self.release_inputs(session);
         let uris: Vec<String> = self.sessions.close(session).collect();
-        self.unsubscribe(now, &uris, client);
+        self.unsubscribe(&uris, client);
         let is_last = self.sessions.is_empty();
         for call in self.calls.find(|call| call.ends_with(session, is_last)) {
-            self.cancel(now, call, client);
+            self.cancel(call, client);
         }
     }
 
@@ -203,10 +203,10 @@ impl Bridge {
     pub fn handle_timeout(&mut self, now: Instant, client: &mut Client) {
         self.now = now;
         for call in self.parked.expired(now) {
-            self.cancel(now, call, client);
+            self.cancel(call, client);
         }
-        self.expire_openings(now, client);
-        self.retry_listens(now, client);
+        self.expire_openings(client);
+        self.retry_listens(client);
         self.report_missed();
         self.tasks.expire(now);
     }
@@ -240,13 +240,7 @@ impl Bridge {
     }
 
     /// Handles a request by the table.
-    pub(super) fn request(
-        &mut self,
-        now: Instant,
-        request: ClientRequest,
-        up: Era,
-        client: &mut Client,
-    ) {
+    pub(super) fn request(&mut self, request: ClientRequest, up: Era, client: &mut Client) {
         let about = request.about;
         let caller = ClientRef::of(&request);
         self.open_session(&caller, &request.method);
@@ -262,11 +256,11 @@ impl Bridge {
             BridgeStep::Discover => {
                 let method = Method::Discover;
                 let purpose = CallPurpose::Handshake(about);
-                self.call(now, caller, (method, Json::EMPTY_OBJECT), no_timeout(), purpose, client);
+                self.call(caller, (method, Json::EMPTY_OBJECT), no_timeout(), purpose, client);
             }
             BridgeStep::Keep => self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT)),
-            BridgeStep::Listen => self.subscribe(now, request, caller, client),
-            BridgeStep::Subscribe => self.listen(now, (about, &request.params), &caller, client),
+            BridgeStep::Listen => self.subscribe(request, caller, client),
+            BridgeStep::Subscribe => self.listen((about, &request.params), &caller, client),
             BridgeStep::Refuse => {
                 let (method, down) = (request.method.name(), caller.era);
                 let why = alloc::format!(
@@ -279,19 +273,12 @@ impl Bridge {
             | BridgeStep::RequireInput
             | BridgeStep::RequestInput
             | BridgeStep::Drop => {
-                self.pass(now, request, caller, up, client);
+                self.pass(request, caller, up, client);
             }
         }
     }
 
-    fn pass(
-        &mut self,
-        now: Instant,
-        request: ClientRequest,
-        caller: ClientRef,
-        up: Era,
-        client: &mut Client,
-    ) {
+    fn pass(&mut self, request: ClientRequest, caller: ClientRef, up: Era, client: &mut Client) {
         let ClientRequest { about, method, params, wants_progress, log_level, peer } = request;
         // Legacy clients send no such headers.
         if caller.era == Era::Modern
@@ -303,26 +290,23 @@ impl Bridge {
         options.progress = wants_progress;
         options.log_level = log_level.filter(|_| up == Era::Modern);
         if up == Era::Legacy {
-            if caller.era == Era::Modern
-                && self.retry(now, about, (&caller, &method, &params), client)
-            {
+            if caller.era == Era::Modern && self.retry(about, (&caller, &method, &params), client) {
                 return;
             }
-            if let Some(error) = self.before_pass(now, (&caller, &method, &params), client) {
+            if let Some(error) = self.before_pass((&caller, &method, &params), client) {
                 return self.respond(about, error);
             }
             if let Some(level) = log_level.filter(|_| caller.era == Era::Modern) {
-                self.send_level(now, level, client);
+                self.send_level(level, client);
             }
         }
-        self.call(now, caller, (method, params), options, CallPurpose::Answer(about), client);
+        self.call(caller, (method, params), options, CallPurpose::Answer(about), client);
     }
 
     /// Calls the server. If that fails, the request is answered with an error. Subscriptions leave
     /// a quarter of `Limits::max_in_flight` to other calls.
     pub(super) fn call(
         &mut self,
-        now: Instant,
         caller: ClientRef,
         (method, params): (Method, Json),
         options: CallOptions,
@@ -332,7 +316,7 @@ impl Bridge {
         let max = self.config.limits.max_in_flight;
         if !self.calls.may_call(&method, &purpose, max) {
             let why = "subscriptions use three quarters of Limits::max_in_flight";
-            return self.leave_call(now, &caller, &purpose, alloc::format!("{why} = {max}"));
+            return self.leave_call(&caller, &purpose, alloc::format!("{why} = {max}"));
         }
         let name = method.to_name();
         let may_ask = method.row().is_some_and(MethodRow::may_require_input);
@@ -342,7 +326,7 @@ impl Bridge {
         // A parked call outlives its request, whose buffer must not be kept.
         let params = if is_kept { params.detach() } else { params };
         let kept = if is_kept { params.clone() } else { Json::EMPTY_OBJECT };
-        match client.call(now, name, params, options.clone()) {
+        match client.call(self.now, name, params, options.clone()) {
             Ok(call) => {
                 self.calls.insert(
                     call,
@@ -358,20 +342,14 @@ impl Bridge {
                     },
                 );
             }
-            Err(error) => self.leave_call(now, &caller, &purpose, alloc::format!("{error}")),
+            Err(error) => self.leave_call(&caller, &purpose, alloc::format!("{error}")),
         }
     }
 
     /// Handles a call that cannot be made.
-    fn leave_call(
-        &mut self,
-        now: Instant,
-        caller: &ClientRef,
-        purpose: &CallPurpose,
-        error: String,
-    ) {
+    fn leave_call(&mut self, caller: &ClientRef, purpose: &CallPurpose, error: String) {
         self.forget(caller, purpose);
-        self.end_listen(now, caller.session, purpose);
+        self.end_listen(caller.session, purpose);
         if let Some(about) = purpose.about() {
             self.fail(about, ErrorData::internal(error));
         }

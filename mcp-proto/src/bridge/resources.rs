@@ -10,19 +10,18 @@ use super::own_calls::OwnCall;
 use super::subscriptions::about_resource;
 use crate::client::{CallError, CallOptions, Client};
 use crate::json::Json;
-use crate::time::Instant;
 use crate::version::Era;
 
 impl Bridge {
     /// Unsubscribes from the resources that no client needs any more.
-    pub(super) fn unsubscribe(&mut self, now: Instant, uris: &[String], client: &mut Client) {
+    pub(super) fn unsubscribe(&mut self, uris: &[String], client: &mut Client) {
         if self.upstream.era(client) != Some(Era::Legacy) {
             return;
         }
         let Self { own, sessions, listeners, config, .. } = self;
         let is_left = |uri: &&String| !sessions.wants(uri) && !listeners.wants(uri);
         own.plan_leaves(uris.iter().filter(is_left), &config.limits);
-        self.send_own(now, client);
+        self.send_own(client);
     }
 
     /// Handles the answer to a call of the bridge. If a client has subscribed while the bridge
@@ -43,7 +42,7 @@ impl Bridge {
     }
 
     /// Sends the planned calls, as many as there is room for. The others wait for a response.
-    pub(super) fn send_own(&mut self, now: Instant, client: &mut Client) {
+    pub(super) fn send_own(&mut self, client: &mut Client) {
         while let Some((call, uri)) = self.own.next(self.config.limits.max_in_flight) {
             let (method, is_useful) = match call {
                 OwnCall::Subscribe => ("resources/subscribe", self.is_needed(&uri)),
@@ -52,7 +51,7 @@ impl Bridge {
             if !is_useful {
                 continue;
             }
-            match client.call(now, method, about_resource(&uri), CallOptions::default()) {
+            match client.call(self.now, method, about_resource(&uri), CallOptions::default()) {
                 Ok(id) => self.own.add(id, call, uri),
                 Err(_) => return self.own.plan_again(call, uri),
             }

@@ -15,7 +15,6 @@ use crate::client::{CallId, Client};
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Method, MethodRow};
 use crate::server::{Outcome, ReplyId, check_forwarded};
-use crate::time::Instant;
 use crate::types::{InputRequest, InputRequests};
 use crate::version::Era;
 
@@ -44,7 +43,6 @@ impl Bridge {
     /// request has no `requestState` of the bridge.
     pub(super) fn retry(
         &mut self,
-        now: Instant,
         about: ReplyId,
         (caller, method, params): (&ClientRef, &Method, &Json),
         client: &mut Client,
@@ -55,11 +53,11 @@ impl Bridge {
         let Some(reference) = parked::reference(params) else { return false };
         let Self { parked, calls, .. } = self;
         let name = method.name();
-        match parked.retry(now, &reference, (caller, name, params), |call| calls.get(call)) {
+        match parked.retry(self.now, &reference, (caller, name, params), |call| calls.get(call)) {
             Some(RetryMatch::Call(call, answers)) => {
                 self.calls.set_purpose(call, CallPurpose::Answer(about));
                 for (reply, answer) in answers {
-                    client.answer(now, reply, Ok(answer));
+                    client.answer(self.now, reply, Ok(answer));
                 }
             }
             Some(RetryMatch::LateResponse(response)) => {
@@ -81,17 +79,13 @@ impl Bridge {
 
     /// Handles a legacy server's request for input of a modern client. The server gets an error if
     /// the calls that wait for input have too many bytes.
-    pub(super) fn require_input(
-        &mut self,
-        now: Instant,
-        call: CallId,
-        input: PendingInput,
-        client: &mut Client,
-    ) {
+    pub(super) fn require_input(&mut self, call: CallId, input: PendingInput, client: &mut Client) {
         let bytes = self.calls.get(call).map_or(0, UpstreamCall::bytes);
         match self.parked.admit(call, bytes, &self.config) {
             Ok(()) => self.parked.add_input(call, input),
-            Err(error) => client.answer(now, input.reply, Err(error.describe(&self.config.limits))),
+            Err(error) => {
+                client.answer(self.now, input.reply, Err(error.describe(&self.config.limits)));
+            }
         }
     }
 
@@ -113,12 +107,12 @@ impl Bridge {
     }
 
     /// Calls the server again, if the round has all its input.
-    pub(super) fn end_round(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
+    pub(super) fn end_round(&mut self, about: ReplyId, client: &mut Client) {
         let Some(round) = self.inputs.take_complete(about) else { return };
         let params = round.params();
         let name = String::from(round.call.method.name());
         let purpose = CallPurpose::Answer(about);
-        match client.call(now, name, params, round.call.options.clone()) {
+        match client.call(self.now, name, params, round.call.options.clone()) {
             Ok(call) => self.calls.insert(call, UpstreamCall { purpose, ..round.call }),
             Err(error) => self.fail(about, ErrorData::internal(alloc::format!("{error}"))),
         }

@@ -18,7 +18,6 @@ use crate::json::Json;
 use crate::json::write;
 use crate::message::{ErrorData, Method};
 use crate::server::{Outcome, ReplyId, SessionRef};
-use crate::time::Instant;
 use crate::types::{LoggingLevel, SubscriptionFilter};
 use crate::version::Era;
 
@@ -43,7 +42,6 @@ impl Bridge {
     /// request is not forwarded. Without a session a client cannot subscribe.
     pub(super) fn before_pass(
         &mut self,
-        now: Instant,
         (caller, method, params): (&ClientRef, &Method, &Json),
         client: &mut Client,
     ) -> Option<Outcome> {
@@ -59,7 +57,7 @@ impl Bridge {
                 if least != level {
                     // Another session needs a more verbose level; the machine of this session
                     // filters the rest.
-                    self.send_level(now, least, client);
+                    self.send_level(least, client);
                     return Some(Outcome::Complete(Json::EMPTY_OBJECT));
                 }
                 self.upstream.set_level(least);
@@ -118,10 +116,10 @@ impl Bridge {
         }
     }
 
-    pub(super) fn send_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
+    pub(super) fn send_level(&mut self, level: LoggingLevel, client: &mut Client) {
         // If the queue is full, the level stays; the next request of a client tries again.
         if self.upstream.needs_level(level)
-            && client.set_log_level(now, level, CallOptions::default()).is_ok()
+            && client.set_log_level(self.now, level, CallOptions::default()).is_ok()
         {
             self.upstream.set_level(level);
         }
@@ -130,7 +128,6 @@ impl Bridge {
     /// Handles `subscriptions/listen` of a modern client at a legacy server.
     pub(super) fn listen(
         &mut self,
-        now: Instant,
         (about, params): (ReplyId, &Json),
         caller: &ClientRef,
         client: &mut Client,
@@ -142,7 +139,7 @@ impl Bridge {
                 for uri in uris {
                     let purpose = CallPurpose::Listener { listener: about, uri: uri.clone() };
                     let ask = (Method::Subscribe, about_resource(&uri));
-                    self.call(now, caller.clone(), ask, CallOptions::default(), purpose, client);
+                    self.call(caller.clone(), ask, CallOptions::default(), purpose, client);
                 }
                 self.acknowledge(about);
             }
@@ -179,7 +176,6 @@ impl Bridge {
     /// server.
     pub(super) fn subscribe(
         &mut self,
-        now: Instant,
         request: ClientRequest,
         caller: ClientRef,
         client: &mut Client,
@@ -198,7 +194,7 @@ impl Bridge {
             for call in self.calls.find(|call| call.subscribes(session, &uri)) {
                 // The server may not have acknowledged a `resources/subscribe` of the client yet.
                 let pending = self.calls.get(call).and_then(|call| call.purpose.about());
-                self.cancel(now, call, client);
+                self.cancel(call, client);
                 if let Some(about) = pending {
                     self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
                 }
@@ -214,7 +210,7 @@ impl Bridge {
         if has_begun || self.is_subscribed(session, &uri) {
             return self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
         }
-        self.listen_to(now, caller, uri, Some(about), client);
+        self.listen_to(caller, uri, Some(about), client);
     }
 
     /// Handles the acknowledgement of a legacy client's subscription to a resource: the beginning
@@ -222,7 +218,6 @@ impl Bridge {
     /// notified of a change.
     pub(super) fn handle_acknowledged(
         &mut self,
-        now: Instant,
         call: CallId,
         (about, uri): (Option<ReplyId>, String),
         params: &Json,
@@ -237,7 +232,7 @@ impl Bridge {
             honoured.elements(|it| is_honoured |= it.string().as_deref() == Some(&*uri));
         }
         if let Some(listen) = self.sessions.listen_state(session, Some(&uri)) {
-            listen.acknowledge(now, is_honoured);
+            listen.acknowledge(self.now, is_honoured);
         }
         let Some(about) = about else {
             if has_missed && is_honoured {
@@ -247,13 +242,13 @@ impl Bridge {
         };
         if !is_honoured {
             self.fail(about, refused(&uri));
-            return self.cancel(now, call, client);
+            return self.cancel(call, client);
         }
         self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
         if self.is_subscribed(session, &uri) {
             // The client has subscribed twice, and must get each update only once.
             self.calls.set_purpose(call, CallPurpose::Nobody);
-            self.cancel(now, call, client);
+            self.cancel(call, client);
         } else {
             self.calls.set_purpose(call, CallPurpose::Subscription { about: None, uri });
         }
@@ -262,14 +257,13 @@ impl Bridge {
     /// Handles the acknowledgement of a subscription to changes of lists.
     pub(super) fn handle_lists_acknowledged(
         &mut self,
-        now: Instant,
         (call, session): (CallId, SessionRef),
         params: &Json,
         client: &Client,
     ) {
         let changes = self.honoured_changes(params);
         if let Some(listen) = self.sessions.listen_state(session, None) {
-            listen.acknowledge(now, !changes.is_empty());
+            listen.acknowledge(self.now, !changes.is_empty());
         }
         if self.has_missed_changes(call, client) {
             for (method, params) in changes {
@@ -282,7 +276,6 @@ impl Bridge {
     /// request, if it waits for the subscription.
     fn listen_to(
         &mut self,
-        now: Instant,
         caller: ClientRef,
         uri: String,
         about: Option<ReplyId>,
@@ -295,7 +288,7 @@ impl Bridge {
         }
         let filter = SubscriptionFilter::new().resource(uri.clone());
         let purpose = CallPurpose::Subscription { about, uri };
-        self.call(now, caller, (Method::Listen, filter.params()), no_timeout(), purpose, client);
+        self.call(caller, (Method::Listen, filter.params()), no_timeout(), purpose, client);
     }
 
     /// Returns whether a call to a modern server has begun this subscription of a legacy client.
@@ -309,7 +302,6 @@ impl Bridge {
     /// request. One subscription is for all of them. `is_renewal` is true after an earlier request.
     pub(super) fn listen_to_lists(
         &mut self,
-        now: Instant,
         session: SessionRef,
         is_renewal: bool,
         client: &mut Client,
@@ -328,7 +320,7 @@ impl Bridge {
         let caller = ClientRef::of_session(session);
         let call = (Method::Listen, filter.params());
         let purpose = CallPurpose::Lists { is_renewal };
-        self.call(now, caller, call, no_timeout(), purpose, client);
+        self.call(caller, call, no_timeout(), purpose, client);
     }
 
     /// Returns whether any client has subscribed to a resource.
@@ -339,64 +331,54 @@ impl Bridge {
     /// Renews the subscriptions on a connection, which has none, and notifies the clients of the
     /// changes that may have been missed. Before the first connection there are no subscriptions,
     /// except those of an earlier bridge.
-    pub(super) fn subscribe_again(&mut self, now: Instant, era: Era, client: &mut Client) {
+    pub(super) fn subscribe_again(&mut self, era: Era, client: &mut Client) {
         if era == Era::Modern {
             self.own.plan_renewals(BTreeSet::new());
-            return self.listen_again(now, client);
+            // Modern clients subscribe again, if an earlier server was legacy.
+            self.end_listeners();
+            let subscriptions = self.sessions.subscriptions();
+            return self.renew(subscriptions, client);
         }
         self.sessions.stop_retries();
         self.report_lists();
         self.own.plan_renewals(self.resources());
-        self.send_own(now, client);
+        self.send_own(client);
         if let Some(level) = self.sessions.level() {
-            self.send_level(now, level, client);
+            self.send_level(level, client);
         }
     }
 
-    /// Renews the subscriptions of legacy clients at a modern server, and those to changes of
-    /// lists. Modern clients subscribe again, if an earlier server was legacy.
-    fn listen_again(&mut self, now: Instant, client: &mut Client) {
-        self.end_listeners();
-        let subscriptions = self.sessions.subscriptions();
-        self.renew(now, subscriptions, client);
-    }
-
     /// Handles the end of a call, which may be the subscription of a legacy client.
-    pub(super) fn end_listen(&mut self, now: Instant, session: SessionRef, purpose: &CallPurpose) {
+    pub(super) fn end_listen(&mut self, session: SessionRef, purpose: &CallPurpose) {
         if let CallPurpose::Subscription { about: None, uri } = purpose {
-            self.sessions.end_listen(now, session, Some(uri));
+            self.sessions.end_listen(self.now, session, Some(uri));
         } else if let CallPurpose::Lists { .. } = purpose {
-            self.sessions.end_listen(now, session, None);
+            self.sessions.end_listen(self.now, session, None);
         }
     }
 
     /// Requests the subscriptions of legacy clients again that a modern server has ended, and whose
     /// delay is over.
-    pub(super) fn retry_listens(&mut self, now: Instant, client: &mut Client) {
-        let due = self.sessions.due_retries(now);
+    pub(super) fn retry_listens(&mut self, client: &mut Client) {
+        let due = self.sessions.due_retries(self.now);
         if due.is_empty() || self.upstream.era(client) != Some(Era::Modern) {
             return;
         }
         // The requests wait for another connection, which has no subscriptions.
         let is_connected = client.era().is_some();
         let due = if is_connected { due } else { self.sessions.subscriptions() };
-        self.renew(now, due, client);
+        self.renew(due, client);
     }
 
     /// Requests subscriptions of legacy clients at a modern server, except those that are
     /// requested.
-    fn renew(
-        &mut self,
-        now: Instant,
-        subscriptions: Vec<(SessionRef, Option<String>)>,
-        client: &mut Client,
-    ) {
+    fn renew(&mut self, subscriptions: Vec<(SessionRef, Option<String>)>, client: &mut Client) {
         for (session, uri) in subscriptions {
             match uri {
-                None => self.listen_to_lists(now, session, true, client),
+                None => self.listen_to_lists(session, true, client),
                 Some(uri) if self.is_subscribed(session, &uri) => {}
                 Some(uri) => {
-                    self.listen_to(now, ClientRef::of_session(session), uri, None, client);
+                    self.listen_to(ClientRef::of_session(session), uri, None, client);
                 }
             }
         }
