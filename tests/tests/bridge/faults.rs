@@ -156,7 +156,7 @@ fn silent_server_is_given_up_once_and_answers_too_late() {
     for (down, up) in pairs() {
         let mut bridged = quiet(down, up);
         let asked = forwarded(&mut bridged, down, 1, "tools/call", json!({"name": "x"}));
-        bridged.pass(mcp_proto::Limits::default().handler_timeout);
+        bridged.pass(Limits::default().handler_timeout);
         let answer = only(bridged.to_client());
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
         let cancelled = only(bridged.to_server());
@@ -178,7 +178,7 @@ fn flood_of_questions_is_answered_and_bounded() {
             bridged.server(&line.to_string());
         }
         let asked = bridged.to_client().len();
-        assert!(asked <= mcp_proto::Limits::default().max_in_flight, "{asked} questions");
+        assert!(asked <= Limits::default().max_in_flight, "{asked} questions");
         bridged.client_ends();
         bridged.pass(Duration::from_secs(600));
         let lines = bridged.to_server();

@@ -1,9 +1,5 @@
 //! Elicitation, sampling and roots: what a server asks goes to the client of its call, in its era.
 
-use mcp_proto::Limits;
-use mcp_proto::bridge::Config;
-use mcp_tests::bridge::counting;
-
 use super::*;
 
 const QUESTION: &str = r#"{"jsonrpc":"2.0","id":"q1","method":"elicitation/create",
@@ -464,12 +460,8 @@ fn lists_of_several_blocks_are_refused_for_clients_whose_revision_has_none() {
 
 #[test]
 fn rounds_of_a_call_of_a_legacy_client_are_bounded() {
-    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Modern));
-    let mut config = Config::new(counting());
-    config.limits.max_input_rounds = 2;
-    bridged.set_config(config);
-    connect(&mut bridged, Era::Legacy, Era::Modern);
-    bridged.to_client();
+    let limit = |limits: &mut Limits| limits.max_input_rounds = 2;
+    let mut bridged = with_limits(Era::Legacy, Era::Modern, limit);
     let mut asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
     let answer = |bridged: &mut Bridged, id: &Value| {
         let result = json!({

@@ -1,10 +1,6 @@
 //! Bytes that a bridge keeps while clients give input: on each connection they stay within
 //! `max_in_flight_bytes`, on all together within `max_endpoint_bytes`.
 
-use mcp_proto::bridge::Config;
-
-use mcp_tests::bridge::counting;
-
 use super::inputs::{call, question};
 use super::*;
 
@@ -12,13 +8,7 @@ const MAX: usize = 4096;
 
 /// A bridge that keeps at most `MAX` bytes.
 fn limited(down: Era, up: Era) -> Bridged {
-    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(up));
-    let mut config = Config::new(counting());
-    config.limits.max_in_flight_bytes = MAX;
-    bridged.set_config(config);
-    connect(&mut bridged, down, up);
-    bridged.to_client();
-    bridged
+    with_limits(down, up, |limits| limits.max_in_flight_bytes = MAX)
 }
 
 /// Arguments of this many bytes.

@@ -46,8 +46,9 @@ mod verdicts;
 mod waiting;
 mod wire_faults;
 
-use mcp_proto::{Duration, Era, EraPolicy};
-use mcp_tests::bridge::{Bridged, negotiation, policy};
+use mcp_proto::bridge::Config;
+use mcp_proto::{Duration, Era, EraPolicy, Limits};
+use mcp_tests::bridge::{Bridged, counting, negotiation, policy};
 use serde_json::{Value, json};
 
 /// The offer of the server of the tests.
@@ -133,6 +134,17 @@ fn connect_with(bridged: &mut Bridged, down: Era, up: Era, initialize: &str) {
 /// The same, with what the client has got by then out of the way.
 fn quiet(down: Era, up: Era) -> Bridged {
     let mut bridged = bridged(down, up);
+    bridged.to_client();
+    bridged
+}
+
+/// The same, with a bridge that has other limits.
+fn with_limits(down: Era, up: Era, set: impl FnOnce(&mut Limits)) -> Bridged {
+    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(up));
+    let mut config = Config::new(counting());
+    set(&mut config.limits);
+    bridged.set_config(config);
+    connect(&mut bridged, down, up);
     bridged.to_client();
     bridged
 }

@@ -187,7 +187,7 @@ fn reported_resources_are_limited() {
     bridged.to_client();
     begin(&mut bridged, again, &honoured);
     let changes = changes(&mut bridged).len() - 1;
-    assert_eq!(changes, mcp_proto::Limits::default().max_subscriptions);
+    assert_eq!(changes, Limits::default().max_subscriptions);
 }
 
 #[test]

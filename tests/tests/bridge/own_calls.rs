@@ -1,21 +1,14 @@
 //! The bridge's own requests about resources of a legacy server: their limits, and their room.
 
-use mcp_proto::Limits;
-use mcp_proto::bridge::Config;
-use mcp_tests::bridge::counting;
-
 use super::missed_changes::{PAUSE, changes, restarting};
 use super::*;
 
 /// A bridge of which at most six own requests are in flight.
 fn limited(max_subscription_bytes: usize) -> Bridged {
-    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
-    let mut config = Config::new(counting());
-    config.limits.max_in_flight = 8;
-    config.limits.max_subscription_bytes = max_subscription_bytes;
-    bridged.set_config(config);
-    connect(&mut bridged, Era::Modern, Era::Legacy);
-    bridged
+    with_limits(Era::Modern, Era::Legacy, |limits| {
+        limits.max_in_flight = 8;
+        limits.max_subscription_bytes = max_subscription_bytes;
+    })
 }
 
 /// Subscribes a modern client to resources, and ends the subscription; returns what the server gets

@@ -1,8 +1,5 @@
 //! Changes of lists and resources, within an era and across.
 
-use mcp_proto::bridge::Config;
-use mcp_tests::bridge::counting;
-
 use super::*;
 
 const LISTENS: &str = "io.modelcontextprotocol/subscriptionId";
@@ -233,12 +230,8 @@ fn subscriptions_within_the_legacy_era_pass() {
 /// A server may have seen the request, so the bridge unsubscribes.
 #[test]
 fn cancelled_subscription_within_the_legacy_era_does_not_count() {
-    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
-    let mut config = Config::new(counting());
-    config.limits.max_subscriptions = 2;
-    bridged.set_config(config);
-    connect(&mut bridged, Era::Legacy, Era::Legacy);
-    bridged.to_client();
+    let limit = |limits: &mut Limits| limits.max_subscriptions = 2;
+    let mut bridged = with_limits(Era::Legacy, Era::Legacy, limit);
     let subscribe = |bridged: &mut Bridged, id: u64, uri: &str| {
         forwarded(bridged, Era::Legacy, id, "resources/subscribe", json!({"uri": uri}))
     };
@@ -262,12 +255,9 @@ fn cancelled_subscription_within_the_legacy_era_does_not_count() {
 #[test]
 fn error_names_the_limit_of_subscriptions_that_would_be_exceeded() {
     for down in ERAS {
-        let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
-        let mut config = Config::new(counting());
-        (config.limits.max_subscriptions, config.limits.max_subscription_bytes) = (2, 20);
-        bridged.set_config(config);
-        connect(&mut bridged, down, Era::Legacy);
-        bridged.to_client();
+        let mut bridged = with_limits(down, Era::Legacy, |limits| {
+            (limits.max_subscriptions, limits.max_subscription_bytes) = (2, 20);
+        });
         let mut subscribe = |id: u64, uri: &str| {
             let (method, params) = match down {
                 Era::Legacy => ("resources/subscribe", json!({"uri": uri})),
@@ -291,11 +281,8 @@ fn error_names_the_limit_of_subscriptions_that_would_be_exceeded() {
 
 #[test]
 fn resources_that_are_left_together_leave_room_for_calls() {
-    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation(Era::Legacy));
-    let mut config = Config::new(counting());
-    config.limits.max_in_flight = 8;
-    bridged.set_config(config);
-    connect(&mut bridged, Era::Modern, Era::Legacy);
+    let limit = |limits: &mut Limits| limits.max_in_flight = 8;
+    let mut bridged = with_limits(Era::Modern, Era::Legacy, limit);
     let uris: Vec<_> = (0..10).map(|number| format!("a:{number}")).collect();
     let params = modern(json!({"notifications": {"resourceSubscriptions": uris}}));
     bridged.client(&request(1, "subscriptions/listen", &params));

@@ -1,8 +1,5 @@
 //! Requests that come before the server has answered its first one.
 
-use mcp_proto::bridge::Config;
-use mcp_tests::bridge::counting;
-
 use super::*;
 
 /// Sends calls of modern clients with these ids.
