@@ -9,8 +9,8 @@
 //! [`MAX_TRIES`](resume::MAX_TRIES). `notifications/initialized` is also sent again, since a
 //! session begins only once. Messages that wait for this notification are sent when it is accepted,
 //! or when it fails and is not repeated after a delay. These messages are also sent when an attempt
-//! fails 60 s after the first one. Other notifications are sent once, since a repetition may have
-//! another meaning.
+//! fails 5 s after the first one, since some servers fail at each notification, but serve calls.
+//! Other notifications are sent once, since a repetition may have another meaning.
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
@@ -33,6 +33,10 @@ use crate::time::{Duration, Instant};
 
 /// Time that a server has to accept a message without a response.
 pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Time after which messages no longer wait for a `notifications/initialized` that fails. The time
+/// of a call, 60 s by default, goes on while the call waits.
+const HOLD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A message that the server has not accepted yet.
 #[derive(Debug)]
@@ -97,9 +101,9 @@ impl Delivery {
         }
     }
 
-    /// Returns whether the server's time to accept the message is over.
+    /// Returns whether other messages have waited long enough for the delivery of this one.
     pub(super) fn is_late(&self, now: Instant) -> bool {
-        now >= self.since + ACCEPT_TIMEOUT
+        now >= self.since + HOLD_TIMEOUT
     }
 
     /// Returns whether other messages wait for the delivery of this one.
