@@ -349,10 +349,14 @@ impl Client {
             Era::Modern => Vec::new(),
         };
         let not_before = self.reconnect_rate.lost(now);
+        // A parked call is refused again, or succeeds; a call that was not sent could wait forever.
+        let is_parked = |call: &Call| matches!(call.state, State::Parked { .. });
         if not_before <= now {
             self.reconnect_rate.begin(now);
             self.decisions.clear();
             self.renegotiate(now, self.first_step(next), PriorServer::Here(era));
+        } else if self.reconnect_rate.is_in_vain() && !self.core.calls.any(is_parked) {
+            self.attempt_failed(now, era, reason);
         } else {
             self.disconnect(now, Unconnected { not_before, error: reason, era });
         }

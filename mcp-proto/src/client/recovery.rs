@@ -303,6 +303,11 @@ impl ReconnectRate {
         self.next
     }
 
+    /// Returns whether several connections in a row were lost before they were of use.
+    pub(super) fn is_in_vain(&self) -> bool {
+        self.delay > FIRST
+    }
+
     /// Records the start of an attempt.
     pub(super) fn begin(&mut self, now: Instant) {
         self.delay = self.delay.saturating_mul(2).clamp(FIRST, LONGEST);
