@@ -125,15 +125,7 @@ impl CallPurpose {
 
     /// Returns whether the call replaces one whose subscription had begun.
     fn is_renewal(&self) -> bool {
-        match self {
-            Self::Lists { is_renewal } => *is_renewal,
-            Self::Subscription { about, .. } => about.is_none(),
-            Self::Answer(_)
-            | Self::Handshake(_)
-            | Self::Parked
-            | Self::Listener { .. }
-            | Self::Nobody => false,
-        }
+        matches!(self, Self::Lists { is_renewal: true } | Self::Subscription { about: None, .. })
     }
 }
 

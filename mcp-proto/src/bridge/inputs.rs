@@ -74,6 +74,20 @@ pub(super) enum TooMuchInput {
     OfBridge,
 }
 
+impl InputRecipient {
+    fn is_round_of(&self, request: ReplyId) -> bool {
+        matches!(self, Self::Round { about, .. } if *about == request)
+    }
+
+    fn ends_with(&self, ended: CallId) -> bool {
+        matches!(self, Self::Server { call: Some(call), .. } if *call == ended)
+    }
+
+    fn reply(&self) -> Option<&InputReply> {
+        if let Self::Server { reply, .. } = self { Some(reply) } else { None }
+    }
+}
+
 impl ClientInputs {
     /// Registers a request of a legacy server to a client.
     pub(super) fn ask(&mut self, reply: InputReply, call: Option<CallId>) -> Ticket {
@@ -182,8 +196,8 @@ impl ClientInputs {
     /// Ends a round, complete or not; returns the requests for input to cancel.
     pub(super) fn end_round(&mut self, about: ReplyId) -> Option<(UpstreamCall, Vec<Ticket>)> {
         let round = self.rounds.remove(&about)?;
-        let of_round = |recipient: &InputRecipient| matches!(recipient, InputRecipient::Round { about: it, .. } if *it == about);
-        let tickets = self.take_all(of_round).into_iter().map(|(ticket, _)| ticket).collect();
+        let ended = self.take_all(|recipient| recipient.is_round_of(about)).into_iter();
+        let tickets = ended.map(|(ticket, _)| ticket).collect();
         Some((round.call, tickets))
     }
 
@@ -197,18 +211,18 @@ impl ClientInputs {
 
     /// Handles a legacy server's cancellation of its request; returns the ticket to cancel.
     pub(super) fn withdraw(&mut self, input: InputId) -> Option<Ticket> {
-        let is_it = |recipient: &InputRecipient| matches!(recipient, InputRecipient::Server { reply, .. } if reply.id() == input);
-        self.take_all(is_it).pop().map(|(ticket, _)| ticket)
+        let ended = self.take_all(|it| it.reply().is_some_and(|reply| reply.id() == input)).pop();
+        ended.map(|(ticket, _)| ticket)
     }
 
     /// Ends the requests of a legacy server that belong to a call; returns them.
     pub(super) fn end_call(&mut self, ended: CallId) -> Vec<(Ticket, InputReply)> {
-        let is_of_call = |recipient: &InputRecipient| matches!(recipient, InputRecipient::Server { call, .. } if *call == Some(ended));
         let server = |(ticket, recipient)| match recipient {
             InputRecipient::Server { reply, .. } => Some((ticket, reply)),
             InputRecipient::Round { .. } => None,
         };
-        self.take_all(is_of_call).into_iter().filter_map(server).collect()
+        let ended = self.take_all(|recipient| recipient.ends_with(ended)).into_iter();
+        ended.filter_map(server).collect()
     }
 
     /// Removes the requests for which `ends` is true, oldest first.
