@@ -56,16 +56,7 @@ impl Exchange {
 impl Purpose {
     /// The call, unless it waits for a refresh of the tools.
     pub(super) fn call(&self) -> Option<&Call> {
-        match self {
-            Self::Call(call) => Some(call),
-            Self::Refresh(_)
-            | Self::Message(_)
-            | Self::Listen
-            | Self::HttpSseStream(_)
-            | Self::HttpSsePost(_)
-            | Self::Drain
-            | Self::Delete => None,
-        }
+        if let Self::Call(call) = self { Some(call) } else { None }
     }
 
     /// The request that an application, or the negotiation, waits for.
@@ -135,16 +126,7 @@ impl Purpose {
 
     /// The message, if the exchange delivers one.
     pub(super) fn into_delivery(self) -> Option<Box<Delivery>> {
-        match self {
-            Self::Message(delivery) => Some(delivery),
-            Self::Call(_)
-            | Self::Refresh(_)
-            | Self::Listen
-            | Self::HttpSseStream(_)
-            | Self::HttpSsePost(_)
-            | Self::Drain
-            | Self::Delete => None,
-        }
+        if let Self::Message(delivery) = self { Some(delivery) } else { None }
     }
 
     /// Serial number of the legacy session that the exchange belongs to.

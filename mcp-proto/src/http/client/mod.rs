@@ -298,15 +298,9 @@ impl Client {
         for call in self.exchanges.end_unsent(is_of_session) {
             self.rpc.handle_unsent(&call);
         }
-        let belongs = |purpose: &Purpose| match purpose {
-            Purpose::Message(delivery) => delivery.serial == serial,
-            Purpose::Listen => true,
-            Purpose::Call(_)
-            | Purpose::Refresh(_)
-            | Purpose::HttpSseStream(_)
-            | Purpose::HttpSsePost(_)
-            | Purpose::Drain
-            | Purpose::Delete => false,
+        let belongs = |purpose: &Purpose| {
+            matches!(purpose, Purpose::Listen)
+                || matches!(purpose, Purpose::Message(delivery) if delivery.serial == serial)
         };
         let aborted = self.exchanges.abort_where(&mut self.queue, belongs).into_iter();
         let undelivered: Vec<_> = aborted.filter_map(Purpose::into_delivery).collect();
