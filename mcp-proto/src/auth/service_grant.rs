@@ -70,15 +70,8 @@ impl ServiceGrant {
         let (grant, decisions) = (goal.server.grant, &mut context.outbox.decisions);
         let (choice, row) = registration::choose(issuer, grant, preset, (false, false), decisions)?;
         decisions.record("registration", row);
-        let client = match choice {
-            ClientChoice::UsePreset => context.config.preset_client(issuer),
-            ClientChoice::UseNone
-            | ClientChoice::UseDocument
-            | ClientChoice::UseStored
-            | ClientChoice::Register
-            | ClientChoice::FailElsewhere
-            | ClientChoice::FailNoClient => None,
-        };
+        let has_client = choice == ClientChoice::UsePreset;
+        let client = context.config.preset_client(issuer).filter(|_| has_client);
         if let Some(client) = &client {
             context.config.bind_client(&client.id, &issuer.issuer);
         }

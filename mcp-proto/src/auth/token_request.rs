@@ -145,14 +145,12 @@ impl TokenDraft {
 
     /// The token that the answer must have.
     pub(super) fn expected(&self) -> ExpectedToken {
-        match (self.kind, self.binds) {
-            (GrantRequest::Exchange, _) => ExpectedToken::Assertion,
-            (GrantRequest::Redeem | GrantRequest::Refresh | GrantRequest::Grant, true) => {
-                ExpectedToken::Bound
-            }
-            (GrantRequest::Redeem | GrantRequest::Refresh | GrantRequest::Grant, false) => {
-                ExpectedToken::Bearer
-            }
+        if self.kind == GrantRequest::Exchange {
+            ExpectedToken::Assertion
+        } else if self.binds {
+            ExpectedToken::Bound
+        } else {
+            ExpectedToken::Bearer
         }
     }
 
