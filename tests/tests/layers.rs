@@ -155,6 +155,7 @@ const OWNERS: &[(&str, &str, &str, &str)] = &[
         "events.rs",
         "the way of the server's messages asks all owners",
     ),
+    ("Bridge", "mcp-proto/src/bridge/", "cancellations.rs", "so does the end of a call"),
     ("Bridge", "mcp-proto/src/bridge/", "rounds.rs", "so does input of both eras"),
     (
         "Bridge",
