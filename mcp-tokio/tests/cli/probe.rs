@@ -14,7 +14,7 @@ crate::all!(
 );
 
 const MODERN: &str = "\u{20}N ms  server/discover is sent
- N ms  an answer as of a modern server, so the server is modern [modern]
+ N ms  an answer of a modern server, so the server is modern [modern]
 
 server        kitchen 1.0.0
 era           modern

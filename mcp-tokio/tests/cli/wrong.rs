@@ -133,8 +133,8 @@ mcp: the connection has ended before the server was known; the server has exited
     let ran = run(&["probe", "--", "false"]);
     fails(&ran, 3, err);
     let out = "\u{20}N ms  server/discover is sent
- N ms  the end of the stream, so it is started anew and initialize is sent [legacy-by-eof]
- N ms  the end of the stream, so it is given up [eof]
+ N ms  the end of the stream, so the server is started again, and initialize is sent [legacy-by-eof]
+ N ms  the end of the stream, so the negotiation fails [eof]
 ";
     assert_eq!(ran.out, out);
 }

@@ -31,10 +31,10 @@ fn what_was_decided_is_told_with_its_time() {
     }
 }
 
-const MODERN: &str = "Probe: an answer as of a modern server, so the server is modern [modern]";
+const MODERN: &str = "Probe: an answer of a modern server, so the server is modern [modern]";
 
 const CONFIRMED: &str =
-    "Unconfirmed: an answer as of a modern server, so the server is modern [modern]";
+    "Unconfirmed: an answer of a modern server, so the server is modern [modern]";
 
 const LEGACY: [&str; 2] = [
     "Probe: an error, so initialize is sent [legacy-by-error]",
@@ -91,7 +91,7 @@ fn what_was_decided_is_told_after_it_has_failed() {
         let client = pair.client();
         let failed = pair.run(client.connected());
         assert!(matches!(failed, Err(ConnectError::Refused(_))), "{failed:?}");
-        assert_eq!(told(&client), ["Probe: an error, so it is given up [probe-refused]"]);
+        assert_eq!(told(&client), ["Probe: an error, so the negotiation fails [probe-refused]"]);
         pair.run(client.close());
         assert_eq!(client.decisions().len(), 1);
     }

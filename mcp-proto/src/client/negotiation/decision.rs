@@ -86,13 +86,13 @@ impl core::fmt::Display for Decision {
             Move::Modern | Move::UseHeld => f.write_str("the server is modern"),
             Move::Legacy => f.write_str("the server is legacy"),
             Move::Send(step) => write!(f, "{} is sent", request_text(step)),
-            Move::Await(step) => write!(f, "{} is still out", request_text(step)),
+            Move::Await(step) => write!(f, "the answer to {} is awaited", request_text(step)),
             Move::Reopen(step) => {
-                write!(f, "it is started anew and {} is sent", request_text(step))
+                write!(f, "the server is started again, and {} is sent", request_text(step))
             }
-            Move::HttpSseTransport => f.write_str("HTTP+SSE, of 2024-11-05, is tried"),
+            Move::HttpSseTransport => f.write_str("HTTP+SSE of 2024-11-05 is tried"),
             Move::Stay => f.write_str("nothing follows"),
-            Move::Fail(_) => f.write_str("it is given up"),
+            Move::Fail(_) => f.write_str("the negotiation fails"),
         }?;
         write!(f, " [{}]", self.row)
     }
@@ -100,26 +100,26 @@ impl core::fmt::Display for Decision {
 
 fn outcome_text(outcome: ProbeOutcome) -> &'static str {
     match outcome {
-        ProbeOutcome::Modern => "an answer as of a modern server",
-        ProbeOutcome::ListsLegacy => "a list of legacy versions alone",
-        ProbeOutcome::Disjoint => "a list of versions that are unknown here, or not wanted",
+        ProbeOutcome::Modern => "an answer of a modern server",
+        ProbeOutcome::ListsLegacy => "a list of legacy versions only",
+        ProbeOutcome::Disjoint => "a list without a version that the client accepts",
         ProbeOutcome::Unsupported => "an error that lists another modern version",
         ProbeOutcome::UnsupportedLegacy => "an error that lists legacy versions, or none",
         ProbeOutcome::Error | ProbeOutcome::Refused => "an error",
-        ProbeOutcome::Untyped => "a result, as of a legacy server",
+        ProbeOutcome::Untyped => "a result of a legacy server",
         ProbeOutcome::NotIdempotent => "a call that must not be sent twice",
         ProbeOutcome::Malformed | ProbeOutcome::InitializeMalformed => {
             "an answer that cannot be read"
         }
         ProbeOutcome::Silence | ProbeOutcome::NoAnswer => "nothing in time",
         ProbeOutcome::Eof => "the end of the stream",
-        ProbeOutcome::Late => "the first answer, after all",
+        ProbeOutcome::Late => "the first answer, which is late",
         ProbeOutcome::Initialized => "an answer with a legacy version",
         ProbeOutcome::InitializedModern => "an answer with a modern version",
         ProbeOutcome::InitializedUnknown => {
-            "an answer with a version that is unknown here, or not wanted"
+            "an answer with a version that the client does not accept"
         }
-        ProbeOutcome::Unauthorized => "a refusal for want of credentials",
+        ProbeOutcome::Unauthorized => "a refusal because of missing credentials",
         ProbeOutcome::Unavailable => "no connection, or a server that cannot answer",
     }
 }
@@ -127,9 +127,9 @@ fn outcome_text(outcome: ProbeOutcome) -> &'static str {
 fn request_text(step: Step) -> &'static str {
     match step {
         Step::Probe | Step::Reprobe => "server/discover",
-        Step::Correct => "server/discover, with that version,",
-        Step::Both => "server/discover, beside initialize,",
-        Step::Unconfirmed => "what is asked",
+        Step::Correct => "server/discover with that version",
+        Step::Both => "server/discover beside initialize",
+        Step::Unconfirmed => "the first request",
         Step::Initialize
         | Step::Stored
         | Step::Fallback
