@@ -312,7 +312,7 @@ impl Client {
             PolledContent::Requests(all, length) => (requests, bytes) = (all, length),
             PolledContent::Result(result) => end = Ok(result),
             PolledContent::Error(error) if event == FollowEvent::Rejected => {
-                following.reject(error)
+                following.reject(error);
             }
             PolledContent::Error(error) => end = Err(error),
         }

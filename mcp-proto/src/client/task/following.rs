@@ -201,10 +201,8 @@ impl FollowedTask {
         if is_internal && (self.seen.is_none() || self.failures >= MAX_FAILURES) {
             return FollowEvent::Refused;
         }
-        match FollowEvent::of_error(error) {
-            FollowEvent::Unknown if gives => FollowEvent::Rejected,
-            event => event,
-        }
+        let event = FollowEvent::of_error(error);
+        if gives && event == FollowEvent::Unknown { FollowEvent::Rejected } else { event }
     }
 
     /// Records that the server wants no request for this time.
@@ -289,12 +287,9 @@ impl FollowedTask {
 
     /// Records that the server has refused the given inputs with this error.
     pub(in super::super) fn reject(&mut self, error: CallError) {
-        self.refusal = Some(match error {
-            CallError::Error { error, status } => {
-                CallError::Error { error: error.limited(), status }
-            }
-            error => error,
-        });
+        if let CallError::Error { error, status } = error {
+            self.refusal = Some(CallError::Error { error: error.limited(), status });
+        }
     }
 
     /// Returns the error in answer to the given inputs, if the server still needs one of them. The
