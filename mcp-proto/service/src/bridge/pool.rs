@@ -1,4 +1,7 @@
-//! The connections of a bridge, by owner.
+//! The bridge: it opens, drives and ends connections to the server.
+//!
+//! In: requests, notifications and ends of sessions from the [`Catalog`]; functions of a runtime.
+//! Out: requests on the connections of their clients; the end of idle and replaced connections.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
