@@ -205,7 +205,8 @@ impl Config {
 
     /// Sends the granted scopes with each refresh, for issuers that otherwise refuse the refresh or
     /// issue a token with other scopes. These are the scopes in the answer to the sign-in, and the
-    /// requested scopes if the answer has none. Some issuers refuse the parameter.
+    /// requested scopes if the answer has none. A requested `offline_access` is sent even if the
+    /// answer leaves it out. Some issuers refuse the parameter.
     ///
     /// [RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
     pub fn repeats_scopes(mut self) -> Self {
