@@ -16,7 +16,7 @@ crate::all!(
     a_task_is_followed_again,
     a_task_is_cancelled,
     what_is_wrong_is_told,
-    an_outage_is_told,
+    outage_is_reported_once,
 );
 
 fn a_call_follows_its_task() {
@@ -82,7 +82,7 @@ fn what_is_wrong_is_told() {
     assert_eq!((ran.exit, &*ran.err), (1, "task cancelled\nmcp: the task was cancelled\n"));
 }
 
-fn an_outage_is_told() {
+fn outage_is_reported_once() {
     let polls = Arc::new(AtomicUsize::new(0));
     let counted = polls.clone();
     let head = move |body: &str| {
