@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::http;
+use mcp_proto::{Duration, Limits, http};
 use mcp_tests::bridge::site::{INITIALIZE, INITIALIZED, VirtualSite as Site};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 
@@ -13,6 +13,13 @@ const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}
 /// A call that waits for an answer of the client's model.
 pub(super) const CALL: &str = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{
     "name":"test_sampling","arguments":{"prompt":"x"}}}"#;
+
+/// A call that takes a moment, and whose stream has events before the answer.
+const WORK: &str = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{
+    "name":"test_tool_with_progress","_meta":{"progressToken":"p"}}}"#;
+
+/// Longer than a call takes, and shorter than `Limits::replay_timeout`.
+const WHILE_KEPT: Duration = Duration::from_secs(20);
 
 #[test]
 fn idle_session_that_was_used_least_recently_gives_way_to_a_further_client() {
@@ -54,6 +61,39 @@ fn idle_session_that_was_used_least_recently_gives_way_to_a_further_client() {
         assert!(!lists_tools(&site, &earlier).await && lists_tools(&site, &used).await);
     };
     world.run(talk).unwrap();
+}
+
+#[test]
+fn session_with_an_answer_that_nobody_has_read_keeps_its_place() {
+    let (world, opened) = (World::default(), Arc::default());
+    let bridge = bounded(&world, 1, &opened);
+    let site = Site::new(&world, bridge.catalog(), http::Config::default());
+    let talk = async {
+        let session = site.open().await;
+        let event = cut_call(&site, &session).await;
+        world.sleep(WHILE_KEPT).await;
+        let refused = site.ask(None, INITIALIZE).await;
+        assert!(refused.text.contains("BridgeConfig::max_upstreams = 1 "), "{}", refused.text);
+        let mut resumed = site.get(&session, Some(&event));
+        resumed.until(&site, r#""text":"done""#).await;
+        drop(resumed);
+        let next = site.open().await;
+        assert!(!lists_tools(&site, &session).await);
+        // The answer is not kept for ever.
+        cut_call(&site, &next).await;
+        world.sleep(Limits::default().replay_timeout + WHILE_KEPT).await;
+        site.open().await;
+        assert!(!lists_tools(&site, &next).await);
+    };
+    world.run(talk).unwrap();
+}
+
+/// Begins a call, and loses its stream. Returns the id of the last event.
+async fn cut_call(site: &Site, session: &str) -> String {
+    let mut call = site.post(Some(session), WORK);
+    call.until(site, "notifications/progress").await;
+    let (_, event) = call.text.rsplit_once("id: ").unwrap();
+    event.lines().next().unwrap().to_string()
 }
 
 /// Returns whether the session is there.

@@ -165,7 +165,7 @@ impl Session {
         Answer::new(self, request, |answer| Ok(answer.clone().into()))
     }
 
-    /// Ends the session if it is idle: its client has no request in flight and no open stream.
+    /// Ends the session if it is idle; see [`Endpoint::end_idle_session`].
     /// Returns whether it has ended. Only sessions over HTTP end in this way.
     pub(super) async fn end_if_idle(&self) -> bool {
         let (ticket, slot) = AnswerSlot::new();

@@ -176,7 +176,7 @@ impl<W: Clone> Endpoint<W> {
 
     /// Ends a session that is idle, such as one whose client has left without a DELETE. Returns
     /// whether the session has ended, also if that was before. A session with a request in flight,
-    /// with an answer that its client has not read, or with an open stream goes on.
+    /// with an open stream, or with an answer that was not sent and is kept goes on.
     pub fn end_idle_session(&mut self, now: Instant, session: SessionRef) -> bool {
         self.sessions.end_idle(now, session, &mut self.queue)
     }

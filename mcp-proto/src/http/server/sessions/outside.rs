@@ -48,7 +48,7 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// Ends a session that is idle. Returns false if the session has a request in flight, an answer
-    /// that is not sent, or an open stream.
+    /// that no reader has taken, or an open stream.
     pub(in super::super) fn end_idle(
         &mut self,
         now: Instant,

@@ -10,6 +10,7 @@ use crate::time::Instant;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Use {
     Idle,
+    /// A stream has a reader, or keeps an answer that no reader has taken.
     Read,
 }
 

@@ -284,6 +284,11 @@ impl<W: Clone> Stream<W> {
         self.reader.is_some() && self.replay.has_untaken()
     }
 
+    /// Returns whether there are events that no reader has taken.
+    pub(super) fn has_untaken(&self) -> bool {
+        self.replay.has_untaken()
+    }
+
     /// Returns whether a reader is attached and has not taken the answer.
     pub(super) fn owes_answer(&self) -> bool {
         self.finished && self.is_awaited()

@@ -169,6 +169,12 @@ impl<W: Clone> Streams<W> {
         self.sums.owed > 0
     }
 
+    /// Returns whether an answer is kept that no reader has taken: the client may come back.
+    pub(super) fn keeps_answer(&self) -> bool {
+        let is_kept = |stream: &Stream<W>| expires(stream) && stream.has_untaken();
+        self.sums.expiring > 0 && self.streams.iter().any(|(_, stream)| is_kept(stream))
+    }
+
     /// Returns whether any stream has a reader.
     pub(super) fn is_read(&self) -> bool {
         self.sums.read > 0

@@ -6,8 +6,8 @@
 //!
 //! | use | the session has | ends to make room |
 //! |---|---|---|
-//! | `Idle` | neither a request in flight nor a reader | first, the one that was used least recently |
-//! | `Read` | a reader of a stream | if no session is idle |
+//! | `Idle` | none of the below | first, the one that was used least recently |
+//! | `Read` | a reader of a stream, or an answer that is kept because no reader has taken it | if no session is idle |
 //! | none | a request in flight, or an answer that its reader has not taken | never |
 //!
 //! The list is updated late. A session is listed with the use that it had at the last update. The
