@@ -18,6 +18,10 @@ pub(super) const CALL: &str = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","
 const WORK: &str = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{
     "name":"test_tool_with_progress","_meta":{"progressToken":"p"}}}"#;
 
+const PING: &str = r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#;
+
+const A_SECOND: Duration = Duration::from_secs(1);
+
 /// Longer than a call takes, and shorter than `Limits::replay_timeout`.
 const WHILE_KEPT: Duration = Duration::from_secs(20);
 
@@ -84,6 +88,28 @@ fn session_with_an_answer_that_nobody_has_read_keeps_its_place() {
         world.sleep(Limits::default().replay_timeout + WHILE_KEPT).await;
         site.open().await;
         assert!(!lists_tools(&site, &next).await);
+    };
+    world.run(talk).unwrap();
+}
+
+/// The bridge forwards neither a ping nor a GET.
+#[test]
+fn each_message_of_a_client_is_a_use_of_its_session() {
+    let (world, opened) = (World::default(), Arc::default());
+    let bridge = bounded(&world, 3, &opened);
+    let site = Site::new(&world, bridge.catalog(), http::Config::default());
+    let talk = async {
+        let [pings, reads, lists] = [site.open().await, site.open().await, site.open().await];
+        for session in [&pings, &reads, &lists] {
+            world.sleep(A_SECOND).await;
+            assert!(lists_tools(&site, session).await);
+        }
+        world.sleep(A_SECOND).await;
+        assert!(site.ask(Some(&pings), PING).await.text.contains(r#""result":{}"#));
+        site.get(&reads, None).read(&site);
+        site.open().await;
+        assert!(lists_tools(&site, &pings).await && lists_tools(&site, &reads).await);
+        assert!(!lists_tools(&site, &lists).await);
     };
     world.run(talk).unwrap();
 }

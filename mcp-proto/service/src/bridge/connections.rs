@@ -122,16 +122,14 @@ impl PooledConnections {
         self.retire_least_used().map(Some).ok_or_else(|| Unavailable::Full(full()))
     }
 
-    /// The sessions of legacy clients whose connections are idle, least recently used first. The
-    /// server may have state of a session, so its connection ends only with the session.
+    /// The sessions of legacy clients whose connections are idle. The server may have state of a
+    /// session, so its connection ends only with the session.
     pub(super) fn idle_sessions(&self) -> Vec<Session> {
-        let idle = self.open.iter().filter_map(|(owner, upstream)| {
-            let Owner::Session(session) = owner else { return None };
-            Some((upstream.last_use()?, upstream.session(*session)?))
+        let idle = self.open.iter().filter_map(|(owner, upstream)| match owner {
+            Owner::Session(session) => upstream.last_use().and_then(|_| upstream.session(*session)),
+            Owner::Sessionless { .. } | Owner::Everybody => None,
         });
-        let mut idle: Vec<_> = idle.collect();
-        idle.sort_by_key(|(last, _)| *last);
-        idle.into_iter().map(|(_, session)| session).collect()
+        idle.collect()
     }
 }
 

@@ -177,20 +177,20 @@ impl Bridge {
     }
 
     /// The connection for a request while all connections are in use: ends idle sessions of legacy
-    /// clients, least recently used first, until there is room.
+    /// clients until there is room.
     async fn make_room(&self, context: &Context) -> Result<Upstream, Unavailable> {
-        let idle = self.0.connections.lock().idle_sessions();
-        for session in idle {
-            if session.end_if_idle().await {
-                // The server may report the end of the session later.
-                self.end_session(session.id());
-                match self.upstream(context) {
-                    Err(Unavailable::Full(_)) => {}
-                    found => return found,
-                }
+        loop {
+            let idle = self.0.connections.lock().idle_sessions();
+            let Some(ended) = Session::end_idle(idle).await else {
+                return self.upstream(context);
+            };
+            // The server may report the end of the session later.
+            self.end_session(ended);
+            match self.upstream(context) {
+                Err(Unavailable::Full(_)) => {}
+                found => return found,
             }
         }
-        self.upstream(context)
     }
 
     /// The connection of a client that has sent a request here.

@@ -1,5 +1,6 @@
 //! Commands of sessions to the service.
 
+use alloc::vec::Vec;
 use core::task::Waker;
 
 use super::error::SessionError;
@@ -29,10 +30,10 @@ pub(in super::super) enum SessionCommand {
     },
     /// The future of the answer was dropped.
     Cancel(InputId),
-    /// Ends an idle session; the result tells whether it has ended.
+    /// Ends one of these sessions that is idle; the result is the session.
     EndIdle {
-        session: SessionRef,
-        ticket: Ticket<bool>,
+        sessions: Vec<SessionRef>,
+        ticket: Ticket<Option<SessionRef>>,
     },
 }
 

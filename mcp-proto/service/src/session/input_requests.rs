@@ -46,8 +46,8 @@ impl OpenInputRequests {
                 }
                 None
             }
-            SessionCommand::EndIdle { session, ticket } => {
-                ticket.settle(Ok(scope.end_idle_session(now, session)))
+            SessionCommand::EndIdle { sessions, ticket } => {
+                ticket.settle(Ok(scope.end_idle_session(now, &sessions)))
             }
             command if is_full => command.refuse(SessionError::Full),
             SessionCommand::Notify { session, notification, ticket } => {

@@ -32,6 +32,7 @@ mod slot;
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
 use core::fmt;
 use core::future::poll_fn;
 
@@ -165,12 +166,22 @@ impl Session {
         Answer::new(self, request, |answer| Ok(answer.clone().into()))
     }
 
-    /// Ends the session if it is idle; see [`Endpoint::end_idle_session`].
-    /// Returns whether it has ended. Only sessions over HTTP end in this way.
-    pub(super) async fn end_if_idle(&self) -> bool {
-        let (ticket, slot) = AnswerSlot::new();
-        self.command(SessionCommand::EndIdle { session: self.id, ticket });
-        poll_fn(|context| slot.poll(context.waker())).await == Ok(true)
+    /// Ends one of these sessions, as
+    /// [`Endpoint::end_idle_session`](mcp_proto::http::Endpoint::end_idle_session) does, at the
+    /// first server that has an idle one. Only sessions over HTTP end in this way.
+    pub(super) async fn end_idle(mut sessions: Vec<Self>) -> Option<SessionRef> {
+        while let Some(first) = sessions.first().cloned() {
+            let (own, others): (Vec<Self>, _) =
+                sessions.into_iter().partition(|it| it.mailbox.ptr_eq(&first.mailbox));
+            let (ticket, slot) = AnswerSlot::new();
+            let own = own.iter().map(Self::id).collect();
+            first.command(SessionCommand::EndIdle { sessions: own, ticket });
+            if let Ok(Some(ended)) = poll_fn(|context| slot.poll(context.waker())).await {
+                return Some(ended);
+            }
+            sessions = others;
+        }
+        None
     }
 
     fn command(&self, command: SessionCommand) {

@@ -37,9 +37,9 @@ pub trait SessionScope {
         Err(UsageError::NoServerRequests)
     }
 
-    /// Ends an idle session; returns whether it has ended.
-    fn end_idle_session(&mut self, _now: Instant, _session: SessionRef) -> bool {
-        false
+    /// Ends one of these sessions that is idle; returns the session.
+    fn end_idle_session(&mut self, _now: Instant, _sessions: &[SessionRef]) -> Option<SessionRef> {
+        None
     }
 }
 
@@ -105,7 +105,7 @@ impl<W: Clone> SessionScope for Endpoint<W> {
         Self::cancel_input(self, now, input)
     }
 
-    fn end_idle_session(&mut self, now: Instant, session: SessionRef) -> bool {
-        Self::end_idle_session(self, now, session)
+    fn end_idle_session(&mut self, now: Instant, sessions: &[SessionRef]) -> Option<SessionRef> {
+        Self::end_idle_session(self, now, sessions)
     }
 }

@@ -174,11 +174,16 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.in_session(now, input.session(), &mut self.queue, cancel)
     }
 
-    /// Ends a session that is idle, such as one whose client has left without a DELETE. Returns
-    /// whether the session has ended, also if that was before. A session with a request in flight,
-    /// with an open stream, or with an answer that was not sent and is kept goes on.
-    pub fn end_idle_session(&mut self, now: Instant, session: SessionRef) -> bool {
-        self.sessions.end_idle(now, session, &mut self.queue)
+    /// Ends the one of these sessions that is idle and was used least recently, such as one whose
+    /// client has left without a DELETE. Returns the session; one that has ended before is the
+    /// first choice. A session with a request in flight, with an open stream, or with an answer
+    /// that was not sent and is kept is not idle.
+    pub fn end_idle_session(
+        &mut self,
+        now: Instant,
+        sessions: &[SessionRef],
+    ) -> Option<SessionRef> {
+        self.sessions.end_idle(now, sessions, &mut self.queue)
     }
 
     /// The limits that apply to the sessions of this endpoint.

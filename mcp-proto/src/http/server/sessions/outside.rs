@@ -47,20 +47,24 @@ impl<W: Clone> Sessions<W> {
         Ok(result)
     }
 
-    /// Ends a session that is idle. Returns false if the session has a request in flight, an answer
-    /// that no reader has taken, or an open stream.
+    /// Ends the idle session that was used least recently. A session with a request in flight, an
+    /// answer that no reader has taken, or an open stream is not idle.
     pub(in super::super) fn end_idle(
         &mut self,
         now: Instant,
-        session: SessionRef,
+        sessions: &[SessionRef],
         queue: &mut Queue<W>,
-    ) -> bool {
-        let last_use = self.sessions.of_scope(session.0).map(|session| session.last_use());
-        let is_idle = matches!(last_use, None | Some(Some((Use::Idle, _))));
-        if is_idle {
-            self.end(now, session.0, queue);
-        }
-        is_idle
+    ) -> Option<SessionRef> {
+        let idle = sessions.iter().filter_map(|session| {
+            let found = self.sessions.of_scope(session.0);
+            match found.map_or(Some((Use::Idle, Instant::ZERO)), |found| found.last_use())? {
+                (Use::Idle, used) => Some((used, *session)),
+                (Use::Read, _) => None,
+            }
+        });
+        let (_, session) = idle.min_by_key(|(used, _)| *used)?;
+        self.end(now, session.0, queue);
+        Some(session)
     }
 
     /// Takes the number of refusals for lack of room that are not reported yet.
