@@ -57,8 +57,11 @@ impl PooledConnections {
         }
     }
 
-    /// Records the end of a session.
+    /// Records the end of a session. It may be reported more than once.
     pub(super) fn end_session(&mut self, session: SessionRef) {
+        if self.ended_sessions.contains(&session) {
+            return;
+        }
         if self.ended_sessions.len() >= MAX_ENDED {
             self.ended_sessions.pop_front();
         }
