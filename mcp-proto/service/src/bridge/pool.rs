@@ -144,8 +144,9 @@ impl Bridge {
         self.0.reports.on_failure(f);
     }
 
-    /// Calls `f` with each protocol error of the server that concerns no call, such as a line on
-    /// standard output that is not a message. Neither their number nor their rate is limited.
+    /// Calls `f` with each protocol error of the server, such as a line on standard output that is
+    /// not a message. The call of an invalid response fails as well. Neither the number nor the
+    /// rate of the errors is limited.
     pub fn on_fault(&self, f: impl Fn(&ProtocolError) + Send + Sync + 'static) {
         self.0.reports.on_fault(f);
     }

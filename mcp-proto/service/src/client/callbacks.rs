@@ -37,7 +37,8 @@ impl Client {
         self.mailbox.change(|callbacks, _| callbacks.notification = Some(Arc::new(f)));
     }
 
-    /// Calls `f` with each protocol error of the server that concerns no call.
+    /// Calls `f` with each protocol error of the server. The call of an invalid response fails as
+    /// well.
     pub fn on_fault(&self, f: impl Fn(&ProtocolError) + Send + Sync + 'static) {
         self.mailbox.change(|callbacks, _| callbacks.fault = Some(Arc::new(f)));
     }

@@ -1,4 +1,4 @@
-//! Protocol errors of servers that concern no call.
+//! Protocol errors of servers, on standard error.
 //!
 //! In: errors, such as a line on standard output that is not a message. Out: lines on standard
 //! error. Often there is a line for each request, so an error is shown once, and the number of
