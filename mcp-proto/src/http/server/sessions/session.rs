@@ -368,8 +368,8 @@ impl<W: Clone> Session<W> {
     /// answer that its reader has not taken.
     pub(super) fn last_use(&self) -> Option<(Use, Instant)> {
         let is_idle = self.server.is_idle() && !self.streams.owes_answer();
-        let is_read = self.streams.is_read() || self.streams.keeps_answer();
-        is_idle.then(|| (if is_read { Use::Read } else { Use::Idle }, self.used))
+        let is_read = || self.streams.is_read() || self.streams.keeps_answer();
+        is_idle.then(|| (if is_read() { Use::Read } else { Use::Idle }, self.used))
     }
 
     /// Time at which the session expires unless it is used. A session whose `initialize` was
