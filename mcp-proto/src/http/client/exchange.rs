@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use super::Request;
 use super::attempt::Attempt;
-use super::call::Call;
+use super::call::{Call, Streaming};
 use super::connections::Share;
 use super::delivery::Delivery;
 use super::reading::{Answer, WantedBody};
@@ -57,6 +57,23 @@ impl Purpose {
     /// The call, unless it waits for a refresh of the tools.
     pub(super) fn call(&self) -> Option<&Call> {
         if let Self::Call(call) = self { Some(call) } else { None }
+    }
+
+    /// The position in the events that the exchange reads; `session` is the position of the GET.
+    pub(super) fn stream<'a>(
+        &'a mut self,
+        session: &'a mut Streaming,
+    ) -> Option<&'a mut Streaming> {
+        match self {
+            Self::Call(call) => Some(&mut call.stream),
+            Self::Listen => Some(session),
+            Self::Refresh(_)
+            | Self::HttpSseStream(_)
+            | Self::HttpSsePost(_)
+            | Self::Message(_)
+            | Self::Drain
+            | Self::Delete => None,
+        }
     }
 
     /// The request that an application, or the negotiation, waits for.

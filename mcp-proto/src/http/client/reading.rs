@@ -95,6 +95,11 @@ impl Answer {
             && self.unauthorized.as_ref().is_some_and(is_bare)
     }
 
+    /// Returns whether this is a 401 or 403.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.unauthorized.is_some()
+    }
+
     /// The error for a body whose message cannot be read.
     pub(super) fn fault(&self) -> Option<ProtocolError> {
         match &self.reading {

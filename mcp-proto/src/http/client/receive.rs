@@ -157,16 +157,7 @@ impl Client {
         loop {
             let Some(open) = self.exchanges.get_mut(id) else { return };
             let Some(incoming) = open.answer.as_mut().and_then(Answer::poll_event) else { return };
-            let stream = match &mut open.purpose {
-                Purpose::Call(call) => Some(&mut call.stream),
-                Purpose::Listen => Some(self.session_stream.stream()),
-                Purpose::Refresh(_)
-                | Purpose::HttpSseStream(_)
-                | Purpose::HttpSsePost(_)
-                | Purpose::Message(_)
-                | Purpose::Drain
-                | Purpose::Delete => None,
-            };
+            let stream = open.purpose.stream(self.session_stream.stream());
             match incoming {
                 sse::Incoming::Event(event) => {
                     if let Some(stream) = stream {
@@ -234,7 +225,7 @@ impl Client {
             return self.pump(now);
         }
         if let Some(exchange) = self.exchanges.end(exchange) {
-            self.fail(now, exchange.purpose, reason);
+            self.fail(now, exchange.purpose, exchange.answer, reason);
         }
         self.pump(now);
     }
@@ -242,11 +233,15 @@ impl Client {
     /// Ends an exchange whose time is over.
     pub(super) fn exchange_is_over(&mut self, now: Instant, id: ExchangeId) {
         if let Some(exchange) = self.exchanges.abort(&mut self.queue, id) {
-            self.fail(now, exchange.purpose, "no answer in time");
+            self.fail(now, exchange.purpose, exchange.answer, "no answer in time");
         }
     }
 
-    fn fail(&mut self, now: Instant, purpose: Purpose, reason: &str) {
+    /// Ends an exchange whose answer is not complete. The head of a 401 or 403 is enough.
+    fn fail(&mut self, now: Instant, purpose: Purpose, answer: Option<Answer>, reason: &str) {
+        if answer.as_ref().is_some_and(Answer::is_refusal) {
+            return self.finish(now, purpose, answer, b"");
+        }
         let error = CallError::Connection(reason.into());
         self.end_without_response(now, purpose, Break::Cut, Refusal::Unavailable, error);
     }
@@ -409,7 +404,9 @@ impl Client {
 
     /// Handles the end of an answer.
     fn finish(&mut self, now: Instant, purpose: Purpose, answer: Option<Answer>, text: &[u8]) {
-        let Some(answer) = answer else { return self.fail(now, purpose, "the answer has no head") };
+        let Some(answer) = answer else {
+            return self.fail(now, purpose, None, "the answer has no head");
+        };
         let fault = purpose.call().and_then(|call| call.fault.clone());
         let max_line_bytes = self.limits().max_line_bytes;
         let status = answer.status();
