@@ -285,7 +285,7 @@ impl Run {
             ("tasks/get" | "tasks/update", 39) => {
                 json!({ "error": { "code": -32021, "message": "undeclared" } })
             }
-            ("tasks/get" | "tasks/update", 1) => {
+            ("tasks/get", 1) | ("tasks/update", 1 | 6..=24) => {
                 self.refuses_input |= method == "tasks/update";
                 json!({ "error": { "code": -32602, "message": "who" } })
             }

@@ -278,7 +278,7 @@ impl Client {
             if let PolledContent::Requests(requests, _) = &content { requests } else { &[] };
         let is_listed = |key: &str| listed.iter().any(|(listed, _)| listed == key);
         following.keep(is_listed);
-        let rejection = following.rejection(is_listed);
+        let refusal = following.repeat_refused(is_listed);
         call.ends = following.ends();
         while let Some(dropped) = self.core.inputs.drop_unlisted(id, is_listed) {
             self.core.drop_input(&mut self.conn, dropped);
@@ -286,7 +286,7 @@ impl Client {
         if is_news {
             self.core.outbox.event(ClientEvent::Task { call: id, task: Box::new(task) });
         }
-        if let Some(error) = rejection {
+        if let Some(error) = refusal {
             return self.abandon_task(now, call, error);
         }
         self.advance(now, number, call, event, content);

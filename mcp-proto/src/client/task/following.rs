@@ -29,6 +29,9 @@ const GRACE: Duration = Duration::from_secs(60);
 /// The number of failed polls in a row after which -32603 ends the call.
 const MAX_FAILURES: u32 = 5;
 
+/// The number of refusals in a row of inputs that the task needs, after which the call fails.
+const MAX_REFUSALS: u32 = 2;
+
 /// The maximum number of recorded input keys, and their bytes; a task with more is not followed.
 const MAX_KEYS: usize = 256;
 const MAX_KEY_BYTES: usize = 64 * 1024;
@@ -62,7 +65,11 @@ pub(in super::super) struct FollowedTask {
     missing: BTreeSet<String>,
     /// The inputs that the application has given and the server has not accepted yet.
     given: InputResponses,
-    /// The error in answer to the given inputs; the next poll shows what the server refuses.
+    /// Inputs that the server has refused. An input that the next polls list is given once more;
+    /// the server may need no longer only another one, or may have shown an older state.
+    refused: InputResponses,
+    /// The number of refusals since the server has last accepted inputs, and the last error.
+    refusals: u32,
     refusal: Option<CallError>,
     /// The keys of accepted inputs; the server may still list them for a while.
     accepted: BTreeSet<String>,
@@ -113,6 +120,8 @@ impl FollowedTask {
             was_reported: false,
             missing: BTreeSet::new(),
             given: InputResponses::new(),
+            refused: InputResponses::new(),
+            refusals: 0,
             refusal: None,
             accepted: BTreeSet::new(),
         }
@@ -224,8 +233,7 @@ impl FollowedTask {
 
     /// The state of the input; `needs_new_input` is true if the task needs new input.
     pub(in super::super) fn input(&self, needs_new_input: bool) -> FollowInput {
-        let is_nothing_to_give = self.given.is_empty() || self.refusal.is_some();
-        match (needs_new_input, self.missing.is_empty(), is_nothing_to_give) {
+        match (needs_new_input, self.missing.is_empty(), self.given.is_empty()) {
             (true, _, _) => FollowInput::New,
             (false, false, _) => FollowInput::Pending,
             (false, true, false) => FollowInput::Complete,
@@ -235,7 +243,8 @@ impl FollowedTask {
 
     /// Returns whether the application was not asked for the input with this key yet.
     pub(in super::super) fn is_new(&self, key: &str) -> bool {
-        !self.missing.contains(key) && !self.given.contains_key(key) && !self.accepted.contains(key)
+        let has_answer = self.given.contains_key(key) || self.refused.contains_key(key);
+        !has_answer && !self.missing.contains(key) && !self.accepted.contains(key)
     }
 
     /// Drops the missing keys that the task no longer lists. Given inputs are kept, so that the
@@ -249,7 +258,8 @@ impl FollowedTask {
         &'a self,
         keys: impl Iterator<Item = &'a String>,
     ) -> Result<(), ProtocolError> {
-        let known = self.missing.iter().chain(self.given.keys()).chain(&self.accepted);
+        let answered = self.given.keys().chain(self.refused.keys()).chain(&self.accepted);
+        let known = self.missing.iter().chain(answered);
         let add = |(count, bytes): (usize, usize), key: &String| {
             (count.saturating_add(1), bytes.saturating_add(key.len()))
         };
@@ -282,27 +292,35 @@ impl FollowedTask {
     /// Records that the server has accepted the given inputs.
     pub(in super::super) fn accept(&mut self) {
         self.failures = 0;
+        self.refusals = 0;
+        self.refusal = None;
         self.accepted.extend(core::mem::take(&mut self.given).into_keys());
     }
 
     /// Records that the server has refused the given inputs with this error.
     pub(in super::super) fn reject(&mut self, error: CallError) {
+        self.refused.append(&mut self.given);
+        self.refusals = self.refusals.saturating_add(1);
         if let CallError::Error { error, status } = error {
             self.refusal = Some(CallError::Error { error: error.limited(), status });
         }
     }
 
-    /// Returns the error in answer to the given inputs, if the server still needs one of them. The
-    /// error was about an input then, and not about the task.
-    pub(in super::super) fn rejection(
+    /// Gives the refused inputs once more that the task still lists. Returns the last error if the
+    /// server has refused inputs twice, and still needs one of them: the error was about an input
+    /// then, and not about the task.
+    pub(in super::super) fn repeat_refused(
         &mut self,
         listed: impl Fn(&str) -> bool,
     ) -> Option<CallError> {
-        let refusal = self.refusal.take()?;
-        if self.given.keys().any(|key| listed(key)) {
-            return Some(refusal);
+        let refused = core::mem::take(&mut self.refused);
+        let (needed, others): (InputResponses, _) =
+            refused.into_iter().partition(|(key, _)| listed(key));
+        self.refused = others;
+        if self.refusals >= MAX_REFUSALS && !needed.is_empty() {
+            return self.refusal.take();
         }
-        self.accept();
+        self.given.extend(needed);
         None
     }
 
