@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fs, io};
