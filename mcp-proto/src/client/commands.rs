@@ -164,7 +164,8 @@ impl Client {
     }
 
     /// Cancels a call as [`Client::cancel`] does. The notification to the server has the reason,
-    /// for its log. Over HTTP a modern server gets no notification.
+    /// for its log, of which 1,000 characters are sent. Over HTTP a modern server gets no
+    /// notification.
     pub fn cancel_because(
         &mut self,
         now: Instant,

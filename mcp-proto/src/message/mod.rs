@@ -33,6 +33,7 @@ pub(crate) use method::is_idempotent;
 pub use method::{Method, draw as draw_methods};
 pub(crate) use method::{MethodRow, Subject};
 pub use outgoing::Outgoing;
+pub(crate) use outgoing::short_reason;
 pub(crate) use params::Member;
 pub use params::Params;
 pub use parse::parse;

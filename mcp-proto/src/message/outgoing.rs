@@ -62,13 +62,13 @@ impl Outgoing {
         Self::Request { id, method: method.into(), stamp: Bytes::new(), params }
     }
 
-    /// The cancellation of a request, perhaps with a reason.
+    /// The cancellation of a request, perhaps with a reason, which may be shortened.
     pub(crate) fn cancelled(id: &RequestId, reason: Option<&str>) -> Self {
         let mut params = Vec::new();
         let mut object = List::object(&mut params);
         object.member("requestId", id.as_bytes());
         if let Some(reason) = reason {
-            object.text("reason", reason);
+            object.text("reason", short_reason(reason));
         }
         object.end();
         Self::notification("notifications/cancelled", Json::trusted(params))
@@ -199,6 +199,14 @@ impl Sink for Length {
     fn push(&mut self, bytes: &[u8]) {
         self.0 = self.0.saturating_add(bytes.len());
     }
+}
+
+/// The most characters of the reason of a cancellation: reasons are for logs, and many may wait.
+const MAX_REASON_CHARS: usize = 1000;
+
+/// The reason of a cancellation, without what exceeds [`MAX_REASON_CHARS`].
+pub(crate) fn short_reason(reason: &str) -> &str {
+    reason.char_indices().nth(MAX_REASON_CHARS).map_or(reason, |(end, _)| reason.split_at(end).0)
 }
 
 fn write_call(out: &mut impl Sink, method: &str, stamp: &[u8], params: &Json) {

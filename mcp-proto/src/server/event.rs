@@ -137,7 +137,7 @@ impl ServerEvent {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CancelCause {
-    /// The client cancelled the request, perhaps with a reason.
+    /// The client cancelled the request, perhaps with a reason of at most 1,000 characters.
     Client(Option<String>),
     /// `Limits::handler_timeout` passed; the client got an error.
     TimedOut,

@@ -404,7 +404,7 @@ impl Server {
         let Some(serial) = calls.find(&id) else { return };
         if calls.is_in_handler(serial) {
             let reason = params.raw(Member::Reason);
-            let reason = reason.and_then(Raw::string).map(Into::into);
+            let reason = reason.and_then(Raw::string).map(|it| message::short_reason(&it).into());
             calls.cancel(context, serial, CancelCause::Client(reason));
             subscriptions.forget_unanswered(calls);
         } else {

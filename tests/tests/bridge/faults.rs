@@ -25,11 +25,14 @@ fn cancellation_goes_to_the_server_and_nothing_is_answered() {
 fn reason_of_a_cancellation_goes_to_the_server() {
     for (down, up) in pairs() {
         let mut bridged = quiet(down, up);
-        let asked = forwarded(&mut bridged, down, 1, "tools/call", json!({"name": "x"}));
-        let params = json!({"requestId": 1, "reason": "the user has left"});
-        bridged.client(&notification("notifications/cancelled", params));
-        let params = json!({"requestId": asked["id"], "reason": "the user has left"});
-        assert_eq!(only(bridged.to_server())["params"], params);
+        let long = "é".repeat(1001);
+        for (id, reason, sent) in [(1, "the user has left", None), (2, &long, long.get(..2000))] {
+            let asked = forwarded(&mut bridged, down, id, "tools/call", json!({"name": "x"}));
+            let params = json!({"requestId": id, "reason": reason});
+            bridged.client(&notification("notifications/cancelled", params));
+            let params = json!({"requestId": asked["id"], "reason": sent.unwrap_or(reason)});
+            assert_eq!(only(bridged.to_server())["params"], params);
+        }
     }
 }
 
