@@ -22,6 +22,13 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#;
 
 const A_SECOND: Duration = Duration::from_secs(1);
 
+/// The cancellation of this call.
+const CANCEL: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
+
+/// Longer than one step of this call, and shorter than two of them.
+const A_MOMENT: Duration = Duration::from_millis(75);
+
 /// Longer than a call takes, and shorter than `Limits::replay_timeout`.
 const WHILE_KEPT: Duration = Duration::from_secs(20);
 
@@ -86,8 +93,15 @@ fn session_with_an_answer_that_nobody_has_read_keeps_its_place() {
         // The answer is not kept for ever.
         cut_call(&site, &next).await;
         world.sleep(Limits::default().replay_timeout + WHILE_KEPT).await;
-        site.open().await;
+        let cancels = site.open().await;
         assert!(!lists_tools(&site, &next).await);
+        // A cancelled call has no answer, only progress that nobody has read.
+        cut_call(&site, &cancels).await;
+        world.sleep(A_MOMENT).await;
+        site.ask(Some(&cancels), CANCEL).await;
+        world.sleep(A_SECOND).await;
+        site.open().await;
+        assert!(!lists_tools(&site, &cancels).await);
     };
     world.run(talk).unwrap();
 }

@@ -284,9 +284,9 @@ impl<W: Clone> Stream<W> {
         self.reader.is_some() && self.replay.has_untaken()
     }
 
-    /// Returns whether there are events that no reader has taken.
+    /// Returns whether there are events that no reader has taken, of a call that was not cancelled.
     pub(super) fn has_untaken(&self) -> bool {
-        self.replay.has_untaken()
+        !self.cancelled && self.replay.has_untaken()
     }
 
     /// Returns whether a reader is attached and has not taken the answer.
