@@ -116,7 +116,7 @@ impl PooledConnections {
                 "BridgeConfig::max_upstreams = {max} connections to the server are open"
             ))
         };
-        if self.closing.len() >= max {
+        if self.open.len() + self.closing.len() >= max.saturating_mul(2) {
             return Err(Unavailable::Refused(full()));
         }
         if self.open.len() < max || self.open.contains_key(owner) {
