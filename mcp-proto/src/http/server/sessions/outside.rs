@@ -47,8 +47,9 @@ impl<W: Clone> Sessions<W> {
         Ok(result)
     }
 
-    /// Ends the idle session that was used least recently. A session with a request in flight, an
-    /// answer that no reader has taken, or an open stream is not idle.
+    /// Ends the idle session that was used least recently, and returns it; one that has ended
+    /// before is the first choice. A session with a request in flight, an answer that no reader has
+    /// taken, or an open stream is not idle.
     pub(in super::super) fn end_idle(
         &mut self,
         now: Instant,
