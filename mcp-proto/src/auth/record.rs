@@ -5,10 +5,11 @@
 //!
 //! | key | members |
 //! |---|---|
-//! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `granted`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `metadata`, `client_id`, `client_secret`, `method`, `dynamic` |
+//! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `granted`, `granted_of`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `metadata`, `client_id`, `client_secret`, `method`, `dynamic` |
 //! | `client:`, the issuer, a space and the configured redirect URI | `client_id`, `client_secret`, `secret_expires_at`, `method`, `redirect_uri` |
 //!
-//! The secret of a configured client is not stored.
+//! The secret of a configured client is not stored. `granted_of` repeats the `asked` that `granted`
+//! belongs to: a program that does not know `granted` keeps it when it stores other tokens.
 
 use alloc::string::String;
 
@@ -75,11 +76,12 @@ impl ServerRecord {
     fn read(text: &str) -> Option<Self> {
         let map = read(text)?;
         let text = |name: &str| Some(String::from(map.get(name)?.as_str()?));
+        let granted = text("granted").filter(|_| text("granted_of") == text("asked"));
         Some(Self {
             issuer: text("issuer")?,
             resource: text("resource")?,
             requested_scopes: Scopes::words(&text("asked").unwrap_or_default()),
-            granted_scopes: text("granted").map(|scopes| Scopes::words(&scopes)),
+            granted_scopes: granted.map(|scopes| Scopes::words(&scopes)),
             access_token: Secret::new(text("access_token").filter(|it| is_visible(it))?),
             expires_at: map.get("expires_at").and_then(Value::as_u64).map(Duration::from_secs),
             refresh_token: text("refresh_token").map(Secret::new),
@@ -97,9 +99,11 @@ impl ServerRecord {
         let secret = |it: &Option<Secret>| it.as_ref().map(|it| it.expose().into());
         set(&mut map, "issuer", Some(self.issuer.as_str().into()));
         set(&mut map, "resource", Some(self.resource.as_str().into()));
-        set(&mut map, "asked", Some(self.requested_scopes.to_param().into()));
+        let requested = self.requested_scopes.to_param();
+        set(&mut map, "asked", Some(requested.as_str().into()));
         let granted = self.granted_scopes.as_ref();
         set(&mut map, "granted", granted.map(|scopes| scopes.to_param().into()));
+        set(&mut map, "granted_of", granted.map(|_| requested.into()));
         set(&mut map, "access_token", Some(self.access_token.expose().into()));
         set(&mut map, "expires_at", self.expires_at.map(|at| at.as_secs().into()));
         set(&mut map, "refresh_token", secret(&self.refresh_token));
@@ -213,6 +217,16 @@ mod tests {
         assert!(client.is_good("http://127.0.0.1:1/callback", Duration::from_secs(8)));
         assert!(!client.is_good("http://127.0.0.1:1/callback", Duration::from_secs(9)));
         assert!(!client.is_good("http://127.0.0.1:2/callback", Duration::ZERO));
+    }
+
+    #[test]
+    fn granted_scopes_of_an_earlier_request_are_ignored() {
+        let text = record().write(None);
+        // An earlier program has asked for more scopes; it does not know `granted`.
+        let text = text.expose().replace(r#""asked":"a b""#, r#""asked":"a b c""#);
+        let read = ServerRecord::read(&text).unwrap();
+        assert_eq!(read.granted_scopes, None);
+        assert_eq!(read.scopes_to_repeat(), Scopes::words("a b c"));
     }
 
     #[test]
