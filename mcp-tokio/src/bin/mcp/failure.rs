@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn authority_that_is_not_trusted_can_be_named() {
-        let failure = Failure::from(ConnectError::Connection(format!("TLS: {UNTRUSTED}")));
+        let failure = Failure::from(ConnectError::Connection(UNTRUSTED.into()));
         assert_eq!(failure.exit, Exit::Connection);
         let advice = failure.advice.unwrap_or_default();
         assert!(advice.contains("SSL_CERT_FILE"), "{advice}");
