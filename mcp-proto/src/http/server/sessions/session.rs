@@ -88,10 +88,8 @@ impl<W: Clone> Session<W> {
         let stream = self.last_stream;
         let id = request_id(incoming);
         let is_cancelled = id.as_ref().is_some_and(|id| self.early_cancellations.begin(now, id));
-        let mut opened = Stream::new(id);
         let reader = self.next_reader();
-        opened.attach(reader, me.clone());
-        self.streams.open(stream, opened);
+        self.streams.open(stream, id, Some((reader, me.clone())));
         let source = MessageSource::legacy(Some(StreamId(stream)));
         self.handle(now, incoming, extensions, source);
         if is_cancelled {

@@ -43,6 +43,12 @@ struct StreamReader<W> {
     polls: bool,
 }
 
+impl<W> StreamReader<W> {
+    fn new(number: u64, wake: W) -> Self {
+        Self { number, wake, woken: false, polls: false }
+    }
+}
+
 /// Next item for a reader.
 #[derive(Debug)]
 pub(in super::super) enum Next {
@@ -75,13 +81,14 @@ pub(in super::super) enum LastItem {
 }
 
 impl<W: Clone> Stream<W> {
-    pub(super) fn new(request: Option<RequestId>) -> Self {
+    /// A stream without events; `reader` is its reader with a number.
+    pub(super) fn new(request: Option<RequestId>, reader: Option<(u64, W)>) -> Self {
         Self {
             request,
             replay: Replay::default(),
             finished: false,
             cancelled: false,
-            reader: None,
+            reader: reader.map(|(number, wake)| StreamReader::new(number, wake)),
             kept_until: Instant::NEVER,
         }
     }
@@ -183,7 +190,7 @@ impl<W: Clone> Stream<W> {
     /// reader to wake.
     pub(super) fn attach(&mut self, number: u64, wake: W) -> Option<W> {
         let before = self.wake();
-        self.reader = Some(StreamReader { number, wake, woken: false, polls: false });
+        self.reader = Some(StreamReader::new(number, wake));
         before
     }
 

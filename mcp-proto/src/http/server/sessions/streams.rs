@@ -7,6 +7,7 @@
 use super::super::unsent::Unsent;
 use super::stream::{LastItem, Stream};
 use crate::limits::Limits;
+use crate::message::RequestId;
 use crate::seq_map::SeqMap;
 use crate::time::Instant;
 
@@ -47,15 +48,22 @@ impl<W> Default for Streams<W> {
 }
 
 impl<W: Clone> Streams<W> {
-    pub(super) fn open(&mut self, number: u64, stream: Stream<W>) {
-        self.sums.add(Sums::of(&stream));
-        self.streams.insert(number, stream);
+    /// Opens a stream for a request, with its reader and the reader's number, if it has one.
+    pub(super) fn open(
+        &mut self,
+        number: u64,
+        request: Option<RequestId>,
+        reader: Option<(u64, W)>,
+    ) {
+        // There are no events yet.
+        self.sums.read = self.sums.read.saturating_add(reader.is_some().into());
+        self.streams.insert(number, Stream::new(request, reader));
     }
 
     /// Opens the GET stream, unless it is open.
     pub(super) fn open_get_stream(&mut self) {
         if self.streams.get(GET_STREAM).is_none() {
-            self.open(GET_STREAM, Stream::new(None));
+            self.open(GET_STREAM, None, None);
         }
     }
 
@@ -293,7 +301,7 @@ mod tests {
             let length = usize::try_from(next(200)).unwrap();
             match next(10) {
                 0 => streams.open_get_stream(),
-                1 if streams.get(number).is_none() => streams.open(number, Stream::new(None)),
+                1 if streams.get(number).is_none() => streams.open(number, None, None),
                 2 => streams.remove(number),
                 3 => streams.forget(now, limits.max_replay_bytes),
                 4 if next(100) == 0 => drop(streams.finish(now, &limits).count()),
