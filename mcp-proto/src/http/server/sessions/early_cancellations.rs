@@ -77,11 +77,15 @@ impl EarlyCancellations {
 
 /// The number that an id is, if it has at most [`MAX_DIGITS`] digits and no sign.
 fn number(id: &RequestId) -> Option<u64> {
-    let digits = id.canonical();
-    let is_short = digits.len() <= MAX_DIGITS;
-    let plus =
-        |number, digit: &u8| digit.is_ascii_digit().then(|| number * 10 + u64::from(digit & 0xf));
-    if is_short { digits.iter().try_fold(0, plus) } else { None }
+    let digits = Some(id.canonical()).filter(|digits| digits.len() <= MAX_DIGITS)?;
+    let mut number = 0;
+    for digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + u64::from(digit & 0xf);
+    }
+    Some(number)
 }
 
 /// The bits, as many places higher; none if there are not as many places.
