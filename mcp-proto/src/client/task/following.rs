@@ -29,9 +29,6 @@ const GRACE: Duration = Duration::from_secs(60);
 /// The number of failed polls in a row after which -32603 ends the call.
 const MAX_FAILURES: u32 = 5;
 
-/// The number of refusals in a row of inputs that the task needs, after which the call fails.
-const MAX_REFUSALS: u32 = 2;
-
 /// The maximum number of recorded input keys, and their bytes; a task with more is not followed.
 const MAX_KEYS: usize = 256;
 const MAX_KEY_BYTES: usize = 64 * 1024;
@@ -63,14 +60,15 @@ pub(in super::super) struct FollowedTask {
     was_reported: bool,
     /// The keys that the application has been asked for.
     missing: BTreeSet<String>,
-    /// The inputs that the application has given and the server has not accepted yet.
+    /// The inputs that the application has given and the server has neither accepted nor refused.
     given: InputResponses,
-    /// Inputs that the server has refused. An input that the next polls list is given once more;
-    /// the server may need no longer only another one, or may have shown an older state.
+    /// Inputs that the server has refused. An input that the next polls list is given once more:
+    /// the server may have refused it because of another input, or may have shown an older state.
     refused: InputResponses,
-    /// The number of refusals since the server has last accepted inputs, and the last error.
-    refusals: u32,
+    /// The error of the last refusal.
     refusal: Option<CallError>,
+    /// The keys of inputs that were given once more.
+    repeated: BTreeSet<String>,
     /// The keys of accepted inputs; the server may still list them for a while.
     accepted: BTreeSet<String>,
 }
@@ -121,8 +119,8 @@ impl FollowedTask {
             missing: BTreeSet::new(),
             given: InputResponses::new(),
             refused: InputResponses::new(),
-            refusals: 0,
             refusal: None,
+            repeated: BTreeSet::new(),
             accepted: BTreeSet::new(),
         }
     }
@@ -292,23 +290,20 @@ impl FollowedTask {
     /// Records that the server has accepted the given inputs.
     pub(in super::super) fn accept(&mut self) {
         self.failures = 0;
-        self.refusals = 0;
-        self.refusal = None;
         self.accepted.extend(core::mem::take(&mut self.given).into_keys());
     }
 
     /// Records that the server has refused the given inputs with this error.
     pub(in super::super) fn reject(&mut self, error: CallError) {
         self.refused.append(&mut self.given);
-        self.refusals = self.refusals.saturating_add(1);
         if let CallError::Error { error, status } = error {
             self.refusal = Some(CallError::Error { error: error.limited(), status });
         }
     }
 
     /// Gives the refused inputs once more that the task still lists. Returns the last error if the
-    /// server has refused inputs twice, and still needs one of them: the error was about an input
-    /// then, and not about the task.
+    /// server has refused one of them twice: the error was about an input then, and not about the
+    /// task.
     pub(in super::super) fn repeat_refused(
         &mut self,
         listed: impl Fn(&str) -> bool,
@@ -317,9 +312,10 @@ impl FollowedTask {
         let (needed, others): (InputResponses, _) =
             refused.into_iter().partition(|(key, _)| listed(key));
         self.refused = others;
-        if self.refusals >= MAX_REFUSALS && !needed.is_empty() {
+        if needed.keys().any(|key| self.repeated.contains(key)) {
             return self.refusal.take();
         }
+        self.repeated.extend(needed.keys().cloned());
         self.given.extend(needed);
         None
     }

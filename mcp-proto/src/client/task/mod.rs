@@ -71,7 +71,7 @@ pub enum FollowInput {
     New,
     /// The application has not given all inputs yet.
     Pending,
-    /// The application has given all inputs, and the server has not accepted them yet.
+    /// The application has given all inputs, and the server has neither accepted nor refused some.
     Complete,
     /// The task needs no input.
     Nothing,
