@@ -237,10 +237,11 @@ impl Client {
         }
     }
 
-    /// Ends an exchange whose answer is not complete. The head of a 401 or 403 is enough.
+    /// Ends an exchange whose answer is incomplete. The head and text of a 401 or 403 are enough.
     fn fail(&mut self, now: Instant, purpose: Purpose, answer: Option<Answer>, reason: &str) {
-        if answer.as_ref().is_some_and(Answer::is_refusal) {
-            return self.finish(now, purpose, answer, b"");
+        if let Some(mut answer) = answer.filter(Answer::is_refusal) {
+            let text = answer.take_text();
+            return self.finish(now, purpose, Some(answer), &text);
         }
         let error = CallError::Connection(reason.into());
         self.end_without_response(now, purpose, Break::Cut, Refusal::Unavailable, error);
