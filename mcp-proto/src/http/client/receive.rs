@@ -68,7 +68,7 @@ impl Client {
         let answer = Answer::new(head, open.purpose.body_to_read(), max);
         #[cfg(feature = "auth")]
         let answer = answer.with_sign_in(sign_in);
-        let has_events = answer.has_events();
+        let is_refusal = answer.is_refusal();
         match &mut open.purpose {
             Purpose::Call(call) => {
                 if let Some(delay) = retry_after(head) {
@@ -76,8 +76,11 @@ impl Client {
                 }
                 call.handle_head(now, head, &answer);
                 open.answer = Some(answer);
+                if is_refusal {
+                    self.exchanges.set_deadline(id, now + LINGER);
+                }
             }
-            Purpose::Listen if has_events => {
+            Purpose::Listen if answer.has_events() => {
                 open.answer = Some(answer);
                 if self.session_stream.open(now) {
                     self.rpc.report_missed_changes();
@@ -92,12 +95,11 @@ impl Client {
                 self.exchanges.abort(&mut self.queue, id);
                 self.session_stream_broke(now, Break::of(status), answer.into_error());
             }
-            Purpose::HttpSseStream(_) if !has_events => self.refuse_old_stream(now, id, answer),
+            Purpose::HttpSseStream(_) if answer.has_events() => open.answer = Some(answer),
+            Purpose::HttpSseStream(_) => self.refuse_old_stream(now, id, answer),
             Purpose::HttpSsePost(_) => self.old_posted(now, id, answer),
             Purpose::Message(_) => self.delivered(now, id, answer),
-            Purpose::HttpSseStream(_) | Purpose::Refresh(_) | Purpose::Drain | Purpose::Delete => {
-                open.answer = Some(answer);
-            }
+            Purpose::Refresh(_) | Purpose::Drain | Purpose::Delete => open.answer = Some(answer),
         }
     }
 
