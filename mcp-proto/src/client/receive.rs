@@ -162,8 +162,7 @@ impl Client {
         let refusal = Refusal::of_error(&error, status, self.version());
         let error = CallError::Error { error, status };
         if is_resumed {
-            let error = error.of_accepted_call();
-            return self.refuse_call(now, number, Refusal::Unavailable, error);
+            return self.refuse_call(now, number, Refusal::Unavailable, error.of_accepted_call());
         }
         self.refuse_call(now, number, refusal, error);
     }
@@ -185,6 +184,7 @@ impl Client {
             }
             ResultType::Unknown(_) => {}
         }
+        self.reconnect_rate.answered();
         if self.core.config.forwards || self.forwards_input(number, &kind) {
             kind = ResultType::Complete;
         }

@@ -243,10 +243,15 @@ const FIRST: Duration = Duration::from_secs(1);
 /// The longest delay between two attempts.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// The number of connections in a row that were of no use, after which the calls that wait fail.
+const MAX_IN_VAIN: u32 = 3;
+
 /// The rate of attempts to recover. The first attempt begins at once, the next attempts after 1 s,
 /// 2 s, and so on up to 30 s, each up to a quarter longer. A connection that lasts longer than the
 /// last delay resets the delays. Over HTTP no attempt begins before the time in the `Retry-After`
 /// of the last refusal, of which 30 s at most count.
+///
+/// A connection is of use if it lasts so long, or if a call has had a result.
 #[derive(Debug, Default)]
 pub(super) struct ReconnectRate {
     delay: Duration,
@@ -255,6 +260,8 @@ pub(super) struct ReconnectRate {
     /// The time before which the server wants no attempt.
     refused_until: Instant,
     last: LastConnection,
+    /// The number of connections since the last one that was of use.
+    in_vain: u32,
     /// The share of a quarter that is added to each delay: 255 for all of it.
     random: u8,
 }
@@ -277,6 +284,12 @@ impl ReconnectRate {
     /// Records a new connection.
     pub(super) fn connected(&mut self, now: Instant) {
         self.last = LastConnection::Since(now);
+        self.in_vain = self.in_vain.saturating_add(1);
+    }
+
+    /// Records that a call has had a result.
+    pub(super) fn answered(&mut self) {
+        self.in_vain = 0;
     }
 
     /// Returns whether there ever was a connection.
@@ -297,15 +310,17 @@ impl ReconnectRate {
         if let LastConnection::Since(since) = self.last {
             if now >= since + self.delay.max(FIRST) {
                 (self.delay, self.next) = (Duration::ZERO, now);
+                self.in_vain = 0;
             }
             self.last = LastConnection::Lost;
         }
         self.next
     }
 
-    /// Returns whether several connections in a row were lost before they were of use.
+    /// Returns whether the last three connections were lost before they were of use. Attempts that
+    /// failed do not count.
     pub(super) fn is_in_vain(&self) -> bool {
-        self.delay > FIRST
+        self.in_vain >= MAX_IN_VAIN
     }
 
     /// Records the start of an attempt.
@@ -330,5 +345,6 @@ impl ReconnectRate {
     /// Resets the delays after a change, such as other credentials.
     pub(super) fn reset(&mut self) {
         self.delay = Duration::ZERO;
+        self.in_vain = 0;
     }
 }

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | connected | a refusal that the table recovers from, a lost session | negotiating; unconnected, if no attempt may begin yet |
 //! | connected | a refusal of a call that was sent in the other era | the call is sent again, or fails |
-//! | connected | a lost session, the third one in a row that was soon lost | unconnected: calls that wait fail with its reason |
+//! | connected | a lost session, the third one in a row that was soon lost, and without a result | unconnected: calls that wait fail with its reason |
 //! | negotiating again | failure | the same; on a byte stream the other calls end |
 //! | connected or negotiating, over a byte stream | the end of the stream | unconnected, under a restart policy |
 //! | unconnected | a call; the time of the next attempt if something waits | negotiating; over a byte stream `Reopen` |
