@@ -1,12 +1,14 @@
 //! Refusals over HTTP: the redirects and the reasons that errors of a client leave out.
 //!
-//! In: the lines of a conversation, as [`Client::on_wire`] reports them, without secrets. Out: the
+//! In: the lines of a conversation, as [`on_wire`] reports them, without secrets. Out: the
 //! [`Refusal`] of each status. A process talks to one server, so it has one list of them.
+//!
+//! [`on_wire`]: mcp_tokio::Client::on_wire
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use mcp_tokio::{Client, Json};
+use mcp_tokio::Json;
 use serde_json::Value;
 
 /// Details of the last answer to a POST with a status; of another answer if there is none.
@@ -19,11 +21,6 @@ pub(crate) struct Refusal {
 }
 
 static REFUSALS: Mutex<Refusals> = Mutex::new(Refusals::new());
-
-/// Reads the conversation of a client.
-pub(crate) fn watch(client: &Client) {
-    client.on_wire(read);
-}
 
 /// Reads a line of a conversation.
 pub(crate) fn read(line: &str) {

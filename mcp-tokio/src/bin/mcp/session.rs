@@ -54,18 +54,13 @@ pub(crate) fn fast_client(common: &Common, in_flight: u32) -> Result<Client, Fai
 
 /// A client that waits for tasks of a server, and says when the server stops answering.
 pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
-    let client = with_config(config(common).follow_tasks(), common)?;
-    if common.program.is_empty() {
-        let outage = Mutex::new(Outage::default());
-        client.on_wire(move |line| {
-            refusals::read(line);
-            let note = outage.lock().unwrap_or_else(PoisonError::into_inner).read(line);
-            if let Some(note) = note {
-                print::note(&note);
-            }
-        });
-    }
-    Ok(client)
+    let outage = Mutex::new(Outage::default());
+    watched_by(config(common).follow_tasks(), common, move |line| {
+        let note = outage.lock().unwrap_or_else(PoisonError::into_inner).read(line);
+        if let Some(note) = note {
+            print::note(&note);
+        }
+    })
 }
 
 /// A client that starts a server again when it has ended, and says so.
@@ -85,9 +80,21 @@ fn config(common: &Common) -> ClientConfig {
 
 /// A client whose refusals over HTTP have details.
 fn watched(config: ClientConfig, common: &Common) -> Result<Client, Failure> {
+    watched_by(config, common, |_| {})
+}
+
+/// The same; `f` reads the conversation over HTTP, too.
+fn watched_by(
+    config: ClientConfig,
+    common: &Common,
+    f: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Client, Failure> {
     let client = with_config(config, common)?;
     if common.program.is_empty() {
-        refusals::watch(&client);
+        client.on_wire(move |line| {
+            refusals::read(line);
+            f(line);
+        });
     }
     Ok(client)
 }
