@@ -10,6 +10,7 @@
 //!
 //! [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#timing-considerations)
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::message::RequestId;
@@ -32,17 +33,23 @@ pub(super) struct EarlyCancellations {
     /// A bit for each of the last 64 numbers that a request has had. The lowest bit is that of
     /// `highest`; there is none before the first request.
     seen: u64,
-    numbers: VecDeque<(Instant, u64)>,
+    /// Behind a pointer, since almost no session has any: an idle session has 24 bytes less.
+    cancelled: Option<Box<CancelledNumbers>>,
 }
+
+/// The cancelled numbers, the oldest first, with the time of the cancellation.
+#[derive(Debug, Default)]
+struct CancelledNumbers(VecDeque<(Instant, u64)>);
 
 impl EarlyCancellations {
     /// Records a cancellation that has no request in flight.
     pub(super) fn cancel(&mut self, now: Instant, id: &RequestId) {
         let Some(number) = number(id).filter(|number| self.is_new(*number)) else { return };
-        if self.numbers.len() >= MAX_CANCELLATIONS {
-            self.numbers.pop_front();
+        let CancelledNumbers(numbers) = &mut **self.cancelled.get_or_insert_default();
+        if numbers.len() >= MAX_CANCELLATIONS {
+            numbers.pop_front();
         }
-        self.numbers.push_back((now, number));
+        numbers.push_back((now, number));
     }
 
     /// Records a request; returns whether the request is already cancelled.
@@ -55,7 +62,7 @@ impl EarlyCancellations {
             }
             None => self.seen |= shifted(1, self.highest.abs_diff(number)),
         }
-        !self.numbers.is_empty() && self.take(now, number)
+        self.cancelled.is_some() && self.take(now, number)
     }
 
     fn is_new(&self, number: u64) -> bool {
@@ -65,11 +72,12 @@ impl EarlyCancellations {
 
     #[cold]
     fn take(&mut self, now: Instant, number: u64) -> bool {
-        self.numbers.retain(|(since, _)| now < *since + KEEP);
-        let found = self.numbers.iter().position(|(_, cancelled)| *cancelled == number);
-        let is_cancelled = found.is_some_and(|at| self.numbers.remove(at).is_some());
-        if self.numbers.is_empty() {
-            self.numbers = VecDeque::new();
+        let Some(CancelledNumbers(numbers)) = self.cancelled.as_deref_mut() else { return false };
+        numbers.retain(|(since, _)| now < *since + KEEP);
+        let found = numbers.iter().position(|(_, cancelled)| *cancelled == number);
+        let is_cancelled = found.is_some_and(|at| numbers.remove(at).is_some());
+        if numbers.is_empty() {
+            self.cancelled = None;
         }
         is_cancelled
     }

@@ -33,8 +33,6 @@ struct Sums {
     read: u32,
     /// The number of streams that expire: they are complete and have no reader.
     expiring: u32,
-    /// The number of streams whose readers have not taken the answer.
-    owed: u32,
     /// The bytes of events for attached readers.
     awaited: usize,
     /// The bytes of all other events.
@@ -174,7 +172,7 @@ impl<W: Clone> Streams<W> {
 
     /// Returns whether a reader has not taken an answer.
     pub(super) fn owes_answer(&self) -> bool {
-        self.sums.owed > 0
+        self.sums.awaited > 0 && self.streams.iter().any(|(_, stream)| stream.owes_answer())
     }
 
     /// Returns whether an answer is kept that no reader has taken: the client may come back.
@@ -241,7 +239,6 @@ impl Sums {
         Self {
             read: stream.is_read().into(),
             expiring: expires(stream).into(),
-            owed: stream.owes_answer().into(),
             awaited,
             replay: held - awaited,
         }
@@ -260,19 +257,17 @@ impl Sums {
     }
 
     fn add(&mut self, part: Self) {
-        let Self { read, expiring, owed, awaited, replay } = self;
+        let Self { read, expiring, awaited, replay } = self;
         *read = read.saturating_add(part.read);
         *expiring = expiring.saturating_add(part.expiring);
-        *owed = owed.saturating_add(part.owed);
         *awaited = awaited.saturating_add(part.awaited);
         *replay = replay.saturating_add(part.replay);
     }
 
     fn subtract(&mut self, part: Self) {
-        let Self { read, expiring, owed, awaited, replay } = self;
+        let Self { read, expiring, awaited, replay } = self;
         *read = read.saturating_sub(part.read);
         *expiring = expiring.saturating_sub(part.expiring);
-        *owed = owed.saturating_sub(part.owed);
         *awaited = awaited.saturating_sub(part.awaited);
         *replay = replay.saturating_sub(part.replay);
     }
