@@ -90,9 +90,9 @@ pub struct Limits {
     /// of a `subscriptions/listen` over HTTP; default 1024. Each URI counts as one, and so does a
     /// `subscriptions/listen` without URIs. A further subscription is answered with -32603.
     ///
-    /// An HTTP endpoint as a whole allows 8 times `max_connections`, and at least this number.
-    /// Above that, the holder with the most subscriptions loses its newest `subscriptions/listen`,
-    /// or the new one is refused.
+    /// An HTTP endpoint as a whole allows 8 times `max_connections`, and at least this number,
+    /// counted as for `max_subscriptions_per_holder`. Above that, the holder with the most
+    /// subscriptions loses its newest `subscriptions/listen`, or the new one is refused.
     pub max_subscriptions: usize,
     /// The maximum number of subscriptions of one holder in all its `subscriptions/listen` over
     /// HTTP; default 32,768. A URI counts once for each 128 bytes. For holders see
@@ -141,7 +141,9 @@ pub struct Limits {
     pub keep_alive: Duration,
     /// The maximum number of HTTP connections that an adapter serves at a time; default 16,384, at
     /// least 1. To accept a further one, the adapter ends the longest idle connection of the holder
-    /// with the most; see `max_sessions_per_holder`. If none can end, the new one waits.
+    /// with the most; see `max_sessions_per_holder`. If none is idle, a connection ends that sends
+    /// a body, or else one with a stream that answers no request. A connection that owes a response
+    /// never ends for this. If none can end, the new one waits.
     pub max_connections: usize,
     /// The maximum number of open connections of an HTTP client; default 32, at least 4. Further
     /// requests are queued: answers and notifications first, for which a quarter of the connections
@@ -150,12 +152,14 @@ pub struct Limits {
     pub max_client_connections: usize,
     /// The maximum number of sessions of legacy HTTP clients; default 10,000. For a further one,
     /// the endpoint ends the longest idle session of the holder with the most; see
-    /// `max_sessions_per_holder`. If none can end, `initialize` is answered with 503.
+    /// `max_sessions_per_holder`. If none is idle, a session ends that has an open stream, but no
+    /// request in flight. If none can end, `initialize` is answered with 503.
     pub max_sessions: usize,
     /// The maximum number of sessions of one holder; default 2,500. A holder is a principal, or,
     /// unless `http::Config::behind_proxy`, an address that an adapter passes (of IPv6 its first 64
-    /// bits). For a further one, the endpoint ends the longest idle session of the holder. If none
-    /// can end, `initialize` is answered with 503.
+    /// bits). Limits per holder do not apply to other clients. For a further session, the endpoint
+    /// ends one of the holder, as for `max_sessions`. If none can end, `initialize` is answered
+    /// with 503.
     pub max_sessions_per_holder: usize,
     /// The maximum number of `initialize` requests of a holder at once; default 1,000. After that
     /// one more is allowed per `initialize_interval`. Others are answered with 503.

@@ -50,8 +50,9 @@ impl HttpServer {
     }
 
     /// Returns whether a connection from `peer` may be served: fewer than `Limits::max_connections`
-    /// are open. If not, an idle connection of the address with the most connections is closed to
-    /// make room. Call again when a connection has closed, or after 50 ms.
+    /// are open. If not, a connection of the address with the most connections is closed to make
+    /// room, unless all of them owe a response. Call again when a connection has closed, or after
+    /// 50 ms.
     pub fn has_room(&self, now: Instant, peer: IpAddr) -> bool {
         // With zero the caller would ask again for ever, and serve nobody.
         let max = self.config().server.limits.max_connections.max(1);
@@ -66,8 +67,8 @@ impl HttpServer {
     }
 
     /// Handles an error of `accept`. Returns the time to wait before the next `accept`, or `None`
-    /// if the error concerns only this connection. An idle connection is closed to make room; the
-    /// wait may end as soon as a connection has closed.
+    /// if the error concerns only this connection. A connection is closed to make room, as by
+    /// [`HttpServer::has_room`]. The wait may end as soon as a connection has closed.
     pub fn handle_accept_error(&self, now: Instant, error: &io::Error) -> Option<Duration> {
         let pause = Self::pause_after(error)?;
         self.shared.open.make_room(self.config(), None);

@@ -58,10 +58,10 @@ const CUT_GRACE: Duration = Duration::from_millis(500);
 /// Then no further connection is accepted, streams that belong to no request end, subscriptions end
 /// with their result, and requests in flight have `Limits::drain` (2 s) to be answered.
 ///
-/// With `Limits::max_connections` open, or too many open files, an idle connection of the client
-/// with the most connections is closed. If none is idle, the next connection waits. Without the
-/// feature `tracing` this is reported on stderr, at most once in 10 s. Dropping the future drops
-/// all connections.
+/// With `Limits::max_connections` open, or too many open files, a connection of the client with the
+/// most connections is closed, as that limit describes. If none can be closed, the next connection
+/// waits. Without the feature `tracing` this is reported on stderr, at most once in 10 s. Dropping
+/// the future drops all connections.
 ///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
