@@ -40,11 +40,14 @@ pub struct Config {
     ///
     /// [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may send requests and read the answers (CORS); default none. Pages
-    /// of loopback hosts may always send requests. An origin is a scheme, a host and optionally a
-    /// port, such as `https://app.example.com`. `https://*.example.com` allows all subdomains of
-    /// `example.com`, at any depth, but not `example.com` itself. An entry with `*` in another
-    /// place allows no page. Other origins get 403.
+    /// Origins of web pages that may send requests and read the answers (CORS); default none. An
+    /// origin is a scheme, a host and optionally a port, such as `https://app.example.com`.
+    /// `https://*.example.com` allows all subdomains of `example.com`, at any depth, but not
+    /// `example.com` itself. An entry with `*` in another place allows no page. Other origins get
+    /// 403.
+    ///
+    /// Requests of pages of loopback hosts are never refused for their origin. Without an entry
+    /// they get no CORS headers, so a browser lets only pages of the server's own origin send them.
     ///
     /// [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
     pub allowed_origins: Vec<String>,
@@ -61,7 +64,8 @@ pub struct Config {
     pub verifier: Option<Arc<dyn Verifier>>,
     /// The function that answers other requests, such as health checks; default none. The responses
     /// of the function skip all checks of path, host, origin and principal, so return nothing
-    /// secret. See [`Config::route`].
+    /// secret. With a `verifier`, the function may be called twice for one request. See
+    /// [`Config::route`].
     pub routes: Option<Arc<Routes>>,
     /// True if handlers can read the heads of their requests with
     /// [`Peer::head`](server::Peer::head); default false. The fields `Authorization`,
