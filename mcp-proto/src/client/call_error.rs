@@ -27,13 +27,14 @@ pub enum CallError {
     Cancelled,
     /// The application has refused to give input.
     InputRefused(ErrorData),
-    /// There was no connection, so the server has not executed the call.
+    /// There was no connection. The call was not sent, or its method is idempotent.
     Connect(ConnectError),
     /// The connection has ended. The call was not sent, or its method is idempotent.
     Closed,
     /// The connection or the driver of the client ended after the call was sent and before the
     /// response. The server may have executed the call, so it is not sent again. A request for
-    /// input is not the response: the handler that has asked may have done a part of its work.
+    /// input is not the response: the handler that has asked may have done a part of its work. If
+    /// the driver was dropped, calls that were not sent fail with this error too.
     Interrupted,
     /// The server does not know the task of the call: the task has expired, or never existed.
     TaskGone {
@@ -70,8 +71,8 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns whether the server may have executed the call. If not, the call can be made again
-    /// without the risk of a second execution.
+    /// Returns whether the server may have executed the call, as far as that matters. If not, the
+    /// call can be made again: it was not executed, or its method is idempotent.
     pub fn may_have_been_executed(&self) -> bool {
         match self {
             Self::Error { status: Some(status), .. } | Self::Http { status } => !is_unread(*status),

@@ -129,8 +129,10 @@ impl Client {
     /// notification waits until the era is known. `notifications/roots/list_changed` is only sent
     /// to legacy servers.
     ///
-    /// Fails as [`Client::call`] does; reserved are `notifications/initialized` and
-    /// `notifications/cancelled`.
+    /// Fails as [`Client::call`] does; reserved are `notifications/initialized`,
+    /// `notifications/cancelled`, and all methods that do not begin with `notifications/`. Over
+    /// HTTP also fails with [`UsageError::TooManyCalls`] while `Limits::max_in_flight` messages
+    /// wait to be accepted by the server.
     pub fn notify(
         &mut self,
         now: Instant,
@@ -183,8 +185,9 @@ impl Client {
     /// time starts again with each attempt after a stream that broke. The subscription waits until
     /// the era is known.
     ///
-    /// Fails with [`UsageError::Closed`], and with [`UsageError::TooManyCalls`] at
-    /// `Limits::max_in_flight`.
+    /// Fails with [`UsageError::Closed`], with [`UsageError::TooManyCalls`] at
+    /// `Limits::max_in_flight`, and with [`UsageError::TooManyUnsentBytes`] at
+    /// `Limits::max_unsent_bytes`.
     pub fn subscribe(
         &mut self,
         now: Instant,

@@ -39,7 +39,8 @@ pub enum ClientAction {
 #[non_exhaustive]
 pub enum ClientEvent {
     /// The server's era and version are known; waiting calls are sent next. The event is repeated
-    /// if the era was in doubt later, and after each [`ClientEvent::Disconnected`].
+    /// after each further negotiation: if the era was in doubt later, if a session was lost, and
+    /// after each [`ClientEvent::Disconnected`].
     Connected(Box<ServerInfo>),
     /// The connection is lost, for this reason. The session or the era was lost and could not be
     /// negotiated again, or a byte stream has ended under a [`Restart`](super::Restart) policy.
@@ -169,7 +170,7 @@ pub enum ClientEvent {
     /// The peer sent an invalid message, which was dropped.
     PeerFault(ProtocolError),
     /// The connection has closed; every call has had its response. Holds an error if there was
-    /// never a connection.
+    /// never a connection, or if a later negotiation has failed on a byte stream.
     Closed(Option<ConnectError>),
 }
 
@@ -222,7 +223,7 @@ impl InputReply {
 pub struct CallId(pub(crate) u64);
 
 impl CallId {
-    /// The number of earlier calls and subscriptions of the client.
+    /// The number of the call. Later calls have greater numbers, not always by one.
     #[inline]
     pub fn number(self) -> u64 {
         self.0

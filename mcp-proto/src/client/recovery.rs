@@ -51,11 +51,12 @@ pub enum Known {
 /// Reason of a refused request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// -32022, or a status of 400 whose text names the protocol version.
+    /// -32022 with a status of 4xx or with other versions than that of the request, or a status of
+    /// 400 whose text names the protocol version.
     UnsupportedVersion,
     /// Status 404 to a request that named a session.
     UnknownSession,
-    /// A status of 4xx whose text says that a session, or `initialize`, is missing.
+    /// Status 400, 401, 404 or 422 whose text says that a session, or `initialize`, is missing.
     NoSession,
     /// A status of 4xx whose text says that members of `_meta` are missing.
     MissingMeta,

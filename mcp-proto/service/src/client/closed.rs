@@ -42,7 +42,7 @@ pub enum CloseCause {
     /// The server has closed its output. A server that is a child process has exited, or was killed
     /// after that.
     Ended,
-    /// No connection was made, for this reason.
+    /// No connection was made, or a later negotiation on the stream failed, for this reason.
     Connect(ConnectError),
     /// Reading, writing, or starting the server again has failed.
     Io {

@@ -102,7 +102,7 @@ impl Client {
     /// task: see [`Call::on_task`], [`Call::detach`] and [`Client::start_tool`].
     ///
     /// Fails with [`CallError::Usage`] of [`UsageError::NotAnObject`] if the arguments are not an
-    /// object.
+    /// object, and of [`UsageError::NotJson`] if they cannot be serialized. Nothing is sent then.
     ///
     /// [Specification: Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#calling-tools)
     pub fn call_tool<A: Serialize + ?Sized>(
@@ -121,7 +121,8 @@ impl Client {
         self.start(UnsentCall::read_resource(uri))
     }
 
-    /// Gets a prompt. The arguments are an object of strings; `&()` is none.
+    /// Gets a prompt. The arguments are an object of strings; `&()` is none. Fails as
+    /// [`Client::call_tool`] does.
     ///
     /// [Specification: Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#getting-a-prompt)
     pub fn get_prompt<A: Serialize + ?Sized>(
@@ -162,6 +163,10 @@ impl Client {
 
     /// Calls a method, such as one of an extension. The parameters must serialize to a JSON object.
     /// The result is decoded as an `R`; [`Json`] is the result as received.
+    ///
+    /// Fails with [`CallError::Usage`] as
+    /// [`client::Client::call`](mcp_proto::client::Client::call) does, and of
+    /// [`UsageError::NotJson`]. Fails with [`CallError::Protocol`] if the result is not an `R`.
     pub fn call<R: DeserializeOwned>(
         &self,
         method: impl Into<Cow<'static, str>>,
@@ -170,9 +175,10 @@ impl Client {
         self.start(UnsentCall::call(method, Json::encode(params).ok()))
     }
 
-    /// Sends a notification, such as one of an extension. The parameters must serialize to a JSON
-    /// object. A notification that [`client::Client::notify`](mcp_proto::client::Client::notify)
-    /// refuses is dropped.
+    /// Sends a notification, such as one of an extension. The method must begin with
+    /// `notifications/`, and the parameters must serialize to a JSON object. A notification that
+    /// [`client::Client::notify`](mcp_proto::client::Client::notify) refuses is dropped, without an
+    /// error.
     ///
     /// Fails with [`UsageError::NotJson`].
     pub fn notify(
@@ -373,9 +379,10 @@ impl Client {
         self.mailbox.watch(|_, closed| closed.cloned())
     }
 
-    /// Closes the connection. Every call fails: with [`CallError::TaskLeft`] if it follows a task,
-    /// with [`CallError::Interrupted`] if the server may have executed it and it is not idempotent,
-    /// else with [`CallError::Closed`]. Completes when the driver has ended; a
+    /// Closes the connection. A call that follows a task fails with [`CallError::TaskLeft`], and
+    /// one that the server may have executed, unless it is idempotent, with
+    /// [`CallError::Interrupted`]. Other calls fail with [`CallError::Closed`], or with
+    /// [`CallError::Connect`] before the first connection. Completes when the driver has ended; a
     /// server that is a child process has exited by then. A client that nothing drives, because it
     /// was never connected or its server could not be started, is over at once.
     ///
