@@ -158,7 +158,8 @@ impl Context {
     }
 
     /// Completes when the request is cancelled or its client is gone. The handler is then polled
-    /// once more, and dropped if it is still pending.
+    /// once more, and dropped if it is still pending. In a task that outlives the handler, the
+    /// future also completes at the end of the request.
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { cancel: self.cancel.clone(), watcher: None }
     }
@@ -174,8 +175,9 @@ impl Context {
         self.cancel.is_set()
     }
 
-    /// Completes after `duration`, by the adapter's clock. Completes at once when the connection of
-    /// the request is over: check [`Context::is_cancelled`] in a loop that outlives the request.
+    /// Completes `duration` after its first poll, by the adapter's clock. Completes at once when
+    /// the connection of the request is over: check [`Context::is_cancelled`] in a loop that
+    /// outlives the request.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         Sleep { mailbox: self.mailbox.clone(), state: SleepState::New(duration) }
     }

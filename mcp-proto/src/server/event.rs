@@ -141,7 +141,7 @@ pub enum CancelCause {
     Client(Option<String>),
     /// `Limits::handler_timeout` passed; the client got an error.
     TimedOut,
-    /// The connection ended and `Limits::drain` passed.
+    /// The connection ended, and `Limits::drain` passed unless it is a forwarded subscription.
     Closed,
     /// The client disconnected; over HTTP that cancels a modern request.
     Disconnected,
@@ -392,7 +392,7 @@ impl ReplyId {
     }
 }
 
-/// Shows the number of earlier requests. The machine's number is left out, because it depends on
+/// Shows the number of the request, from 1. The machine's number is left out, because it depends on
 /// the rest of the process.
 impl fmt::Debug for ReplyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,14 +23,15 @@ impl<H> Registry<H> {
     ///
     /// The entries keep their scopes, filters, required extensions, completions and app pages. The
     /// handlers of a clone of a mounted registry get new ids. Instructions are appended. The
-    /// registry then declares what either of both declares: extensions, `listChanged`, `subscribe`,
-    /// logging. Name, version, page size and caching hints of the other registry are dropped, and
-    /// so is its handler of task subscriptions if this registry has one.
+    /// registry then declares what either of both declares: extensions, experimental capabilities,
+    /// `listChanged`, `subscribe`, logging. Name, version, page size and caching hints of the other
+    /// registry are dropped, and so is its handler of task subscriptions if this registry has one.
     ///
     /// Fails, and changes nothing, with [`UsageError::Duplicate`] for an entry of both: a prefixed
-    /// name, a URI, a template, a method, a notification, an extension with other settings, or
-    /// `fallback`. Fails with [`UsageError::ReservedMethod`] for a registry that
-    /// [forwards](Registry::forward), which answers all methods.
+    /// name, a URI, a template, a method, a notification, or `fallback`. An extension or an
+    /// experimental capability of both is such an entry if its settings differ. Fails with
+    /// [`UsageError::ReservedMethod`] for a registry that [forwards](Registry::forward), which
+    /// answers all methods.
     pub fn mount(&mut self, prefix: &str, mut other: Self) -> Result<&mut Self, UsageError> {
         other.renumber_shared(self);
         let Self { registered, mut handlers } = other;
