@@ -24,6 +24,9 @@
 //! a single thread. Over HTTP, handlers of modern clients run in the task of their connection, and
 //! those of sessions are spawned. Standard output belongs to the protocol: print to stderr.
 //!
+//! The functions of this crate panic outside of a tokio runtime, and without a driver of the
+//! runtime, for time or I/O, that they need.
+//!
 //! | to | call |
 //! |---|---|
 //! | serve the client that started this process | [`serve_stdio`] |

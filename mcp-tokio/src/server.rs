@@ -69,7 +69,7 @@ pub async fn serve_http(
 
 /// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
 /// [`runtime::serve_http`] describes how the server stops, and how it refuses clients when it is
-/// full.
+/// full. Never fails.
 ///
 /// ```no_run
 /// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {

@@ -37,6 +37,8 @@ pub fn standard_stream<R: Runtime>(runtime: &R) -> io::Result<Duplex<BoxReader, 
 /// program that a handler starts would inherit both: it could read the messages of the client, and
 /// its output would be among the messages to the client. The same holds for text that a handler
 /// prints. A process may have one such server at a time.
+///
+/// Fails as [`standard_stream`] and [`serve`] do.
 pub async fn serve_stdio<R: Runtime>(
     runtime: &R,
     catalog: impl Into<Catalog>,
