@@ -151,7 +151,8 @@ impl Bridge {
         self.0.reports.on_fault(f);
     }
 
-    /// Closes all connections to the server at once. Completes when they have ended.
+    /// Closes all connections to the server at once. Completes when they have ended. A request that
+    /// comes later opens another connection, so stop serving the catalog before.
     ///
     /// The connections close also if the future is dropped.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {

@@ -14,7 +14,8 @@ use mcp_proto::{Duration, Instant};
 type Principal = Option<Arc<str>>;
 
 /// A function for [`Registry::around`](crate::Registry::around) that refuses calls of a principal
-/// beyond a rate of `calls` in `per`, with bursts of up to `calls`.
+/// beyond a rate of `calls` in `per`, with bursts of up to `calls`. All requests without a
+/// principal count together, also those of different clients.
 ///
 /// ```
 /// use std::time::Duration;
@@ -84,8 +85,10 @@ impl Rates {
 }
 
 /// A function for [`Registry::around`](crate::Registry::around) that refuses calls of a principal
-/// while `calls` of the same principal run. A call that waits for input does not count. A
-/// [rerun](HandlerRequest::is_rerun) counts, and is never refused.
+/// while `calls` of the same principal run. All requests without a principal count together, also
+/// those of different clients. A call that waits for input does not count. A
+/// [rerun](HandlerRequest::is_rerun) counts, and is never refused. With zero `calls` all others are
+/// refused.
 ///
 /// A refused tool call has a result with `isError`; see [`HandlerRequest::refuse`].
 pub fn limit_concurrency(

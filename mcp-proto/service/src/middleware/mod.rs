@@ -38,7 +38,8 @@ pub enum HandlerKind {
     Prompt,
     /// `completion/complete`.
     Completion,
-    /// A method that the registry adds, or the fallback.
+    /// Any other method: one that the registry adds, those of tasks and of their subscriptions, the
+    /// fallback, and all requests of a registry that forwards.
     Method,
 }
 
@@ -65,7 +66,7 @@ pub struct HandlerRequest {
     pub method: String,
     /// The declaration of the tool, for `tools/call`.
     pub tool: Option<Tool>,
-    /// The parameters as received. Handlers of resources and methods use these.
+    /// The parameters as received. Handlers of resources, completions and methods use these.
     pub params: Json,
     /// The arguments of a tool or a prompt, or the variables of a resource template.
     pub arguments: Json,
