@@ -128,8 +128,8 @@ pub enum TaskError {
     Unknown,
     /// The store has failed.
     Store(StoreError),
-    /// The stored value is no valid record, the new value cannot be written or is nested too deeply,
-    /// or too many concurrent changes conflict.
+    /// The stored value is no valid record, the new value cannot be written or is nested too
+    /// deeply, or too many concurrent changes conflict.
     Unreadable,
     /// The task has ended, so it gets no input.
     Ended,
@@ -150,8 +150,8 @@ impl TaskManager {
     }
 
     /// Completes a task with a result. Returns `false` if the task has ended before, for example by
-    /// a cancellation. A result that is longer than [`TaskConfig::max_task_bytes`], or for which the
-    /// store has no room, fails the task; then this returns `true` as well.
+    /// a cancellation. A result that is longer than [`TaskConfig::max_task_bytes`], or for which
+    /// the store has no room, fails the task; then this returns `true` as well.
     ///
     /// Fails with a [`TaskError`], as all the methods below.
     pub async fn complete(&self, id: &TaskId, result: &CallToolResult) -> Result<bool, TaskError> {
