@@ -315,30 +315,30 @@ pub(crate) fn object(text: &str) -> Result<Json, String> {
 }
 
 const AFTER_HELP: &str = "\
-A server is a URL, or a command that starts it, behind two dashes at the end, or one of a file:
+A server is a URL, or a command after two dashes at the end, or an entry of a file:
   mcp probe https://mcp.example.com/mcp
   mcp tools -- npx -y @modelcontextprotocol/server-everything
   mcp call http://127.0.0.1:8000/mcp add a=1 b=2
   mcp resource read file:///notes.txt --config .mcp.json --server files
 
 Exit codes:
-    0  all went well
-    1  the tool says that it has failed, or its task was cancelled
-    2  the command line is wrong: an option, a tool or an argument that there is not; or the output
-       cannot be written
+    0  success
+    1  the tool has failed, a call of `bench` has failed, or the task was cancelled
+    2  the command line is wrong, such as an unknown option, tool or argument; or the output cannot
+       be written
     3  there is no connection, the server could not be started, or it has ended
-    4  the server speaks no common version, refuses to, or is no MCP server
+    4  the server supports no common version, refuses the client, or is not an MCP server
     5  the server has answered with a JSON-RPC error
     6  the server has not answered in time
     7  the server requires authorization
     8  a schema breaks a rule of `tools --strict`
     9  an answer differs from that of a recording
-  130  it was interrupted (^C or SIGTERM): what was out is cancelled, and the connection closed; a
-       second one does not wait for that
+  130  interrupted by ^C or SIGTERM: requests in flight are cancelled, and the connection is closed;
+       a second signal does not wait for this
 
-With --json what went wrong is the last line: {\"error\":{\"exit\":7,\"kind\":\"unauthorized\",\"message\":…}}.
-MCP_WIRE=1 in the environment shows the conversation on standard error. A server that is started
-here does not see it, and does not show the same once more; --env MCP_WIRE=1 has it do so.";
+With --json the last line is the error: {\"error\":{\"exit\":7,\"kind\":\"unauthorized\",\"message\":…}}.
+MCP_WIRE=1 in the environment shows the conversation on standard error. A started server does not
+inherit this variable, so that it does not show the same lines; --env MCP_WIRE=1 passes it on.";
 
 const USAGE_PROBE: &str = "mcp probe [OPTIONS] <URL>
        mcp probe [OPTIONS] -- <COMMAND>...";
@@ -350,49 +350,50 @@ const USAGE_PROMPTS: &str = "mcp prompts [OPTIONS] <URL>
        mcp prompts [OPTIONS] -- <COMMAND>...";
 
 const HELP_PROBE: &str = "\
-Each step of the decision has its time since the start, and the name of the row of the table of
-decisions, which is in docs/tables.md of mcp-proto.
+Each step of the decision has its time since the start, and the name of its row in the decision
+table in docs/tables.md of mcp-proto.
 
 With --json: {\"server\",\"era\",\"version\",\"supported\",\"capabilities\",\"instructions\",\"decisions\"}, where
 a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}; \"transport\" is added for HTTP+SSE. After a
 failure {\"error\",\"decisions\"}.";
 
 const HELP_TOOLS: &str = "\
-With --strict a line has the tool, the place in the tool and the remedy, and the exit code is 8 if
-there is one. Reported are:
+With --strict each line has the tool, the place in the tool and the remedy. The exit code is 8 if
+there is a line. Reported are:
   nullable-member        null as a type of a member that is not required
   non-standard-format    a format that JSON Schema 2020-12 does not name
   missing-properties     an object without properties
   single-use-definition  a definition with one reference, unless the type is recursive
   default-dialect        $schema with the dialect 2020-12
 
-With --json: {\"tools\":[…]}, each as the specification has it; with --strict {\"findings\":[…]}, each
+With --json: {\"tools\":[…]}, as the specification defines them; with --strict {\"findings\":[…]}, each
 {\"tool\",\"path\",\"rule\",\"message\"}.";
 const HELP_RESOURCES: &str = "\
-With --json: {\"resources\":[…],\"resourceTemplates\":[…]}, each as the specification has it.";
-const HELP_PROMPTS: &str = "With --json: {\"prompts\":[…]}, each as the specification has it.";
+With --json: {\"resources\":[…],\"resourceTemplates\":[…]}, as the specification defines them.";
+const HELP_PROMPTS: &str = "With --json: {\"prompts\":[…]}, as the specification defines them.";
 
 const USAGE_CALL: &str = "mcp call [OPTIONS] <URL> <TOOL> [KEY=VALUE]...
        mcp call [OPTIONS] <TOOL> [KEY=VALUE]... -- <COMMAND>...";
 
 const HELP_CALL: &str = "\
-A VALUE that is JSON, and fits the argument in the input schema of the tool, is that JSON: a number,
-true, false, null, an array, an object. Otherwise it is text if that fits. Without a terminal what
-the server asks is declined.
+A VALUE that is JSON (a number, true, false, null, an array, an object) and fits the input schema of
+the tool is sent as JSON. Otherwise it is sent as a string, if a string fits. Without a terminal the
+requests of the server for input are declined.
 
-A server may make a task of the call. It is asked for the task until that has ended, and ^C cancels
-the task; `mcp task` follows one that was left with --detach.
+A server may make a task of the call. `mcp call` polls the task until it has ended, and ^C cancels
+the task. `mcp task` follows a task that was left with --detach.
 
-With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, {\"task\"}, and in the end {\"result\"}
-or {\"error\"}, or with --detach {\"task\"}. What is asked is {\"message\",\"action\"}, with the {\"content\"} of a form that was sent.";
+With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, {\"task\"}. The last line is
+{\"result\"} or {\"error\"}, or with --detach {\"task\"}. A request for input is {\"message\",\"action\"},
+and {\"content\"} if a form was sent.";
 
 const USAGE_LOGIN: &str = "mcp login [OPTIONS] <URL>";
 const USAGE_LOGOUT: &str = "mcp logout [OPTIONS] <URL>";
 
 const HELP_LOGIN: &str = "\
-Credentials are files of yours in $XDG_CONFIG_HOME/mcp/credentials, by default
-~/.config/mcp/credentials, or in the folder that MCP_CREDENTIALS names. Every command uses and
-refreshes them, unless there is a token (--bearer-env, MCP_TOKEN) or --header Authorization.
+Credentials are files in $XDG_CONFIG_HOME/mcp/credentials, by default ~/.config/mcp/credentials, on
+Windows %APPDATA%\\mcp\\credentials, or in the folder that MCP_CREDENTIALS names. Every command uses
+and refreshes them, unless there is a token (--bearer-env, MCP_TOKEN) or --header Authorization.
 BROWSER in the environment names the program that shows the page.
 
 With --json: {\"url\",\"server\"}.";
@@ -403,9 +404,9 @@ const USAGE_RECORD: &str = "mcp record [OPTIONS] <URL> <FILE>
 
 const HELP_RECORD: &str = "\
 Over standard input and output the file is a transcript in the format of the project's own tests:
-C> and S> lines, @ for time, ! for what is done and what happens. Over HTTP it is a log: 1> and 1<
-are the lines of heads and bodies on the first connection. Strings under keys and headers that look
-secret are masked, and all headers of --header and of a file; free text is not: look before you
-share it.
+C> and S> are lines of the client and of the server, @ is passed time, ! is an action or an event.
+Over HTTP it is a log: 1> and 1< are lines of heads and bodies on the first connection. Strings
+under keys and headers that look secret are masked, and so are all headers of --header and of a
+file. Free text is not masked: check the file before you share it.
 
 With --json: {\"file\",\"lines\"}.";

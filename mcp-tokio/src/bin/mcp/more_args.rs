@@ -148,54 +148,54 @@ impl ResourceCommand {
 const USAGE_READ: &str = "mcp resource read [OPTIONS] <URL> <URI>
        mcp resource read [OPTIONS] <URI> -- <COMMAND>...";
 const HELP_READ: &str = "\
-Into a file (--out) or a pipe, contents go unchanged, without a line feed at the end. On a terminal
-text is printed; of binary contents only the size is.
+Contents are written unchanged to a file (--out) or a pipe, without a line feed at the end. On a
+terminal text is printed, and binary contents are described by their size.
 
-With --json: {\"result\"}, as the specification has it.";
+With --json: {\"result\"}, as the specification defines it.";
 
 const USAGE_WATCH: &str = "mcp resource watch [OPTIONS] <URL> <URI>
        mcp resource watch [OPTIONS] <URI> -- <COMMAND>...";
 const HELP_WATCH: &str = "\
-When the server ends, it is started again, or connected to again, and the resource is read again: it
-may have changed meanwhile.
+If the server ends, it is started or connected to again. The resource is then read again, because
+it may have changed meanwhile.
 
 With --json a line is {\"read\":{\"uri\",\"result\"}}: the first at once, then one for each change.";
 
 const USAGE_GET: &str = "mcp prompt get [OPTIONS] <URL> <PROMPT> [KEY=VALUE]...
        mcp prompt get [OPTIONS] <PROMPT> [KEY=VALUE]... -- <COMMAND>...";
-const HELP_GET: &str = "With --json: {\"result\"}, as the specification has it.";
+const HELP_GET: &str = "With --json: {\"result\"}, as the specification defines it.";
 
 pub(crate) const USAGE_COMPLETE: &str = "\
 mcp complete [OPTIONS] <URL> <PROMPT|URI-TEMPLATE> <ARGUMENT=PREFIX> [KEY=VALUE]...
        mcp complete [OPTIONS] <PROMPT|URI-TEMPLATE> <ARGUMENT=PREFIX> [KEY=VALUE]... -- <COMMAND>...";
 pub(crate) const HELP_COMPLETE: &str = "\
-A word with :// in it is a URI template, any other one is a prompt. Each line of output
-is one proposed value.
+A word that contains :// is a URI template, any other word is a prompt. Each line of output is one
+proposed value.
 
-With --json: {\"result\"}, as the specification has it.";
+With --json: {\"result\"}, as the specification defines it.";
 
 pub(crate) const USAGE_TASK: &str = "mcp task [OPTIONS] <URL> <ID>
        mcp task [OPTIONS] <ID> -- <COMMAND>...";
 pub(crate) const HELP_TASK: &str = "\
 The id was printed by `mcp call --detach` or by another client. If the task needs input, you are
-asked for it. ^C leaves the task alone.
+asked for it. ^C does not cancel the task.
 
-With --json a line is one of {\"task\"}, {\"asked\"}, and in the end {\"result\"} or {\"error\"}.";
+With --json a line is one of {\"task\"}, {\"asked\"}. The last line is {\"result\"} or {\"error\"}.";
 
 pub(crate) const USAGE_REQUEST: &str = "\
 mcp request [OPTIONS] <URL> <METHOD> [KEY=VALUE]...
        mcp request [OPTIONS] <METHOD> [KEY=VALUE]... -- <COMMAND>...";
 pub(crate) const HELP_REQUEST: &str = "\
-A VALUE is JSON, or else text. The result is shown as it came, a JSON document on one line; with
---json it is in {\"result\"}. The client adds the `_meta` of the era.";
+A VALUE that is not JSON is sent as a string. The result is shown unchanged, as a JSON document on
+one line; with --json it is in {\"result\"}. The client adds the `_meta` of the era.";
 
 pub(crate) const USAGE_BENCH: &str = "mcp bench [OPTIONS] <URL> <TOOL> [KEY=VALUE]...
        mcp bench [OPTIONS] <TOOL> [KEY=VALUE]... -- <COMMAND>...";
 pub(crate) const HELP_BENCH: &str = "\
 One call comes first and is not measured. The exit code is 1 if a call has failed.
 
-With --json: {\"calls\",\"failed\",\"in_flight\",\"seconds\",\"per_second\",\"latency_ms\"}, where the last
-has the times from a call to its answer: {\"min\",\"p50\",\"p90\",\"p99\",\"max\"}.";
+With --json: {\"calls\",\"failed\",\"in_flight\",\"seconds\",\"per_second\",\"latency_ms\"}, where
+latency_ms has the times from a call to its answer: {\"min\",\"p50\",\"p90\",\"p99\",\"max\"}.";
 
 pub(crate) const USAGE_REPLAY: &str = "\
 mcp replay [OPTIONS] <FILE>
@@ -204,8 +204,9 @@ mcp replay [OPTIONS] <FILE>
 pub(crate) const HELP_REPLAY: &str = "\
 A recording is a file of `mcp record`, or the output of MCP_WIRE=1. Without a server, `mcp replay`
 acts as the recorded server on standard input and output: a request gets the recorded answer to the
-same method and parameters; of several answers the first one first. With a server the recorded
-requests are sent again, in the recorded version. If an answer differs, its differences are shown by
-place, and the exit code is 9. _meta and ends of subscriptions are not compared.
+same method and parameters; several answers are sent in the recorded order. With a server the
+recorded requests are sent again, in the recorded version. If an answer differs, its differences are
+shown by place, and the exit code is 9. The _meta of parameters and results is not compared, and
+neither are ends of subscriptions.
 
 With --json: {\"compared\",\"differences\"}, where a difference is {\"request\",\"path\",\"recorded\",\"found\"}.";

@@ -64,21 +64,23 @@ pub(crate) const USAGE_BRIDGE: &str = "mcp bridge [OPTIONS] <URL>
        mcp bridge --listen <ADDRESS:PORT> [OPTIONS] --config <FILE>";
 
 pub(crate) const HELP_BRIDGE: &str = "\
---era is that of the server, --serve those of the clients. A legacy client has a connection to the
-server, or a process, of its own; modern clients share one if they declare the same capabilities.
-With --upstream shared all share one, for a server that keeps nothing about its clients.
+--era is the era of the server, --serve has the eras of the clients. Each legacy client has its own
+connection to the server, or its own process. Modern clients share one if they have the same
+principal and declare the same capabilities. With --upstream shared all clients share one, for a
+server that stores nothing about its clients.
 
---root is refused: the clients give the roots.
+--root is refused: the clients supply the roots.
 
 --timeout limits the negotiation with the server. Requests of clients may take an hour.
 
-Over HTTP only this machine is served, and hosts and origins are checked. Another address needs
---require-bearer-env, and --allow-host with the name that clients use. Built with the feature jwt,
---require-issuer verifies tokens of an authorization server, for the subjects that --subject names.
-No token of a client is passed on to the server; --bearer-env, --header and `mcp login` are for that.
-Whoever is served uses the credentials of the person who has started the bridge.
+Over HTTP only a loopback address is served without tokens; hosts and origins are always checked.
+Another address needs --require-bearer-env, and --allow-host with the name that clients use. Built
+with the feature jwt, --require-issuer verifies tokens of an authorization server, for the subjects
+that --subject names. No token of a client is passed on to the server: --bearer-env, --header and
+`mcp login` supply the credentials for the server. All clients use these credentials.
 
-With --listen and --config the bridge has a path for each server of the file, /NAME/mcp. What is for
-one server, such as --header, --bearer-env and --env, is in the file then. --server chooses one.
+With --listen and --config the bridge has a path for each server of the file, /NAME/mcp. Settings of
+one server, such as --header, --bearer-env and --env, then belong in the file. --server chooses one
+server of the file, at /mcp.
 
 Standard output belongs to the protocol. MCP_WIRE=1 shows both conversations on standard error.";
