@@ -148,7 +148,8 @@ pub struct Limits {
     /// The maximum number of open connections of an HTTP client; default 32, at least 4. Further
     /// requests are queued: answers and notifications first, for which a quarter of the connections
     /// is reserved, then calls in order. Streams that stay open take at most half of the
-    /// connections; a further `subscriptions/listen` fails.
+    /// connections; a further `subscriptions/listen` fails. Requests of a sign-in have one more
+    /// connection.
     pub max_client_connections: usize,
     /// The maximum number of sessions of legacy HTTP clients; default 10,000. For a further one,
     /// the endpoint ends the longest idle session of the holder with the most; see

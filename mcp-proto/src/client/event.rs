@@ -121,9 +121,10 @@ pub enum ClientEvent {
         reason: PlanError,
     },
     /// Over HTTP: the server requires credentials, outside of a call. The server has refused the
-    /// GET stream of a legacy session, the stream of a subscription, or an answer to one of its
-    /// requests. The client tries again at once when the application sets a header field, and once
-    /// a minute.
+    /// GET stream of a legacy session, the stream of a subscription, an answer to one of its
+    /// requests, or `notifications/initialized`. The client tries again at once when the
+    /// application sets a header field or a sign-in succeeds, and about once a minute: a stream
+    /// always, a message 10 times.
     Unauthorized {
         /// The subscription, if there is one.
         subscription: Option<SubscriptionId>,
@@ -138,8 +139,9 @@ pub enum ClientEvent {
     },
     /// A message that has no response has not reached the server. A notification waits for the
     /// connection, and ends with the attempt to connect. Over HTTP the server may also refuse it,
-    /// or lose its session. An answer is sent again before this event, as long as its request is
-    /// open. Over HTTP this event also reports what is not accepted when the client is closed.
+    /// or lose its session. An answer is sent again before this event, up to 10 times, as long as
+    /// its request is open. Over HTTP this event also reports what is not accepted when the client
+    /// is closed.
     Undelivered {
         /// The message.
         message: Undelivered,

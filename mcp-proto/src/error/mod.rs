@@ -55,7 +55,7 @@ impl ErrorCode {
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
     /// The method exists and does not accept these parameters.
     pub const INVALID_PARAMS: Self = Self(-32602);
-    /// The handler failed.
+    /// The handler failed, or a limit is reached.
     pub const INTERNAL_ERROR: Self = Self(-32603);
     /// There is no resource with this URI; modern servers use
     /// [`INVALID_PARAMS`](Self::INVALID_PARAMS).

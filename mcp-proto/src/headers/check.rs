@@ -132,7 +132,7 @@ impl<'a> MirroredHeaders<'a> {
 
     /// Checks that `MCP-Protocol-Version` equals the version in `params._meta`.
     ///
-    /// Fails with a [`HeaderError`]: the header is missing, occurs twice, or differs.
+    /// Fails with a [`HeaderError`]: the header is missing, occurs twice, is not text, or differs.
     pub fn check_version(&self, claimed: &str) -> Result<(), HeaderError> {
         if self.protocol_version.equals(claimed.as_bytes()) {
             return Ok(());
@@ -143,7 +143,7 @@ impl<'a> MirroredHeaders<'a> {
 
     /// Checks that `Mcp-Method` equals the method of the request.
     ///
-    /// Fails with a [`HeaderError`]: the header is missing, occurs twice, or differs.
+    /// Fails with a [`HeaderError`]: the header is missing, occurs twice, is not text, or differs.
     pub fn check_method(&self, method: &str) -> Result<(), HeaderError> {
         if self.method.equals(method.as_bytes()) {
             return Ok(());

@@ -21,6 +21,8 @@ use crate::json::Json;
 /// The headers of every modern request: version and method, and for some methods the subject.
 /// `params` are the parameters of the request; pass `{}` if the request has none.
 ///
+/// Fails with [`EmitError::NotPlain`] if a header cannot contain the version or the method.
+///
 /// ```
 /// use mcp_proto::{Json, headers::standard};
 ///
@@ -52,6 +54,9 @@ impl HeaderPlan {
     ///
     /// An argument that is absent, `null`, an array or an object has no header. The last one of
     /// duplicate keys counts.
+    ///
+    /// Fails with an [`EmitError`] for a string with half a surrogate pair. If the schema declares
+    /// an integer, also fails for a number with a fraction or outside of ±(2<sup>53</sup>−1).
     ///
     /// ```
     /// use mcp_proto::{Json, headers::HeaderPlan};

@@ -49,8 +49,9 @@ const SHOWN: usize = 600;
 /// ```
 ///
 /// The errors are those of [`MirroredHeaders::check_body`](super::MirroredHeaders::check_body) for
-/// a whole body, with three exceptions. Errors come in the order of the body. A member that leads
+/// a whole body, with four exceptions. Errors come in the order of the body. A member that leads
 /// to a mirrored value must not be duplicate, as parsers differ in the value that they use.
+/// A notification does not pass unchecked: each mirrored member that it has is compared.
 /// `Mcp-Param-*` are left to the server, as their meaning depends on the tool. All other checks are
 /// left to the server, too: of texts, numbers and literals that no header mirrors, this check only
 /// finds the ends.

@@ -36,7 +36,7 @@ pub struct Claims {
     pub client_id: Option<String>,
     /// `aud`: the resource servers that the token is for, at most 64.
     pub audiences: Vec<String>,
-    /// `scope` (words), otherwise `scp` (words or an array).
+    /// `scope`, otherwise `scp`: words, or an array of words.
     pub scopes: Scopes,
     /// `exp`: the end of the token's lifetime, as a time since the Unix epoch.
     pub expires_at: Option<Duration>,
@@ -177,7 +177,7 @@ impl Claims {
     /// The principal: the issuer, a space and the subject. So equal subjects of two issuers are two
     /// principals. Without a subject, the client is the principal: the issuer, `#client`, a space
     /// and the client's id. `None` if there is neither, or if the issuer is empty or contains a
-    /// space or a `#`.
+    /// space, a control character or a `#`.
     pub fn principal(&self) -> Option<Arc<str>> {
         // The first space ends the issuer, so no other pair gives the same text.
         let is_issuer = |text: &str| {

@@ -54,7 +54,7 @@ pub use socket::{Connecting, Connector};
 ///
 /// Each request in flight has its own connection. Idle connections are kept for 4 s, because many
 /// servers close them after 5 s. Idle and active connections together are at most
-/// `Limits::max_client_connections`.
+/// `Limits::max_client_connections`, and one for a request of a sign-in.
 ///
 /// The server may close a kept connection just as it is reused. If no byte of the response was
 /// received, the request is sent again only if it [is
