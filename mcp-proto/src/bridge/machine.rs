@@ -224,8 +224,8 @@ impl Bridge {
         self.parked.next_deadline().is_some() || self.sessions.next_retry().is_some()
     }
 
-    /// Returns whether the server has made tasks that have not expired. A task without a TTL counts
-    /// for a day.
+    /// Returns whether a modern server has made tasks for modern clients that have not expired. A
+    /// task counts for a day at most, also if it has no TTL.
     pub fn has_tasks(&self) -> bool {
         self.tasks.until().is_some()
     }

@@ -11,7 +11,7 @@ use core::fmt;
 pub enum SchemaError {
     /// `$schema` names a dialect other than 2020-12 and draft-07.
     UnsupportedDialect {
-        /// The value of `$schema`, as JSON, shortened to 200 characters.
+        /// The value of `$schema`, as JSON, shortened to 100 characters.
         declared: String,
     },
     /// The schema does not compile: it is not valid in its dialect, refers to a schema outside of
