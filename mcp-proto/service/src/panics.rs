@@ -1,9 +1,9 @@
 //! Panics of the application's code.
 
 use alloc::boxed::Box;
-use core::future::{Future, poll_fn};
+use core::future::Future;
 use core::pin::Pin;
-use core::task::Poll;
+use core::task::{Context, Poll};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_proto::ErrorData;
@@ -27,12 +27,64 @@ pub(crate) fn panicked() -> ErrorData {
 
 /// Runs a future with code of the application and drops it. Returns `None` if it panics.
 pub(crate) async fn catch_async_panic<T>(
-    mut future: Pin<Box<dyn Future<Output = T> + Send>>,
+    future: Pin<Box<dyn Future<Output = T> + Send>>,
 ) -> Option<T> {
-    let output = poll_fn(|context| {
-        catch_panic(|| future.as_mut().poll(context).map(Some)).unwrap_or(Poll::Ready(None))
-    })
-    .await;
-    catch_panic(|| drop(future));
-    output
+    CaughtFuture::new(future).await
+}
+
+/// A future with code of the application; its output is `None` if the future panics. A panic of its
+/// drop is ignored, also if the drop is early.
+pub(crate) struct CaughtFuture<'a, T>(Option<Pin<Box<dyn Future<Output = T> + Send + 'a>>>);
+
+impl<'a, T> CaughtFuture<'a, T> {
+    pub(crate) fn new(future: Pin<Box<dyn Future<Output = T> + Send + 'a>>) -> Self {
+        Self(Some(future))
+    }
+
+    fn discard(&mut self) {
+        let future = self.0.take();
+        catch_panic(|| drop(future));
+    }
+}
+
+impl<T> Future for CaughtFuture<'_, T> {
+    type Output = Option<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let Some(future) = &mut self.0 else { return Poll::Ready(None) };
+        let output = match catch_panic(|| future.as_mut().poll(context)) {
+            Some(Poll::Pending) => return Poll::Pending,
+            Some(Poll::Ready(output)) => Some(output),
+            None => None,
+        };
+        self.discard();
+        Poll::Ready(output)
+    }
+}
+
+impl<T> Drop for CaughtFuture<'_, T> {
+    fn drop(&mut self) {
+        self.discard();
+    }
+}
+
+/// A value of the application. A panic of its drop is ignored.
+pub(crate) struct CaughtDrop<T>(Option<T>);
+
+impl<T> CaughtDrop<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(Some(value))
+    }
+
+    /// The value; it is never `None`.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_mut()
+    }
+}
+
+impl<T> Drop for CaughtDrop<T> {
+    fn drop(&mut self) {
+        let value = self.0.take();
+        catch_panic(|| drop(value));
+    }
 }

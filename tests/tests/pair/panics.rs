@@ -1,4 +1,4 @@
-//! Vaults and consents that panic, in virtual time.
+//! Vaults and consents that panic, also when they are dropped, in virtual time.
 
 use std::io;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use mcp_proto::http::Url;
 use mcp_service::auth::{
     AuthFuture, Consent, MemoryVault, PendingConsent, Secret, SignIn, Vault, VaultLock,
 };
-use mcp_service::testing::{AuthServer, Pair};
+use mcp_service::testing::{AuthServer, Pair, Person};
 use mcp_service::{Client, HttpClientConfig};
 
 use super::sign_in::{ISSUER, SERVER, call, protected, registry};
 
 #[test]
 fn panic_of_a_consent_fails_the_sign_in_only() {
-    for step in [Step::Prepare, Step::Ask, Step::Answer] {
+    for step in [Step::Prepare, Step::RedirectUri, Step::Ask, Step::Answer] {
         let server = AuthServer::new(ISSUER, SERVER);
         let panics = Arc::new(AtomicBool::new(false));
         let browser: Arc<dyn Consent> = Arc::new(server.browser());
@@ -43,6 +43,95 @@ fn panics_of_a_vault_fail_no_call() {
     pair.run(call(&client)).unwrap();
 }
 
+/// The client drops them when it has its tokens, or when it closes.
+#[test]
+fn drops_of_a_consent_and_of_locks_that_panic_end_nothing() {
+    let server = AuthServer::new(ISSUER, SERVER);
+    let browser: Arc<dyn Consent> = Arc::new(server.browser());
+    let sign_in = SignIn::new(Explosive(MemoryVault::new())).consent(Explosive(browser));
+    let (mut pair, client) = pair(server.clone(), sign_in);
+    pair.run(call(&client)).unwrap();
+    client.forget_authorization();
+    pair.run(call(&client)).unwrap();
+    // The page of this sign-in is shown when the client closes.
+    client.forget_authorization();
+    server.set_person(Person::Leaves);
+    let mut authorizing = Box::pin(client.authorize(""));
+    assert!(pair.poll(&mut authorizing).is_pending());
+    pair.run(client.close());
+    assert!(pair.run(authorizing).is_err());
+}
+
+/// A vault or a consent whose values and futures panic when they are dropped.
+struct Explosive<T>(T);
+
+/// A value whose drop panics.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic_quietly();
+    }
+}
+
+/// Panics without a word on stderr.
+fn panic_quietly() {
+    std::panic::resume_unwind(Box::new("quiet"));
+}
+
+/// The same future, whose drop panics if it is early.
+fn explosive<T: Send + 'static>(future: AuthFuture<T>) -> AuthFuture<T> {
+    let bomb = Bomb;
+    Box::pin(async move {
+        let output = future.await;
+        std::mem::forget(bomb);
+        output
+    })
+}
+
+impl Consent for Explosive<Arc<dyn Consent>> {
+    fn prepare(
+        &self,
+        redirect_uri: &str,
+        port: Option<u16>,
+    ) -> AuthFuture<io::Result<Box<dyn PendingConsent>>> {
+        let prepared = self.0.prepare(redirect_uri, port);
+        explosive(Box::pin(async move {
+            let pending = (prepared.await?, Bomb);
+            Ok(Box::new(Explosive(pending)) as Box<dyn PendingConsent>)
+        }))
+    }
+}
+
+impl PendingConsent for Explosive<(Box<dyn PendingConsent>, Bomb)> {
+    fn redirect_uri(&self) -> String {
+        self.0.0.redirect_uri()
+    }
+
+    fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
+        explosive(self.0.0.ask(page))
+    }
+}
+
+impl Vault for Explosive<MemoryVault> {
+    fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>> {
+        explosive(self.0.read(key))
+    }
+
+    fn write(&self, key: &str, record: &Secret) -> AuthFuture<io::Result<()>> {
+        explosive(self.0.write(key, record))
+    }
+
+    fn remove(&self, key: &str) -> AuthFuture<io::Result<()>> {
+        explosive(self.0.remove(key))
+    }
+
+    fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
+        let lock = self.0.lock(key);
+        explosive(Box::pin(async move { Ok(Box::new((lock.await?, Bomb)) as VaultLock) }))
+    }
+}
+
 fn pair(server: AuthServer, sign_in: SignIn) -> (Pair, Client) {
     let config = HttpClientConfig::new(Url::parse(SERVER).unwrap()).sign_in(sign_in);
     let pair = Pair::over_http(registry());
@@ -56,6 +145,7 @@ fn pair(server: AuthServer, sign_in: SignIn) -> (Pair, Client) {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Prepare,
+    RedirectUri,
     Ask,
     Answer,
 }
@@ -91,6 +181,7 @@ impl Consent for Panicking<Arc<dyn Consent>> {
 
 impl PendingConsent for Panicking<Box<dyn PendingConsent>> {
     fn redirect_uri(&self) -> String {
+        self.check(Step::RedirectUri);
         self.inner.redirect_uri()
     }
 

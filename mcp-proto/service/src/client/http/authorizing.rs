@@ -29,15 +29,15 @@ use mcp_proto::{Duration, Instant};
 
 use crate::Clock;
 use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
-use crate::panics::{catch_async_panic, catch_panic};
+use crate::panics::{CaughtDrop, CaughtFuture, catch_panic};
 
 /// The futures and locks of a client's sign-in.
 pub(super) struct Authorizing {
     sign_in: SignIn,
     tasks: Vec<SignInTask>,
     /// The locks that are held, by the number of their load request.
-    locks: BTreeMap<RecordId, VaultLock>,
-    pending: Option<Box<dyn PendingConsent>>,
+    locks: BTreeMap<RecordId, CaughtDrop<VaultLock>>,
+    pending: Option<CaughtDrop<Box<dyn PendingConsent>>>,
 }
 
 /// A future of the sign-in.
@@ -68,13 +68,14 @@ enum SignInStep {
     Read {
         id: RecordId,
         record: io::Result<Option<Secret>>,
-        lock: Option<VaultLock>,
+        lock: Option<CaughtDrop<VaultLock>>,
     },
     Written(RecordId, io::Result<()>),
     Removed,
     Signed(SignId, io::Result<Vec<u8>>),
     Subject(SubjectId, io::Result<Secret>),
-    Prepared(io::Result<Box<dyn PendingConsent>>),
+    /// The redirect URI, and the consent.
+    Prepared(io::Result<(String, CaughtDrop<Box<dyn PendingConsent>>)>),
     Redirect(Result<String, String>),
 }
 
@@ -127,7 +128,7 @@ impl Authorizing {
 
     /// Takes the lock of a load request. Drops the future of the request if it is pending: the
     /// authorizer would not release a lock that arrives later.
-    fn release(&mut self, id: RecordId) -> Option<VaultLock> {
+    fn release(&mut self, id: RecordId) -> Option<CaughtDrop<VaultLock>> {
         self.tasks.retain(|task| task.purpose != TaskPurpose::Lock(id));
         self.locks.remove(&id)
     }
@@ -147,6 +148,7 @@ impl Authorizing {
         let read = async move {
             // A failed lock is ignored: only a race with another process is possible then.
             let lock = if locks { vault.lock(&key).await.ok() } else { None };
+            let lock = lock.map(CaughtDrop::new);
             let record = vault.read(&key).await;
             SignInStep::Read { id, record, lock }
         };
@@ -183,7 +185,11 @@ impl Authorizing {
         let consent = self.sign_in.consent.clone();
         let prepare = async move {
             SignInStep::Prepared(match consent {
-                Some(consent) => consent.prepare(&redirect_uri, port).await,
+                Some(consent) => consent.prepare(&redirect_uri, port).await.map(|pending| {
+                    let mut pending = CaughtDrop::new(pending);
+                    let uri = pending.get_mut().map(|pending| pending.redirect_uri());
+                    (uri.unwrap_or_default(), pending)
+                }),
                 None => Err(no_consent()),
             })
         };
@@ -192,7 +198,8 @@ impl Authorizing {
 
     /// Shows a page to the user.
     fn ask(&mut self, page: ConsentPage) -> AuthFuture<SignInStep> {
-        let asked = catch_panic(|| self.pending.as_mut().map(|pending| pending.ask(page)));
+        let pending = self.pending.as_mut().and_then(CaughtDrop::get_mut);
+        let asked = catch_panic(|| pending.map(|pending| pending.ask(page)));
         let ask = async move {
             SignInStep::Redirect(match asked {
                 Some(Some(asked)) => asked.await,
@@ -305,8 +312,7 @@ impl Authorizing {
                 Box::new(move |authorizer| authorizer.handle_subject(now, id, given))
             }
             SignInStep::Prepared(prepared) => {
-                let uri = prepared.map(|pending| {
-                    let uri = pending.redirect_uri();
+                let uri = prepared.map(|(uri, pending)| {
                     self.pending = Some(pending);
                     uri
                 });
@@ -336,7 +342,7 @@ fn catching(
     future: impl Future<Output = SignInStep> + Send + 'static,
     otherwise: SignInStep,
 ) -> AuthFuture<SignInStep> {
-    let caught = catch_async_panic(Box::pin(future));
+    let caught = CaughtFuture::new(Box::pin(future));
     Box::pin(async move { caught.await.unwrap_or(otherwise) })
 }
 
