@@ -25,13 +25,6 @@ pub(crate) fn panicked() -> ErrorData {
     ErrorData::internal("the handler panicked")
 }
 
-/// Runs a future with code of the application and drops it. Returns `None` if it panics.
-pub(crate) async fn catch_async_panic<T>(
-    future: Pin<Box<dyn Future<Output = T> + Send>>,
-) -> Option<T> {
-    CaughtFuture::new(future).await
-}
-
 /// A future with code of the application; its output is `None` if the future panics. A panic of its
 /// drop is ignored, also if the drop is early.
 pub(crate) struct CaughtFuture<'a, T>(Option<Pin<Box<dyn Future<Output = T> + Send + 'a>>>);

@@ -1,6 +1,9 @@
-//! Drivers of connections that panic: what the server has asked is withdrawn.
+//! Drivers of connections that panic, or cannot be spawned: what the server has asked is withdrawn,
+//! and the next request has another connection.
 
+use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -8,7 +11,7 @@ use std::task::{Context, Poll};
 use mcp_proto::types::{ElicitResult, Implementation};
 use mcp_proto::{Bytes, Duration, Era};
 use mcp_service::runtime::{BridgeTarget, ByteStream, Runtime, bridge};
-use mcp_service::{BridgeConfig, Reader, Writer};
+use mcp_service::{BridgeConfig, Command, Reader, Sharing, Writer};
 use mcp_tests::bridge::world::VirtualRuntime as World;
 use serde_json::json;
 
@@ -80,5 +83,59 @@ fn question_of_a_connection_whose_driver_has_panicked_is_withdrawn() {
             assert!(is_withdrawn.load(Ordering::Relaxed), "{era:?}: the user is still asked");
         };
         world.run(talk).unwrap();
+    }
+}
+
+/// A runtime that panics instead of spawning, while this is set.
+#[derive(Clone)]
+struct FullRuntime(World, Arc<AtomicBool>);
+
+impl Runtime for FullRuntime {
+    type Timer = <World as Runtime>::Timer;
+    type Socket = <World as Runtime>::Socket;
+    type Listener = <World as Runtime>::Listener;
+    type Child = <World as Runtime>::Child;
+
+    fn timer(&self) -> Self::Timer {
+        self.0.timer()
+    }
+
+    fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        if self.1.load(Ordering::Relaxed) {
+            std::panic::resume_unwind(Box::new("no room for another task"));
+        }
+        self.0.spawn(future);
+    }
+
+    async fn connect(&self, address: SocketAddr) -> io::Result<Self::Socket> {
+        self.0.connect(address).await
+    }
+
+    async fn accept(&self, listener: &Self::Listener) -> io::Result<(Self::Socket, SocketAddr)> {
+        self.0.accept(listener).await
+    }
+
+    fn start(&self, command: &Command) -> io::Result<Self::Child> {
+        self.0.start(command)
+    }
+}
+
+#[test]
+fn connection_whose_driver_cannot_be_spawned_gives_way_to_another_one() {
+    for (up, down) in super::ERAS.into_iter().flat_map(|up| super::ERAS.map(|down| (up, down))) {
+        let world = World::default();
+        let is_full = Arc::new(AtomicBool::new(true));
+        let runtime = FullRuntime(world.clone(), is_full.clone());
+        let target = pipe(&world, policy(up), <_>::default());
+        let mut config = BridgeConfig::new(Implementation::new("bridge", "1"));
+        config.sharing = Sharing::Shared;
+        let bridge = bridge(&runtime, target, config);
+        for full in [true, false] {
+            is_full.store(full, Ordering::Relaxed);
+            let client = client(down);
+            attach(&world, &client, Transport::Stdio, &bridge.catalog());
+            let listed = world.run(client.list_tools()).unwrap();
+            assert_eq!(listed.is_err(), full, "{up:?} {down:?}: {listed:?}");
+        }
     }
 }

@@ -18,7 +18,7 @@ use super::reports::Reports;
 use super::upstream::{Spawn, Upstream, unless_set};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
-use crate::panics::catch_async_panic;
+use crate::panics::{CaughtFuture, catch_panic};
 use crate::{Catalog, Client, Context, Handler, Registry, Session, Spawned};
 use mcp_proto::bridge;
 use mcp_proto::ext::TASKS;
@@ -64,7 +64,12 @@ struct Pool {
 }
 
 impl Bridge {
-    pub(crate) fn new(config: BridgeConfig, connect: Connect) -> Self {
+    pub(crate) fn new(config: BridgeConfig, mut connect: Connect) -> Self {
+        let spawn = connect.spawn.clone();
+        // A future that cannot be spawned is dropped.
+        connect.spawn = Arc::new(move |future| {
+            catch_panic(|| spawn(future));
+        });
         let mut machine = bridge::Config::new(Box::new(connect.random));
         machine.limits = config.client.limits.clone();
         let machine = Lock::new(machine);
@@ -235,7 +240,7 @@ impl Bridge {
             (upstream, replaced, ended)
         };
         if let Some(replaced) = replaced {
-            (self.0.connect.spawn)(Box::pin(async move { replaced.close().await }));
+            (self.0.connect.spawn)(Box::pin(replaced.close()));
         }
         self.drive(owner, &upstream);
         Ok(upstream)
@@ -263,26 +268,9 @@ impl Bridge {
     /// Spawns the tasks that drive a connection, and close it if it is idle.
     fn drive(&self, owner: Owner, upstream: &Upstream) {
         let Pool { config, connect, .. } = &*self.0;
-        let (pool, ended, key) = (self.clone(), upstream.clone(), owner.clone());
-        (connect.spawn)(Box::pin(async move {
-            let Pool { connect, reports, .. } = &*pool.0;
-            if let Some(pause) = pool.0.failures.pause() {
-                (connect.sleep)(pause).await;
-            }
-            if ended.begin() {
-                let driving = (connect.drive)(ended.client.clone(), reports.clone());
-                let failure = match catch_async_panic(driving).await {
-                    Some(Ok(())) => None,
-                    Some(Err(error)) => ended.failure(error),
-                    None => Some(io::Error::other(PANICKED)),
-                };
-                if let Some(failure) = failure {
-                    reports.report_failure(&failure);
-                }
-            }
-            pool.forget(&key, &ended);
-            ended.end();
-        }));
+        let (pool, own) = (self.clone(), upstream.clone());
+        let driver = UpstreamDriver { pool, owner: owner.clone(), upstream: own };
+        (connect.spawn)(Box::pin(driver.run()));
         let idle = match owner {
             Owner::Sessionless { .. } => config.idle_timeout.max(MIN_IDLE),
             // The end of a session is reported.
@@ -349,6 +337,43 @@ impl Bridge {
             // The connection closes even if the runtime runs no more tasks.
             (self.0.connect.spawn)(Box::pin(upstream.close()));
         }
+    }
+}
+
+/// The driver of a connection. Dropping it ends the connection: a runtime that ends, or has no room
+/// for another task, drops the driver early.
+struct UpstreamDriver {
+    pool: Bridge,
+    owner: Owner,
+    upstream: Upstream,
+}
+
+impl UpstreamDriver {
+    /// Drives the connection, and reports its failure.
+    async fn run(self) {
+        let Pool { connect, reports, failures, .. } = &*self.pool.0;
+        if let Some(pause) = failures.pause() {
+            (connect.sleep)(pause).await;
+        }
+        if !self.upstream.begin() {
+            return;
+        }
+        let driving = (connect.drive)(self.upstream.client.clone(), reports.clone());
+        let failure = match CaughtFuture::new(driving).await {
+            Some(Ok(())) => None,
+            Some(Err(error)) => self.upstream.failure(error),
+            None => Some(io::Error::other(PANICKED)),
+        };
+        if let Some(failure) = failure {
+            reports.report_failure(&failure);
+        }
+    }
+}
+
+impl Drop for UpstreamDriver {
+    fn drop(&mut self) {
+        self.pool.forget(&self.owner, &self.upstream);
+        self.upstream.end();
     }
 }
 
