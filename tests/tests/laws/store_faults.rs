@@ -36,15 +36,21 @@ pub(crate) enum StoreFault {
     AnsweredLate(Duration),
     /// Its future is polled once more before it is carried out, and once more before the answer.
     Slow,
+    /// It panics, and changes nothing.
+    Panics,
+    /// It is carried out, and panics in a later poll.
+    PanicsLate,
 }
 
-const FAULTS: [StoreFault; 6] = [
+const FAULTS: [StoreFault; 8] = [
     StoreFault::Fails,
     StoreFault::Full,
     StoreFault::Raced,
     StoreFault::Never,
     StoreFault::Late(Duration::from_secs(30)),
     StoreFault::AnsweredLate(Duration::from_secs(30)),
+    StoreFault::Panics,
+    StoreFault::PanicsLate,
 ];
 
 /// More accesses than the calls have.
@@ -79,6 +85,9 @@ impl FaultyStore {
     ) -> StoreFuture<'a, T> {
         let Some(fault) = self.next() else { return begin() };
         let unavailable = || StoreError::Unavailable("a fault".into());
+        if fault == StoreFault::Panics {
+            panic_quietly();
+        }
         Box::pin(async move {
             match fault {
                 StoreFault::Fails => Err(unavailable()),
@@ -107,9 +116,20 @@ impl FaultyStore {
                     yield_now().await;
                     answer
                 }
+                StoreFault::Panics | StoreFault::PanicsLate => {
+                    let answer = begin().await;
+                    yield_now().await;
+                    panic_quietly();
+                    answer
+                }
             }
         })
     }
+}
+
+/// Panics without a word on stderr.
+fn panic_quietly() {
+    std::panic::resume_unwind(Box::new("quiet"));
 }
 
 impl TaskStore for FaultyStore {
@@ -217,7 +237,7 @@ fn each_call_ends_with_its_result_whatever_happens_to_an_access_of_a_store() {
 
 #[test]
 fn each_call_ends_if_a_store_stops_working() {
-    for fault in [StoreFault::Fails, StoreFault::Never] {
+    for fault in [StoreFault::Fails, StoreFault::Never, StoreFault::Panics] {
         let accesses =
             (0..MAX_ACCESSES).step_by(3).take_while(|at| !check(fault, *at, usize::MAX)).count();
         assert!(accesses > 6, "{fault:?}: {accesses}");

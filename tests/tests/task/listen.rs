@@ -229,6 +229,19 @@ fn a_store_that_fails_leaves_its_clients_to_poll() {
 }
 
 #[test]
+fn subscriber_is_told_of_its_task_though_the_store_panics_when_it_is_watched() {
+    let mut store = HardStore::default();
+    store.panics_at_watch = true;
+    let store: Arc<dyn TaskStore> = Arc::new(store);
+    let mut process = Process::sharing(&Time::default(), &store, registry(Tasks::Always, works));
+    let id = process.task();
+    let subscription = listen(&mut process, &[&id]);
+    assert_eq!(states(&process.said(), subscription), [json!("working")]);
+    process.pass(11 * SECOND);
+    assert_eq!(states(&process.said(), subscription), [json!("completed")]);
+}
+
+#[test]
 fn a_task_of_another_process_is_told_of_by_the_store() {
     let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
     let time = Time::default();

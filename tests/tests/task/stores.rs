@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_proto::server::task::TaskId;
-use mcp_service::{MemoryStore, StoreError, StoreFuture, TaskStore};
+use mcp_service::{MemoryStore, StoreError, StoreFuture, TaskStore, TaskWatcher};
 
 /// A store that is slow, fails, or loses races, as the test says.
 #[derive(Default)]
@@ -36,6 +36,8 @@ pub(crate) struct HardStore {
     pub(crate) keeps: bool,
     /// Every change loses once against nobody.
     pub(crate) loses: bool,
+    /// It panics when it is watched.
+    pub(crate) panics_at_watch: bool,
     lost: Mutex<BTreeSet<(TaskId, u64)>>,
     /// So many polls pass between the wish for a change and the change.
     pub(crate) delay: usize,
@@ -145,5 +147,12 @@ impl TaskStore for HardStore {
             while_set(&self.holds).await;
             self.answer(changed)
         })
+    }
+
+    fn watch(&self, watcher: TaskWatcher) {
+        drop(watcher);
+        if self.panics_at_watch {
+            std::panic::resume_unwind(Box::new("quiet"));
+        }
     }
 }

@@ -12,6 +12,7 @@ use core::fmt;
 use std::sync::OnceLock;
 
 use super::current_store::CurrentStore;
+use super::guarded_store::GuardedStore;
 use super::host::TaskHost;
 use super::memory::MemoryStore;
 use super::store::{StoreError, TaskStore};
@@ -242,7 +243,7 @@ impl TaskManager {
     }
 
     pub(super) fn set_store(&self, store: Arc<dyn TaskStore>) {
-        self.shared.store.set(store);
+        self.shared.store.set(Arc::new(GuardedStore(store)));
     }
 
     /// Registers a watcher for changes with the store, once.

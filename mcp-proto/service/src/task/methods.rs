@@ -273,8 +273,9 @@ impl<'a> Lookups<'a> {
             server.map(|server| drop(server.publish(change))).is_some()
         };
         manager.watched().begin_lookup(catalog.number(), Arc::new(listener));
+        let lookup = Self(manager);
         manager.watch_store();
-        Self(manager)
+        lookup
     }
 }
 

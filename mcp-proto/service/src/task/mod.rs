@@ -20,6 +20,7 @@
 mod current_store;
 mod detached;
 mod driven;
+mod guarded_store;
 mod host;
 mod manager;
 mod memory;

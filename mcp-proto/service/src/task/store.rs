@@ -22,7 +22,7 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>>
 ///
 /// `now` is the time since the Unix epoch, by the clock of the server. A record must be kept for
 /// `time_to_live` after the last write, and may be removed then. A future that is dropped must not
-/// write later: the task may be removed meanwhile.
+/// write later: the task may be removed meanwhile. A panic counts as [`StoreError::Unavailable`].
 pub trait TaskStore: Send + Sync + 'static {
     /// Stores a new record, before the future completes. `owner` is the principal of the task, for
     /// limits.
