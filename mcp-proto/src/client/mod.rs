@@ -55,9 +55,11 @@ mod subscriptions;
 pub mod task;
 mod unconnected;
 
+use alloc::vec::Vec;
+
 use crate::deadlines::Deadlines;
 use crate::machine::Action;
-use crate::message::{Incoming, Outgoing};
+use crate::message::{Incoming, Outgoing, RequestId};
 use crate::time::Instant;
 use crate::types::ClientCapabilities;
 use crate::version::Era;
@@ -68,6 +70,7 @@ use binding::BindingKind;
 pub(crate) use binding::MessageSource;
 pub use cache::settings::{CacheConfig, CachePlace, SharedCache};
 pub use cache::{Cache, CacheContext, CacheLimits, CacheTicket, Cached};
+use call::Call;
 pub use call_error::CallError;
 use client_core::ClientCore;
 pub(crate) use compose::version_of;
@@ -313,6 +316,17 @@ impl Client {
     pub fn wants_read(&self) -> bool {
         let is_connected = self.conn.is_open() && !matches!(self.conn, Conn::Unconnected(_));
         is_connected && self.core.outbox.is_empty()
+    }
+
+    /// The requests that renew a subscription, and whose timeout has passed. The binding may send
+    /// them again.
+    pub(crate) fn late_subscriptions(&self, now: Instant) -> Vec<RequestId> {
+        let has_begun = |id| self.core.subscriptions.has_begun(id);
+        let is_late = |call: &Call| {
+            let subscription = call.listens().or_else(|| call.subscribes());
+            call.due <= now && call.is_sent() && subscription.is_some_and(has_begun)
+        };
+        self.core.calls.numbers_of(is_late).into_iter().map(compose::id).collect()
     }
 
     /// Handles the end of the stream of a known server.

@@ -341,6 +341,12 @@ impl Exchanges {
         }
     }
 
+    /// The exchange of a call.
+    pub(super) fn of_call(&self, id: &RequestId) -> Option<ExchangeId> {
+        let is_of_call = |purpose: &Purpose| purpose.call().is_some_and(|call| call.id == *id);
+        self.find(|_, purpose| is_of_call(purpose)).pop()
+    }
+
     fn find(&self, matches: impl Fn(ExchangeId, &Purpose) -> bool) -> Vec<ExchangeId> {
         let all = self.all.iter().map(|(number, open)| (ExchangeId(number), &open.purpose));
         all.filter(|(id, purpose)| matches(*id, purpose)).map(|(id, _)| id).collect()

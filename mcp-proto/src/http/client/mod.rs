@@ -203,6 +203,7 @@ impl Client {
 
     /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.renew_subscriptions(now);
         self.rpc.handle_timeout(now);
         #[cfg(feature = "auth")]
         if let Some(authorization) = &mut self.authorization {
@@ -241,6 +242,19 @@ impl Client {
 
     fn limits(&self) -> &Limits {
         self.rpc.limits()
+    }
+
+    /// Sends the requests again that renew a subscription, and that the server has not answered in
+    /// time. Like a broken stream, a silent one ends no subscription.
+    fn renew_subscriptions(&mut self, now: Instant) {
+        if self.rpc.poll_timeout().is_none_or(|at| at > now) {
+            return;
+        }
+        for id in self.rpc.late_subscriptions(now) {
+            if let Some(exchange) = self.exchanges.of_call(&id) {
+                self.exchange_is_over(now, exchange);
+            }
+        }
     }
 
     /// Carries out the actions of the machine of messages.
