@@ -180,6 +180,25 @@ fn connections_that_are_kept_run_out_one_by_one() {
     assert!(site.socket(1).is_dropped());
 }
 
+/// The process was suspended: the answer that causes the next request and the end of the kept
+/// connection are seen in the same turn.
+#[test]
+fn connection_that_has_had_its_time_is_not_used() {
+    let mut site = Site::connected();
+    let (call, listed) = (site.call("a"), site.list());
+    site.turn();
+    answer_all(&mut site, 0..1, 3);
+    assert!(call.take().unwrap().is_ok());
+    let page = TOOLS.replacen('{', r#"{"nextCursor":"2","#, 1);
+    let page = answer(4, &page).replacen("\r\n", "\r\nConnection: close\r\n", 1);
+    site.socket(1).answer(&page);
+    site.pass(std::time::Duration::from_secs(100));
+    assert!(site.socket(0).is_dropped());
+    site.socket(2).answer(&answer(5, TOOLS));
+    site.turn();
+    assert!(listed.take().unwrap().is_ok());
+}
+
 /// `Limits::max_client_connections` bounds those in use and those that are kept together.
 #[test]
 fn connections_that_are_kept_make_room_for_those_in_use() {

@@ -148,6 +148,7 @@ impl Exchanges {
 
     /// Sends a request on a kept connection; `None` if none fits.
     fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
+        self.idle.expire(now);
         let mut connection = self.idle.take(now, request.is_idempotent)?;
         connection.send(now, request, url.authority(), &mut self.last_request).ok()?;
         Some(connection)
