@@ -4,18 +4,18 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use mcp_proto::Limits;
 use mcp_proto::auth::{AuthError, ConsentPage};
 use mcp_proto::http::Url;
 use mcp_proto::types::CallToolResult;
+use mcp_proto::{Instant, Limits};
 use mcp_service::auth::{
     AuthFuture, Consent, MemoryVault, PendingConsent, Secret, SignIn, Vault, VaultLock,
 };
-use mcp_service::testing::{AuthServer, Pair};
+use mcp_service::testing::{AuthServer, Clock, Pair};
 use mcp_service::{Call, Client, HttpClientConfig};
 
 use super::sign_in::{ISSUER, SERVER, call, count, protected, registry};
@@ -112,6 +112,18 @@ fn client_closes_while_a_person_is_asked() {
     pair.run(client.close());
     assert_eq!(pair.now(), before);
     assert!(pair.run(authorized).is_err());
+}
+
+/// The process may have been suspended: the redirect and its deadline are seen in the same turn.
+#[test]
+fn redirect_that_has_arrived_counts_although_the_page_has_had_its_time() {
+    let server = AuthServer::new(ISSUER, SERVER);
+    let person = PunctualPerson { server: server.clone(), clock: Arc::default() };
+    let mut pair = pair(&server, SignIn::new(MemoryVault::new()).consent(person.clone()));
+    person.clock.set(pair.clock()).unwrap();
+    let client = pair.client();
+    pair.run(call(&client)).unwrap();
+    assert_eq!(pair.now(), Instant::ZERO + PAGE_TIME);
 }
 
 /// A call whose tokens are being written to the vault.
@@ -239,6 +251,40 @@ impl PendingConsent for SlowTab {
                 return Err("the page was closed".into());
             }
             person.server.answer("GET", &page.url, "").location.ok_or("no redirect".into())
+        })
+    }
+}
+
+/// The time for a page of a sign-in.
+const PAGE_TIME: Duration = Duration::from_secs(5 * 60);
+
+/// A person who takes all the time that a page has.
+#[derive(Clone)]
+struct PunctualPerson {
+    server: AuthServer,
+    clock: Arc<OnceLock<Clock>>,
+}
+
+struct PunctualTab(PunctualPerson);
+
+impl Consent for PunctualPerson {
+    fn prepare(&self, _: &str, _: Option<u16>) -> AuthFuture<io::Result<Box<dyn PendingConsent>>> {
+        let tab = PunctualTab(self.clone());
+        Box::pin(async move { Ok(Box::new(tab) as Box<dyn PendingConsent>) })
+    }
+}
+
+impl PendingConsent for PunctualTab {
+    fn redirect_uri(&self) -> String {
+        "http://127.0.0.1:50000/callback".into()
+    }
+
+    fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
+        let PunctualPerson { server, clock } = self.0.clone();
+        let slept = clock.get().unwrap().sleep(PAGE_TIME);
+        Box::pin(async move {
+            slept.await;
+            server.answer("GET", &page.url, "").location.ok_or("no redirect".into())
         })
     }
 }

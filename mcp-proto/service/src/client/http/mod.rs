@@ -170,6 +170,11 @@ impl HttpClientService {
             self.machine.set_unix_time(clock.now(), clock.unix_time());
         }
         for _ in 0..TURN_ROUNDS {
+            // A redirect that has arrived counts before its deadline, as answers do.
+            #[cfg(feature = "auth")]
+            if self.next_deadline().is_some_and(|at| at <= clock.now()) {
+                self.poll_authorizing(clock, context);
+            }
             self.turn(clock.now(), context.waker(), connector);
             #[cfg(feature = "auth")]
             self.authorize(clock, context, connector);
@@ -301,18 +306,22 @@ impl HttpClientService {
         connector: &mut impl Connector,
     ) {
         for _ in 0..TURN_ROUNDS {
-            let Some(authorizing) = &mut self.authorizing else { return };
-            let machine = &mut self.machine;
-            let now = clock.now();
-            let has_output = authorizing.poll(now, clock.unix_time(), context, |answer| {
-                machine.with_authorizer(now, answer);
-            });
-            if !has_output {
+            if !self.poll_authorizing(clock, context) {
                 return;
             }
-            self.turn(now, context.waker(), connector);
+            self.turn(clock.now(), context.waker(), connector);
         }
         context.waker().wake_by_ref();
+    }
+
+    /// Polls the futures of the sign-in; returns whether one has completed.
+    #[cfg(feature = "auth")]
+    fn poll_authorizing(&mut self, clock: &impl Clock, context: &mut Context<'_>) -> bool {
+        let Some(authorizing) = &mut self.authorizing else { return false };
+        let (machine, now) = (&mut self.machine, clock.now());
+        authorizing.poll(now, clock.unix_time(), context, |answer| {
+            machine.with_authorizer(now, answer);
+        })
     }
 
     /// Polls the exchanges that were woken; returns false if there are none.
