@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::bridge::Listening;
+use super::replay::legacy_recording;
 use super::run::{Ran, Running, and_this, run};
 use super::scratch::Scratch;
 use super::server::{SERVER, over_http};
@@ -19,6 +20,7 @@ crate::all!(
     output_that_cannot_be_written_keeps_the_exit_code,
     interrupted_bridge_ends_all_servers_at_once,
     sigterm_cancels_and_ends_the_server,
+    output_that_nobody_reads_does_not_keep_the_process,
 );
 
 fn has(ran: &Ran, what: &str) -> bool {
@@ -126,6 +128,30 @@ fn interrupted_bridge_ends_all_servers_at_once() {
     bridge.interrupt();
     let elapsed = start.elapsed().as_secs();
     assert!((2..6).contains(&elapsed), "{elapsed} s");
+}
+
+fn output_that_nobody_reads_does_not_keep_the_process() {
+    let folder = Scratch::new("unread");
+    // More than a pipe holds.
+    let long = "a".repeat(300_000);
+    // The token of the recording becomes that of the client.
+    let asked = r#"{"name":"t","arguments":{},"_meta":{"progressToken":1}}"#;
+    let progress = format!(
+        r#""method":"notifications/progress","params":{{"progressToken":1,"progress":1,"message":"{long}"}}"#
+    );
+    let result = format!(r#""result":{{"text":"{long}"}}"#);
+    let exchanges = [("tools/call", asked, &*progress), ("a/b", "{}", &result)];
+    let recording = folder.write("unread.mcp", &legacy_recording(&exchanges));
+    let server = ["--era", "legacy", "--", env!("CARGO_BIN_EXE_mcp"), "replay", &recording];
+    for (words, sent) in [
+        (&["call", "--json", "t"][..], "notifications/progress"),
+        (&["request", "a/b"], "\"text\":\"aaa"),
+    ] {
+        let mut running = Running::shown("", &[words, &server].concat());
+        running.err_until(sent);
+        running.terminate();
+        assert_eq!(running.end_unread(), 130, "{words:?}");
+    }
 }
 
 fn sigterm_cancels_and_ends_the_server() {

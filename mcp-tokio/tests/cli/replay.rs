@@ -39,6 +39,27 @@ pub(crate) fn with_replay(words: &[&str], recording: &str) -> super::run::Ran {
     run(&[words, &["--", program, "replay", recording]].concat())
 }
 
+/// The recording of a legacy server with the tool `t`. Each exchange has a method, its parameters,
+/// and the members of the server's message: a result, an error, or a notification.
+#[cfg(unix)]
+pub(crate) fn legacy_recording(exchanges: &[(&str, &str, &str)]) -> String {
+    let opened = concat!(
+        r#""result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"#,
+        r#""capabilities":{"tools":{},"prompts":{},"completions":{}}}"#
+    );
+    let tools = r#""result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#;
+    let all = [("initialize", "{}", opened), ("tools/list", "{}", tools)];
+    let lines = all.iter().chain(exchanges).enumerate().map(|(id, (method, params, reply))| {
+        let is_notification = reply.starts_with("\"method\"");
+        let about = if is_notification { String::new() } else { format!("\"id\":{id},") };
+        format!(
+            "C> {{\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n\
+             S> {{\"jsonrpc\":\"2.0\",{about}{reply}}}\n"
+        )
+    });
+    lines.collect()
+}
+
 /// The lines of a server that replays a recording, for these lines of a client.
 pub(crate) fn served(recording: &str, input: &[u8]) -> Vec<String> {
     let mut replay = Command::new(env!("CARGO_BIN_EXE_mcp"))

@@ -138,6 +138,13 @@ impl Running {
         Ran { exit, out: masked(&out), err: errors(&err) }
     }
 
+    /// The exit code, while nobody reads the standard output, which stays open.
+    #[cfg(unix)]
+    pub(crate) fn end_unread(mut self) -> i32 {
+        std::io::copy(&mut self.err, &mut std::io::sink()).unwrap();
+        self.child.wait().unwrap().code().unwrap()
+    }
+
     /// Result of the run, once nobody reads its standard output.
     #[cfg(unix)]
     pub(crate) fn end_without_reader(self) -> Ran {

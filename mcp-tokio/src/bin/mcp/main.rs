@@ -38,6 +38,8 @@ mod sign_in;
 mod strict;
 mod target;
 mod task;
+#[cfg(unix)]
+mod watchdog;
 
 use std::env;
 use std::process::ExitCode;
