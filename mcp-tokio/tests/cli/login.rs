@@ -22,6 +22,7 @@ crate::all! {
     only_servers_over_http_have_a_sign_in,
     server_that_needs_no_sign_in_is_told_of,
     failed_logout_names_the_credentials,
+    credentials_that_are_not_stored_are_a_failure_of_login,
     port_of_the_redirect_that_is_in_use_is_named,
     example_keychain_keeps_credentials_in_a_program,
 }
@@ -172,6 +173,25 @@ fn failed_logout_names_the_credentials() {
     let ran = site.run(&["logout"]);
     let err = format!("mcp: the credentials for {} cannot be removed: ", site.url);
     assert!(ran.exit == 3 && ran.err.starts_with(&err), "{ran:?}");
+}
+
+fn credentials_that_are_not_stored_are_a_failure_of_login() {
+    let site = Site::new("unsaved");
+    assert_eq!(site.run(&["login"]).exit, 0);
+    for file in fs::read_dir(&site.folder).unwrap() {
+        let path = file.unwrap().path();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+    }
+    let ran = site.run(&["login"]);
+    let reason = format!("in {}: ", site.folder.display());
+    let err = format!("mcp: the credentials for {} cannot be stored: {reason}", site.url);
+    assert_eq!((ran.exit, &*ran.out), (3, ""), "{ran:?}");
+    assert!(ran.err.contains(&err) && ran.err.contains("     MCP_CREDENTIALS in "), "{ran:?}");
+    // A command goes on, and says so.
+    let ran = site.run(&["tools", "--login"]);
+    let err = format!("mcp: the new credentials cannot be stored: {reason}");
+    assert!(ran.exit == 0 && ran.err.contains(&err), "{ran:?}");
 }
 
 fn port_of_the_redirect_that_is_in_use_is_named() {

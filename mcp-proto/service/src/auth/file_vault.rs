@@ -79,12 +79,14 @@ impl FileVault {
         key: &str,
         f: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
     ) -> AuthFuture<io::Result<()>> {
-        let path = self.path(key, "json");
+        let (path, directory) = (self.path(key, "json"), self.directory.clone());
         let lock = self.locked.lock().get(&self.path(key, "lock")).and_then(Weak::upgrade);
         Box::pin(unblock(move || {
             let changed = f(&path);
             drop(lock);
-            changed
+            changed.map_err(|error| {
+                io::Error::new(error.kind(), format!("in {}: {error}", directory.display()))
+            })
         }))
     }
 }

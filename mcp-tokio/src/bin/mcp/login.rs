@@ -1,7 +1,6 @@
 //! `mcp login` and `mcp logout`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_tokio::auth::{AuthError, AuthState};
 use serde_json::json;
@@ -23,18 +22,15 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
     let target = target(&args)?;
     let name = target.name();
     let client = client(&args.common)?;
-    let was_asked = Arc::new(AtomicBool::new(false));
-    let asked = was_asked.clone();
-    client.on_authorization(move |state| {
-        if matches!(state, AuthState::Asking) {
-            asked.store(true, Ordering::Relaxed);
-        }
-    });
+    let sign_in = Arc::new(Mutex::new(SignInReport::default()));
+    let report = sign_in.clone();
+    client.on_authorization(move |state| locked(&report).read(state));
     let mut session = Session::open(&client, target);
     let done = unless_interrupted(async {
         // The refusal of the server starts the sign-in.
         let server = session.connected().await.map_err(with_settings)?;
-        if !was_asked.load(Ordering::Relaxed) {
+        let was_asked = locked(&sign_in).was_asked;
+        if !was_asked {
             client.authorize("").await.map_err(|error| failed(&error))?;
         }
         Ok(server)
@@ -42,12 +38,41 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
     let done = done.await;
     session.close().await;
     let server = done?.implementation.map(|it| it.name);
+    if let Some(reason) = locked(&sign_in).unsaved.take() {
+        let message = format!("the credentials for {name} cannot be stored: {reason}");
+        return Err(Failure::new(Exit::Connection, message)
+            .advice("MCP_CREDENTIALS in the environment names another folder for them"));
+    }
     if output.is_json() {
         print::document(&json!({ "url": name, "server": server }));
     } else {
         print::text(&format!("signed in to {name}"));
     }
     Ok(Exit::Fine)
+}
+
+/// The events of a sign-in so far.
+#[derive(Default)]
+struct SignInReport {
+    /// True if a person was asked.
+    was_asked: bool,
+    /// The reason why the last credentials are not stored.
+    unsaved: Option<String>,
+}
+
+impl SignInReport {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the result of the sign-in has the failure")]
+    fn read(&mut self, state: &AuthState) {
+        match state {
+            AuthState::Asking => self.was_asked = true,
+            AuthState::Ready { unsaved } => self.unsaved.clone_from(unsaved),
+            _ => {}
+        }
+    }
+}
+
+fn locked(report: &Mutex<SignInReport>) -> MutexGuard<'_, SignInReport> {
+    report.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the stored credentials.

@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fs, io};
 
+use mcp_tokio::auth::AuthState;
 use mcp_tokio::mcp_proto::ProtocolError;
 use mcp_tokio::types::Root;
 use mcp_tokio::{
@@ -106,6 +107,12 @@ fn with_config(config: ClientConfig, common: &Common) -> Result<Client, Failure>
     });
     client.on_entry_rejected(|list, index, reason| {
         print::note(&format!("entry {index} of {} is left out: {reason}", list.method()));
+    });
+    client.on_authorization(|state| {
+        if let AuthState::Ready { unsaved: Some(reason) } = state {
+            print::note(&format!("mcp: the new credentials cannot be stored: {reason}"));
+            print::note("     the next command may need `mcp login`");
+        }
     });
     if !common.root.is_empty() {
         let roots = common.root.iter().map(|root| self::root(root));
