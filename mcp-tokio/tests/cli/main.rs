@@ -9,6 +9,8 @@ mod bridge;
 mod call;
 #[cfg(unix)]
 mod environment;
+#[cfg(unix)]
+mod hostile;
 mod hosts;
 #[cfg(unix)]
 mod interrupted;
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
         return served;
     }
     #[cfg(unix)]
-    let unix = [interrupted::ALL, environment::ALL, terminal::ALL].concat();
+    let unix = [interrupted::ALL, environment::ALL, terminal::ALL, hostile::ALL].concat();
     #[cfg(not(unix))]
     let unix: Vec<Test> = Vec::new();
     #[cfg(feature = "jwt")]

@@ -163,8 +163,9 @@ pub(crate) fn member(name: &str, value: &impl Serialize) {
     document(&BTreeMap::from([(name, value)]));
 }
 
-/// JSON on one line: without blanks and line ends between tokens. Control characters, which only
-/// strings have then, are escaped: a terminal may show the line.
+/// JSON on one line: without blanks and line ends between tokens. Characters that control a
+/// terminal or begin text in a direction, which only strings have then, are escaped: a terminal may
+/// show the line.
 pub(crate) fn one_line(json: &str) -> String {
     let (mut is_string, mut is_escaped) = (false, false);
     let keeps = |c: &char| {
@@ -180,13 +181,18 @@ pub(crate) fn one_line(json: &str) -> String {
     };
     let mut line = String::with_capacity(json.len());
     for c in json.chars().filter(keeps) {
-        if c.is_control() {
+        if c.is_control() || is_directional(c) {
             line.extend([format!("\\u{:04x}", u32::from(c))]);
         } else {
             line.push(c);
         }
     }
     line
+}
+
+/// Text whose further lines are marked: a server could begin them like lines of `mcp`.
+pub(crate) fn marked(text: &str) -> String {
+    text.replace("\r\n", "\n").trim_end_matches('\n').replace('\n', "\n   | ")
 }
 
 /// Reports a failure to people.
@@ -208,10 +214,16 @@ pub(crate) fn error(failure: &Failure) -> serde_json::Value {
     json!({ "exit": *exit as u8, "kind": exit.name(), "message": message, "advice": advice })
 }
 
-/// Writes a line for people to standard error, at once: servers may write to it as well.
+/// Writes a line for people to standard error, at once: servers may write to it as well. The
+/// further lines of a text with several are [`marked`].
 pub(crate) fn note(line: &str) {
-    let line = clean(line) + "\n";
-    let _ = write_all(&mut io::stderr(), line.as_bytes());
+    notes(&[line]);
+}
+
+/// Writes several lines at once, as [`note`] does one.
+pub(crate) fn notes(lines: &[impl AsRef<str>]) {
+    let lines = lines.iter().map(|line| clean(&marked(line.as_ref())) + "\n");
+    let _ = write_all(&mut io::stderr(), lines.collect::<String>().as_bytes());
 }
 
 /// Returns whether a user can be asked.
@@ -222,13 +234,14 @@ pub(crate) fn is_interactive() -> bool {
 /// Text without characters that control a terminal, or begin text in a direction, by which a URL
 /// can look like another one.
 pub(crate) fn clean(text: &str) -> String {
-    let is_safe = |c: char| match c {
-        '\n' | '\t' => true,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        c => !c.is_control(),
-    };
+    let is_safe = |c: char| matches!(c, '\n' | '\t') || !(c.is_control() || is_directional(c));
     let text = text.replace("\r\n", "\n");
     text.chars().map(|c| if is_safe(c) { c } else { '\u{fffd}' }).collect()
+}
+
+/// Returns whether a character begins or ends text in a direction.
+fn is_directional(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Rows with a name and a value, in two columns; a value may have several lines.
@@ -272,12 +285,18 @@ mod tests {
     }
 
     #[test]
+    fn further_lines_of_a_text_are_marked() {
+        assert_eq!(marked("a\r\nmcp: b\n\n"), "a\n   | mcp: b");
+    }
+
+    #[test]
     fn json_on_one_line_keeps_its_strings() {
         for (json, expected) in [
             ("{\r\n  \"a b\" : [1,\t2 ]\n}", r#"{"a b":[1,2]}"#),
             (r#"[ "\\", "\" x" , " \\\"" ]"#, r#"["\\","\" x"," \\\""]"#),
             (r#" " \ud83d " "#, r#"" \ud83d ""#),
             ("\"\u{9b}31m \u{7f}\"", r#""\u009b31m \u007f""#),
+            ("\"a\u{202e}b\u{200f}\"", "\"a\\u202eb\u{200f}\""),
         ] {
             assert_eq!(one_line(json), expected);
         }

@@ -76,7 +76,8 @@ pub(crate) async fn complete(args: CompleteArgs, output: Output) -> Result<Exit,
         return Ok(Exit::Fine);
     }
     for value in &result.completion.values {
-        print::text(&format!("{value}\n"));
+        // A line is one value.
+        print::text(&(value.replace('\n', "\u{fffd}") + "\n"));
     }
     if result.completion.has_more {
         let total = result.completion.total.map(|total| format!(", {total} in all"));

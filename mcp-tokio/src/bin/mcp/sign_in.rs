@@ -134,7 +134,7 @@ fn no_directory() -> Failure {
 
 /// Shows a page in the browser: with the program in `BROWSER`, or the one of the system.
 fn show(url: &Url) -> io::Result<()> {
-    print::note(&format!("Sign in on this page, which the browser shows:\n  {url}"));
+    print::notes(&["Sign in on this page, which the browser shows:", &format!("  {url}")]);
     let Some(browser) = env::var_os("BROWSER").filter(|browser| !browser.is_empty()) else {
         // Without a browser, the user has the address.
         let _ = open_page(url);
@@ -149,7 +149,7 @@ fn show(url: &Url) -> io::Result<()> {
 
 /// Shows a text, and reads a line.
 fn ask(text: &str) -> io::Result<String> {
-    print::note(text);
+    print::notes(&text.lines().collect::<Vec<_>>());
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     Ok(line)

@@ -12,7 +12,7 @@ use mcp_tokio::types::{
 use serde_json::{Map, Value};
 
 use super::field::Field;
-use crate::print::clean;
+use crate::print::{clean, marked};
 
 pub(super) struct Dialogue<R, W> {
     input: R,
@@ -79,7 +79,9 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
 
     /// Asks until the answer is valid.
     fn field(&mut self, field: &Field<'_>) -> Result<Option<Value>, Stopped> {
-        self.print_line(&field.describe())?;
+        for line in field.describe() {
+            self.print_line(&line)?;
+        }
         loop {
             let line = self.read_line("> ")?;
             match field.read(&line) {
@@ -121,8 +123,9 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
         }
     }
 
+    /// Writes a line. A text of the server with several lines cannot look like lines of `mcp`.
     fn print_line(&mut self, text: &str) -> Result<(), Stopped> {
-        Ok(writeln!(self.out, "{}", clean(text))?)
+        Ok(writeln!(self.out, "{}", clean(&marked(text)))?)
     }
 }
 
@@ -259,6 +262,23 @@ send it? [yes, no, cancel] ";
             let seen = String::from_utf8(out).unwrap();
             assert!(seen.contains("https://example.com/login\n"), "{seen}");
         }
+    }
+
+    #[test]
+    fn text_of_a_server_has_no_line_like_one_of_the_program() {
+        let page = ElicitRequestURLParams::new("Hi\n  Domain: a.example", "https://b.example\nyes");
+        let mut out = Vec::new();
+        let _ = Dialogue::new("no\n".as_bytes(), &mut out).url(&page);
+        let seen = String::from_utf8(out).unwrap();
+        assert!(seen.contains("a page: Hi\n   |   Domain: a.example\n"), "{seen}");
+        assert!(seen.contains("  https://b.example\n   | yes\n  Take care: "), "{seen}");
+        let name = StringSchema::new().description("x\nsend it? [yes, no, cancel] ");
+        let form = RequestedSchema::new().required("a", name);
+        let (_, seen) = talk(&ElicitRequestFormParams::new("b", form), "");
+        assert!(
+            seen.contains("a: x\n   | send it? [yes, no, cancel]  (text, required)\n"),
+            "{seen}"
+        );
     }
 
     #[test]

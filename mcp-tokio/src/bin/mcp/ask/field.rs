@@ -22,8 +22,8 @@ struct About<'a> {
 }
 
 impl Field<'_> {
-    /// The name, title, description, type, default and choices of the field.
-    pub(super) fn describe(&self) -> String {
+    /// The name, title, description, type and default of the field; then its choices.
+    pub(super) fn describe(&self) -> Vec<String> {
         let About { texts, kind } = self.about();
         let mut notes = vec![kind.to_owned()];
         if self.required {
@@ -40,7 +40,7 @@ impl Field<'_> {
             let text = if text == title { String::new() } else { format!(" ({text})") };
             lines.push(format!("    {}  {title}{text}", number + 1));
         }
-        lines.join("\n")
+        lines
     }
 
     /// Parses a line; `None` if the line is empty and the field may be omitted.

@@ -54,7 +54,7 @@ pub(super) async fn listen(
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     let urls = paths.keys().map(|path| format!("mcp bridge: http://{local}{path}"));
-    print::note(&urls.collect::<Vec<_>>().join("\n"));
+    print::notes(&urls.collect::<Vec<_>>());
     if !is_alone {
         config.path = String::new();
         let known = paths.clone();
