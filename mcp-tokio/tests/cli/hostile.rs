@@ -1,13 +1,32 @@
 //! Few descriptors, odd standard streams, and variables that are no text.
 
+use std::process::Command;
+
 use super::replay::{legacy_recording, with_replay};
 use super::run::run;
 use super::scratch::Scratch;
 
 crate::all!(
+    without_descriptors_it_says_so,
     error_of_a_server_has_no_line_like_one_of_the_program,
     completion_is_one_line,
 );
+
+/// `mcp` with these words; its exit code, and its standard error.
+fn failed(command: &mut Command) -> (i32, String) {
+    let ran = command.env("MCP_CREDENTIALS", "/none").output().unwrap();
+    (ran.status.code().unwrap(), String::from_utf8(ran.stderr).unwrap())
+}
+
+fn without_descriptors_it_says_so() {
+    for limit in 5..12 {
+        let script = format!("ulimit -n {limit}; exec \"$0\" tools -- cat");
+        let mut shell = Command::new("sh");
+        let (exit, err) = failed(shell.args(["-c", &script, env!("CARGO_BIN_EXE_mcp")]));
+        assert!(err.starts_with("mcp: ") && err.contains("oo many open files"), "{limit}: {err}");
+        assert_eq!(exit, 3, "{limit}: {err}");
+    }
+}
 
 fn error_of_a_server_has_no_line_like_one_of_the_program() {
     let folder = Scratch::new("forged");

@@ -41,11 +41,11 @@ mod task;
 #[cfg(unix)]
 mod watchdog;
 
-use std::env;
 use std::process::ExitCode;
+use std::{env, io};
 
 use serde_json::json;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 
 use args::{Args, Do};
 use failure::{Exit, Failure};
@@ -69,9 +69,17 @@ fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
+/// The runtime of a command.
+fn runtime() -> io::Result<Runtime> {
+    // For the descriptors of the runtime: tokio panics if there is none for its pipe of signals.
+    drop([io::pipe()?, io::pipe()?, io::pipe()?]);
+    Builder::new_current_thread().enable_all().build()
+}
+
 fn run(args: Args, output: Output) -> Result<Exit, Failure> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(Exit::Connection, error))?;
+    let runtime = runtime().map_err(|error| {
+        Failure::new(Exit::Connection, format!("the system has no room for mcp: {error}"))
+    })?;
     let done = runtime.block_on(async {
         match args.command {
             Do::Probe(args) => probe::run(args, output).await,
