@@ -1,13 +1,18 @@
 //! Few descriptors, odd standard streams, and variables that are no text.
 
-use std::process::Command;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
 
 use super::replay::{legacy_recording, with_replay};
 use super::run::run;
 use super::scratch::Scratch;
+use super::server::over_http;
 
 crate::all!(
     without_descriptors_it_says_so,
+    token_that_is_not_utf_8_is_named,
+    url_that_is_not_utf_8_is_named,
     error_of_a_server_has_no_line_like_one_of_the_program,
     completion_is_one_line,
 );
@@ -18,6 +23,12 @@ fn failed(command: &mut Command) -> (i32, String) {
     (ran.status.code().unwrap(), String::from_utf8(ran.stderr).unwrap())
 }
 
+fn mcp(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
+    command.args(words).stdin(Stdio::null());
+    command
+}
+
 fn without_descriptors_it_says_so() {
     for limit in 5..12 {
         let script = format!("ulimit -n {limit}; exec \"$0\" tools -- cat");
@@ -25,6 +36,25 @@ fn without_descriptors_it_says_so() {
         let (exit, err) = failed(shell.args(["-c", &script, env!("CARGO_BIN_EXE_mcp")]));
         assert!(err.starts_with("mcp: ") && err.contains("oo many open files"), "{limit}: {err}");
         assert_eq!(exit, 3, "{limit}: {err}");
+    }
+}
+
+fn token_that_is_not_utf_8_is_named() {
+    let url = over_http(Some("sesame"));
+    let ran = failed(mcp(&["tools", &url]).env("MCP_TOKEN", OsStr::from_bytes(b"\xff")));
+    assert_eq!(ran, (2, "mcp: the variable MCP_TOKEN is not UTF-8\n".to_owned()));
+}
+
+fn url_that_is_not_utf_8_is_named() {
+    let folder = Scratch::new("url-not-utf-8");
+    let recording = folder.write("a.mcp", "C> {\"id\":1,\"method\":\"ping\"}\n");
+    let url = OsStr::from_bytes(b"http://\xff/");
+    for command in
+        [mcp(&["record"]).arg(url).arg(folder.path("b.mcp")), mcp(&["replay", &recording]).arg(url)]
+    {
+        let (exit, err) = failed(command);
+        assert_eq!(exit, 2, "{err}");
+        assert!(err.contains("\"http://\u{fffd}/\" is not the URL of a server"), "{err}");
     }
 }
 

@@ -25,10 +25,10 @@ use crate::target::Target;
 
 pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failure> {
     let (url, words) = match args.words.split_first() {
-        Some((url, words)) if !args.common.names_server() => (url.to_str(), words),
+        Some((url, words)) if !args.common.names_server() => (Some(url.to_string_lossy()), words),
         _ => (None, args.words.as_slice()),
     };
-    let target = Target::new(url, &args.common)?;
+    let target = Target::new(url.as_deref(), &args.common)?;
     let [path] = words else {
         return Err(Failure::usage("which file?")
             .advice("it comes last: mcp record <URL> <FILE>, or mcp record <FILE> -- <COMMAND>"));

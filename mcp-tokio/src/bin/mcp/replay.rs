@@ -19,7 +19,7 @@ use crate::target::Target;
 pub(crate) async fn run(mut args: ReplayArgs, output: Output) -> Result<Exit, Failure> {
     let (file, url) = match args.words.as_slice() {
         [file] => (file, None),
-        [file, url] => (file, Some(url.to_str().unwrap_or_default().to_owned())),
+        [file, url] => (file, Some(url.to_string_lossy().into_owned())),
         words => {
             let more: Vec<_> = words.iter().skip(2).map(PathBuf::as_path).collect();
             return Err(Failure::usage(format!("a file, a URL, and then {more:?}?")));

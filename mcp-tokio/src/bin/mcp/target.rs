@@ -254,8 +254,11 @@ fn without_secrets(url: &str) -> String {
 }
 
 fn token(common: &Common) -> Result<Option<String>, Failure> {
-    let default = || env::var("MCP_TOKEN").ok().filter(|token| !token.is_empty());
-    Ok(named_token(common)?.or_else(default))
+    if let Some(token) = named_token(common)? {
+        return Ok(Some(token));
+    }
+    let is_set = env::var_os("MCP_TOKEN").is_some_and(|token| !token.is_empty());
+    is_set.then(|| secret_variable::read("MCP_TOKEN")).transpose()
 }
 
 /// The token in the variable that `--bearer-env` names.
