@@ -1,6 +1,7 @@
 //! Few descriptors, odd standard streams, and variables that are no text.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
@@ -13,6 +14,8 @@ crate::all!(
     without_descriptors_it_says_so,
     token_that_is_not_utf_8_is_named,
     url_that_is_not_utf_8_is_named,
+    help_that_cannot_be_written_is_a_failure,
+    bridge_with_a_folder_as_its_input_says_so,
     error_of_a_server_has_no_line_like_one_of_the_program,
     completion_is_one_line,
 );
@@ -56,6 +59,22 @@ fn url_that_is_not_utf_8_is_named() {
         assert_eq!(exit, 2, "{err}");
         assert!(err.contains("\"http://\u{fffd}/\" is not the URL of a server"), "{err}");
     }
+}
+
+fn help_that_cannot_be_written_is_a_failure() {
+    #[cfg(target_os = "linux")]
+    for words in [&["--help"][..], &["--version"], &["tools", "--help"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let status = mcp(words).stdout(full).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(2), "{words:?}");
+    }
+}
+
+fn bridge_with_a_folder_as_its_input_says_so() {
+    let folder = File::open("/").unwrap();
+    let (exit, err) = failed(mcp(&["bridge", "--", "cat"]).stdin(folder));
+    assert_eq!(exit, 3, "{err}");
+    assert!(err.starts_with("mcp: standard input or output cannot be used: "), "{err}");
 }
 
 fn error_of_a_server_has_no_line_like_one_of_the_program() {

@@ -17,6 +17,7 @@ crate::all!(
     path_that_is_not_utf_8_is_shown,
     server_that_declares_nothing_is_asked,
     headers_of_the_command_line_are_masked,
+    invalid_root_leaves_no_file,
 );
 
 /// Runs `mcp` with a file, and reads it.
@@ -26,6 +27,16 @@ fn recorded(name: &str, ran: impl FnOnce(&str)) -> String {
     let text = fs::read_to_string(&path).unwrap();
     fs::remove_file(path).unwrap();
     text
+}
+
+fn invalid_root_leaves_no_file() {
+    let folder = Scratch::new("no-root");
+    let path = folder.path("a.mcp");
+    for _ in 0..2 {
+        let ran = run(&["record", &path, "--root", "/no/such", "--", "cat"]);
+        assert!(ran.exit == 2 && ran.err.starts_with("mcp: --root: /no/such: "), "{ran:?}");
+    }
+    assert!(!fs::exists(&path).unwrap());
 }
 
 /// The first word of each line, but for time that has passed.

@@ -53,20 +53,31 @@ use more_args::{PromptCommand, ResourceCommand};
 use print::Output;
 
 fn main() -> ExitCode {
-    let args = args::parse().unwrap_or_else(|error| {
-        if error.use_stderr() && args::wants_json(env::args_os()) {
-            // The text for people follows.
-            let document = print::error(&Failure::usage(args::message(&error)));
-            print::document(&json!({ "error": document }));
-        }
-        error.exit()
-    });
+    let args = match args::parse() {
+        Ok(args) => args,
+        Err(error) => return ExitCode::from(without_command(&error) as u8),
+    };
     let common = args.command.common();
     let output = Output::new(common.is_some_and(|common| common.json));
     let file = common.and_then(|common| common.out.as_deref()).map_or(Ok(()), print::into_file);
     let done = file.and_then(|()| run(args, output)).and_then(print::written);
     let exit = done.unwrap_or_else(|failure| output.failed(&failure));
     ExitCode::from(exit as u8)
+}
+
+/// Shows the help or the version that the command line asks for, or the error in it.
+fn without_command(error: &clap::Error) -> Exit {
+    if error.use_stderr() && args::wants_json(env::args_os()) {
+        // The text for people follows.
+        let document = print::error(&Failure::usage(args::message(error)));
+        print::document(&json!({ "error": document }));
+    }
+    if let Err(error) = error.print()
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        return print::report(&print::unwritten(&error));
+    }
+    if error.use_stderr() { Exit::Usage } else { Exit::Fine }
 }
 
 /// The runtime of a command.

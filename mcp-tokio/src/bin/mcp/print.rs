@@ -134,10 +134,15 @@ pub(crate) fn written(exit: Exit) -> Result<Exit, Failure> {
     }
     match FAILED.get() {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe && exit != Exit::Interrupted => {
-            Err(Failure::usage(format!("the output cannot be written: {error}")))
+            Err(unwritten(error))
         }
         Some(_) | None => Ok(exit),
     }
+}
+
+/// The failure of a write to standard output.
+pub(crate) fn unwritten(error: &io::Error) -> Failure {
+    Failure::usage(format!("the output cannot be written: {error}"))
 }
 
 /// Writes text for people.

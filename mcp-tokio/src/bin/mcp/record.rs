@@ -33,6 +33,9 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
         return Err(Failure::usage("which file?")
             .advice("it comes last: mcp record <URL> <FILE>, or mcp record <FILE> -- <COMMAND>"));
     };
+    // Before there is a file: a failure leaves none.
+    let client = session::client(&args.common)?;
+    ask::decline(&client);
     let file = Transcript::create(path, args.force, &target).map_err(|error| {
         let name = path.display();
         if error.kind() == io::ErrorKind::AlreadyExists {
@@ -42,8 +45,6 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
         Failure::usage(format!("{name} cannot be written: {error}"))
     })?;
 
-    let client = session::client(&args.common)?;
-    ask::decline(&client);
     let (lines, masks) = (file.clone(), HeaderMasks::new(&target));
     client.on_wire(move |line| {
         refusals::read(line);

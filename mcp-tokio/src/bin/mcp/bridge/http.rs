@@ -50,7 +50,8 @@ pub(super) async fn listen(
         None => (config.path.clone(), "client".into()),
     };
     let paths: Arc<Paths> = Arc::new(bridges.iter().map(path).collect());
-    let failed = |error| Failure::new(Exit::Connection, format!("{address}: {error}"));
+    let failed =
+        |error| Failure::new(Exit::Connection, format!("cannot listen at {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     let urls = paths.keys().map(|path| format!("mcp bridge: http://{local}{path}"));

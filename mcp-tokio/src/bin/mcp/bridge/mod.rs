@@ -45,7 +45,10 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
             let mut config = Config::default();
             config.era_policy = args.serve;
             let served = serve_stdio_with(only.bridge.catalog(), config).await;
-            served.map_err(|error| Failure::new(Exit::Connection, error))
+            served.map_err(|error| {
+                let message = format!("standard input or output cannot be used: {error}");
+                Failure::new(Exit::Connection, message)
+            })
         }
         (Some(address), bridges) => http::listen(bridges, address, &args).await,
         // Never happens: without an address there is one server.
