@@ -264,7 +264,10 @@ impl From<UsageError> for RemoteToolsError {
 impl fmt::Display for RemoteToolsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Call(error) => write!(f, "the other server does not list its tools: {error}"),
+            Self::Call(error) => write!(
+                f,
+                "the other server does not list its tools, or report their changes: {error}"
+            ),
             Self::Registry(error) => {
                 write!(f, "a tool of the other server cannot be registered: {error}")
             }

@@ -267,6 +267,8 @@ fn changes_of_the_list_update_the_catalog() {
             if !over_http {
                 let ended = chain.run(&mut following);
                 assert!(matches!(ended, Err(RemoteToolsError::Call(_))), "{ended:?}");
+                let text = "the other server does not list its tools, or report their changes: ";
+                assert!(ended.unwrap_err().to_string().starts_with(text));
             }
         }
     }
