@@ -221,8 +221,8 @@ texts! { UsageError:
     AlreadyConnected => "the client has already connected";
     TooManyCalls { max_in_flight } => "Limits::max_in_flight = {max_in_flight} calls are open";
     TooManyUnsentBytes { max_unsent_bytes } =>
-        "the server does not read: Limits::max_unsent_bytes = {max_unsent_bytes} of calls are \
-         queued";
+        "the queued calls would exceed Limits::max_unsent_bytes = {max_unsent_bytes}: the era of \
+         the server is not known yet, or the server does not read";
     TooManyStreams { max_streams } =>
         "{max_streams} streams are open, half of Limits::max_client_connections; combine \
          the subscriptions";

@@ -61,8 +61,15 @@ fn second_hour_08_calls_before_the_connection_are_bounded() {
     let mut client = Client::new(Negotiation::Auto, MIB);
     let mut calls = client.calls(20);
     client.turn();
-    let failed = calls.iter_mut().filter_map(result).count();
-    assert_eq!(failed, 10);
+    let failed: Vec<_> = calls.iter_mut().filter_map(result).collect();
+    assert_eq!(failed.len(), 10);
+    for failed in failed {
+        let text = failed.unwrap_err().to_string();
+        assert!(
+            text.contains("max_unsent_bytes = 1048576: the era of the server is not"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
