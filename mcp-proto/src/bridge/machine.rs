@@ -111,10 +111,12 @@ impl Bridge {
             None if self.waiting.len() < self.config.limits.max_in_flight => {
                 self.waiting.push_back(request);
             }
-            None => self.fail(
-                request.about,
-                ErrorData::internal("Limits::max_in_flight requests wait for the server"),
-            ),
+            None => {
+                let max = self.config.limits.max_in_flight;
+                let why =
+                    alloc::format!("Limits::max_in_flight = {max} requests wait for the server");
+                self.fail(request.about, ErrorData::internal(why));
+            }
         }
     }
 

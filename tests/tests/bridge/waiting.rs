@@ -41,6 +41,8 @@ fn requests_that_wait_for_the_server_are_bounded() {
         call(&mut bridged, 1..=3);
         let refused = only(bridged.to_client());
         assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(3), &json!(-32603)));
+        let message = "Limits::max_in_flight = 2 requests wait for the server";
+        assert_eq!(refused["error"]["message"], message);
         assert_eq!(called(&mut bridged, up), ["tool 1", "tool 2"], "{up:?}");
     }
 }
