@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 use mcp_proto::client::{CallError, Negotiation};
 use mcp_proto::types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
-    ElicitRequestURLParams, ElicitResult, InputRequests, RequestedSchema, Role, Root,
+    ElicitRequestURLParams, ElicitResult, ImageContent, InputRequests, RequestedSchema, Role, Root,
     SamplingMessage, SamplingMessageContentBlock, StringSchema,
 };
 use mcp_proto::{Era, ErrorCode, ErrorData, Json, UsageError};
@@ -303,6 +303,25 @@ fn assert_refused<T: std::fmt::Debug>(result: Result<T, CallError>, way: Way, wh
         }
         (_, other) => unreachable!("{other:?}"),
     }
+}
+
+#[test]
+fn answer_that_cannot_be_written_is_an_error_with_its_cause() {
+    for way in WAYS {
+        let mut pair = pair(way, asks_model);
+        let client = pair.client();
+        client.on_create_message(|_| async {
+            let picture = ImageContent::new("picture.png", "image/png");
+            CreateMessageResult::new("m", vec![SamplingMessageContentBlock::Image(picture)])
+        });
+        let why = "the answer cannot be written as JSON: the bytes are not in Base64";
+        assert_refused(pair.run(call(&client)), way, why);
+    }
+}
+
+async fn asks_model(_: Value, context: Context) -> Result<String, Interrupt> {
+    let params = CreateMessageRequestParams::new(Vec::new(), 10);
+    Ok(context.create_message("name", params)?.model)
 }
 
 async fn asks_name(_: Value, context: Context) -> Result<String, Interrupt> {

@@ -108,8 +108,10 @@ where
         let answering = f(params);
         Box::pin(async move {
             let result = answering.await.into_answer()?;
-            Json::encode(&result)
-                .map_err(|_| ErrorData::internal("the answer cannot be written as JSON"))
+            Json::encode(&result).map_err(|error| {
+                let text = alloc::format!("the answer cannot be written as JSON: {error}");
+                ErrorData::internal(text)
+            })
         })
     })
 }
