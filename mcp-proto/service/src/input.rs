@@ -64,7 +64,9 @@ impl Context {
     /// ```
     ///
     /// The client must declare the capability: see [`Peer::capabilities`](mcp_proto::server::Peer).
-    /// Otherwise a modern client gets error -32021, a legacy client -32603.
+    /// Otherwise a modern client gets error -32021, a legacy client -32603. An answer of another
+    /// type than the request also ends the handler with an [`Interrupt`]: the error -32602 for a
+    /// modern client, -32603 for a legacy client.
     ///
     /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
     pub fn elicit(

@@ -18,9 +18,9 @@ const MAX_DEPTH: usize = 16;
 /// The most entries of all folders of a skill, including hidden ones.
 const MAX_ENTRIES: usize = 4096;
 
-/// Reads a skill from its folder, whose name is that of the skill. `prefix` is the path before the
-/// name in its URI: with `acme/billing` the folder `refunds` becomes
-/// `skill://acme/billing/refunds`, with an empty prefix `skill://refunds`.
+/// Reads a skill from its folder, whose name is that of the skill; if `folder` is a link, the name
+/// is that of its target. `prefix` is the path before the name in its URI: with `acme/billing` the
+/// folder `refunds` becomes `skill://acme/billing/refunds`, with an empty prefix `skill://refunds`.
 ///
 /// Reads all regular files below the folder, except files and folders whose names begin with a dot.
 /// The function blocks, so call it when the server starts.

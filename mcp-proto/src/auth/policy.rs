@@ -53,8 +53,9 @@ impl UrlPolicy {
         Self { server, allowed: Vec::new() }
     }
 
-    /// Allows a host of any kind, such as an identity provider inside of a network. Requests to the
-    /// host must still use `https`.
+    /// Allows a host of any kind but [`HostKind::Unusable`], such as an identity provider inside of
+    /// a network. Its name may then resolve to any address. Requests to the host must still use
+    /// `https`.
     pub fn allow_host(mut self, host: &str) -> Self {
         self.allowed.push(host.to_ascii_lowercase());
         self

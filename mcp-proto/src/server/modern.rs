@@ -1,8 +1,8 @@
 //! Requests of the modern era, which are self-contained.
 //!
-//! The steps, in order: envelope, version, headers (over HTTP), method, the name of a tool and its
-//! arguments, param-headers (over HTTP), the rest of params, capacity. A request that passes all
-//! steps opens the connection as modern, unless it is `server/discover`.
+//! The steps, in order: envelope, version, headers (over HTTP), method, the name of a tool, its
+//! scopes and arguments, param-headers (over HTTP), the rest of params, capacity. A request that
+//! passes all steps opens the connection as modern, unless it is `server/discover`.
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 

@@ -36,7 +36,8 @@ pub enum Outcome {
     /// [`may_be_task`](super::Request::may_be_task); otherwise the answer is -32603.
     Task(Box<Task>),
     /// A JSON-RPC error. (A failed tool returns a result with `isError` instead.) A code that the
-    /// specification reserves but does not define for this era is sent as -32603.
+    /// specification reserves but does not define for this era is sent as -32603, or as -32602 in
+    /// place of -32002.
     Error(ErrorData),
 }
 

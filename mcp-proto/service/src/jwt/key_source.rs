@@ -13,7 +13,9 @@ use std::io;
 pub trait KeySource: Send + Sync {
     /// Fetches the set. The future is dropped after 5 s; dropping it cancels the fetch.
     ///
-    /// Several tasks may poll the future in turn. It is not polled while no token is verified.
+    /// Several tasks may poll the future in turn. It is not polled while no token is verified; if
+    /// its 5 s end meanwhile, the next token drops it. An error of any kind is a failure, and
+    /// so is a text that is no JSON Web Key Set. Of a set, 64 keys are read.
     fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
 }
 

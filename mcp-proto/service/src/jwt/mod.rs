@@ -86,7 +86,8 @@ impl JwtVerifier {
         self
     }
 
-    /// Sets the source of the time since the Unix epoch; default the system clock.
+    /// Sets the source of the time since the Unix epoch; default the system clock. It also counts
+    /// the age of the keys and the pauses between fetches, so it must advance.
     #[must_use]
     pub fn clock(mut self, unix_time: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.unix_time = Arc::new(unix_time);

@@ -64,7 +64,8 @@
 //! | see the conversation | [`Pair::wire`], in the format of transcripts |
 //!
 //! Nothing takes real time or depends on it: an hour passes at once. Random choices follow from a
-//! seed ([`Pair::seed`]), which is printed when a test panics. The same seed reproduces the run.
+//! seed ([`Pair::seed`]), which is printed when a test panics. The same seed reproduces the run,
+//! except for ids of tasks.
 //!
 //! Handlers of the server must sleep with [`Context::sleep`](crate::Context::sleep). Work on other
 //! threads is not waited for: [`Pair::run`] panics if nothing else can make progress.

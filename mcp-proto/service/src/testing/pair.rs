@@ -180,7 +180,8 @@ impl Pair {
         self
     }
 
-    /// Sets the seed of all random choices; default 0. It is printed when a test panics.
+    /// Sets the seed of all random choices except the ids of tasks; default 0. It is printed when a
+    /// test panics.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         let random = Random::new(seed);
@@ -351,7 +352,7 @@ impl Pair {
 
     /// Cuts the next connection that the server writes to, once `after` more bytes of it have
     /// arrived: in the middle of a response. With 0 the response is lost, after the request was
-    /// executed.
+    /// executed, unless the server writes anything earlier, such as progress.
     pub fn cut_response(&mut self, after: usize) {
         if let PairTransport::Http(http) = &self.transport {
             http.cut_response(after);

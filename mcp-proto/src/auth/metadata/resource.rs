@@ -41,7 +41,8 @@ pub struct ResourceMetadata {
 }
 
 impl ResourceMetadata {
-    /// Reads a document; `None` if it lacks `resource` or an authorization server.
+    /// Reads a document; `None` if it lacks `resource` or an authorization server, is no JSON
+    /// object, or is longer than 256 KiB.
     pub fn read(body: &[u8]) -> Option<Self> {
         let document = Document::read(body)?;
         let mut authorization_servers = document.texts("authorization_servers")?;
@@ -57,8 +58,9 @@ impl ResourceMetadata {
     }
 
     /// True if `resource` is the server, or a folder that contains the server. Both must have the
-    /// same origin. The path of `resource` must equal the server's path, or be a prefix that a
-    /// slash ends or follows. The query of the server is ignored.
+    /// same origin. The path of `resource`, without a slash at its end, must equal the server's
+    /// path, or be a prefix that a slash follows. Queries are ignored. A `resource` that is no URL,
+    /// or has a fragment, covers nothing.
     pub fn covers(&self, server: &Url) -> bool {
         let Ok(resource) = Url::parse(&self.resource) else { return false };
         let path = |url: &Url| String::from(url.target().split('?').next().unwrap_or_default());

@@ -25,8 +25,9 @@ impl RequestHead {
     ///
     /// # Errors
     ///
-    /// Fails for a method that is not a token, for an invalid target or host, for a target of
-    /// another host, and for a target over 32 KiB.
+    /// Fails for a method that is not a token, for an invalid target or host, and for a target of
+    /// another host. Fails with [`Refusal::TargetTooLong`] for a target over 32 KiB or a method
+    /// over 255 bytes.
     pub fn new(method: &str, target: &str, host: &str) -> Result<Self, Refusal> {
         check_line(method, target, host)?;
         let mut head = Head::new(method, target);

@@ -7,7 +7,7 @@
 //! | a request waits until | then |
 //! |---|---|
 //! | all answers are there | its handler sees it again, with an [`Input`] |
-//! | an answer is an error, no object, or too long (`Limits::max_in_flight_bytes`) | -32603 |
+//! | an answer is an error, no object, or too long (`Limits::max_in_flight_bytes`, `Limits::max_endpoint_bytes`) | -32603 |
 //! | `Limits::input_timeout` | -32603 |
 //! | the client's output ends (`handle_eof`) | -32603 |
 //! | the client cancels it | nothing |

@@ -32,7 +32,7 @@ const MAX_KEYS: usize = 256;
 /// Time after the TTL in which clients still find the task, with the status failed.
 const EXPIRY_GRACE: Duration = Duration::from_secs(60);
 
-/// The shortest time for which an ended task is kept.
+/// The shortest TTL after the end of a task, unless the TTL itself has ended it.
 const MIN_RETENTION: Duration = Duration::from_secs(5 * 60);
 
 /// Record of a task. [`Debug`](fmt::Debug) shows its status and 8 characters of its id.
@@ -351,7 +351,7 @@ impl Record {
     }
 
     /// The time, since the Unix epoch, at which [`Self::handle_timeout`] has an effect if no event
-    /// occurs before.
+    /// occurs before. For an ended task it is the end of its TTL.
     pub fn due_at(&self) -> Duration {
         let lease = self.lease.filter(|_| self.task.status == TaskStatus::Working);
         lease.map_or(self.ends_at(), |lease| self.ends_at().min(Duration::from_millis(lease)))

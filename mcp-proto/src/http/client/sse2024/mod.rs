@@ -22,6 +22,7 @@
 //!
 //! The endpoint is a reference that is resolved against the URL of the GET. The spelling of the
 //! reference is kept. An endpoint of another origin is refused, because messages carry credentials.
+//! Of an origin that the configuration trusts, only the path and the query are used.
 //!
 //! [Specification: HTTP with
 //! SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)
