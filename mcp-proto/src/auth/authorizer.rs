@@ -289,7 +289,8 @@ impl Authorizer {
     }
 
     /// Drops the tokens and the registration of the client, here and in the store, and the issuer
-    /// of [`Config::client_of_server`]. Ends a running flow.
+    /// of [`Config::client_of_server`]. Ends a running flow. The tokens tell where the client is
+    /// registered; without tokens, the last discovery does.
     pub fn forget(&mut self) {
         if !self.flow.is_idle() {
             let reason = "the authorization was forgotten".into();

@@ -104,8 +104,9 @@ impl Config {
         }
     }
 
-    /// Sets the redirect URI. A loopback URI has no port, because the listener chooses it. Some
-    /// authorization servers only accept `http://localhost/…`, others only `http://127.0.0.1/…`.
+    /// Sets the redirect URI. A loopback URI needs no port: without one, the listener chooses it.
+    /// Some authorization servers only accept `http://localhost/…`, others only
+    /// `http://127.0.0.1/…`.
     ///
     /// A sign-in fails with [`AuthError::RedirectUri`](super::AuthError::RedirectUri) if the scheme
     /// is `http` and the host is not this machine. A scheme that is private to the application,

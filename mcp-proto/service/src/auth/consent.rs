@@ -12,8 +12,9 @@ use super::vault::AuthFuture;
 pub trait Consent: Send + Sync {
     /// Prepares for a redirect, before a client is registered and a page is shown.
     ///
-    /// `redirect_uri` is [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri), without a
-    /// port if its host is a loopback host. `port` is the port of the last sign-in.
+    /// `redirect_uri` is [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri). If its
+    /// host is a loopback host and it has no port, choose one. `port` is the port of the stored
+    /// registration, if there is one: use it again if it is free.
     fn prepare(
         &self,
         redirect_uri: &str,

@@ -75,7 +75,8 @@ impl Es256Key {
     ///
     /// # Errors
     ///
-    /// The error of the vault, or [`io::ErrorKind::InvalidData`] if its record is no key.
+    /// The error of the vault or of the system's randomness, or [`io::ErrorKind::InvalidData`] if
+    /// the record is no key.
     pub async fn of_vault(vault: &(impl Vault + ?Sized), name: &str) -> io::Result<Self> {
         let _lock = vault.lock(name).await?;
         if let Some(record) = vault.read(name).await? {

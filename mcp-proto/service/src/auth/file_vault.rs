@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `HASH.json` | the record |
 //! | `HASH.lock` | nothing; it is locked while a client refreshes |
+//! | `HASH.` and 16 hexadecimal digits | a record that is written; it stays after a crash |
 //!
 //! `HASH` is the SHA-256 of the key in hexadecimal digits, so that file names reveal nothing.
 //!

@@ -86,8 +86,10 @@ impl SignIn {
         self
     }
 
-    /// Removes the stored tokens and the registered client of a server. Returns false if nothing is
-    /// stored.
+    /// Removes the stored tokens of a server, and the client that was registered for them. Returns
+    /// false if no tokens are stored. A registration without tokens stays:
+    /// [`Client::forget_authorization`](crate::Client::forget_authorization) removes it after the
+    /// sign-in that has failed.
     ///
     /// # Errors
     ///

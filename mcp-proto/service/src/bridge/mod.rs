@@ -98,7 +98,8 @@ pub struct BridgeConfig {
     pub max_upstreams: usize,
     /// The idle time after which a connection of clients without a session is closed; default 5
     /// minutes, at least 1 s. The close may come after up to twice this time. While the server has
-    /// tasks whose TTL has not passed, the connection stays; a task without a TTL counts for a day.
+    /// tasks whose TTL has not passed, the connection stays. A task counts for a day at most, also
+    /// if it has no TTL.
     pub idle_timeout: Duration,
 }
 

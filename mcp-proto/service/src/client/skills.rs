@@ -77,7 +77,8 @@ impl Client {
     /// ```
     ///
     /// Fails with [`SkillCallError::Refused`] if the file differs from the entry, or if the entry
-    /// lists no files.
+    /// lists no files. Fails with [`SkillCallError::OtherResource`] if the server returns another
+    /// resource, or several.
     pub fn read_skill(
         &self,
         skill: &Skill,
@@ -92,7 +93,8 @@ impl Client {
     /// Fetches all children of a directory; directories among them have the media type
     /// `inode/directory`. The listing is current and may differ from the entry of a loaded skill.
     ///
-    /// Fails with [`SkillCallError::Undeclared`] unless the server declares `directoryRead`.
+    /// Fails with [`SkillCallError::Undeclared`] unless the server declares `directoryRead`, and
+    /// with [`SkillCallError::TooManyPages`] beyond 100 pages.
     pub fn read_directory(
         &self,
         uri: &str,

@@ -28,7 +28,7 @@ use mcp_proto::http::{Scheme, Url};
 /// Drives `client` over HTTP until the client is closed: by [`Client::close`], or because there is
 /// no connection. Requests of the client are queued until this function is called.
 ///
-/// Each request in flight has its own connection; one more is kept for the next request.
+/// Each request in flight has its own connection; idle ones are kept for 4 s for later requests.
 /// [`Client::close`] takes 2 s at most, and up to `Limits::drain` more while the `Vault` stores or
 /// removes credentials. Dropping the future closes all connections.
 ///

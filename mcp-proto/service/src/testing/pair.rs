@@ -32,8 +32,8 @@ const MAX_WAKES: usize = 100_000;
 ///
 /// The first run starts the server and connects the client. With a pipe, the server is restarted
 /// when the client wants that; a side that has ended is dropped, and later output of the other side
-/// is lost. Over HTTP, the client has a connection for each request in flight, and keeps one more;
-/// the server runs until [`Pair::restart`].
+/// is lost. Over HTTP, the client has a connection for each request in flight, and keeps idle ones
+/// for 4 s; the server runs until [`Pair::restart`].
 pub struct Pair {
     client_config: client::Config,
     client: Client,
