@@ -57,6 +57,7 @@ impl Catalog {
     /// |---|---|
     /// | `otel.name`, `otel.kind` | method and tool or prompt; `server` or `client` |
     /// | `mcp.method.name`, `gen_ai.tool.name`, `gen_ai.prompt.name`, `mcp.resource.uri` | the method; the tool, prompt or resource |
+    /// | `gen_ai.operation.name` | `execute_tool`, for a call of a tool |
     /// | `mcp.protocol.version`, `jsonrpc.request.id` | the revision; the id of the request, unless it was cancelled before its handler began |
     /// | `error.type`, `otel.status_code` | the reason of a failure: the code, `tool_error`, `timeout`, `cancelled`, `panic`, …; `ERROR` |
     /// | `rpc.response.status_code` | the code of an error |
