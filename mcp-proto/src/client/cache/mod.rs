@@ -112,7 +112,7 @@ pub struct CacheTicket {
     number: u64,
 }
 
-/// A fresh result.
+/// A result in a [`Cache`]: a fresh one, or from [`Cache::get_stale`] also a stale one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Cached {
