@@ -40,7 +40,7 @@ pub trait Verifier: Send + Sync {
     ///
     /// Dropping the future cancels the verification. A future that takes longer than
     /// [`Limits::verify_timeout`](crate::Limits::verify_timeout) is dropped, and the client gets
-    /// 503.
+    /// 503. `mcp-service` answers a panic with 503 as well.
     fn verify(&self, token: &str, head: &Head) -> Verification;
 }
 

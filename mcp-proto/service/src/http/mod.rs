@@ -50,6 +50,7 @@ use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
 use connections::Connections;
 use locked_state::{DeferredActions, Leftover, LockedState};
 use request_caches::RequestCaches;
+use verifying::GuardedVerifier;
 pub use visitor::EndpointWaker;
 
 pub use answering::{Admission, Answering, Part};
@@ -89,11 +90,12 @@ impl HttpServer {
     /// future to its end in another task.
     pub fn new(
         catalog: impl Into<Catalog>,
-        config: Config,
+        mut config: Config,
         ids: impl FnMut() -> [u8; 16] + Send + 'static,
         spawn: impl Fn(Spawned) + Send + Sync + 'static,
     ) -> Self {
         let catalog = catalog.into();
+        config.verifier = config.verifier.map(|own| Arc::new(GuardedVerifier(own)) as _);
         let config = Arc::new(config);
         let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
         let snapshot = catalog.join(&mailbox);
@@ -140,7 +142,7 @@ impl HttpServer {
     /// [`Limits::verify_timeout`](mcp_proto::Limits::verify_timeout) at most, and pass the result
     /// to [`HttpServer::admit_with`].
     pub fn verification(&self, head: &Head) -> Option<Verification> {
-        self.shared.config.verification(head).map(verifying::guarded)
+        self.shared.config.verification(head)
     }
 
     /// The same as [`HttpServer::admit`], with the result of the check of its token.

@@ -7,14 +7,13 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::task::Wake;
-use core::future::Future;
-use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
 use super::EndpointWaker;
 use crate::io::unix_time;
-use crate::panics::catch_panic;
-use mcp_proto::resource_server::{Claims, TokenRefusal, Verification, VerifiedToken};
+use crate::panics::{CaughtFuture, catch_panic};
+use mcp_proto::http::Head;
+use mcp_proto::resource_server::{Claims, TokenRefusal, Verification, VerifiedToken, Verifier};
 
 /// The verification of the token of a connection's request.
 pub(super) struct Verifying {
@@ -26,7 +25,7 @@ pub(super) struct Verifying {
 impl Verifying {
     pub(super) fn new(number: u64, verification: Verification, visitor: &EndpointWaker) -> Self {
         let waker = Waker::from(Arc::new(VisitWaker(visitor.clone())));
-        Self { number, verification: guarded(verification), waker }
+        Self { number, verification, waker }
     }
 
     /// Returns the result, once.
@@ -48,22 +47,20 @@ impl Wake for VisitWaker {
     }
 }
 
-/// A verification that refuses the token if it panics, and measures the time that is left.
-struct Guarded(Verification);
+/// A verifier that refuses a token if the verifier of the application panics, and measures the time
+/// that the token has left.
+pub(super) struct GuardedVerifier(pub(super) Arc<dyn Verifier>);
 
-/// Wraps a verification so that it refuses the token if it panics, and measures the time that the
-/// token has left.
-pub(super) fn guarded(verification: Verification) -> Verification {
-    Box::pin(Guarded(verification))
-}
-
-impl Future for Guarded {
-    type Output = VerifiedToken;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<VerifiedToken> {
-        catch_panic(|| self.0.as_mut().poll(context))
-            .unwrap_or_else(|| Poll::Ready(Err(TokenRefusal::unavailable())))
-            .map_ok(with_time_left)
+impl Verifier for GuardedVerifier {
+    fn verify(&self, token: &str, head: &Head) -> Verification {
+        let verification = catch_panic(|| self.0.verify(token, head)).map(CaughtFuture::new);
+        Box::pin(async move {
+            let verified = match verification {
+                Some(verification) => verification.await,
+                None => None,
+            };
+            verified.unwrap_or_else(|| Err(TokenRefusal::unavailable())).map(with_time_left)
+        })
     }
 }
 

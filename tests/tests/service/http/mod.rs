@@ -8,4 +8,5 @@ mod sessions;
 mod site;
 mod threads;
 mod token_ends;
+mod verifiers;
 mod wire;
