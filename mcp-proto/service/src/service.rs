@@ -22,6 +22,7 @@ use crate::drive::{Drive, TURN_ROUNDS};
 use crate::http::EndpointWaker;
 use crate::link::{EndpointVisitor, Link};
 use crate::output::Output;
+use crate::panics::catch_panic;
 use crate::read_ahead::{Piece, ReadAhead};
 use crate::runner::Runner;
 use crate::service_mailbox::ServiceMailbox;
@@ -126,7 +127,7 @@ impl<L: Link> Service<L> {
     /// Shows the conversation to `sink`, line by line, in the transcript format. `C> ` marks lines
     /// of the client, `S> ` lines of the server, `@ ` the elapsed time, `! ` an event. Over HTTP,
     /// `1> ` and `1< ` mark lines of the client and of the server on the first connection. Strings
-    /// under keys that look secret are masked, and so are values of such headers.
+    /// under keys that look secret are masked, as are values of such headers. A panic is ignored.
     pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
         let sink = Box::new(sink);
         self.wire = Some(Box::new(match self.link.number() {
@@ -136,7 +137,7 @@ impl<L: Link> Service<L> {
     }
 
     /// Calls `f` with each fault of the peer that gets no response, such as a response to no
-    /// request.
+    /// request. `f` must not block. A panic of `f` is ignored.
     pub fn on_fault(&mut self, f: impl FnMut(&ProtocolError) + Send + 'static) {
         self.on_fault = Some(Box::new(f));
     }
@@ -208,7 +209,7 @@ impl<L: Link> Service<L> {
 
     fn handle_event(&mut self, event: ServerEvent) {
         if let (ServerEvent::PeerFault(error), Some(on_fault)) = (&event, &mut self.on_fault) {
-            on_fault(error);
+            catch_panic(|| on_fault(error));
         }
         self.runner.handle_event(event);
     }

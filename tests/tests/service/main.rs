@@ -15,6 +15,7 @@ mod notifications;
 mod offers;
 mod output;
 mod outside;
+mod panics;
 mod progress;
 mod results;
 mod sign_in;

@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
+use super::panics::{CaughtDrop, call_back};
 #[cfg(feature = "auth")]
 use mcp_proto::auth::{AuthAction, AuthState, Fetch};
 use mcp_proto::client::{ClientEvent, Undelivered};
@@ -25,7 +26,7 @@ const A_MOMENT: Duration = Duration::from_millis(100);
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) struct Wire {
-    sink: Box<dyn FnMut(&str) + Send>,
+    sink: CaughtDrop<Box<dyn FnMut(&str) + Send>>,
     /// Prefixes of the peer's lines and of our own.
     marks: [String; 2],
     /// Number of the connection that events are shown for.
@@ -61,7 +62,7 @@ impl Wire {
         sink: Box<dyn FnMut(&str) + Send>,
     ) -> Self {
         Self {
-            sink,
+            sink: CaughtDrop::new(sink),
             marks: [alloc::format!("{number}>"), alloc::format!("{number}<")],
             connection: Some(number),
             peer: Some(Lines::Http(http::HttpLines::default())),
@@ -89,7 +90,7 @@ impl Wire {
 
     fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>, marks: [&str; 2]) -> Self {
         Self {
-            sink,
+            sink: CaughtDrop::new(sink),
             marks: marks.map(String::from),
             connection: None,
             peer: Some(Lines::messages()),
@@ -250,10 +251,14 @@ impl Wire {
         if passed >= A_MOMENT {
             let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
             let passed = Instant::from_micros(millis.saturating_mul(1000));
-            (self.sink)(&alloc::format!("@ {passed}"));
+            self.show(&alloc::format!("@ {passed}"));
             self.last_shown.store(now.as_micros(), Ordering::Relaxed);
         }
-        (self.sink)(&escaped(line));
+        self.show(&escaped(line));
+    }
+
+    fn show(&mut self, line: &str) {
+        call_back(self.sink.get_mut(), |sink| sink(line));
     }
 }
 
