@@ -137,7 +137,9 @@ impl Jobs {
         if let Some(spawn) = spawn {
             let jobs = self.0.get_or_insert_default();
             jobs.locations.insert(job.id(), JobLocation::Spawned(job.cancel()));
-            spawn(Box::pin(SpawnedHandler::new(job, mailbox.clone())));
+            let handler = Box::pin(SpawnedHandler::new(job, mailbox.clone()));
+            // A handler that cannot be spawned is dropped, and answered with an error.
+            catch_panic(|| spawn(handler));
             return Progressed::Pending;
         }
         if let Some(jobs) = self.0.as_mut().filter(|jobs| !jobs.slots.is_empty()) {

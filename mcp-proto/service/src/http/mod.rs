@@ -36,7 +36,7 @@ use super::jobs::{SpawnedHandler, StartedJob, handlers_ended};
 use super::link::EndpointVisitor;
 use super::lock::Lock;
 use super::mailbox::wake;
-use super::panics::call_back;
+use super::panics::{call_back, catch_panic};
 use super::service_mailbox::ServiceMailbox;
 use super::trace::{alarmed, cancelled, fault};
 use crate::Clock;
@@ -338,7 +338,9 @@ impl ServerShared {
                     self.running.lock().remove(&about);
                     cancel.set();
                 }
-                (self.spawn)(Box::pin(SpawnedHandler::new(job, self.mailbox.clone())));
+                let handler = Box::pin(SpawnedHandler::new(job, self.mailbox.clone()));
+                // A handler that cannot be spawned is dropped, and answered with an error.
+                catch_panic(|| (self.spawn)(handler));
             }
         }
     }

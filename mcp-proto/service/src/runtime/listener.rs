@@ -24,6 +24,7 @@ use super::stream::{
     drive_until, host_tasks, report_alarm, shows_wire, sleep_until, to_stderr, unless, yield_now,
 };
 use super::{Runtime, random};
+use crate::panics::catch_panic;
 use crate::{Catalog, Clock, HttpLink, HttpServer, Service};
 use mcp_proto::Duration;
 use mcp_proto::http::Config;
@@ -171,7 +172,9 @@ impl<R: Runtime> ListenerConnections<R> {
         let (clock, closes) = (self.runtime.timer(), AdvanceOnDrop(self.closed.clone()));
         let mut connection = ListenerConnection { service, socket, clock, closes };
         let (phase, grouped_writes) = (self.phase.clone(), self.grouped_writes.clone());
-        self.runtime.spawn(async move { connection.serve(&phase, &grouped_writes).await });
+        let serving = async move { connection.serve(&phase, &grouped_writes).await };
+        // A runtime without room for another task closes this connection only.
+        catch_panic(|| self.runtime.spawn(serving));
     }
 
     /// Opens the connections that wait to be accepted. The system would reset them with the

@@ -106,7 +106,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// Returns a timer whose clock counts from the epoch of this value.
     fn timer(&self) -> Self::Timer;
 
-    /// Runs a future to its end in another task.
+    /// Runs a future to its end in another task. A runtime without room for another task may drop
+    /// the future, or panic: the request, the task or the connection of the future then fails.
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static);
 
     /// Returns whether [`serve`] spawns handlers that are pending after their first poll. If not,

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use crate::io::unix_time;
+use crate::panics::catch_panic;
 use crate::{Clock, Spawned};
 use mcp_proto::Duration;
 
@@ -49,8 +50,9 @@ impl TaskHost {
         (self.unix_time)()
     }
 
+    /// Runs a future to its end in another task. A future that cannot be spawned is dropped.
     pub(super) fn spawn(&self, future: Spawned) {
-        (self.spawn)(future);
+        catch_panic(|| (self.spawn)(future));
     }
 
     pub(super) fn id(&self) -> [u8; 16] {

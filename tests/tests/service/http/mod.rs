@@ -5,7 +5,7 @@ mod connections;
 mod modern;
 mod outside;
 mod sessions;
-mod site;
+pub(crate) mod site;
 mod threads;
 mod token_ends;
 mod verifiers;

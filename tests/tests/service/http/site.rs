@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::http::{Config, Head};
-use mcp_service::{Answering, Catalog, Clock, Drive, HttpLink, HttpServer, Part, Service};
+use mcp_service::{Answering, Catalog, Clock, Drive, HttpLink, HttpServer, Part, Service, Spawned};
 use serde_json::{Value, json};
 
 use crate::bench::{Hands, Wakes};
@@ -69,13 +69,22 @@ impl Site {
     }
 
     pub(crate) fn with(catalog: impl Into<Catalog>, config: Config) -> Self {
+        Self::spawning(catalog, config, |future, hands| hands.take(future))
+    }
+
+    /// A server that spawns handlers by this function, which may put them where the test polls.
+    pub(crate) fn spawning(
+        catalog: impl Into<Catalog>,
+        config: Config,
+        spawn: impl Fn(Spawned, &Hands) + Send + Sync + 'static,
+    ) -> Self {
         let (hands, mut ids) = (Hands::default(), 0_u128);
         let spawned = hands.clone();
         let ids = move || {
             ids += 1;
             ids.to_be_bytes()
         };
-        let server = HttpServer::new(catalog, config, ids, move |future| spawned.take(future));
+        let server = HttpServer::new(catalog, config, ids, move |future| spawn(future, &spawned));
         let time = Time(Arc::new(Mutex::new(Instant::ZERO)));
         let (tended, mut clock) = (server.clone(), time.clone());
         let tending = Box::pin(async move { tended.run_background(&mut clock).await });
