@@ -9,15 +9,18 @@ use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::Registry;
 use super::lock::Lock;
+use super::panics::catch_panic;
 use super::service_mailbox::ServiceMailbox;
 use super::task::TaskManager;
 use super::trace::Hook;
 use mcp_proto::UsageError;
 use mcp_proto::server::{Change, Declaration};
+use mcp_proto::types::Implementation;
 
 /// The registry of a server, to be changed while it runs. Cheap to clone; all clones are the same
 /// catalog.
@@ -73,6 +76,16 @@ impl CatalogSnapshot {
     fn new(registry: Registry, generation: u64) -> Arc<Self> {
         let declaration = registry.declaration();
         Arc::new(Self { registry, declaration, generation })
+    }
+}
+
+impl Drop for CatalogSnapshot {
+    /// Drops the handlers. The last owner may be the driver of a connection or of a server, which a
+    /// panic must not end.
+    fn drop(&mut self) {
+        let nothing = Registry::new(Implementation::new("", ""));
+        let registry = mem::replace(&mut self.registry, nothing);
+        catch_panic(|| drop(registry));
     }
 }
 
