@@ -1,5 +1,5 @@
-//! Code of the application that panics, beside handlers: callbacks, spawners, and drops of handlers.
-//! Requests are answered, and everything else goes on.
+//! Code of the application that panics, beside handlers: callbacks, spawners, and drops of
+//! handlers. Requests are answered, and everything else goes on.
 
 use std::future::pending;
 use std::net::IpAddr;
