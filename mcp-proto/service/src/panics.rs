@@ -70,6 +70,11 @@ impl<T> CaughtDrop<T> {
     }
 
     /// The value; it is never `None`.
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+
+    /// The value; it is never `None`.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.0.as_mut()
     }

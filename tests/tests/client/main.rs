@@ -4,6 +4,7 @@
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod bench;
+mod callbacks;
 mod cancel;
 mod decisions;
 mod end;

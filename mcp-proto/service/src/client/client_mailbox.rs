@@ -25,6 +25,7 @@ use super::closed::{CloseCause, Closed};
 use super::feed::Feed;
 use super::response_slot::ResponseSlot;
 use super::unsent_call::UnsentCall;
+use crate::panics::catch_panic;
 use mcp_proto::Instant;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::TraceContext;
@@ -322,7 +323,7 @@ impl ClientMailbox {
             let callbacks = mem::take(&mut state.callbacks);
             (work, watchers, callbacks, state.stage.cause())
         });
-        drop(callbacks);
+        catch_panic(|| drop(callbacks));
         work.commands.into_iter().for_each(|command| refuse(command, &cause));
         watchers.for_each(Waker::wake);
     }
@@ -387,7 +388,10 @@ impl Stage {
 /// Fails a command with this error.
 fn refuse(command: ClientCommand, cause: &CallError) {
     match command {
-        ClientCommand::Start { slot, .. } => slot.finish(Err(cause.clone())),
+        ClientCommand::Start { slot, hooks, .. } => {
+            slot.finish(Err(cause.clone()));
+            catch_panic(|| drop(hooks));
+        }
         ClientCommand::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
         #[cfg(feature = "auth")]
         ClientCommand::Authorize { slot, .. } => slot.refuse(&cause.to_string()),

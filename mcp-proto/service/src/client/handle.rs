@@ -39,6 +39,10 @@ use mcp_proto::types::{
 /// without a timeout. The API is the same for modern and legacy servers. A client that is connected
 /// goes on until [`Client::close`], also if all its handles are dropped.
 ///
+/// The task that drives the client calls the functions that are set with `on_*`, without a lock.
+/// So they may use the client, but must not block. A panic is ignored, or answers a request for
+/// input with an error. [`Client::on_entry_rejected`] is called where a list is awaited.
+///
 /// ```
 /// use mcp_service::Client;
 /// use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};

@@ -71,6 +71,13 @@ impl Inputs {
         let pending = self.0.remove(&input);
         catch_panic(|| drop(pending));
     }
+
+    /// Drops all handlers.
+    pub(super) fn end(self) {
+        for pending in self.0.into_values() {
+            catch_panic(|| drop(pending));
+        }
+    }
 }
 
 /// Waker of the handler of an input.

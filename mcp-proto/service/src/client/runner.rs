@@ -8,6 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 #[cfg(feature = "auth")]
 use alloc::vec::Vec;
+use core::mem;
 use core::task::Waker;
 
 use super::super::bridge::EventSink;
@@ -21,7 +22,7 @@ use super::closed::{CloseCause, Ending};
 use super::feed::Feed;
 use super::inputs::Inputs;
 use super::response_slot::ResponseSlot;
-use crate::panics::{call_back, catch_panic};
+use crate::panics::{CaughtDrop, call_back, catch_panic};
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]
@@ -77,10 +78,9 @@ impl ClientRunner {
 
     /// Callback of the application for lines of the conversation, if any.
     pub(super) fn watcher(&self) -> Option<Callback<str>> {
-        let f = self.mailbox.callbacks().wire?;
-        Some(Arc::new(move |line: &str| {
-            catch_panic(|| f(line));
-        }))
+        // A callback that is replaced is dropped with the connection.
+        let f = CaughtDrop::new(self.mailbox.callbacks().wire?);
+        Some(Arc::new(move |line: &str| call_back(f.get(), |f| f(line))))
     }
 
     /// Begins a turn; `waker` is woken when there is more work after it.
@@ -109,7 +109,7 @@ impl ClientRunner {
             self.flush();
             return false;
         }
-        let mut work = core::mem::take(&mut self.work);
+        let mut work = mem::take(&mut self.work);
         for command in work.commands.drain(..) {
             self.apply_command(now, binding, command);
         }
@@ -296,8 +296,14 @@ impl ClientRunner {
                         slot.begin(call);
                         self.calls.insert(call.number(), PendingCall { slot, hooks });
                     }
-                    Err(UsageError::Closed) => slot.finish(Err(self.mailbox.cause())),
-                    Err(error) => slot.finish(Err(CallError::Usage(error))),
+                    Err(error) => {
+                        slot.finish(Err(if error == UsageError::Closed {
+                            self.mailbox.cause()
+                        } else {
+                            CallError::Usage(error)
+                        }));
+                        catch_panic(|| drop(hooks));
+                    }
                 }
             }
             ClientCommand::Subscribe { feed, filter } => {
@@ -338,18 +344,21 @@ impl Drop for ClientRunner {
     fn drop(&mut self) {
         for pending in self.calls.values_mut() {
             pending.slot.finish(Err(CallError::Interrupted));
+            let hooks = pending.hooks.take();
+            catch_panic(|| drop(hooks));
         }
         #[cfg(feature = "auth")]
         for (_, slot) in &self.sign_ins {
             slot.refuse("the client was closed");
         }
-        for feed in core::mem::take(&mut self.feeds).into_values() {
+        for feed in mem::take(&mut self.feeds).into_values() {
             feed.end(Err(CallError::Closed));
         }
         if !matches!(self.mailbox.stage(), Stage::Closed(_)) {
             self.mailbox.set_stage(Stage::Closed(None));
         }
         self.mailbox.end(self.ending.finish());
+        mem::take(&mut self.inputs).end();
         self.flush();
         if let Some(sink) = &self.sink {
             sink.handle_end();
