@@ -1,9 +1,12 @@
 //! Clients with a cache over HTTP: what they share, and when they ask again.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_proto::client::{CacheConfig, Config, Negotiation};
+use mcp_proto::Instant;
+use mcp_proto::client::{Cache, CacheConfig, Config, Negotiation, SharedCache};
 use mcp_proto::server::Cacheable;
 use mcp_proto::types::{CacheHint, Implementation, SubscriptionFilter};
 use mcp_service::testing::Pair;
@@ -126,6 +129,66 @@ fn a_shared_result_is_stale_at_the_same_time_for_all() {
     second.pass(Duration::from_secs(61));
     second.run(second.client().list_tools()).unwrap();
     assert_eq!(lists(&second), 1);
+}
+
+/// A cache of several clients that panics at one access.
+#[derive(Debug)]
+struct Panicking {
+    cache: ResponseCache,
+    at: usize,
+    /// It panics after the access instead of before.
+    is_late: bool,
+    accesses: AtomicUsize,
+}
+
+impl Panicking {
+    fn access<T>(&self, access: impl FnOnce() -> T) -> T {
+        let panics = self.accesses.fetch_add(1, Ordering::Relaxed) == self.at;
+        if panics && !self.is_late {
+            resume_unwind(Box::new("quiet"));
+        }
+        let result = access();
+        if panics {
+            resume_unwind(Box::new("quiet"));
+        }
+        result
+    }
+}
+
+impl SharedCache for Panicking {
+    fn now(&self) -> Instant {
+        self.access(|| self.cache.now())
+    }
+
+    fn with(&self, f: &mut dyn FnMut(&mut Cache)) {
+        self.access(|| self.cache.with(f));
+    }
+}
+
+/// Each client has results of its own, since the server calls them private.
+#[test]
+fn panic_of_a_cache_fails_no_call_and_shares_nothing() {
+    for is_late in [false, true] {
+        for at in 0.. {
+            let (cache, accesses) = (ResponseCache::default(), AtomicUsize::new(0));
+            let cache = Arc::new(Panicking { cache, at, is_late, accesses });
+            for client in 0..2 {
+                let config = Config::new(Implementation::new("app", "1.0.0"));
+                let config = config.cache(CacheConfig::shared(cache.clone()));
+                let mut pair = Pair::over_http(registry(CacheHint::private(60_000)))
+                    .client_config(config.negotiation(Negotiation::Auto));
+                for _ in 0..2 {
+                    pair.run(pair.client().list_tools()).unwrap();
+                }
+                assert!(lists(&pair) >= 1, "client {client}, {at}, {is_late}");
+                pair.run(pair.client().close());
+            }
+            if cache.accesses.load(Ordering::Relaxed) <= at {
+                assert!(at > 10, "{at}");
+                break;
+            }
+        }
+    }
 }
 
 /// Clients in JavaScript and Go cannot read larger numbers.

@@ -3,12 +3,15 @@
 //! In: lookups and entries of clients, through [`SharedCache`]. The lock is held for one lookup or
 //! one entry.
 
+use alloc::sync::Arc;
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 
 use super::super::lock::Lock;
+use crate::panics::catch_panic;
 use mcp_proto::Instant;
-use mcp_proto::client::{Cache, CacheLimits, SharedCache};
+use mcp_proto::client::{Cache, CacheConfig, CacheLimits, CachePlace, SharedCache};
 
 /// A cache of results that several clients share; see
 /// [`CacheConfig::shared`](mcp_proto::client::CacheConfig::shared).
@@ -80,6 +83,46 @@ impl SharedCache for ResponseCache {
 
     fn with(&self, f: &mut dyn FnMut(&mut Cache)) {
         f(&mut self.cache.lock());
+    }
+}
+
+/// A cache of the application. A client that has seen it panic does not use it again: some names in
+/// it would no longer be unique, and clients could share what is private.
+#[derive(Debug)]
+pub(super) struct GuardedCache {
+    cache: Arc<dyn SharedCache>,
+    has_panicked: AtomicBool,
+}
+
+impl GuardedCache {
+    /// The same settings, with a guard around a shared cache.
+    pub(super) fn guard(mut config: CacheConfig) -> CacheConfig {
+        if let CachePlace::Shared(cache) = config.place {
+            let guarded = Self { cache, has_panicked: AtomicBool::new(false) };
+            config.place = CachePlace::Shared(Arc::new(guarded));
+        }
+        config
+    }
+
+    fn access<T>(&self, access: impl FnOnce() -> T) -> Option<T> {
+        if self.has_panicked.load(Ordering::Relaxed) {
+            return None;
+        }
+        let result = catch_panic(access);
+        if result.is_none() {
+            self.has_panicked.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+impl SharedCache for GuardedCache {
+    fn now(&self) -> Instant {
+        self.access(|| self.cache.now()).unwrap_or(Instant::ZERO)
+    }
+
+    fn with(&self, f: &mut dyn FnMut(&mut Cache)) {
+        self.access(|| self.cache.with(f));
     }
 }
 

@@ -21,6 +21,7 @@ use super::client_mailbox::{CallHooks, ClientCommand, ClientMailbox, ClientWork,
 use super::closed::{CloseCause, Ending};
 use super::feed::Feed;
 use super::inputs::Inputs;
+use super::response_cache::GuardedCache;
 use super::response_slot::ResponseSlot;
 use crate::panics::{CaughtDrop, call_back, catch_panic};
 use mcp_proto::Instant;
@@ -60,7 +61,8 @@ impl ClientRunner {
     ///
     /// Fails with [`UsageError::AlreadyConnected`] if the client has had a runner before.
     pub(super) fn new(mailbox: &Arc<ClientMailbox>) -> Result<(Self, Config), UsageError> {
-        let config = mailbox.connect()?;
+        let mut config = mailbox.connect()?;
+        config.cache = config.cache.map(GuardedCache::guard);
         let runner = Self {
             mailbox: mailbox.clone(),
             calls: SeqMap::default(),

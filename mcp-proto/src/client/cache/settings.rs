@@ -58,7 +58,8 @@ pub enum CachePlace {
     Shared(Arc<dyn SharedCache>),
 }
 
-/// A cache that several clients use. `mcp-service` implements it with a lock.
+/// A cache that several clients use. `mcp-service` implements it with a lock. Its clients no longer
+/// use a cache that has panicked.
 pub trait SharedCache: fmt::Debug + Send + Sync {
     /// The time of the cache. A client reads this time once, at its first use of the cache.
     /// Afterwards the client's own clock measures the elapsed time.
