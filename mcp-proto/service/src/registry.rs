@@ -137,7 +137,8 @@ impl<H> Registry<H> {
     }
 
     /// Shows an entry only to some callers; see [`server::Registry::only_for`], also for errors. If
-    /// `filter` panics, the entry is hidden.
+    /// `filter` panics, the entry is hidden. Over HTTP it must not use the
+    /// [`HttpServer`](crate::HttpServer), whose sessions may be locked.
     pub fn only_for(
         &mut self,
         entry: ListEntry,

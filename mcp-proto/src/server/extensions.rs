@@ -12,6 +12,9 @@ use crate::frame::http1::Head;
 
 /// Values by type, at most one per type, such as the claims of a token.
 ///
+/// A value is dropped with its request, while the sessions of the server may be locked. So its drop
+/// must not use the server.
+///
 /// ```
 /// use mcp_proto::server::Extensions;
 ///

@@ -4,6 +4,7 @@ mod alike;
 mod connections;
 mod modern;
 mod outside;
+mod reentrance;
 mod sessions;
 pub(crate) mod site;
 mod threads;
