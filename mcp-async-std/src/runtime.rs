@@ -15,7 +15,7 @@ use std::{thread, time};
 
 use bytes::Bytes;
 use mcp_proto::Instant;
-use mcp_service::runtime::{self, Runtime, copy_input};
+use mcp_service::runtime::{self, ResumingTimer, Runtime, copy_input};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Spawned, Writer};
 use smol::Async;
 use smol::io::{AsyncRead, AsyncWrite};
@@ -49,13 +49,13 @@ impl AsyncIo {
 }
 
 impl Runtime for AsyncIo {
-    type Timer = Timer;
+    type Timer = ResumingTimer<Timer>;
     type Socket = Stream<Async<TcpStream>>;
     type Listener = Async<TcpListener>;
     type Child = Child;
 
-    fn timer(&self) -> Timer {
-        Timer { epoch: self.epoch, sleep: smol::Timer::never(), due: Instant::NEVER }
+    fn timer(&self) -> ResumingTimer<Timer> {
+        Timer { epoch: self.epoch, sleep: smol::Timer::never(), due: Instant::NEVER }.into()
     }
 
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use mcp_proto::Instant;
-use mcp_service::runtime::{self, Runtime};
+use mcp_service::runtime::{self, ResumingTimer, Runtime};
 use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
@@ -45,13 +45,14 @@ impl Tokio {
 }
 
 impl Runtime for Tokio {
-    type Timer = Timer;
+    type Timer = ResumingTimer<Timer>;
     type Socket = Stream<TcpStream>;
     type Listener = TcpListener;
     type Child = Child;
 
-    fn timer(&self) -> Timer {
-        Timer { epoch: self.epoch, sleep: Box::pin(time::sleep_until(self.epoch.0)), woken: None }
+    fn timer(&self) -> ResumingTimer<Timer> {
+        let sleep = Box::pin(time::sleep_until(self.epoch.0));
+        Timer { epoch: self.epoch, sleep, woken: None }.into()
     }
 
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
@@ -77,8 +78,7 @@ impl Runtime for Tokio {
     }
 
     fn start(&self, command: &Command) -> io::Result<Child> {
-        let mut command = tokio::process::Command::from(command.to_std());
-        command.kill_on_drop(true).spawn().map(Child)
+        tokio::process::Command::from(command.to_std()).kill_on_drop(true).spawn().map(Child)
     }
 
     #[cfg(unix)]

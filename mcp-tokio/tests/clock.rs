@@ -9,7 +9,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_tests::everything;
-use mcp_tokio::{Config, Handler, HandlerKind, Registry, limit_rate, serve};
+use mcp_tokio::{
+    Client as McpClient, ClientConfig, Config, Handler, HandlerKind, Implementation, Negotiation,
+    Registry, limit_rate, run, serve,
+};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadBuf, ReadHalf,
     WriteHalf,
@@ -18,6 +21,7 @@ use tokio::task::{JoinHandle, consume_budget};
 use tokio::time;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
 const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
 const PONG: &str = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
 
@@ -96,6 +100,32 @@ async fn deadlines_wake_a_task_that_was_given_the_conversation_and_has_spent_its
     client.served = Some(tokio::spawn(served));
     assert_eq!(client.line().await, text(1, "waited"));
     client.end().await.unwrap();
+}
+
+/// A process that continues after SIGSTOP sees its timers before the events of its streams.
+#[tokio::test(start_paused = true)]
+async fn answer_that_has_come_counts_although_the_timeout_is_seen_first() {
+    let (ours, theirs) = tokio::io::duplex(1024);
+    let mut config = ClientConfig::new(Implementation::new("c", "1"));
+    config.negotiation = Negotiation::Legacy;
+    let client = McpClient::new(config);
+    let (reader, writer) = tokio::io::split(ours);
+    let driver = client.clone();
+    let driven = tokio::spawn(async move { run(&driver, reader, writer).await });
+    let (reader, mut server) = tokio::io::split(theirs);
+    let mut lines = BufReader::new(reader).lines();
+    lines.next_line().await.unwrap();
+    server.write_all(format!("{INITIALIZED}\n").as_bytes()).await.unwrap();
+    client.connected().await.unwrap();
+    let called = tokio::spawn(client.call("ping", &serde_json::json!({})));
+    for method in ["notifications/initialized", "ping"] {
+        assert!(lines.next_line().await.unwrap().unwrap().contains(method));
+    }
+    time::advance(Duration::from_secs(3600)).await;
+    server.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n").await.unwrap();
+    let _: serde_json::Value = called.await.unwrap().unwrap();
+    client.close().await;
+    driven.await.unwrap().unwrap();
 }
 
 /// A reader that spends the budget of each task, when it first has nothing for it.

@@ -163,6 +163,23 @@ async fn a_body_may_come_in_pieces() {
     assert!(text(&answer).contains("done"), "{answer:?}");
 }
 
+/// The process was suspended: the time of the body is seen to be over before its rest is read.
+#[tokio::test(start_paused = true)]
+async fn body_that_has_come_counts_although_it_has_had_its_time() {
+    let (mut mcp, _) = service();
+    let (parts, body) = request("http://localhost/mcp", "quick").into_parts();
+    let mut body = body.collect().await.unwrap().to_bytes();
+    let (sender, receiver) = mpsc::unbounded_channel();
+    sender.send(body.split_to(10)).unwrap();
+    let asked = Request::from_parts(parts, Arriving(receiver));
+    let answered = tokio::spawn(async move { call(&mut mcp, asked).await.status() });
+    tokio::task::yield_now().await;
+    tokio::time::advance(std::time::Duration::from_secs(60)).await;
+    sender.send(body).unwrap();
+    drop(sender);
+    assert_eq!(answered.await.unwrap(), StatusCode::OK);
+}
+
 /// Whoever may read answers may read this too.
 #[tokio::test(start_paused = true)]
 async fn a_page_reads_why_a_body_is_not_taken() {
@@ -217,6 +234,21 @@ async fn its_tasks_end_with_the_service() {
 
 /// A body whose length nobody knows, and what comes behind it.
 struct Pieces(VecDeque<Bytes>, Then);
+
+/// A body whose pieces arrive one by one.
+struct Arriving(mpsc::UnboundedReceiver<Bytes>);
+
+impl Body for Arriving {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|piece| Some(Ok(http_body::Frame::data(piece?))))
+    }
+}
 
 #[derive(Clone, Copy)]
 enum Then {

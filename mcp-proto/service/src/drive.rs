@@ -10,7 +10,7 @@ use std::io;
 use bytes::Bytes;
 
 use crate::Io;
-use mcp_proto::Instant;
+use mcp_proto::{Duration, Instant};
 
 /// The most rounds of work in a turn, so that other tasks run.
 pub(crate) const TURN_ROUNDS: usize = 16;
@@ -75,7 +75,9 @@ pub trait Drive {
 /// without an error.
 pub async fn drive(service: &mut impl Drive, io: &mut impl Io) -> io::Result<()> {
     let mut writing = Writing { flushed: true, delayed: false, closed: false };
-    let ended = poll_fn(|context| poll_drive(service, io, &mut writing, context)).await;
+    let mut late_input = LateInput { polled: io.now() };
+    let ended = poll_fn(|context| poll_drive(service, io, &mut writing, &mut late_input, context));
+    let ended = ended.await;
     ended.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
 }
 
@@ -86,6 +88,47 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
 
 /// The most chunks that are read before other tasks run and a stop is checked.
 const ROUNDS: usize = 16;
+
+/// The pause after which a process may have been suspended.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The most chunks that are read before the deadlines after such a pause: 16 MiB at most. A peer
+/// that sends without end postpones no deadline any longer.
+const MAX_LATE_READS: usize = 256;
+
+/// Input that may have arrived before deadlines that are due, as the process was suspended since.
+struct LateInput {
+    /// Time of the last poll.
+    polled: Instant,
+}
+
+impl LateInput {
+    /// Reads the input of this poll that counts before the deadlines. Returns whether there is no
+    /// more input.
+    fn read(
+        &mut self,
+        service: &mut impl Drive,
+        io: &mut impl Io,
+        now: Instant,
+        context: &mut Context<'_>,
+    ) -> io::Result<bool> {
+        let is_late = self.polled + PAUSE <= now;
+        self.polled = now;
+        if !is_late {
+            return Ok(false);
+        }
+        for _ in 0..MAX_LATE_READS {
+            let is_due = service.poll_timeout().is_some_and(|at| at <= now);
+            if !is_due || !service.wants_read() {
+                break;
+            }
+            if matches!(poll_read(service, io, now, context)?, Poll::Pending | Poll::Ready(0)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
 
 /// The state of the output between two polls.
 struct Writing {
@@ -101,6 +144,7 @@ fn poll_drive(
     service: &mut impl Drive,
     io: &mut impl Io,
     writing: &mut Writing,
+    late_input: &mut LateInput,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     // The reason of the wake is unknown, so the service gets a turn.
@@ -114,8 +158,10 @@ fn poll_drive(
         }
     }
     let mut now = io.now();
+    ready!(io.poll_resumed(context, now));
     // After `Pending`, the reader wakes the task when there is more input.
-    let mut drained = false;
+    let mut drained = late_input.read(service, io, now, context)?;
+    turns |= drained;
     for _ in 0..ROUNDS {
         let mut has_input = false;
         if !drained && service.wants_read() {

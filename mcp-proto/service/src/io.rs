@@ -37,6 +37,13 @@ pub trait Clock {
 
     /// Ready at `at`. A later call resets the timer.
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
+
+    /// Ready, unless the process may have been suspended: then once the runtime has looked for the
+    /// events of all streams. Drivers call this at the beginning of a poll, with its time. By
+    /// default it is ready at once, for runtimes that see events of streams before timers.
+    fn poll_resumed(&mut self, _context: &mut Context<'_>, _now: Instant) -> Poll<()> {
+        Poll::Ready(())
+    }
 }
 
 /// The time since the Unix epoch, by the system clock.
@@ -199,6 +206,10 @@ impl<C: Clock + ?Sized> Clock for &mut C {
 
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         (**self).poll_timer(context, at)
+    }
+
+    fn poll_resumed(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<()> {
+        (**self).poll_resumed(context, now)
     }
 }
 

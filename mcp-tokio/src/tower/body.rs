@@ -12,8 +12,7 @@ use mcp_proto::Instant;
 use mcp_service::runtime::Runtime;
 use mcp_service::{Answering, Clock, Part};
 
-use super::Shared;
-use crate::runtime::Timer;
+use super::{ServiceTimer, Shared};
 
 /// The body of an answer: all of it at once, or a stream of events. Dropping a stream means that
 /// the client is gone, which cancels a modern request.
@@ -29,7 +28,7 @@ enum BodyState {
 pub(super) struct Answer {
     answering: Answering,
     shared: Arc<Shared>,
-    timer: Option<Timer>,
+    timer: Option<ServiceTimer>,
     /// Set once the answer has to wait.
     stopping: Option<Stopping>,
 }
@@ -50,7 +49,11 @@ impl HttpBody {
 
 impl Answer {
     /// `timer` is an existing timer to reuse.
-    pub(super) fn new(answering: Answering, shared: Arc<Shared>, timer: Option<Timer>) -> Self {
+    pub(super) fn new(
+        answering: Answering,
+        shared: Arc<Shared>,
+        timer: Option<ServiceTimer>,
+    ) -> Self {
         Self { answering, shared, timer, stopping: None }
     }
 

@@ -84,6 +84,9 @@ pub struct HttpService {
     extensions: Option<Arc<ExtensionsOf>>,
 }
 
+/// A timer of the runtime.
+type ServiceTimer = <Tokio as Runtime>::Timer;
+
 /// A function that copies values for handlers from the extensions of a request.
 type ExtensionsOf = dyn Fn(&Extensions, &mut server::Extensions) + Send + Sync;
 

@@ -18,18 +18,17 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::Body;
-use mcp_proto::Instant;
 use mcp_proto::frame::http1::HeadSource;
 use mcp_proto::http::{Head, ResponseHead};
 use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
 use mcp_proto::server::Extensions;
+use mcp_proto::{Duration, Instant};
 use mcp_service::runtime::Runtime;
 use mcp_service::{Admission, Clock, Part};
 use pin_project_lite::pin_project;
 
 use super::body::{Answer, HttpBody};
-use super::{ExtensionsOf, PeerOf, Shared, head};
-use crate::runtime::Timer;
+use super::{ExtensionsOf, PeerOf, ServiceTimer, Shared, head};
 
 pin_project! {
     /// The response to a request, once its head is known.
@@ -59,7 +58,7 @@ struct Verifying {
     head: Head,
     admitting: Admitting,
     /// Set once the request has to wait.
-    timer: Option<(Timer, Instant)>,
+    timer: Option<(ServiceTimer, Instant)>,
 }
 
 /// A request to be admitted, without its head.
@@ -75,8 +74,14 @@ struct Reading {
     shared: Arc<Shared>,
     admission: Admission,
     /// Set once the request has to wait.
-    timer: Option<(Timer, Instant)>,
+    timer: Option<(ServiceTimer, Instant)>,
+    /// True if the body has got more time.
+    is_extended: bool,
 }
+
+/// The delay of a timer after which the process may have been suspended, and the time for the rest
+/// of a body then.
+const SUSPENDED: Duration = Duration::from_secs(1);
 
 impl<B: Body> HttpFuture<B> {
     pub(super) fn new(
@@ -211,7 +216,7 @@ impl Admitting {
                 if !extensions.is_empty() {
                     admission.extend(extensions);
                 }
-                CallState::Reading(Reading { shared, admission, timer: None })
+                CallState::Reading(Reading { shared, admission, timer: None, is_extended: false })
             }
         }
     }
@@ -244,11 +249,19 @@ impl Reading {
         let (timer, until) = self.timer.get_or_insert_with(|| {
             (runtime.timer(), runtime.epoch.now() + self.shared.limits().body_timeout)
         });
+        ready!(timer.poll_timer(context, *until));
+        let now = runtime.epoch.now();
+        if self.is_extended || now < *until + SUSPENDED {
+            return Poll::Ready(Err(408));
+        }
+        // The rest may have arrived before the deadline: the stack has not read it yet.
+        self.is_extended = true;
+        *until = now + SUSPENDED;
         timer.poll_timer(context, *until).map(|()| Err(408))
     }
 
     fn answer(self, now: Instant) -> Answer {
-        let Self { shared, admission, timer } = self;
+        let Self { shared, admission, timer, .. } = self;
         Answer::new(admission.answer(now), shared, timer.map(|(timer, _)| timer))
     }
 }

@@ -372,11 +372,11 @@ struct Driven {
 }
 
 #[derive(Default)]
-struct Stream {
-    now: Instant,
+pub(crate) struct Stream {
+    pub(crate) now: Instant,
     /// Chunks to be read; an empty one is the end.
-    input: VecDeque<Bytes>,
-    output: Vec<u8>,
+    pub(crate) input: VecDeque<Bytes>,
+    pub(crate) output: Vec<u8>,
     /// Number of bytes that may be written.
     room: usize,
     broken: Option<io::ErrorKind>,
@@ -419,7 +419,7 @@ impl Driven {
 
     /// A server in a legacy session.
     fn serving(registry: Registry) -> Self {
-        let stream = Arc::new(Mutex::new(Stream { room: usize::MAX, ..Stream::default() }));
+        let stream = Arc::new(Mutex::new(Stream::open()));
         let mut service = Service::new(registry, Config::default());
         let mut end = End(stream.clone());
         let future = Box::pin(async move { drive(&mut service, &mut end).await });
@@ -514,6 +514,11 @@ impl Driven {
 }
 
 impl Stream {
+    /// A stream that takes all bytes.
+    pub(crate) fn open() -> Self {
+        Self { room: usize::MAX, ..Self::default() }
+    }
+
     fn take_lines(&mut self) -> Vec<String> {
         let output = std::mem::take(&mut self.output);
         String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
@@ -521,7 +526,7 @@ impl Stream {
 }
 
 /// The service's end of the stream.
-struct End(Arc<Mutex<Stream>>);
+pub(crate) struct End(pub(crate) Arc<Mutex<Stream>>);
 
 impl End {
     fn stream(&self) -> MutexGuard<'_, Stream> {

@@ -22,6 +22,7 @@ mod sign_in;
 mod sleep;
 mod spawn;
 mod structured;
+mod suspended;
 mod threads;
 mod trace;
 mod wire;

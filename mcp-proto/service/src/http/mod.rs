@@ -25,7 +25,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::AtomicU64;
-use core::task::{Poll, Waker};
+use core::task::{Poll, Waker, ready};
 
 use bytes::Bytes;
 
@@ -192,7 +192,10 @@ impl HttpServer {
     pub async fn run_background(&self, clock: &mut impl Clock) {
         poll_fn(|context| {
             loop {
-                let due = self.shared.turn(clock.now(), context.waker());
+                let now = clock.now();
+                // Requests that have arrived keep their sessions.
+                ready!(clock.poll_resumed(context, now));
+                let due = self.shared.turn(now, context.waker());
                 let Some(at) = due else { return Poll::<()>::Pending };
                 if clock.poll_timer(context, at).is_pending() {
                     return Poll::Pending;

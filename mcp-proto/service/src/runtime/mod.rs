@@ -34,6 +34,7 @@ mod grouped_writes;
 mod input;
 #[cfg(any(unix, windows))]
 mod keep_alive;
+mod lateness;
 mod listener;
 mod process;
 mod proxy;
@@ -79,6 +80,8 @@ pub use grouped_writes::GroupedWrites;
 pub use input::copy_input;
 #[cfg(any(unix, windows))]
 pub use keep_alive::keep_alive;
+#[doc(hidden)]
+pub use lateness::ResumingTimer;
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::{serve_stdio, standard_stream};

@@ -172,6 +172,10 @@ impl<S, C: Clock, F> Clock for Stoppable<'_, S, C, F> {
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         self.clock.poll_timer(context, at)
     }
+
+    fn poll_resumed(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<()> {
+        self.clock.poll_resumed(context, now)
+    }
 }
 
 impl<S: Reader + Writer, C: Clock, F: Future<Output = ()>> Io for Stoppable<'_, S, C, F> {

@@ -82,6 +82,20 @@ fn an_answer_that_has_come_counts_although_its_call_has_had_its_time() {
 }
 
 #[test]
+fn long_answer_that_has_come_counts_although_its_call_has_had_its_time() {
+    let mut site = Site::connected();
+    let call = site.call("a");
+    site.turn();
+    let content = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(100_000));
+    let answer = answer(3, &content);
+    for at in (0..answer.len()).step_by(1000) {
+        site.socket(0).answer(&answer[at..answer.len().min(at + 1000)]);
+    }
+    site.pass(Duration::from_secs(61));
+    assert_eq!(call.take().unwrap().map(drop), Ok(()));
+}
+
+#[test]
 fn an_answer_that_has_come_connects_although_connecting_has_had_its_time() {
     let mut site = Site::unconnected(Network::Connects);
     site.turn();

@@ -21,7 +21,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::future::poll_fn;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll, Waker, ready};
 
 use super::super::wire::Wire;
 use super::handle::Client;
@@ -165,6 +165,7 @@ impl HttpClientService {
         clock: &mut impl Clock,
         connector: &mut impl Connector,
     ) -> Poll<()> {
+        ready!(clock.poll_resumed(context, clock.now()));
         #[cfg(feature = "auth")]
         if self.authorizing.is_some() {
             self.machine.set_unix_time(clock.now(), clock.unix_time());
@@ -228,7 +229,11 @@ impl HttpClientService {
             return;
         }
         self.act_on_all(now, connector);
-        if self.poll_woken(now, connector) {
+        // A long answer takes many reads.
+        for _ in 0..TURN_ROUNDS {
+            if !self.poll_woken(now, connector) {
+                break;
+            }
             self.act_on_all(now, connector);
         }
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
