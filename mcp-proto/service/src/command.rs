@@ -171,13 +171,35 @@ impl Command {
     }
 
     /// For adapters: adds the names of the program and its folder to an error, and keeps the kind.
+    /// Explains what the system's texts do not say about scripts.
     pub fn not_started(&self, error: &io::Error) -> io::Error {
         let program = self.program.display();
         // A missing folder gives the same error as a missing program.
         let place =
             self.current_dir.as_ref().map(|folder| alloc::format!(" in {}", folder.display()));
         let place = place.unwrap_or_default();
-        io::Error::new(error.kind(), alloc::format!("cannot start {program}{place}: {error}"))
+        let hint = self.hint(error);
+        io::Error::new(error.kind(), alloc::format!("cannot start {program}{place}: {error}{hint}"))
+    }
+
+    /// The reason why a file that exists was not started.
+    #[cfg(unix)]
+    fn hint(&self, error: &io::Error) -> &'static str {
+        let is_path = self.program.as_encoded_bytes().contains(&b'/');
+        let file = self.current_dir.as_deref().unwrap_or(Path::new("")).join(&self.program);
+        if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) {
+            "; a script has #! and the path of its interpreter in its first line"
+        } else if error.kind() == io::ErrorKind::NotFound && is_path && file.exists() {
+            "; the file is there, but not the interpreter or the loader that it names"
+        } else {
+            ""
+        }
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "on Unix the program matters")]
+    fn hint(&self, _: &io::Error) -> &'static str {
+        ""
     }
 }
 
@@ -215,6 +237,25 @@ mod tests {
     fn values_of_variables_are_not_shown() {
         let shown = format!("{:?}", Command::new("x").env("TOKEN", "secret"));
         assert!(shown.contains("TOKEN") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_error_tells_a_missing_interpreter_from_a_missing_file() {
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        let this = std::env::current_exe().unwrap();
+        let hint = |command: Command, error| command.not_started(error).to_string();
+        assert!(hint(Command::new(&this), &missing).ends_with(" that it names"));
+        let (folder, name) = (this.parent().unwrap(), this.file_name().unwrap());
+        let relative = Command::new(Path::new(".").join(name));
+        let told = hint(relative.current_dir(folder), &missing);
+        assert!(told.ends_with(" that it names"), "{told}");
+        // A name is looked up in `PATH`.
+        for program in [name, OsStr::new("/no/such/server")] {
+            assert!(hint(Command::new(program), &missing).ends_with(&missing.to_string()));
+        }
+        let no_format = io::Error::from_raw_os_error(rustix::io::Errno::NOEXEC.raw_os_error());
+        assert!(hint(Command::new("x"), &no_format).contains("#!"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ crate::all!(
     url_that_is_not_utf_8_is_named,
     help_that_cannot_be_written_is_a_failure,
     bridge_with_a_folder_as_its_input_says_so,
+    script_without_an_interpreter_is_explained,
     error_of_a_server_has_no_line_like_one_of_the_program,
     completion_is_one_line,
 );
@@ -75,6 +76,22 @@ fn bridge_with_a_folder_as_its_input_says_so() {
     let (exit, err) = failed(mcp(&["bridge", "--", "cat"]).stdin(folder));
     assert_eq!(exit, 3, "{err}");
     assert!(err.starts_with("mcp: standard input or output cannot be used: "), "{err}");
+}
+
+fn script_without_an_interpreter_is_explained() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Scratch::new("scripts");
+    for (name, text, hint) in [
+        ("plain", "echo hello\n", "a script has #! and "),
+        ("windows", "#!/bin/sh\r\necho hello\r\n", "the file is there, but not the interpreter"),
+    ] {
+        let script = folder.write(name, text);
+        set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+        let ran = run(&["tools", "--", &script]);
+        assert!(ran.exit == 3 && ran.err.contains(hint), "{ran:?}");
+    }
 }
 
 fn error_of_a_server_has_no_line_like_one_of_the_program() {

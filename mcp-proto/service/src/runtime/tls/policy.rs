@@ -86,7 +86,9 @@ fn platform_authorities() -> io::Result<RootCertStore> {
     // Certificates that cannot be read are skipped; they are just not trusted.
     let _ = authorities.add_parsable_certificates(found.certs);
     if authorities.is_empty() {
-        let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+        let advice = "install `ca-certificates`, or name a PEM file in the variable SSL_CERT_FILE";
+        let errors = found.errors.iter().map(ToString::to_string);
+        let errors: Vec<String> = errors.chain([advice.to_owned()]).collect();
         let text = format!("the platform trusts no certificates: {}", errors.join("; "));
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
     }
