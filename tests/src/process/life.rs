@@ -1,10 +1,14 @@
 //! Checks of what ends a server, and of what does not.
 
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
 use super::server::Server;
-use super::streams::Kind;
+use super::streams::{Kind, Output};
 use super::{Check, Named};
 
-pub(super) const CHECKS: [Named; 15] = [
+pub(super) const CHECKS: [Named; 16] = [
     ("the_end_lets_a_call_finish", the_end_lets_a_call_finish),
     ("the_end_cuts_off_a_call_that_takes_too_long", the_end_cuts_off_a_call),
     ("sigterm_ends_an_idle_server", |server| a_signal_ends_an_idle_server(server, "TERM")),
@@ -23,7 +27,11 @@ pub(super) const CHECKS: [Named; 15] = [
         "programs_of_handlers_have_other_standard_streams",
         programs_of_handlers_have_other_standard_streams,
     ),
+    ("shared_sockets_block_again_after_the_end", shared_sockets_block_again_after_the_end),
 ];
+
+/// `O_NONBLOCK` on Linux, which has `fdinfo`.
+const NONBLOCK: u32 = 0o4000;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
 const PONG: &str = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
@@ -162,6 +170,26 @@ fn programs_of_handlers_have_other_standard_streams(server: &str) -> Check {
     let (lines, errors) = server.end_with_errors()?;
     assert_eq!(lines, ["served"], "the streams are restored");
     assert_eq!(errors, "printed by the handler\nprinted by the program\n");
+    Ok(())
+}
+
+/// A shell that has started the server may have the same socket.
+fn shared_sockets_block_again_after_the_end(server: &str) -> Check {
+    let (theirs, ours) = UnixStream::pair()?;
+    let stdin = (OwnedFd::from(theirs.try_clone()?).into(), Box::new(ours.try_clone()?) as _);
+    let stdout = (OwnedFd::from(theirs.try_clone()?).into(), Output::Stream(Box::new(ours)));
+    let mut server = Server::on(server, stdin, stdout, false)?;
+    server.send(PING)?;
+    assert_eq!(server.line()?, PONG);
+    server.signal("TERM")?;
+    server.wait()?;
+    // Other systems do not have this file.
+    let Ok(info) = fs::read_to_string(format!("/proc/self/fdinfo/{}", theirs.as_raw_fd())) else {
+        return Ok(());
+    };
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or_default();
+    let is_blocking = u32::from_str_radix(flags.trim(), 8)? & NONBLOCK == 0;
+    assert!(is_blocking, "{info}");
     Ok(())
 }
 

@@ -45,9 +45,11 @@ pub async fn serve_stdio<R: Runtime>(
     config: Config,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    #[cfg(unix)]
+    let blocking = unix::BlockingStreams::now();
     let stream = standard_stream(runtime)?;
     #[cfg(unix)]
-    let _diverted = unix::DivertedStreams::new();
+    let _diverted = unix::DivertedStreams::new(blocking);
     serve(runtime, catalog, config, stream, stop).await
 }
 
@@ -132,17 +134,50 @@ mod unix {
         Ok(file)
     }
 
+    /// The standard streams that block. A runtime makes them non-blocking, also for processes that
+    /// share them: a socket, or a pipe that cannot be reopened.
+    pub(super) struct BlockingStreams {
+        input: bool,
+        output: bool,
+    }
+
+    impl BlockingStreams {
+        pub(super) fn now() -> Self {
+            Self { input: blocks(io::stdin()), output: blocks(io::stdout()) }
+        }
+
+        /// Makes the streams block again.
+        fn restore(&self) {
+            if self.input {
+                block(io::stdin());
+            }
+            if self.output {
+                block(io::stdout());
+            }
+        }
+    }
+
+    fn blocks(stream: impl AsFd) -> bool {
+        fcntl_getfl(stream).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK))
+    }
+
+    fn block(stream: impl AsFd) {
+        // An error is ignored: the descriptors are valid.
+        let _ = fcntl_getfl(&stream).and_then(|it| fcntl_setfl(&stream, it - OFlags::NONBLOCK));
+    }
+
     /// The standard streams of the process while they lead away from the client. A drop restores
     /// the streams.
     pub(super) struct DivertedStreams {
         input: Option<File>,
         output: Option<File>,
+        blocking: BlockingStreams,
     }
 
     impl DivertedStreams {
         /// Leads the streams away that have another descriptor while they are served.
-        pub(super) fn new() -> Self {
-            Self { input: divert_input(), output: divert_output() }
+        pub(super) fn new(blocking: BlockingStreams) -> Self {
+            Self { input: divert_input(), output: divert_output(), blocking }
         }
     }
 
@@ -151,6 +186,7 @@ mod unix {
             // The descriptors are valid; standard error may be closed.
             let _ = self.input.take().map(dup2_stdin);
             let _ = self.output.take().map(lead_output);
+            self.blocking.restore();
         }
     }
 
