@@ -15,7 +15,7 @@ use super::call::Call;
 use super::calls::Calls;
 use super::context::{Context, ServerChannel};
 use super::event::Peer;
-use super::inputs::{Inputs, check_content};
+use super::inputs::{Inputs, check_content, check_json};
 use super::lifecycle::Lifecycle;
 use super::outcome::{Input, InputRequired, Outcome};
 use crate::error::{ErrorCode, ProtocolError, ValidationStep};
@@ -153,6 +153,10 @@ fn check_requests(era: Era, inputs: Inputs, required: &InputRequired) -> Result<
     for (key, request) in &required.requests {
         if let Err(error) = check_content(request) {
             return Err(ErrorData::internal(alloc::format!("the input `{key}`: {error}")));
+        }
+        if let Err(error) = check_json(request) {
+            let text = alloc::format!("the input `{key}` cannot be written as JSON: {error}");
+            return Err(ErrorData::internal(text));
         }
         let lacks = inputs.lacks(Inputs::of_request(request));
         if lacks != Inputs::default() {

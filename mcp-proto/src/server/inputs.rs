@@ -31,6 +31,17 @@ pub(super) fn check_content(request: &InputRequest) -> Result<(), UsageError> {
     if request.has_balanced_tools() { Ok(()) } else { Err(UsageError::UnbalancedTools) }
 }
 
+/// Fails if a request cannot be written as JSON: messages for a model may have bytes that are not
+/// in Base64. All other requests can be written.
+pub(super) fn check_json(request: &InputRequest) -> Result<(), serde_json::Error> {
+    match request {
+        InputRequest::CreateMessage(params) => Json::encode(params).map(|_| ()),
+        InputRequest::Elicit(_) | InputRequest::ListRoots(_) | InputRequest::Forwarded { .. } => {
+            Ok(())
+        }
+    }
+}
+
 /// Kinds of input that a client supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "they are as many capabilities")]

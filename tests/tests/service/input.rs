@@ -6,9 +6,9 @@ use std::time::Duration;
 use mcp_proto::server::{Config, InputRequired};
 use mcp_proto::types::{
     CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitAction,
-    ElicitRequestFormParams, ElicitRequestURLParams, Implementation, InputRequest, InputRequests,
-    Prompt, PromptMessage, RequestParams, RequestedSchema, Resource, ResourceContents, Role,
-    SamplingMessage, SamplingMessageContentBlock, Tool,
+    ElicitRequestFormParams, ElicitRequestURLParams, ImageContent, Implementation, InputRequest,
+    InputRequests, Prompt, PromptMessage, RequestParams, RequestedSchema, Resource,
+    ResourceContents, Role, SamplingMessage, SamplingMessageContentBlock, Tool,
 };
 use mcp_proto::{Era, ErrorData, Json};
 use mcp_service::{Context, Handler, Interrupt, IntoToolError, IntoToolResult, Registry};
@@ -383,6 +383,24 @@ fn more_input_than_there_is_room_for_ends_the_call() {
     for _ in 0..3 {
         let result = client.converse("tools/call", &call, |_, _| long(400));
         assert!(result.get("result").is_some(), "{result}");
+    }
+}
+
+#[test]
+fn input_that_cannot_be_written_fails_the_call_in_both_eras() {
+    let asks = |_: Value, context: Context| async move {
+        let picture = ImageContent::new("picture.png", "image/png");
+        let block = SamplingMessageContentBlock::Image(picture);
+        let messages = vec![SamplingMessage::new(Role::User, block)];
+        let params = CreateMessageRequestParams::new(messages, 10);
+        context.create_message("model", params).map(|answer| answer.model)
+    };
+    let why = "the input `model` cannot be written as JSON: the bytes are not in Base64 with the \
+               standard alphabet and padding";
+    for era in ERAS {
+        let mut client = Client::new(era, registry(asks));
+        let result = client.converse("tools/call", &json!({"name": "t"}), obliging);
+        assert_eq!(result, error(-32603, why), "{era:?}");
     }
 }
 

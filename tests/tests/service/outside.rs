@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use mcp_proto::server::{Config, Notification};
 use mcp_proto::types::{
-    CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams, InputRequest,
-    ListRootsResult, LoggingLevel, RequestedSchema,
+    CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams, ImageContent, InputRequest,
+    ListRootsResult, LoggingLevel, RequestedSchema, Role, SamplingMessage,
+    SamplingMessageContentBlock,
 };
 use mcp_proto::{Era, Json, UsageError};
 use mcp_service::{Context, Drive, Handler, Registry, Session, SessionError};
@@ -42,6 +43,12 @@ fn second_hour_16_a_user_and_a_model_are_asked_after_the_call() {
     let session = kept.take();
     let mut user = Waiting::new(session.elicit(form()));
     assert_eq!(asked(&mut client, &mut user).0, "elicitation/create");
+    let picture = ImageContent::new("picture.png", "image/png");
+    let block = SamplingMessageContentBlock::Image(picture);
+    let messages = vec![SamplingMessage::new(Role::User, block)];
+    let mut refused =
+        Waiting::new(session.create_message(CreateMessageRequestParams::new(messages, 1)));
+    assert!(refused.poll().is_pending());
     let params = CreateMessageRequestParams::new(Vec::new(), 1);
     let mut model = Waiting::new(session.create_message(params));
     assert_eq!(asked(&mut client, &mut model), ("sampling/createMessage".into(), json!(2)));
@@ -50,6 +57,8 @@ fn second_hour_16_a_user_and_a_model_are_asked_after_the_call() {
     client.respond(&json!(1), &json!({"action": "decline"}));
     assert_eq!(user.done().map(|answer| answer.action), Ok(ElicitAction::Decline));
     assert_eq!(model.done().map(|answer| answer.model), Ok("m".into()));
+    let name = "sampling/createMessage".into();
+    assert_eq!(refused.done(), Err(SessionError::NotSent(UsageError::NotJson { name })));
     let mut raw = Waiting::new(session.request(InputRequest::list_roots()));
     asked(&mut client, &mut raw);
     client.respond(&json!(3), &json!({"roots": [], "x": 1}));

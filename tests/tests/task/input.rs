@@ -7,8 +7,9 @@ use std::time::Duration;
 use mcp_proto::ErrorData;
 use mcp_proto::server::ListEntry;
 use mcp_proto::types::{
-    ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams, InputRequest,
-    InputRequests, RequestedSchema,
+    CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestURLParams, ImageContent, InputRequest, InputRequests, RequestedSchema, Role,
+    SamplingMessage, SamplingMessageContentBlock,
 };
 use mcp_service::{
     Context, HandlerKind, Interrupt, MemoryStore, Registry, TaskStore, Tasks, limit_rate,
@@ -79,6 +80,24 @@ fn a_task_asks_only_for_what_its_client_declares() {
     let task = process.get(&id);
     assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32021)));
     assert_eq!(task["error"]["data"], json!({"requiredCapabilities": {"roots": {}}}));
+}
+
+#[test]
+fn task_whose_input_cannot_be_written_fails() {
+    let mut process = Process::new(registry(Tasks::Always, async |context: Context| {
+        context.sleep(MOMENT).await;
+        let picture = ImageContent::new("picture.png", "image/png");
+        let block = SamplingMessageContentBlock::Image(picture);
+        let messages = vec![SamplingMessage::new(Role::User, block)];
+        let params = CreateMessageRequestParams::new(messages, 10);
+        context.create_message("model", params).map(|answer| answer.model)
+    }));
+    let id = process.task();
+    process.pass(2 * MOMENT);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
+    let message = task["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("the input `model` cannot be written as JSON: "), "{message}");
 }
 
 #[test]

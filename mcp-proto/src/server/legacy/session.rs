@@ -14,7 +14,7 @@ use super::super::call::Requester;
 use super::super::context::Context;
 use super::super::event::Peer;
 use super::super::extensions::Extensions;
-use super::super::inputs::{Inputs, check_content};
+use super::super::inputs::{Inputs, check_content, check_json};
 use super::super::outcome::Input;
 use crate::error::{ProtocolError, UsageError};
 use crate::json::{Json, Raw};
@@ -188,9 +188,10 @@ impl Session {
             return Err(UsageError::NotInRevision { method, since: since.as_str() });
         }
         match self.inputs.missing(request) {
-            Some(capability) => Err(UsageError::UndeclaredByClient { capability }),
-            None => check_content(request),
+            Some(capability) => return Err(UsageError::UndeclaredByClient { capability }),
+            None => check_content(request)?,
         }
+        check_json(request).map_err(|_| UsageError::NotJson { name: request.method_name().into() })
     }
 
     /// The first revision that defines this request, if the session's revision does not.
