@@ -14,15 +14,13 @@ use super::mime_type::DeclaredMimeType;
 use super::misfit::{misfits, without_place};
 use super::result::{IntoResult, IntoToolResult, tool_outcome};
 use super::{Context, Registry, Session};
-use mcp_proto::ErrorData;
-use mcp_proto::Json;
-use mcp_proto::UsageError;
 use mcp_proto::message::Method;
 use mcp_proto::server::{Outcome, SessionRef, template_variables};
 use mcp_proto::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
     Prompt, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
+use mcp_proto::{ErrorData, Json, UsageError};
 
 /// An async handler of requests, or a synchronous handler of notifications.
 #[derive(Clone)]
@@ -37,7 +35,7 @@ enum HandlerKind {
 }
 
 type Call = dyn Fn(HandlerArgs, Context) -> HandlerCall + Send + Sync;
-type Notify = dyn Fn(&Json, Session) + Send + Sync;
+type Notify = dyn Fn(&Json, Session) -> bool + Send + Sync;
 type NotifyAny = dyn Fn(Method, Json, Session) + Send + Sync;
 type EndSession = dyn Fn(SessionRef) + Send + Sync;
 
@@ -175,15 +173,16 @@ impl Handler {
         })
     }
 
-    /// A handler for a notification with parameters of type `P`; notifications with other
-    /// parameters are dropped. `f` runs in the adapter's task and must not block.
+    /// A handler for a notification with parameters of type `P`. Notifications with other
+    /// parameters are dropped, with an event of the feature `tracing`. `f` runs in the adapter's
+    /// task and must not block.
     pub fn notification<P, F>(f: F) -> Self
     where
         P: DeserializeOwned,
         F: Fn(P) + Send + Sync + 'static,
     {
         Self(HandlerKind::Notification(Arc::new(move |params, _| {
-            drop(params.decode_arguments().map(&f));
+            params.decode_arguments().map(&f).is_ok()
         })))
     }
 
@@ -196,7 +195,7 @@ impl Handler {
         F: Fn(P, Session) + Send + Sync + 'static,
     {
         Self(HandlerKind::Notification(Arc::new(move |params, session| {
-            drop(params.decode_arguments().map(|params| f(params, session)));
+            params.decode_arguments().map(|params| f(params, session)).is_ok()
         })))
     }
 
@@ -245,12 +244,14 @@ impl Handler {
         }
     }
 
-    pub(super) fn notify(&self, method: Method, params: Json, session: Session) {
+    /// Returns false if the parameters do not fit.
+    pub(super) fn notify(&self, method: &Method, params: Json, session: Session) -> bool {
         match &self.0 {
-            HandlerKind::Notification(notify) => notify(&params, session),
-            HandlerKind::Forward(_, notify, _) => notify(method, params, session),
+            HandlerKind::Notification(notify) => return notify(&params, session),
+            HandlerKind::Forward(_, notify, _) => notify(method.clone(), params, session),
             HandlerKind::Request(_) => {}
         }
+        true
     }
 
     pub(super) fn end_session(&self, session: SessionRef) {

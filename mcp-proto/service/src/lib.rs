@@ -123,6 +123,7 @@ mod drive;
 pub mod exports;
 mod handler;
 mod handler_call;
+mod hidden_error;
 mod http;
 mod inherited_env;
 mod input;

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 #[cfg(feature = "schemars")]
 use super::structured::encode_twice;
+use crate::hidden_error::hidden;
 use mcp_proto::ErrorData;
 use mcp_proto::UsageError;
 use mcp_proto::message::PlainText;
@@ -391,7 +392,7 @@ impl IntoInterrupt for ErrorData {
 
 impl IntoInterrupt for Box<dyn Error + Send + Sync> {
     fn into_interrupt(self) -> Interrupt {
-        unboxed(self).unwrap_or_else(|_| ErrorData::internal("the handler failed").into())
+        unboxed(self).unwrap_or_else(|error| hidden(&*error).into())
     }
 }
 

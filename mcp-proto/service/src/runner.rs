@@ -26,6 +26,7 @@ use super::{Clock, Spawned};
 use mcp_proto::Era;
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
+use mcp_proto::ProtocolError;
 use mcp_proto::UsageError;
 use mcp_proto::message::Method;
 use mcp_proto::server::task::TaskCall;
@@ -365,7 +366,8 @@ impl CatalogSnapshot {
         call_back(self.registry.handler(handler), |handler| handler.end_session(session));
     }
 
-    /// Calls the handler of a notification, and ignores a panic.
+    /// Calls the handler of a notification, and ignores a panic. Reports parameters that do not
+    /// fit.
     pub(super) fn notify(
         &self,
         mailbox: &Arc<ServiceMailbox>,
@@ -374,7 +376,9 @@ impl CatalogSnapshot {
         params: Json,
     ) {
         call_back(self.registry.handler(handler), |handler| {
-            handler.notify(method, params, Session::new(mailbox, session));
+            if !handler.notify(&method, params, Session::new(mailbox, session)) {
+                fault(&ProtocolError::InvalidNotification { method: method.name().into() });
+            }
         });
     }
 }

@@ -79,6 +79,11 @@ impl VirtualSite {
         self.begin("POST", session, &[], body)
     }
 
+    /// Sends a POST of a legacy client with this `MCP-Protocol-Version`.
+    pub fn post_of(&self, session: &str, version: &str, body: &str) -> VirtualResponse {
+        self.begin("POST", Some(session), &[("MCP-Protocol-Version", version)], body)
+    }
+
     /// Opens the stream of a session, after the event with this id.
     pub fn get(&self, session: &str, after: Option<&str>) -> VirtualResponse {
         let after = after.map(|event| ("Last-Event-ID", event));

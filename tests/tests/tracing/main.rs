@@ -8,6 +8,8 @@
 mod collector;
 mod sign_in;
 
+use std::error::Error;
+use std::fmt;
 use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -17,7 +19,8 @@ use std::time::Duration;
 use mcp_proto::client::{CallError, Negotiation};
 use mcp_proto::types::{
     CallToolResult, ElicitAction, ElicitRequestFormParams, ElicitResult, GetPromptResult,
-    Implementation, Prompt, ReadResourceResult, RequestedSchema, Resource, ResourceContents, Tool,
+    Implementation, LoggingLevel, Prompt, ReadResourceResult, RequestedSchema, Resource,
+    ResourceContents, Tool,
 };
 use mcp_proto::{Bytes, ErrorCode, ErrorData, Instant, Json, TraceContext, http};
 use mcp_service::testing::Pair;
@@ -237,6 +240,81 @@ fn faults_of_peers_are_events() {
     let [event] = seen.events().try_into().unwrap();
     assert!(event.starts_with("- error="), "{event}");
     assert!(event.ends_with("message=a peer sent what was dropped"), "{event}");
+}
+
+#[test]
+fn header_of_another_revision_is_not_reported_as_dropped() {
+    let ((), seen) = Collector::see(|_| {
+        let world = World::default();
+        let site = Site::new(&world, shop(), http::Config::default());
+        let talk = async {
+            let session = site.open().await;
+            let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+            let answer = site.post_of(&session, "2025-06-18", ping).end(&site).await;
+            assert!(answer.text.contains(r#""result""#), "{answer:?}");
+        };
+        world.run(talk).unwrap();
+    });
+    let [event] = seen.events().try_into().unwrap();
+    assert!(event.contains("error=era: `MCP-Protocol-Version` says \"2025-06-18\""), "{event}");
+    assert!(event.ends_with("message=a header of a client was ignored"), "{event}");
+}
+
+#[test]
+fn message_that_a_client_does_not_send_is_not_reported_as_the_peers() {
+    let mut pair = Pair::new(shop()).negotiation(Negotiation::Legacy);
+    let ((), seen) = Collector::see(|_| {
+        pair.run(pair.client().set_log_level(LoggingLevel::Debug)).unwrap();
+    });
+    let [event] = seen.events().try_into().unwrap();
+    assert!(event.contains("so `logging/setLevel` was not sent"), "{event}");
+    assert!(event.ends_with("message=a message to a server was not sent"), "{event}");
+}
+
+#[test]
+fn notification_whose_parameters_do_not_fit_is_an_event() {
+    let mut registry = shop();
+    let taken = Handler::notification(|params: Vec<u8>| drop(params));
+    registry.add_notification("notifications/com.example/a", taken).unwrap();
+    let ((), seen) = Collector::see(|_| {
+        let mut service = Service::new(registry, mcp_proto::server::Config::default());
+        say(&mut service, INITIALIZE);
+        say(&mut service, r#"{"jsonrpc":"2.0","method":"notifications/com.example/a"}"#);
+    });
+    let [event] = seen.events().try_into().unwrap();
+    assert!(
+        event.contains(r#""notifications/com.example/a" is not as the schema says"#),
+        "{event}"
+    );
+}
+
+#[test]
+fn text_of_an_error_that_the_client_does_not_get_is_an_event() {
+    #[derive(Debug)]
+    struct Failure(std::io::Error);
+    impl fmt::Display for Failure {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the notes cannot be read")
+        }
+    }
+    impl Error for Failure {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    let read = |_: String, _| async {
+        let cause = std::io::Error::other("the disk is gone");
+        Err::<ReadResourceResult, _>(Box::<dyn Error + Send + Sync>::from(Failure(cause)))
+    };
+    let mut registry = shop();
+    registry.resource(Resource::new("file:///b", "b"), read).unwrap();
+    let mut pair = Pair::new(registry);
+    let ((), seen) = Collector::see(|_| {
+        let error = pair.run(pair.client().read_resource("file:///b")).unwrap_err();
+        assert_eq!(error.to_string(), "the handler failed (-32603)");
+    });
+    let text = "error=the notes cannot be read: the disk is gone message=a handler failed";
+    assert_eq!(seen.events(), [format!("{SERVER} {text}")]);
 }
 
 #[test]

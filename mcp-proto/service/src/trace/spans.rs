@@ -51,7 +51,8 @@ impl Catalog {
     /// each round. Requests that the machine answers, such as lists, have none. A
     /// [`Call`](super::super::Call) has a span `mcp.client`. Both have the level info and the
     /// target `mcp_proto`. A handler is called, polled and dropped in its span, in any task. A
-    /// fault of a peer is an event of the level warn.
+    /// fault of a peer is an event of the level warn. An error of a handler whose text the client
+    /// does not get is an event of the level error.
     ///
     /// | field | content |
     /// |---|---|
@@ -318,6 +319,8 @@ fn error_type(error: &CallError) -> &'static str {
         CallError::Http { .. } => "http",
         CallError::Connection(_) => "connection",
         CallError::SessionExpired => "session_expired",
+        CallError::TaskGone { .. } => "task_gone",
+        CallError::TaskLeft { .. } => "task_left",
         CallError::Header(_) => "header",
         CallError::Usage(_) => "usage",
         _ => "other",
@@ -326,7 +329,17 @@ fn error_type(error: &CallError) -> &'static str {
 
 /// Reports a fault of a peer.
 pub(in super::super) fn fault(error: &ProtocolError) {
-    tracing::warn!(target: "mcp_proto", %error, "a peer sent what was dropped");
+    match error {
+        // The session's revision counts, and the message is handled.
+        ProtocolError::VersionDiffers { .. } => {
+            tracing::warn!(target: "mcp_proto", %error, "a header of a client was ignored");
+        }
+        // These messages are the client's own.
+        ProtocolError::LoggingNotDeclared | ProtocolError::TooManyInFlight { .. } => {
+            tracing::warn!(target: "mcp_proto", %error, "a message to a server was not sent");
+        }
+        _ => tracing::warn!(target: "mcp_proto", %error, "a peer sent what was dropped"),
+    }
 }
 
 /// Reports the reason for which a client has cancelled a request, if there is one, shortened. "Both
