@@ -62,6 +62,11 @@ fn issuer_needs_all_that_belongs_to_it() {
     }
     let wrong = ["--audience", "no URL", "--jwks", "http://127.0.0.1:1/", "--subject", "alice"];
     assert_eq!(run(&and_program(&[&words[..], &wrong].concat(), &[])).exit, 2);
+    for issuer in ["auth.example", "https://auth.example/?a=b"] {
+        let words = ["bridge", "--listen", "127.0.0.1:0", "--require-issuer", issuer];
+        let ran = run(&and_program(&[&words[..], &rest].concat(), &[]));
+        assert!(ran.exit == 2 && ran.err.starts_with(&format!("mcp: {issuer}: ")), "{ran:?}");
+    }
     let both = [&words[..], &rest, &["--require-bearer-env", "TOKEN"]].concat();
     assert_eq!(run(&and_program(&both, &[])).exit, 2);
 }

@@ -90,7 +90,10 @@ mod jwt {
                 let url = url.to_owned();
                 move |error| Failure::usage(format!("{url}: {error}"))
             };
-            let resource = ProtectedResource::new(audience, issuer).map_err(failed(audience))?;
+            // The error does not say which of the two URLs it is about.
+            let is_audience = ProtectedResource::new(audience, audience).is_err();
+            let wrong = if is_audience { audience } else { issuer };
+            let resource = ProtectedResource::new(audience, issuer).map_err(failed(wrong))?;
             let keys = jwks(Url::parse(jwks_url).map_err(failed(jwks_url))?);
             let host = Url::parse(audience).map_err(failed(audience))?.host().to_owned();
             let verifier = JwtVerifier::new(ClaimRules::new(issuer, audience), keys);
