@@ -20,6 +20,7 @@ crate::all!(
     errors_say_what_to_do,
     answer_without_a_response_is_named,
     tls_of_a_server_without_it_is_named,
+    file_without_certificates_is_suspected,
     who_asks,
     failures_for_programs,
     wrong_command_line_for_programs,
@@ -67,6 +68,8 @@ fn the_command_line() {
         assert_eq!((ran.exit, &*ran.out), (2, ""), "{words:?}: {ran:?}");
         assert!(!ran.err.is_empty(), "{words:?}");
     }
+    let ran = run(&["call", "http://a/", "t", "--log-level", "loud"]);
+    assert!(ran.exit == 2 && ran.err.contains("use debug, info, notice, "), "{ran:?}");
 }
 
 fn url_with_a_file_of_servers_is_a_usage_error() {
@@ -259,6 +262,16 @@ fn tls_of_a_server_without_it_is_named() {
     assert!(ran.exit == 3 && ran.err.ends_with(advice), "{ran:?}");
     let err = "mcp: no connection to the server: the answer of the server is not TLS\n";
     assert!(ran.err.starts_with(err), "{ran:?}");
+}
+
+fn file_without_certificates_is_suspected() {
+    let folder = Scratch::new("no-certificates");
+    let file = folder.write("none.pem", "none\n");
+    let url = over_http(None).replace("http://", "https://");
+    let ran = run_in(&[("SSL_CERT_FILE", &*file), ("SSL_CERT_DIR", "")], &["tools", &url]);
+    let err = "mcp: no certificates of the platform, or of SSL_CERT_FILE and SSL_CERT_DIR in the \
+               environment, can be trusted\n";
+    assert_eq!((ran.exit, &*ran.err), (3, err), "{ran:?}");
 }
 
 fn who_asks() {

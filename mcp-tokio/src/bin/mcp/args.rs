@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
-use mcp_tokio::types::LoggingLevel;
+use mcp_tokio::types::{LoggingLevel, UnknownLoggingLevel};
 use mcp_tokio::{Json, Negotiation, ProtocolVersion};
 use serde::de::IgnoredAny;
 
@@ -299,7 +299,7 @@ fn variable(text: &str) -> Result<Variable, String> {
 }
 
 fn level(text: &str) -> Result<LoggingLevel, String> {
-    LoggingLevel::from_name(text).ok_or_else(|| "there is no such level".into())
+    text.parse().map_err(|error: UnknownLoggingLevel| error.to_string())
 }
 
 pub(crate) fn object(text: &str) -> Result<Json, String> {
