@@ -184,7 +184,7 @@ fn credentials_that_are_not_stored_are_a_failure_of_login() {
         fs::create_dir(&path).unwrap();
     }
     let ran = site.run(&["login"]);
-    let reason = format!("in {}: ", site.folder.display());
+    let reason = format!("{}/", site.folder.display());
     let err = format!("mcp: the credentials for {} cannot be stored: {reason}", site.url);
     assert_eq!((ran.exit, &*ran.out), (3, ""), "{ran:?}");
     assert!(ran.err.contains(&err) && ran.err.contains("     MCP_CREDENTIALS in "), "{ran:?}");

@@ -80,14 +80,12 @@ impl FileVault {
         key: &str,
         f: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
     ) -> AuthFuture<io::Result<()>> {
-        let (path, directory) = (self.path(key, "json"), self.directory.clone());
+        let path = self.path(key, "json");
         let lock = self.locked.lock().get(&self.path(key, "lock")).and_then(Weak::upgrade);
         Box::pin(unblock(move || {
             let changed = f(&path);
             drop(lock);
-            changed.map_err(|error| {
-                io::Error::new(error.kind(), format!("in {}: {error}", directory.display()))
-            })
+            changed.map_err(|error| at(&path, &error))
         }))
     }
 }
@@ -98,7 +96,7 @@ impl Vault for FileVault {
         Box::pin(unblock(move || match fs::read_to_string(&path) {
             Ok(text) => Ok(Some(Secret::new(text))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => Err(at(&path, &error)),
         }))
     }
 
@@ -121,13 +119,19 @@ impl Vault for FileVault {
         Box::pin(async move {
             let _waiter = waiter;
             let own = path.clone();
-            let file = Arc::new(unblock(move || lock(&own, &is_over)).await?);
+            let locking = move || lock(&own, &is_over).map_err(|error| at(&own, &error));
+            let file = Arc::new(unblock(locking).await?);
             let mut locked = locked.lock();
             locked.retain(|_, file| file.strong_count() > 0);
             locked.insert(path, Arc::downgrade(&file));
             Ok(Box::new(file) as VaultLock)
         })
     }
+}
+
+/// The error of a file, with its path.
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// A future that waits for a lock. Dropping it ends the thread that waits.

@@ -140,9 +140,12 @@ fn show(url: &Url) -> io::Result<()> {
         let _ = open_page(url);
         return Ok(());
     };
-    let mut command = Command::new(browser);
+    let mut command = Command::new(&browser);
     command.arg(url.as_str()).stdin(Stdio::null()).stdout(Stdio::null());
-    let mut child = command.spawn()?;
+    let mut child = command.spawn().map_err(|error| {
+        let program = browser.display();
+        io::Error::new(error.kind(), format!("BROWSER names {program}, which fails: {error}"))
+    })?;
     let _ = std::thread::Builder::new().spawn(move || child.wait());
     Ok(())
 }
