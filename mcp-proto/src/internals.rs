@@ -21,6 +21,7 @@
 //! | [`percent`] | pointers in schemas, and forms of the authorization server for tests |
 //! | `redirect_params` | the redirect that ends a sign-in, as a user or a browser gives it |
 //! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
+//! | [`tool`], [`tool_of`] | the tool of a call that is validated, has layers, or becomes a task |
 //! | `request_reader` | a connection, for the laws of what it remembers |
 
 #[cfg(feature = "skills")]
@@ -51,6 +52,7 @@ pub use crate::seq_map::SeqMap;
 pub use crate::server::handler_id::NewHandlerIds;
 use crate::server::{self, Declaration, HandlerId, Outcome, Peer, Registry};
 use crate::time::Instant;
+use crate::types::Tool;
 pub use crate::url::percent;
 
 /// A view of a value.
@@ -116,6 +118,16 @@ pub fn offered_skills<'a>(
         return Cow::Borrowed(skills);
     }
     Cow::Owned(skills.offered(|uri| declaration.offers_resource(uri, caller)))
+}
+
+/// The tool of this name, and its handler.
+pub fn tool<'a, H>(registry: &'a Registry<H>, name: &str) -> Option<(&'a Tool, HandlerId)> {
+    registry.tool(name)
+}
+
+/// The tool that has this handler.
+pub fn tool_of<H>(registry: &Registry<H>, handler: HandlerId) -> Option<&Tool> {
+    registry.tool_of(handler)
 }
 
 /// Gives the handlers of `mounted` new ids if `host` has one of them.

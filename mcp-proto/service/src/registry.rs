@@ -13,7 +13,7 @@ use mcp_proto::ext::Feature;
 #[cfg(feature = "skills")]
 use mcp_proto::ext::skills::SkillCatalog;
 use mcp_proto::ext::ui::AppPage;
-use mcp_proto::internals::renumber_shared;
+use mcp_proto::internals::{renumber_shared, tool, tool_of};
 use mcp_proto::server::task::method::TaskMethod;
 use mcp_proto::server::{self, Cacheable, Declaration, HandlerId, List, ListEntry, Peer};
 use mcp_proto::types::{
@@ -265,12 +265,12 @@ impl<H> Registry<H> {
 
     /// The tool of a handler, if it is one of a tool.
     pub(crate) fn tool_of(&self, id: HandlerId) -> Option<&Tool> {
-        self.entries.tools().find_map(|(tool, handler)| (handler == id).then_some(tool))
+        tool_of(&self.entries, id)
     }
 
     /// The handler of a tool.
     pub(crate) fn handler_of_tool(&self, name: &str) -> Option<HandlerId> {
-        self.entries.tools().find_map(|(tool, handler)| (tool.name == name).then_some(handler))
+        tool(&self.entries, name).map(|(_, handler)| handler)
     }
 
     /// Lets the machines send tasks in answer to calls of a tool.

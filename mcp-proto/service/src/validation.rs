@@ -22,7 +22,7 @@ mod compiled {
     use alloc::sync::Arc;
 
     use mcp_proto::UsageError;
-    use mcp_proto::internals::NewHandlerIds;
+    use mcp_proto::internals::{NewHandlerIds, tool};
     use mcp_proto::server::{HandlerId, Registry};
     use mcp_proto::types::Tool;
 
@@ -62,7 +62,7 @@ mod compiled {
             entries: &Registry<H>,
             name: &str,
         ) -> Result<(), UsageError> {
-            let Some((tool, handler)) = find(entries, name) else {
+            let Some((tool, handler)) = tool(entries, name) else {
                 return Err(UsageError::UnknownTool { name: name.into() });
             };
             let schemas = compile(tool)?;
@@ -77,7 +77,7 @@ mod compiled {
         }
 
         pub(crate) fn remove<H>(&mut self, entries: &Registry<H>, name: &str) {
-            if let Some((_, handler)) = find(entries, name) {
+            if let Some((_, handler)) = tool(entries, name) {
                 self.schemas_mut().remove(&handler);
             }
         }
@@ -111,10 +111,6 @@ mod compiled {
             let (Self::Named(schemas) | Self::All(schemas)) = self;
             schemas
         }
-    }
-
-    fn find<'a, H>(entries: &'a Registry<H>, name: &str) -> Option<(&'a Tool, HandlerId)> {
-        entries.tools().find(|(tool, _)| tool.name == name)
     }
 
     fn compile(tool: &Tool) -> Result<Arc<ToolSchemas>, UsageError> {

@@ -92,6 +92,7 @@ mod legacy;
 mod lifecycle;
 mod listener;
 mod lists;
+mod lookup;
 mod machine;
 mod modern;
 mod mount;

@@ -52,12 +52,14 @@ impl<H> Registry<H> {
         if !self.handlers.keys().any(|serial| other.handlers.contains_key(serial)) {
             return ids;
         }
-        for id in self.registered.handlers_mut() {
-            let old = core::mem::replace(id, ids.renew(*id));
-            if let Some(handler) = self.handlers.remove(&old.serial) {
-                self.handlers.insert(id.serial, handler);
+        let Self { registered, handlers } = self;
+        registered.renew_handlers(|old| {
+            let id = ids.renew(old);
+            if let Some(handler) = handlers.remove(&old.serial) {
+                handlers.insert(id.serial, handler);
             }
-        }
+            id
+        });
         ids
     }
 
@@ -87,14 +89,19 @@ impl<H> Registry<H> {
 }
 
 impl Registered {
-    /// The ids that [`Registry::handlers`] returns.
-    fn handlers_mut(&mut self) -> impl Iterator<Item = &mut HandlerId> {
-        let lists = self.tools.handlers_mut().chain(self.resources.handlers_mut());
-        let lists = lists.chain(self.templates.handlers_mut()).chain(self.prompts.handlers_mut());
+    /// Gives each handler that [`Registry::handlers`] returns the id that `renew` returns for its
+    /// old one.
+    fn renew_handlers(&mut self, mut renew: impl FnMut(HandlerId) -> HandlerId) {
+        self.tools.renew_handlers(&mut renew);
+        self.resources.renew_handlers(&mut renew);
+        self.templates.renew_handlers(&mut renew);
+        self.prompts.renew_handlers(&mut renew);
         let others = self.completions.values_mut().chain(self.methods.values_mut());
         let others = others.chain(self.notifications.values_mut());
         let others = others.chain(&mut self.task_subscriptions);
-        lists.chain(others).chain(&mut self.fallback).chain(&mut self.forward)
+        for id in others.chain(&mut self.fallback).chain(&mut self.forward) {
+            *id = renew(*id);
+        }
     }
 
     fn check_mount(&self, prefix: &str, other: &Self) -> Result<(), UsageError> {
