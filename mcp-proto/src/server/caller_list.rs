@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::access::{CallerFilter, CallerFilters, ListEntry};
 use super::event::Peer;
-use super::pages::Pages;
+use super::pages::{entries_before, write_page};
 use crate::json::Json;
 
 #[derive(Debug)]
@@ -34,13 +34,68 @@ impl CallerList {
         Some(Self { member, entries: entries.iter().map(with_filters).collect(), size })
     }
 
-    /// The page for a caller at this cursor; `None` if the cursor is unknown.
+    /// The page for a caller at this cursor; `None` if the cursor is unknown. Only this page is
+    /// written: a client requests all pages, one by one.
     pub(super) fn page(&self, cursor: Option<&str>, caller: &Peer) -> Option<Json> {
         let is_visible = |(_, filters): &&(Json, Vec<CallerFilter>)| {
             filters.iter().all(|filter| filter.admits(caller))
         };
-        let visible: Vec<Json> =
-            self.entries.iter().filter(is_visible).map(|(json, _)| json.clone()).collect();
-        Pages::new(self.member, &visible, self.size).at(cursor).cloned()
+        let before = entries_before(cursor, self.size)?;
+        let visible = self.entries.iter().filter(is_visible).map(|(json, _)| json);
+        let mut rest = visible.skip(before);
+        let page: Vec<&Json> = rest.by_ref().take(self.size).collect();
+        if page.is_empty() && before > 0 {
+            return None;
+        }
+        let next = rest.next().map(|_| before + self.size);
+        Some(write_page(self.member, page.into_iter(), next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::sync::Arc;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::access::EntryAccess;
+    use super::super::extensions::Extensions;
+    use super::*;
+    use crate::version::ProtocolVersion;
+
+    #[test]
+    fn page_of_a_long_list_asks_no_filters_of_later_pages() {
+        let peer = Peer {
+            version: ProtocolVersion::V2025_11_25,
+            client_info: None,
+            capabilities: Json::EMPTY_OBJECT,
+            principal: None,
+            extensions: Extensions::default(),
+            is_http: false,
+        };
+        let calls = Arc::new(AtomicUsize::new(0));
+        let mut access = EntryAccess::default();
+        let entries: Vec<(ListEntry, Json)> = (0..1000)
+            .map(|number| (ListEntry::tool(format!("{number}")), Json::EMPTY_OBJECT))
+            .collect();
+        for (number, (entry, _)) in entries.iter().enumerate() {
+            let calls = calls.clone();
+            access.restrict(entry.clone(), move |_| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                // Every third entry is hidden.
+                number % 3 > 0
+            });
+        }
+        let list = CallerList::new("tools", &entries, 10, &access.filters).unwrap();
+        let page = |cursor: Option<&str>| {
+            calls.store(0, Ordering::Relaxed);
+            let page = list.page(cursor, &peer).map(|page| page.as_str().matches("{}").count());
+            (page, calls.load(Ordering::Relaxed))
+        };
+        assert_eq!(page(None), (Some(10), 17));
+        assert_eq!(page(Some("10")), (Some(10), 32));
+        assert_eq!(page(Some("660")), (Some(6), 1000));
+        assert_eq!(page(Some("670")), (None, 1000));
+        assert_eq!(page(Some("15")), (None, 0));
     }
 }
