@@ -7,6 +7,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use mcp_proto::ext::skills::{self, GetSkillResult, SkillCatalog, SkillFiles};
 use mcp_proto::internals::{offered_skills, trusted};
@@ -43,28 +44,46 @@ impl Registry {
     ///
     /// [Specification: Skills](https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx)
     pub fn skill(&mut self, files: SkillFiles) -> Result<&mut Self, UsageError> {
+        if self.skills.is_some() {
+            self.add_skill(files)?;
+            return Ok(self);
+        }
+        // Only the first skill adds methods, so only this one needs a copy to change nothing.
         let mut changed = self.clone();
-        changed.add_skill(&Arc::new(files))?;
+        changed.add_skill(files)?;
+        changed.add_skill_methods()?;
         *self = changed;
         Ok(self)
     }
 
-    fn add_skill(&mut self, files: &Arc<SkillFiles>) -> Result<(), UsageError> {
-        let is_first = self.skills.is_none();
+    /// Adds a skill and its resources. On an error nothing is added.
+    fn add_skill(&mut self, files: SkillFiles) -> Result<(), UsageError> {
+        let files = Arc::new(files);
+        let mut added: Vec<String> = Vec::new();
         for resource in self.skills.get_or_insert_default().add(files.clone())? {
-            let files = files.clone();
+            let uri = resource.uri.clone();
+            let contents = files.clone();
             let read = move |uri: String, _| {
-                let contents = files.contents(&uri);
+                let contents = contents.contents(&uri);
                 async move { contents.ok_or_else(|| ErrorData::resource_not_found(&uri)) }
             };
-            self.add_resource(resource, Handler::resource(read))?;
+            if let Err(error) = self.add_resource(resource, Handler::resource(read)) {
+                self.skills.as_mut().and_then(|skills| skills.remove(files.skill().uri()));
+                for uri in added {
+                    self.remove_resource(&uri);
+                }
+                return Err(error);
+            }
+            added.push(uri);
         }
-        if is_first {
-            self.extension(skills::ID, trusted("{\"directoryRead\":true}"))?;
-            self.method("skills/list", list)?;
-            self.method("skills/get", get)?;
-            self.method("resources/directory/read", read_directory)?;
-        }
+        Ok(())
+    }
+
+    fn add_skill_methods(&mut self) -> Result<(), UsageError> {
+        self.extension(skills::ID, trusted("{\"directoryRead\":true}"))?;
+        self.method("skills/list", list)?;
+        self.method("skills/get", get)?;
+        self.method("resources/directory/read", read_directory)?;
         Ok(())
     }
 

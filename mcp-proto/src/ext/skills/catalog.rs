@@ -11,7 +11,8 @@ use core::ops::Bound;
 
 use super::files::name_of;
 use super::{
-    DIRECTORY_MIME_TYPE, ListSkillsResult, ReadResourceDirectoryResult, Skill, SkillFiles,
+    DIRECTORY_MIME_TYPE, ListSkillsResult, ReadResourceDirectoryResult, SKILL_FILE, Skill,
+    SkillFiles,
 };
 use crate::error::UsageError;
 use crate::types::Resource;
@@ -26,6 +27,8 @@ const CHILDREN_PER_PAGE: usize = 200;
 #[derive(Clone, Debug, Default)]
 pub struct SkillCatalog {
     skills: Vec<Arc<SkillFiles>>,
+    /// The same skills, by the URIs of their `SKILL.md`.
+    by_uri: BTreeMap<String, Arc<SkillFiles>>,
     /// All files by URI, with the number of skills that contain them: skills may be nested.
     files: BTreeMap<String, (Resource, usize)>,
 }
@@ -44,10 +47,7 @@ impl SkillCatalog {
         if self.get(entry.uri()).is_some() {
             return Err(UsageError::Duplicate { kind: "skill", name: entry.uri().into() });
         }
-        for other in &self.skills {
-            check_nesting(entry, other.skill())?;
-            check_nesting(other.skill(), entry)?;
-        }
+        self.check_nestings(entry)?;
         let mut added = Vec::new();
         for resource in skill.resources() {
             let file = self.files.entry(resource.uri.clone());
@@ -57,14 +57,31 @@ impl SkillCatalog {
             });
             *skills += 1;
         }
+        self.by_uri.insert(skill.skill().uri().into(), skill.clone());
         self.skills.push(skill);
         Ok(added)
     }
 
+    /// Checks a skill that is added, with the skills around it and within it. The URIs of the
+    /// latter are neighbours in the map.
+    fn check_nestings(&self, entry: &Skill) -> Result<(), UsageError> {
+        let directory = entry.directory();
+        let outer = directory.match_indices('/').filter_map(|(at, _)| directory.get(..at));
+        for outer in outer.filter_map(|outer| self.get(&alloc::format!("{outer}/{SKILL_FILE}"))) {
+            check_nesting(entry, outer)?;
+        }
+        let prefix = alloc::format!("{directory}/");
+        let inner = self.by_uri.range(prefix.clone()..);
+        for (_, inner) in inner.take_while(|(uri, _)| uri.starts_with(&*prefix)) {
+            check_nesting(inner.skill(), entry)?;
+        }
+        Ok(())
+    }
+
     /// Removes a skill, and returns the URIs of the files that no other skill contains.
     pub fn remove(&mut self, uri: &str) -> Option<Vec<String>> {
-        let at = self.skills.iter().position(|files| files.skill().uri() == uri)?;
-        let skill = self.skills.remove(at);
+        let skill = self.by_uri.remove(uri)?;
+        self.skills.retain(|other| !Arc::ptr_eq(other, &skill));
         let mut removed = Vec::new();
         for file in skill.skill().files().unwrap_or_default() {
             if let Some((_, skills)) = self.files.get_mut(&file.uri) {
@@ -81,16 +98,18 @@ impl SkillCatalog {
     /// The skills whose `SKILL.md` may be read, and the files that may be read, by their URIs.
     pub(crate) fn offered(&self, may_read: impl Fn(&str) -> bool) -> Self {
         let skills = self.skills.iter().filter(|files| may_read(files.skill().uri()));
+        let by_uri = self.by_uri.iter().filter(|(uri, _)| may_read(uri));
         let files = self.files.iter().filter(|(uri, _)| may_read(uri));
         Self {
             skills: skills.cloned().collect(),
+            by_uri: by_uri.map(|(uri, files)| (uri.clone(), files.clone())).collect(),
             files: files.map(|(uri, file)| (uri.clone(), file.clone())).collect(),
         }
     }
 
     /// The entry of the skill whose `SKILL.md` has this URI.
     pub fn get(&self, uri: &str) -> Option<&Skill> {
-        self.skills.iter().map(|files| files.skill()).find(|skill| skill.uri() == uri)
+        self.by_uri.get(uri).map(|files| files.skill())
     }
 
     /// Returns whether there are no skills.
