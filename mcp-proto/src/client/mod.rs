@@ -50,6 +50,7 @@ mod outbox;
 mod pages;
 mod receive;
 pub mod recovery;
+mod resource_uses;
 mod result;
 mod subscriptions;
 pub mod task;

@@ -22,6 +22,7 @@ use super::call::Call;
 use super::call_error::CallError;
 use super::event::{ClientEvent, SubscriptionId};
 use super::outbox::Outbox;
+use super::resource_uses::ResourceUses;
 use crate::change::{Change, List, is_part};
 use crate::json::Json;
 use crate::json::write;
@@ -30,6 +31,8 @@ use crate::types::{ServerCapabilities, SubscriptionFilter};
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     open: BTreeMap<SubscriptionId, Subscription>,
+    /// The resources of a legacy server that the open subscriptions use.
+    uses: ResourceUses,
     serials: u64,
     /// Number of the last state of a task; it orders the states for the application.
     task_updates: u64,
@@ -66,7 +69,7 @@ struct Subscription {
     requested: SubscriptionFilter,
     /// The requested lists whose changes a legacy server reports.
     legacy_lists: SubscriptionFilter,
-    /// The URIs for which a legacy server reports updates.
+    /// The URIs for which a legacy server reports updates, each once.
     subscribed_uris: Vec<String>,
     /// The URIs for which a legacy server has not answered yet.
     pending_uris: BTreeSet<String>,
@@ -97,13 +100,20 @@ impl Subscriptions {
 
     /// Removes the last subscription, whose id the application does not know yet.
     pub(super) fn withdraw(&mut self, id: SubscriptionId) {
-        self.open.remove(&id);
+        self.take(id);
         self.serials = id.0.saturating_sub(1);
     }
 
     /// Removes a subscription; returns the URIs for which a legacy server reports updates to it.
     pub(super) fn remove(&mut self, id: SubscriptionId) -> Option<Vec<String>> {
-        self.open.remove(&id).map(|open| open.subscribed_uris)
+        self.take(id).map(|open| open.subscribed_uris)
+    }
+
+    fn take(&mut self, id: SubscriptionId) -> Option<Subscription> {
+        let open = self.open.remove(&id)?;
+        open.pending_uris.iter().for_each(|uri| self.uses.end_pending(uri));
+        open.subscribed_uris.iter().for_each(|uri| self.uses.leave(uri));
+        Some(open)
     }
 
     pub(super) fn contains(&self, id: SubscriptionId) -> bool {
@@ -224,12 +234,13 @@ impl Subscriptions {
         cause: Result<(), CallError>,
         outbox: &mut Outbox,
     ) {
-        if self.open.remove(&id).is_some() {
+        if self.take(id).is_some() {
             outbox.event(ClientEvent::SubscriptionEnded { subscription: id, cause });
         }
     }
 
     pub(super) fn end_all(&mut self, cause: &CallError, outbox: &mut Outbox) {
+        self.uses.clear();
         for subscription in core::mem::take(&mut self.open).into_keys() {
             let cause = Err(cause.clone());
             outbox.event(ClientEvent::SubscriptionEnded { subscription, cause });
@@ -242,6 +253,7 @@ impl Subscriptions {
         self.no_stream = None;
         self.resource_requests.clear();
         self.leaving.clear();
+        self.uses.clear();
         for open in self.open.values_mut() {
             open.legacy_lists = SubscriptionFilter::default();
             open.subscribed_uris.clear();
@@ -262,23 +274,21 @@ impl Subscriptions {
         }
         let Some(subscription) = self.open.get_mut(&id) else { return };
         subscription.legacy_lists = subscription.requested.lists_offered_by(has);
-        let wanted = match has.resources {
+        let wanted: &[String] = match has.resources {
             Some(resources) if resources.subscribe => {
-                subscription.requested.resource_subscriptions.clone()
+                &subscription.requested.resource_subscriptions
             }
-            Some(_) | None => Vec::new(),
+            Some(_) | None => &[],
         };
-        let (subscribed, new): (Vec<_>, Vec<_>) =
-            wanted.into_iter().partition(|uri| self.is_subscribed(uri));
-        if let Some(subscription) = self.open.get_mut(&id) {
-            for uri in subscribed {
-                subscription.add_subscribed(uri);
-            }
-            for uri in new {
-                if subscription.pending_uris.insert(uri.clone()) {
-                    self.resource_requests
-                        .push_back(ResourceRequest { subscription: Some(id), uri });
-                }
+        let mut seen: BTreeSet<String> = subscription.subscribed_uris.iter().cloned().collect();
+        for uri in wanted.iter().filter(|uri| seen.insert((*uri).clone())) {
+            if self.uses.is_subscribed(uri) {
+                self.uses.accept(uri);
+                subscription.subscribed_uris.push(uri.clone());
+            } else if subscription.pending_uris.insert(uri.clone()) {
+                self.uses.begin(uri);
+                let request = ResourceRequest { subscription: Some(id), uri: uri.clone() };
+                self.resource_requests.push_back(request);
             }
         }
         self.check_begun(id, outbox);
@@ -323,8 +333,10 @@ impl Subscriptions {
         // The requests of an earlier session are not pending any more.
         if subscription.pending_uris.remove(uri) {
             if is_accepted {
-                subscription.add_subscribed(uri.into());
+                self.uses.accept(uri);
+                subscription.subscribed_uris.push(uri.into());
             }
+            self.uses.end_pending(uri);
             self.check_begun(id, outbox);
         }
     }
@@ -347,15 +359,10 @@ impl Subscriptions {
 
     /// Unsubscribes from `uri` at a legacy server, if no subscription needs the resource any more.
     pub(super) fn unsubscribe(&mut self, uri: &str) {
-        let is_pending = self.open.values().any(|open| open.pending_uris.contains(uri));
-        if !is_pending && !self.is_subscribed(uri) {
+        if !self.uses.is_used(uri) {
             self.resource_requests
                 .push_back(ResourceRequest { subscription: None, uri: uri.into() });
         }
-    }
-
-    fn is_subscribed(&self, uri: &str) -> bool {
-        self.open.values().flat_map(|open| &open.subscribed_uris).any(|it| it == uri)
     }
 
     /// Ends every subscription, also later ones in this session, because a legacy server has no
@@ -367,14 +374,6 @@ impl Subscriptions {
         self.no_stream = Some(cause);
         for uri in uris {
             self.unsubscribe(&uri);
-        }
-    }
-}
-
-impl Subscription {
-    fn add_subscribed(&mut self, uri: String) {
-        if !self.subscribed_uris.contains(&uri) {
-            self.subscribed_uris.push(uri);
         }
     }
 }
