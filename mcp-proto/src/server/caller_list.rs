@@ -58,9 +58,9 @@ mod tests {
     use alloc::sync::Arc;
     use core::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::access::EntryAccess;
-    use super::super::extensions::Extensions;
     use super::*;
+    use crate::server::Extensions;
+    use crate::server::access::EntryAccess;
     use crate::version::ProtocolVersion;
 
     #[test]
