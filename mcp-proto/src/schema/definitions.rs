@@ -52,18 +52,19 @@ pub(super) fn references_by_definition(root: &Value) -> BTreeMap<String, Vec<Str
         let reference = schema.get("$ref").and_then(Value::as_str);
         let Some(target) = reference.and_then(|uri| uri.strip_prefix('#')) else { continue };
         let target = percent::decode_utf8(target);
-        let site = schemas.pointer(number);
-        for (definition, sites) in &mut references {
-            match target.strip_prefix(definition.as_str()) {
-                Some("") => sites.push(site.clone()),
-                Some(rest) if rest.starts_with('/') => {
-                    sites.extend([site.clone(), site.clone()]);
-                }
-                _ => {}
-            }
+        let (definition, inside) = split_target(&target);
+        if let Some(sites) = references.get_mut(definition) {
+            let count = if inside.is_empty() { 1 } else { 2 };
+            sites.extend(core::iter::repeat_n(schemas.pointer(number), count));
         }
     }
     references
+}
+
+/// Splits a JSON Pointer after its second token, which is the name of a definition.
+fn split_target(pointer: &str) -> (&str, &str) {
+    let slash = pointer.match_indices('/').nth(2);
+    slash.and_then(|(at, _)| pointer.split_at_checked(at)).unwrap_or((pointer, ""))
 }
 
 /// True if a definition can be inlined at the only reference to it.

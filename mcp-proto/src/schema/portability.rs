@@ -18,6 +18,7 @@
 //! [`DefaultDialect`]: PortabilityRule::DefaultDialect
 
 use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -171,12 +172,11 @@ pub(super) fn lacks_properties(schema: &Map<String, Value>) -> bool {
 pub(super) fn nullable_members(schema: &Map<String, Value>) -> Vec<String> {
     let Some(Value::Object(members)) = schema.get("properties") else { return Vec::new() };
     let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| {
-        required.is_some_and(|names| names.iter().any(|required| required.as_str() == Some(name)))
-    };
+    let required: BTreeSet<&str> =
+        required.into_iter().flatten().filter_map(Value::as_str).collect();
     members
         .iter()
-        .filter(|(name, schema)| !is_required(name) && admits_null(schema))
+        .filter(|(name, schema)| !required.contains(&***name) && admits_null(schema))
         .map(|(name, _)| name.clone())
         .collect()
 }
