@@ -153,8 +153,7 @@ impl Filter {
             Some(text) if check.result.is_ok() && honours(&text) => {
                 if place(self).insert(String::from(&*text)) {
                     check.bytes += text.len();
-                    let count = self.uris.len() + self.task_ids().count();
-                    check.result = (check.admit)(count, check.bytes);
+                    check.result = (check.admit)(self.texts(), check.bytes);
                 }
             }
             Some(_) => {}
@@ -165,6 +164,11 @@ impl Filter {
 
     fn task_ids_mut(&mut self) -> &mut BTreeSet<String> {
         &mut self.tasks.get_or_insert_default().ids
+    }
+
+    /// The number of URIs and task ids.
+    fn texts(&self) -> usize {
+        self.uris.len() + self.tasks.as_ref().map_or(0, |tasks| tasks.ids.len())
     }
 
     fn task_ids(&self) -> impl Iterator<Item = &String> {
@@ -195,7 +199,7 @@ impl Filter {
     /// The number of subscriptions that the filter counts as: one per URI and task, and at least
     /// one.
     pub(crate) fn count(&self) -> usize {
-        (self.uris.len() + self.task_ids().count()).max(1)
+        self.texts().max(1)
     }
 
     /// The units that the filter counts as over HTTP, where listeners share the memory of an
