@@ -34,6 +34,7 @@ crate::all!(
     watch_goes_on_with_the_next_server,
     watch_goes_on_with_the_next_server_over_http,
     watch_has_a_time_limit_for_its_subscription,
+    watch_reads_again_after_an_outage,
     roots,
 );
 
@@ -391,6 +392,39 @@ fn watch_has_a_time_limit_for_its_subscription() {
     let ran = with_replay(&["resource", "watch", "--timeout", "0.5", "a:b"], &recording);
     assert_eq!((ran.exit, ran.err.contains("has not answered in time")), (6, true), "{ran:?}");
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+fn watch_reads_again_after_an_outage() {
+    let folder = Scratch::new("outage");
+    let opened = r#"{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"capabilities":{"resources":{"subscribe":true}}}"#;
+    let answered =
+        |id, result: &str| format!("S> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n");
+    let asked = |id, method: &str| {
+        format!("C> {{\"id\":{id},\"method\":\"{method}\",\"params\":{{\"uri\":\"a:b\"}}}}\n")
+    };
+    let read = |id, text: &str| {
+        answered(id, &format!(r#"{{"contents":[{{"uri":"a:b","text":"{text}"}}]}}"#))
+    };
+    let updated =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}"#;
+    let recording = [
+        "C> {\"id\":1,\"method\":\"initialize\"}\n".to_owned(),
+        answered(1, opened),
+        asked(2, "resources/subscribe"),
+        answered(2, "{}"),
+        asked(3, "resources/read"),
+        read(3, "before"),
+        format!("S> {updated}\n"),
+        // There is no answer to this request.
+        asked(4, "resources/read"),
+        asked(5, "resources/read"),
+        read(5, "after"),
+    ];
+    let recording = folder.write("server.mcp", &recording.concat());
+    let words = ["resource", "watch", "--changes", "1", "--timeout", "2", "a:b"];
+    let ran = with_replay(&words, &recording);
+    assert_eq!((ran.exit, &*ran.out), (0, "beforeafter\n"), "{ran:?}");
+    assert!(ran.err.contains("the server has not answered in time; reading again\n"), "{ran:?}");
 }
 
 fn roots() {

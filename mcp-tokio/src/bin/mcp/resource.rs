@@ -3,6 +3,7 @@
 //! [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources)
 
 use std::borrow::Cow;
+use std::mem;
 use std::time::Duration;
 
 use mcp_tokio::types::{ReadResourceResult, ResourceContents, SubscriptionFilter};
@@ -55,8 +56,8 @@ async fn follow(
 ) -> Result<(), Failure> {
     let mut subscription = subscribe(client, uri, &args.common).await?;
     let mut changes = 0;
+    let mut result = get(client.read_resource(uri), &args.common).await?;
     loop {
-        let result = get(client.read_resource(uri), &args.common).await?;
         if output.is_json() {
             print::member("read", &ReadDocument { uri, result: &result });
         } else {
@@ -74,7 +75,35 @@ async fn follow(
             subscription = subscribe_again(client, uri, &args.common).await?;
         }
         changes += 1;
+        result = read_again(client, uri, &args.common).await?;
     }
+}
+
+/// Reads the resource after a change. An outage of the server, or of the network, does not end the
+/// command: the client reports a change after each outage of the subscription.
+async fn read_again(
+    client: &Client,
+    uri: &str,
+    common: &Common,
+) -> Result<ReadResourceResult, Failure> {
+    let mut is_noted = false;
+    loop {
+        let failure = match get(client.read_resource(uri), common).await {
+            Err(failure) if is_outage(&failure) => failure,
+            done => return done,
+        };
+        // A closed client never reads again.
+        if timeout(PAUSE, client.closed()).await.is_ok() {
+            return Err(failure);
+        }
+        if !mem::replace(&mut is_noted, true) {
+            print::note(&format!("{}; reading again", failure.message));
+        }
+    }
+}
+
+fn is_outage(failure: &Failure) -> bool {
+    matches!(failure.exit, Exit::Connection | Exit::Timeout)
 }
 
 /// Subscribes, within the time limit.
@@ -101,7 +130,7 @@ async fn subscribe_again(
     loop {
         sleep(PAUSE).await;
         match subscribe(client, uri, common).await {
-            Err(failure) if matches!(failure.exit, Exit::Connection | Exit::Timeout) => {
+            Err(failure) if is_outage(&failure) => {
                 print::note(&format!("{}; trying again", failure.message));
             }
             done => return done,
