@@ -380,6 +380,15 @@ impl Listening {
         super::run::interrupt(&self.child);
         assert!(self.child.wait().unwrap().success());
     }
+
+    /// Interrupts the bridge until it has ended.
+    #[cfg(unix)]
+    pub(crate) fn interrupt_until_the_end(&mut self) {
+        while self.child.try_wait().unwrap().is_none() {
+            super::run::interrupt(&self.child);
+            thread::yield_now();
+        }
+    }
 }
 
 impl Drop for Listening {

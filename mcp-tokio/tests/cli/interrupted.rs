@@ -19,6 +19,7 @@ crate::all!(
     for_programs,
     output_that_cannot_be_written_keeps_the_exit_code,
     interrupted_bridge_ends_all_servers_at_once,
+    second_signal_to_a_bridge_waits_for_no_server,
     sigterm_cancels_and_ends_the_server,
     output_that_nobody_reads_does_not_keep_the_process,
 );
@@ -152,6 +153,18 @@ fn output_that_nobody_reads_does_not_keep_the_process() {
         running.terminate();
         assert_eq!(running.end_unread(), 130, "{words:?}");
     }
+}
+
+fn second_signal_to_a_bridge_waits_for_no_server() {
+    // It is killed 4 s after the end of its input.
+    let server = ["--", "sh", "-c", "trap '' TERM; \"$0\"; while :; do sleep 60; done"];
+    let words = [&["bridge", "-q", "--listen", "127.0.0.1:0", "--env", SERVER], &server[..]];
+    let words = [&words.concat()[..], &and_this(&[])[3..]].concat();
+    let mut bridge = Listening::start(&[(SERVER, "both")], &words);
+    assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
+    let start = Instant::now();
+    bridge.interrupt_until_the_end();
+    assert!(start.elapsed() < Duration::from_millis(3500), "{:?}", start.elapsed());
 }
 
 fn sigterm_cancels_and_ends_the_server() {

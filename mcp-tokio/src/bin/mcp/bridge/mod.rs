@@ -13,6 +13,7 @@ use mcp_tokio::{
 
 use crate::failure::{Exit, Failure};
 use crate::faults::Faults;
+use crate::interrupt::unless_interrupted;
 use crate::print;
 use crate::target::Target;
 use args::BridgeArgs;
@@ -55,9 +56,14 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
         (None, _) => Ok(()),
     };
     let closing: Vec<_> = bridges.iter().map(|named| named.bridge.close()).collect();
-    for closed in closing {
-        closed.await;
-    }
+    // After another signal, servers that do not exit are killed by the drop of the runtime.
+    let _ = unless_interrupted(async {
+        for closed in closing {
+            closed.await;
+        }
+        Ok(())
+    })
+    .await;
     served.map(|()| Exit::Fine)
 }
 
