@@ -25,6 +25,7 @@ all![
     token_of_the_environment_is_for_no_server_of_a_file,
     stored_credentials_are_used_and_refreshed,
     nobody_is_asked_to_sign_in_unless_told_to,
+    credentials_that_are_not_stored_are_reported,
     server_that_ends_is_started_again,
     each_end_of_a_server_is_reported_with_its_name,
     faults_of_a_server_are_reported_with_its_name,
@@ -222,6 +223,24 @@ fn nobody_is_asked_to_sign_in_unless_told_to() {
     // Standard input is the client's.
     let ran = run(&["bridge", "--login", "--paste", &site.url]);
     assert!(ran.exit == 2 && ran.err.contains("--paste"), "{ran:?}");
+}
+
+fn credentials_that_are_not_stored_are_reported() {
+    let site = Site::new("bridge-unsaved");
+    site.spoil_the_store();
+    let browser = std::env::current_exe().unwrap();
+    let folder = site.folder.to_str().unwrap();
+    let environment =
+        [("BROWSER", browser.to_str().unwrap()), ("MCP_CREDENTIALS", folder), (SERVER, "browser")];
+    let words = ["bridge", "-q", "--login", "--listen", "127.0.0.1:0", &site.url];
+    let mut bridge = Listening::start(&environment, &words);
+    assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
+    let note = format!("mcp: the new credentials cannot be stored: in {folder}: ");
+    let mut line = String::new();
+    while !line.starts_with(&note) {
+        line.clear();
+        assert_ne!(bridge.err.read_line(&mut line).unwrap(), 0, "nothing is reported");
+    }
 }
 
 fn server_that_ends_is_started_again() {

@@ -66,6 +66,16 @@ impl Site {
         run_as("browser", &environment, &[words, &[&self.url]].concat())
     }
 
+    /// Signs in, and puts a folder in the place of each record.
+    pub(crate) fn spoil_the_store(&self) {
+        assert_eq!(self.run(&["login"]).exit, 0);
+        for file in fs::read_dir(&self.folder).unwrap() {
+            let path = file.unwrap().path();
+            fs::remove_file(&path).unwrap();
+            fs::create_dir(&path).unwrap();
+        }
+    }
+
     pub(crate) fn count(&self, line: &str) -> usize {
         self.server.log().iter().filter(|it| *it == line).count()
     }
@@ -164,12 +174,7 @@ fn server_that_needs_no_sign_in_is_told_of() {
 
 fn failed_logout_names_the_credentials() {
     let site = Site::new("stuck");
-    assert_eq!(site.run(&["login"]).exit, 0);
-    for file in fs::read_dir(&site.folder).unwrap() {
-        let path = file.unwrap().path();
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-    }
+    site.spoil_the_store();
     let ran = site.run(&["logout"]);
     let err = format!("mcp: the credentials for {} cannot be removed: ", site.url);
     assert!(ran.exit == 3 && ran.err.starts_with(&err), "{ran:?}");
@@ -177,12 +182,7 @@ fn failed_logout_names_the_credentials() {
 
 fn credentials_that_are_not_stored_are_a_failure_of_login() {
     let site = Site::new("unsaved");
-    assert_eq!(site.run(&["login"]).exit, 0);
-    for file in fs::read_dir(&site.folder).unwrap() {
-        let path = file.unwrap().path();
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-    }
+    site.spoil_the_store();
     let ran = site.run(&["login"]);
     let reason = format!("{}/", site.folder.display());
     let err = format!("mcp: the credentials for {} cannot be stored: {reason}", site.url);

@@ -20,6 +20,7 @@ mod manual;
 mod message;
 mod more_args;
 mod negotiation_log;
+mod noted_vault;
 mod outage;
 mod print;
 mod probe;
