@@ -49,6 +49,8 @@ fn host_in_no_proxy_has_no_proxy() {
     let ran = tools(&[("HTTP_PROXY", &proxy), ("NO_PROXY", "example.com, .invalid")], URL);
     assert_ne!(ran.exit, 0);
     assert!(!ran.err.contains("proxy"), "{ran:?}");
+    // Nobody has the name, which the error names.
+    assert!(ran.err.contains("no connection to the server: mcp.invalid: "), "{ran:?}");
 }
 
 fn net_n3_loopback_host_has_no_proxy() {

@@ -99,6 +99,7 @@ fn a_host_without_an_address(site: Site) -> Check {
     site.meet_with(&site.client(), config, |connected| async {
         let why = why(connected)?;
         assert!(matches!(why, ConnectError::Connection(_)), "{why}");
+        assert!(why.to_string().contains(": nowhere.invalid: "), "{why}");
         Ok(())
     })
 }
