@@ -37,9 +37,12 @@ where
             let _ = socket.write_all(format!("HTTP/1.1 {response}").as_bytes());
             String::from_utf8_lossy(request.get(..count).unwrap_or_default()).into_owned()
         });
-        let fetched = fetch(Url::parse(&url).unwrap()).await.ok();
-        assert_eq!(fetched.as_deref(), expected.map(str::as_bytes));
-        assert!(server.join().unwrap().starts_with("GET /keys HTTP/1.1\r\n"));
+        let fetched = fetch(Url::parse(&format!("{url}?key=secret")).unwrap()).await;
+        if let Err(error) = &fetched {
+            assert!(error.to_string().starts_with(&format!("{url}: ")), "{error}");
+        }
+        assert_eq!(fetched.ok().as_deref(), expected.map(str::as_bytes));
+        assert!(server.join().unwrap().starts_with("GET /keys?key=secret HTTP/1.1\r\n"));
     }
     // Others could change what comes from elsewhere without TLS.
     let elsewhere = fetch(Url::parse("http://auth.example.com/keys").unwrap());

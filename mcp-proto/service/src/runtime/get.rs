@@ -60,7 +60,13 @@ pub fn jwks<R: Runtime>(
 ) -> impl KeySource + 'static {
     move || {
         let (runtime, url) = (runtime(), url.clone());
-        async move { get(&runtime, &url).await }
+        async move {
+            get(&runtime, &url).await.map_err(|error| {
+                // A server may have several issuers. The query may be secret.
+                let shown = url.as_str().split('?').next().unwrap_or_default();
+                io::Error::new(error.kind(), format!("{shown}: {error}"))
+            })
+        }
     }
 }
 
