@@ -25,12 +25,13 @@ const MAX_ENTRIES: usize = 4096;
 /// Reads all regular files below the folder, except files and folders whose names begin with a dot.
 /// The function blocks, so call it when the server starts.
 ///
-/// Fails with [`io::ErrorKind::InvalidData`] for a link or another file that is not regular, for a
-/// name that is not UTF-8, beyond 16 levels of folders, and beyond 4,096 entries. For a skill that
-/// breaks a rule, such as the limit of 512 files and 16 MiB, the error contains a [`SkillError`].
+/// Fails with the error of the file system, with the path of the file or folder. Fails with
+/// [`io::ErrorKind::InvalidData`] for a link or another file that is not regular, for a name that
+/// is not UTF-8, beyond 16 levels of folders, and beyond 4,096 entries. For a skill that breaks a
+/// rule, such as the limit of 512 files and 16 MiB, the error contains a [`SkillError`].
 pub fn read_skill_folder(folder: impl AsRef<Path>, prefix: &str) -> io::Result<SkillFiles> {
     let folder = folder.as_ref();
-    let root = fs::canonicalize(folder)?;
+    let root = fs::canonicalize(folder).map_err(at(folder))?;
     let name = root.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| refused(folder, "has no name in UTF-8"))?;
     let slash = if prefix.is_empty() { "" } else { "/" };
@@ -53,8 +54,8 @@ impl FolderReader {
         if depth > MAX_DEPTH {
             return Err(refused(folder, "is nested too deep"));
         }
-        for entry in fs::read_dir(folder)? {
-            let place = entry?.path();
+        for entry in fs::read_dir(folder).map_err(at(folder))? {
+            let place = entry.map_err(at(folder))?.path();
             self.entries += 1;
             if self.entries > MAX_ENTRIES {
                 return Err(refused(folder, "has too many entries"));
@@ -66,7 +67,7 @@ impl FolderReader {
             }
             let path = if path.is_empty() { name.into() } else { alloc::format!("{path}/{name}") };
             // This does not follow links.
-            let metadata = fs::symlink_metadata(&place)?;
+            let metadata = fs::symlink_metadata(&place).map_err(at(&place))?;
             if metadata.is_dir() {
                 self.read(&place, &path, depth + 1)?;
             } else if metadata.is_file() {
@@ -82,13 +83,14 @@ impl FolderReader {
         if self.files.len() >= MAX_FILES {
             return Err(invalid(SkillError::TooManyFiles { files: self.files.len() + 1 }));
         }
-        let file = File::open(place)?;
-        if !is_same(&file.metadata()?, looked) {
+        let file = File::open(place).map_err(at(place))?;
+        if !is_same(&file.metadata().map_err(at(place))?, looked) {
             return Err(refused(place, "was replaced while it was read"));
         }
         let mut bytes = Vec::new();
         let left = MAX_BYTES.saturating_sub(self.bytes);
-        self.bytes += file.take(left + 1).read_to_end(&mut bytes)? as u64;
+        let read = file.take(left + 1).read_to_end(&mut bytes);
+        self.bytes += read.map_err(at(place))? as u64;
         if self.bytes > MAX_BYTES {
             return Err(invalid(SkillError::TooManyBytes { bytes: self.bytes }));
         }
@@ -111,6 +113,11 @@ fn is_same(opened: &Metadata, _: &Metadata) -> bool {
 
 fn invalid(error: SkillError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// Adds the path of a file or folder to its error.
+fn at(place: &Path) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), alloc::format!("{}: {error}", place.display()))
 }
 
 fn refused(place: &Path, reason: &str) -> io::Error {

@@ -59,7 +59,9 @@ fn a_folder_that_is_no_skill_is_refused() {
     });
     assert!(error.contains("nested too deep"), "{error}");
     let missing = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skills-missing");
-    assert_eq!(read_skill_folder(missing, "").unwrap_err().kind(), io::ErrorKind::NotFound);
+    let error = read_skill_folder(&missing, "").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    assert!(error.to_string().starts_with(&format!("{}: ", missing.display())), "{error}");
 }
 
 #[cfg(unix)]
