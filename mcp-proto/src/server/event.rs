@@ -123,10 +123,10 @@ impl ServerEvent {
     pub fn alarm(&self) -> Option<String> {
         match self {
             Self::LimitReached { limit, count } => {
-                Some(alloc::format!("Limits::{limit} is reached, {count} times since last told"))
+                Some(alloc::format!("Limits::{limit} was reached ({count} since the last report)"))
             }
             Self::AcceptFailed { error, count } => Some(alloc::format!(
-                "connections cannot be accepted, {count} times since last told: {error}"
+                "connections cannot be accepted ({count} since the last report): {error}"
             )),
             _ => None,
         }

@@ -165,6 +165,10 @@ fn second_hour_20_a_failure_to_accept_is_reported_and_makes_room() {
     let told = told.lock().unwrap();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("connections cannot be accepted"), "{told:?}");
+    assert!(told[0].contains(" (1 since the last report): "), "{told:?}");
+    let event = ServerEvent::LimitReached { limit: "max_sessions", count: 3 };
+    let alarm = "Limits::max_sessions was reached (3 since the last report)";
+    assert_eq!(event.alarm().as_deref(), Some(alarm));
     let reset = io::ErrorKind::ConnectionReset.into();
     assert_eq!(site.server.handle_accept_error(site.now(), &reset), None);
 }
