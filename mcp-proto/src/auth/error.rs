@@ -222,7 +222,11 @@ impl fmt::Display for AuthError {
             ),
             Self::Url { url, reason } => write!(f, "{} is rejected: {reason}", excerpt(url)),
             Self::Unavailable { url } => {
-                write!(f, "{} does not answer; try again later; {PRIVATE}", excerpt(url))
+                write!(
+                    f,
+                    "{} does not answer, or answers with 429 or 5xx; try again later; {PRIVATE}",
+                    excerpt(url)
+                )
             }
             Self::Signature { reason } => {
                 write!(f, "there is no signature: {}; check the key", excerpt(reason))

@@ -12,6 +12,7 @@
 //! Registration](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#client-registration-approaches),
 //! [RFC 7591](https://www.rfc-editor.org/rfc/rfc7591)
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -240,23 +241,28 @@ pub(super) fn read_answer(
     body: &[u8],
     issuer: &IssuerMetadata,
 ) -> Result<NewClient, Option<String>> {
-    let document = Document::read(body).ok_or(None)?;
+    let is_success = status / 100 == 2;
+    let Some(document) = Document::read(body) else {
+        let no_object = "the answer is no JSON object".into();
+        return Err(Some(if is_success { no_object } else { format!("HTTP {status}") }));
+    };
     let error = document.filled_text("error");
-    if status / 100 != 2 || error.is_some() {
+    if !is_success || error.is_some() {
         let description = document.filled_text("error_description").map(|text| visible(&text));
         let error = error.map(|error| visible(&error));
         let parts: Vec<String> = error.into_iter().chain(description).collect();
-        return Err(Some(parts.join(": ")).filter(|text| !text.is_empty()));
+        let is_empty = parts.is_empty();
+        return Err(Some(if is_empty { format!("HTTP {status}") } else { parts.join(": ") }));
     }
     let id = document.filled_text("client_id").ok_or_else(|| Some("no client_id".into()))?;
     let secret = document.filled_text("client_secret").map(Secret::new);
     let method = match document.filled_text("token_endpoint_auth_method") {
-        Some(name) => AuthMethod::named(&name).ok_or_else(|| Some(visible(&name)))?,
+        Some(name) => AuthMethod::named(&name).ok_or_else(|| Some(unusable(&visible(&name))))?,
         None if secret.is_some() => AuthMethod::of_secret(issuer),
         None => AuthMethod::None,
     };
     if method == AuthMethod::PrivateKeyJwt {
-        return Err(Some(method.name().into()));
+        return Err(Some(unusable(method.name())));
     }
     if method != AuthMethod::None && secret.is_none() {
         return Err(Some("no client_secret".into()));
@@ -264,6 +270,11 @@ pub(super) fn read_answer(
     // 0 means never.
     let expires = document.number("client_secret_expires_at").filter(|at| *at > 0);
     Ok((RegisteredClient { id, secret, method }, expires))
+}
+
+/// The reason if a new client cannot use the method that it has to authenticate by.
+fn unusable(method: &str) -> String {
+    format!("a new client cannot use token_endpoint_auth_method = {method:?}")
 }
 
 #[cfg(test)]
@@ -326,6 +337,21 @@ mod tests {
             "<html>",
         ] {
             assert!(read(body, None).is_err(), "{body}");
+        }
+        let unusable = r#"{"client_id":"i","token_endpoint_auth_method":"tls_client_auth"}"#;
+        for (status, body, reason) in [
+            (503, "<html>", "HTTP 503"),
+            (403, "{}", "HTTP 403"),
+            (200, "<html>", "the answer is no JSON object"),
+            (400, r#"{"error":"a","error_description":"b"}"#, "a: b"),
+            (
+                201,
+                unusable,
+                "a new client cannot use token_endpoint_auth_method = \"tls_client_auth\"",
+            ),
+        ] {
+            let read = read_answer(status, body.as_bytes(), &issuer(None));
+            assert_eq!(read.unwrap_err().as_deref(), Some(reason));
         }
         let (_, expires) =
             read(r#"{"client_id":"i","client_secret":"s","client_secret_expires_at":0}"#, None)

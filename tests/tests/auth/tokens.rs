@@ -133,7 +133,10 @@ fn auth_a23_a_token_endpoint_that_is_down_costs_nothing() {
     // If the access token is over, the failure is told.
     world.pass(3600);
     world.token_answers.push_back((503, String::new()));
-    assert!(matches!(world.request("x"), Err(AuthError::Unavailable { .. })));
+    let error = world.request("x").unwrap_err();
+    assert!(matches!(error, AuthError::Unavailable { .. }));
+    let text = error.to_string();
+    assert!(text.contains("does not answer, or answers with 429 or 5xx; try again"), "{text}");
 }
 
 #[test]
