@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use mcp_proto::http::{Authorization, Config, RouteResponse};
 use mcp_proto::resource_server::{Claims, ProtectedResource, VerifiedToken};
-use mcp_proto::server::{Change, Extensions, List, ListEntry};
+use mcp_proto::server::{Change, Extensions, List, ListEntry, Peer};
 use mcp_service::{Catalog, Context, Handler, HandlerKind, HttpServer, Registry};
 use serde_json::{Value, json};
 
@@ -104,29 +104,21 @@ fn offered(visitor: Visitor, place: &Place) -> Registry {
         }
     });
     registry.list_changed(List::Tools);
-    match visitor {
-        Visitor::Filter => {
-            let own = place.clone();
-            registry
-                .only_for(ListEntry::tool("t"), move |_| {
-                    own.visit();
-                    true
-                })
-                .unwrap();
-        }
-        Visitor::Layer => {
-            let own = place.clone();
-            registry.around(HandlerKind::Tool, move |request, next| {
-                own.visit();
-                next.run(request)
-            });
-        }
-        Visitor::Notification => {
-            let own = place.clone();
-            let handler = Handler::notification(move |_: Value| own.visit());
-            registry.add_notification("notifications/other", handler).unwrap();
-        }
-        _ => {}
+    let own = place.clone();
+    if visitor == Visitor::Filter {
+        let filter = move |_: &Peer| {
+            own.visit();
+            true
+        };
+        registry.only_for(ListEntry::tool("t"), filter).unwrap();
+    } else if visitor == Visitor::Layer {
+        registry.around(HandlerKind::Tool, move |request, next| {
+            own.visit();
+            next.run(request)
+        });
+    } else if visitor == Visitor::Notification {
+        let handler = Handler::notification(move |_: Value| own.visit());
+        registry.add_notification("notifications/other", handler).unwrap();
     }
     registry
 }
@@ -134,38 +126,31 @@ fn offered(visitor: Visitor, place: &Place) -> Registry {
 fn config(visitor: Visitor, place: &Place) -> Config {
     let mut config = Config::default();
     let own = place.clone();
-    match visitor {
-        Visitor::Authorize => {
-            config.authorize = Some(Arc::new(move |_| {
+    if visitor == Visitor::Authorize {
+        config.authorize = Some(Arc::new(move |_| {
+            own.visit();
+            Authorization::Allow(None)
+        }));
+    } else if visitor == Visitor::Extension {
+        config.authorize = Some(Arc::new(move |_| {
+            let value = VisitOnDrop(own.clone());
+            Authorization::AllowWith(None, Extensions::default().with(value))
+        }));
+    } else if visitor == Visitor::Verifier {
+        let resource = ProtectedResource::new("http://localhost/mcp", "https://auth.example.com");
+        config.protect(resource.unwrap(), move |_: String| {
+            own.visit();
+            let own = own.clone();
+            async move {
                 own.visit();
-                Authorization::Allow(None)
-            }));
-        }
-        Visitor::Extension => {
-            config.authorize = Some(Arc::new(move |_| {
-                let value = VisitOnDrop(own.clone());
-                Authorization::AllowWith(None, Extensions::default().with(value))
-            }));
-        }
-        Visitor::Verifier => {
-            let resource =
-                ProtectedResource::new("http://localhost/mcp", "https://auth.example.com");
-            config.protect(resource.unwrap(), move |_: String| {
-                own.visit();
-                let own = own.clone();
-                async move {
-                    own.visit();
-                    VerifiedToken::Ok(Claims::new("https://auth.example.com", "ada"))
-                }
-            });
-        }
-        Visitor::Route => {
-            config.route(move |_| {
-                own.visit();
-                None::<RouteResponse>
-            });
-        }
-        _ => {}
+                VerifiedToken::Ok(Claims::new("https://auth.example.com", "ada"))
+            }
+        });
+    } else if visitor == Visitor::Route {
+        config.route(move |_| {
+            own.visit();
+            None::<RouteResponse>
+        });
     }
     config
 }
