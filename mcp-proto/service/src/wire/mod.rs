@@ -26,7 +26,7 @@ const A_MOMENT: Duration = Duration::from_millis(100);
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) struct Wire {
-    sink: CaughtDrop<Box<dyn FnMut(&str) + Send>>,
+    sink: CaughtDrop<Box<WireSink>>,
     /// Prefixes of the peer's lines and of our own.
     marks: [String; 2],
     /// Number of the connection that events are shown for.
@@ -36,6 +36,9 @@ pub(super) struct Wire {
     own: Lines,
     last_shown: LastShown,
 }
+
+/// The function that shows a line.
+type WireSink = dyn FnMut(&str) + Send;
 
 /// Time of the last shown line, in microseconds; connections of one server share it.
 pub(super) type LastShown = Arc<AtomicU64>;

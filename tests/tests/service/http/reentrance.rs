@@ -91,7 +91,7 @@ fn offered(visitor: Visitor, place: &Place) -> Registry {
     let own = place.clone();
     let removed = (visitor == Visitor::RemovedHandler).then(|| VisitOnDrop(place.clone()));
     let mut registry = registry(move |_: Value, context: Context| {
-        let _removed = &removed;
+        assert_eq!(removed.is_some(), visitor == Visitor::RemovedHandler);
         if visitor == Visitor::Handler {
             own.visit();
         }
