@@ -85,6 +85,11 @@ impl Server {
         self.handle_ended_calls();
     }
 
+    /// Returns whether the client of a session has subscriptions to resources.
+    pub(crate) fn has_subscriptions(&self) -> bool {
+        !self.subscriptions.is_empty()
+    }
+
     /// Returns whether a request with this id is in flight.
     pub(crate) fn has_in_flight(&self, id: &RequestId) -> bool {
         self.calls.find(id).is_some()

@@ -187,6 +187,24 @@ impl Filter {
         }
     }
 
+    /// A number for what a change concerns: a list, a resource or a task. Others may have the same
+    /// number, since a text is reduced to 64 bits.
+    pub(crate) fn topic(change: &Change) -> u64 {
+        match change {
+            Change::ListChanged(list) => u64::from(ListSet::bit(*list)),
+            Change::ResourceUpdated(uri) => text_topic(uri),
+            Change::TaskUpdated(update) => text_topic(update.task_id()),
+        }
+    }
+
+    /// The topics of all changes that the filter admits.
+    pub(crate) fn topics(&self) -> impl Iterator<Item = u64> {
+        let lists = self.lists;
+        let lists = List::ALL.into_iter().filter(move |list| lists.contains(*list));
+        let lists = lists.map(|list| u64::from(ListSet::bit(list)));
+        lists.chain(self.uris.iter().chain(self.task_ids()).map(|text| text_topic(text)))
+    }
+
     /// All changes of lists and resources that the filter admits. A change of a task is left out,
     /// because it needs the task's new state.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
@@ -256,4 +274,11 @@ impl Filter {
             task_ids: self.task_ids().cloned().collect(),
         }
     }
+}
+
+/// The topic of a URI or the id of a task: its hash by FNV-1a. Clients that choose texts with equal
+/// hashes make each change look at the listeners of all of them, and no more than that.
+fn text_topic(text: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+    text.bytes().fold(0xCBF2_9CE4_8422_2325, mix)
 }

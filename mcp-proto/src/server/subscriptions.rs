@@ -288,6 +288,11 @@ impl Subscriptions {
         Filter::read(context, params, |count, bytes| self.admit(count, bytes, limits))
     }
 
+    /// Returns whether there are no subscriptions; a session counts only its resources.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The memory of all subscriptions, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.bytes.saturating_add(self.count.saturating_mul(PER_SUBSCRIPTION))

@@ -84,9 +84,7 @@ impl<W: Clone> Endpoint<W> {
         }
         self.declaration.check(change)?;
         self.queue.extend(self.listeners.publish(change));
-        // `change` was checked against the declaration.
-        let publish = |server: &mut Server| drop(server.publish(now, change));
-        self.sessions.for_each(now, publish, &mut self.queue);
+        self.sessions.publish(now, change, &mut self.queue);
         self.make_room(now);
         Ok(())
     }

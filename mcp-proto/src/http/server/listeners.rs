@@ -15,6 +15,7 @@
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::action::EndpointAction;
@@ -34,6 +35,9 @@ pub(super) struct ListenerId(u64);
 #[expect(clippy::struct_field_names, reason = "they are its listeners")]
 pub(super) struct Listeners<W> {
     listeners: SeqMap<Listener<W>>,
+    /// The topics of the filters, with the serial numbers of their listeners: a change looks only
+    /// at the listeners of its topic.
+    topics: BTreeSet<(u64, u64)>,
     serials: u64,
     /// The holders, charged with the units of their filters. The items are serial numbers of
     /// listeners.
@@ -64,6 +68,7 @@ impl<W> Default for Listeners<W> {
     fn default() -> Self {
         Self {
             listeners: SeqMap::default(),
+            topics: BTreeSet::new(),
             serials: 0,
             shares: Shares::default(),
             alarms: Alarms::default(),
@@ -147,6 +152,7 @@ impl<W: Clone> Listeners<W> {
         self.serials += 1;
         self.shares.charge(&holder, filter.units());
         self.shares.insert(&holder, self.serials);
+        self.topics.extend(filter.topics().map(|topic| (topic, self.serials)));
         let changed = PendingChanges::default();
         let listener = Listener { wake, woken: false, holder, filter, changed, ends: false };
         self.listeners.insert(self.serials, listener);
@@ -165,7 +171,10 @@ impl<W: Clone> Listeners<W> {
 
     pub(super) fn remove(&mut self, ListenerId(id): ListenerId) {
         self.release(id);
-        self.listeners.remove(id);
+        let Some(Listener { filter, .. }) = self.listeners.remove(id) else { return };
+        for topic in filter.topics() {
+            self.topics.remove(&(topic, id));
+        }
     }
 
     /// Takes the changes that a listener has not been notified of. The next change wakes `wake`.
@@ -179,8 +188,14 @@ impl<W: Clone> Listeners<W> {
     }
 
     pub(super) fn publish(&mut self, change: &Change) -> Vec<EndpointAction<W>> {
-        let wanting = self.listeners.values_mut().filter(|listener| listener.filter.admits(change));
-        let woken = wanting.filter_map(|listener| {
+        let Self { listeners, topics, .. } = self;
+        let topic = Filter::topic(change);
+        let woken = topics.range((topic, 0)..=(topic, u64::MAX)).filter_map(|(_, serial)| {
+            // Several texts may be one topic.
+            let listener = listeners.get_mut(*serial)?;
+            if !listener.filter.admits(change) {
+                return None;
+            }
             listener.changed.insert(change.clone());
             listener.wake()
         });

@@ -27,6 +27,7 @@ mod session_bytes;
 mod standing;
 mod stream;
 mod streams;
+mod subscribers;
 mod tenants;
 
 use alloc::boxed::Box;
@@ -40,8 +41,7 @@ use super::unsent::Unsent;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{Incoming, Message, RequestId};
 use crate::server::{
-    self, Declaration, List, Notification, Outcome, Reply, ReplyId, Server, is_initialize,
-    request_id,
+    self, Declaration, Notification, Outcome, Reply, ReplyId, Server, is_initialize, request_id,
 };
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
@@ -342,29 +342,6 @@ impl<W: Clone> Sessions<W> {
 
     pub(super) fn is_owed(&self, about: ReplyId) -> bool {
         self.sessions.is_owed(about)
-    }
-
-    pub(super) fn declare(
-        &mut self,
-        now: Instant,
-        declaration: &Arc<Declaration>,
-        changes: (&Arc<Declaration>, &[List]),
-        queue: &mut Queue<W>,
-    ) {
-        for session in self.sessions.iter_mut() {
-            session.server.declare_changes(now, declaration, changes);
-            session.act_quietly(now, queue);
-            self.schedule.kept.note(session);
-        }
-    }
-
-    /// Calls `f` with the machine of each session, without recording a use by the client.
-    pub(super) fn for_each(&mut self, now: Instant, f: impl Fn(&mut Server), queue: &mut Queue<W>) {
-        for session in self.sessions.iter_mut() {
-            f(&mut session.server);
-            session.act_quietly(now, queue);
-            self.schedule.kept.note(session);
-        }
     }
 
     /// Starts the shutdown: no more messages are read, and requests in flight get `Limits::drain`.

@@ -1,8 +1,10 @@
 //! Work on sessions that no request of their clients begins.
 //!
-//! In: commands of the application for a session, and sessions that open. Out: messages on the GET
-//! stream of a session, the end of an idle session, and refusals for lack of room. Also out, for
-//! the checks before a request: the limits, and the client of a session.
+//! In: commands of the application for one session or for all, and sessions that open. Out:
+//! messages on the GET streams of sessions, the end of an idle session, and refusals for lack of
+//! room. Also out, for the checks before a request: the limits, and the client of a session.
+
+use alloc::sync::Arc;
 
 use super::super::action::Queue;
 use super::session::Session;
@@ -11,7 +13,7 @@ use super::{RequestContext, Sessions};
 use crate::budget::SMALL;
 use crate::error::{ProtocolError, UsageError};
 use crate::limits::Limits;
-use crate::server::{Peer, Server, SessionRef};
+use crate::server::{Change, Declaration, List, Peer, Server, SessionRef};
 use crate::time::Instant;
 
 impl<W: Clone> Sessions<W> {
@@ -66,6 +68,59 @@ impl<W: Clone> Sessions<W> {
         let (_, session) = idle.min_by_key(|(used, _)| *used)?;
         self.end(now, session.0, queue);
         Some(session)
+    }
+
+    /// Replaces the declaration of all sessions.
+    pub(in super::super) fn declare(
+        &mut self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        changes: (&Arc<Declaration>, &[List]),
+        queue: &mut Queue<W>,
+    ) {
+        for session in self.sessions.iter_mut() {
+            session.server.declare_changes(now, declaration, changes);
+            session.act_quietly(now, queue);
+            self.schedule.kept.note(session);
+        }
+    }
+
+    /// Notifies the clients that have asked for this kind of change. All clients get changes of
+    /// lists, and none gets the states of tasks.
+    pub(in super::super) fn publish(
+        &mut self,
+        now: Instant,
+        change: &Change,
+        queue: &mut Queue<W>,
+    ) {
+        // The change was checked against the declaration.
+        let publish = |server: &mut Server| drop(server.publish(now, change));
+        match change {
+            Change::ListChanged(_) => self.for_each(now, publish, queue),
+            Change::ResourceUpdated(_) => {
+                for scope in self.schedule.subscribers.scopes() {
+                    let Some(session) = self.sessions.of_scope(scope) else { continue };
+                    publish(&mut session.server);
+                    session.act_quietly(now, queue);
+                    self.schedule.kept.note(session);
+                }
+            }
+            Change::TaskUpdated(_) => {}
+        }
+    }
+
+    /// Calls `f` with the machine of each session, without recording a use by the client.
+    pub(in super::super) fn for_each(
+        &mut self,
+        now: Instant,
+        f: impl Fn(&mut Server),
+        queue: &mut Queue<W>,
+    ) {
+        for session in self.sessions.iter_mut() {
+            f(&mut session.server);
+            session.act_quietly(now, queue);
+            self.schedule.kept.note(session);
+        }
     }
 
     /// Takes the number of refusals for lack of room that are not reported yet.

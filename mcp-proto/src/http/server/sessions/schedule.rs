@@ -9,6 +9,7 @@ use alloc::collections::BTreeSet;
 
 use super::session::Session;
 use super::session_bytes::SessionBytes;
+use super::subscribers::Subscribers;
 use super::tenants::SessionHolders;
 use crate::server;
 use crate::time::Instant;
@@ -20,19 +21,21 @@ pub(super) struct Schedule {
     /// The memory of sessions. The schedule owns it because a change of memory may move deadlines.
     pub(super) kept: SessionBytes,
     pub(super) holders: SessionHolders,
+    pub(super) subscribers: Subscribers,
 }
 
 impl Schedule {
     pub(super) fn new(config: &server::Config) -> Self {
         let kept = SessionBytes::new(config);
         let holders = SessionHolders::default();
-        Self { entries: BTreeSet::new(), kept, holders }
+        Self { entries: BTreeSet::new(), kept, holders, subscribers: Subscribers::default() }
     }
 
     /// Plans the next check of a session. Call this after every change of the session.
     pub(super) fn plan<W: Clone>(&mut self, session: &mut Session<W>) {
         self.kept.note(session);
         self.holders.list(session);
+        self.subscribers.note(session);
         let due = session.due();
         if due >= session.scheduled {
             return;
@@ -47,6 +50,7 @@ impl Schedule {
         self.forget(session);
         self.kept.forget(session);
         self.holders.leave(session);
+        self.subscribers.forget(session);
     }
 
     fn forget<W>(&mut self, session: &mut Session<W>) {

@@ -55,6 +55,8 @@ pub(super) struct Session<W> {
     /// Memory of the session after its last event; see `SessionBytes`.
     pub(super) budget_share: BudgetShare,
     pub(super) listing: HolderListing,
+    /// True if the session is one of the `Subscribers`.
+    pub(super) is_subscriber: bool,
 }
 
 impl<W: Clone> Session<W> {
@@ -71,6 +73,7 @@ impl<W: Clone> Session<W> {
             scheduled: Instant::NEVER,
             budget_share: BudgetShare::NONE,
             listing,
+            is_subscriber: false,
         }
     }
 
