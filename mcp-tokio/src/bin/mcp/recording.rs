@@ -16,6 +16,18 @@ use crate::message::{Message, decoded, is_same_id};
 /// The messages of a recording.
 pub(crate) struct Recording {
     exchanges: Vec<Exchange>,
+    /// The places of the exchanges with equal requests, by what is compared.
+    alike: BTreeMap<RequestKey, AlikeExchanges>,
+}
+
+/// The parts of a request that are compared: the method, and the decoded parameters, except those
+/// of a message that opens a connection.
+type RequestKey = (String, Option<String>);
+
+/// The places of exchanges with equal requests.
+struct AlikeExchanges {
+    unused: VecDeque<usize>,
+    last: usize,
 }
 
 /// A message of the client, and its replies.
@@ -27,7 +39,6 @@ pub(crate) struct Exchange {
     token: Option<Json>,
     /// The messages of the server, the response to this message among them.
     replies: Vec<Message>,
-    is_used: bool,
 }
 
 impl Recording {
@@ -46,7 +57,7 @@ impl Recording {
     }
 
     fn parse(text: &str) -> Self {
-        let mut recording = Self { exchanges: Vec::new() };
+        let mut recording = Self { exchanges: Vec::new(), alike: BTreeMap::new() };
         // The data of the last event in each direction of a connection.
         let mut events = BTreeMap::<&str, String>::new();
         for line in text.lines() {
@@ -81,13 +92,17 @@ impl Recording {
     fn add_of_client(&mut self, message: &Message) {
         // The new client sends its own responses to the server.
         let Some(method) = message.method() else { return };
+        let (params, at) = (message.params(), self.exchanges.len());
+        let alike = self.alike.entry(request_key(&method, &params));
+        let alike = alike.or_insert_with(|| AlikeExchanges { unused: VecDeque::new(), last: at });
+        alike.unused.push_back(at);
+        alike.last = at;
         self.exchanges.push(Exchange {
             method,
-            params: message.params(),
+            params,
             id: message.get("id").cloned(),
             token: message.progress_token(),
             replies: Vec::new(),
-            is_used: false,
         });
     }
 
@@ -108,7 +123,8 @@ impl Recording {
     /// The requests that were answered, except those that open a connection or a subscription.
     pub(crate) fn calls(&self) -> impl Iterator<Item = (&Exchange, &Message)> {
         // The answer to a subscription only says that it has ended.
-        let is_call = |it: &&Exchange| !it.is_opening() && it.method != "subscriptions/listen";
+        let is_call =
+            |it: &&Exchange| !is_opening(&it.method) && it.method != "subscriptions/listen";
         let calls = self.exchanges.iter().filter(is_call);
         calls.filter_map(|exchange| Some((exchange, exchange.response()?)))
     }
@@ -138,17 +154,9 @@ impl Recording {
             let error = Message::error(id, -32600, "the message is not a JSON-RPC request");
             return VecDeque::from([error]);
         };
-        let params = decoded(&message.params());
-        let is_alike = |exchange: &Exchange| {
-            exchange.method == method
-                && (exchange.is_opening() || decoded(&exchange.params) == params)
-        };
-        let alike =
-            |exchange: &Exchange, is_used| is_alike(exchange) && exchange.is_used == is_used;
-        let fresh = self.exchanges.iter().position(|exchange| alike(exchange, false));
-        let at = fresh.or_else(|| self.exchanges.iter().rposition(|it| alike(it, true)));
-        if let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) {
-            exchange.is_used = true;
+        let alike = self.alike.get_mut(&request_key(&method, &message.params()));
+        let at = alike.map(|alike| alike.unused.pop_front().unwrap_or(alike.last));
+        if let Some(exchange) = at.and_then(|at| self.exchanges.get(at)) {
             let token = message.progress_token();
             // A notification gets no response.
             let replies = exchange.replies.iter().filter(|it| id.is_some() || it.has("method"));
@@ -162,7 +170,8 @@ impl Recording {
         if method == "ping" {
             return Message::empty_result(id);
         }
-        if self.exchanges.iter().any(|exchange| exchange.method == method) {
+        let mut recorded = self.alike.range((method.to_owned(), None)..);
+        if recorded.next().is_some_and(|((recorded, _), _)| recorded == method) {
             let text = format!("the recording has no {method} with these parameters");
             return Message::error(Some(id), -32602, &text);
         }
@@ -170,12 +179,17 @@ impl Recording {
     }
 }
 
-impl Exchange {
-    /// Returns whether the message opens a connection: its parameters describe the client.
-    fn is_opening(&self) -> bool {
-        ["initialize", "server/discover"].contains(&&*self.method)
-    }
+/// Returns whether a message with this method opens a connection: its parameters describe the
+/// client.
+fn is_opening(method: &str) -> bool {
+    ["initialize", "server/discover"].contains(&method)
+}
 
+fn request_key(method: &str, params: &Json) -> RequestKey {
+    (method.to_owned(), (!is_opening(method)).then(|| decoded(params).to_string()))
+}
+
+impl Exchange {
     fn response(&self) -> Option<&Message> {
         self.id.as_ref()?;
         self.replies.iter().find(|reply| reply.is_response())
@@ -199,6 +213,25 @@ impl Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_of_equal_requests_come_in_order_among_many_others() {
+        let call = |id: usize, name: usize| {
+            format!("{{\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{name}\"}}}}")
+        };
+        let mut text = String::new();
+        for id in 0..3000 {
+            text += &format!(
+                "C> {}\nS> {{\"id\":{id},\"result\":{{\"n\":{id}}}}}\n",
+                call(id, id % 1000)
+            );
+        }
+        let mut recording = Recording::parse(&text);
+        for expected in [999, 1999, 2999, 2999] {
+            let answers = answer(&mut recording, &call(7, 999));
+            assert_eq!(answers, [format!("{{\"id\":7,\"result\":{{\"n\":{expected}}}}}")]);
+        }
+    }
 
     const STDIO: &str = r#"# A conversation.
 ! open
