@@ -139,6 +139,7 @@ impl Play {
             | ClientOp::LogLevel(_)
             | ClientOp::Ping(_)
             | ClientOp::Cancel(_)
+            | ClientOp::Task(_)
             | ClientOp::Subscribe(_)
             | ClientOp::Unsubscribe(_)
             | ClientOp::Give(_)
@@ -187,6 +188,7 @@ impl Play {
                 let result = self.connection.with(now, |client| client.cancel(now, call));
                 assert_eq!(result, if open { Ok(()) } else { Err(UsageError::NotInFlight) });
             }
+            ClientOp::Task(n) => self.task(*n),
             ClientOp::Subscribe(n) => self.subscribe(*n),
             ClientOp::Unsubscribe(n) => {
                 let Some(subscription) = self.model.subscription(*n) else { return };
@@ -273,6 +275,30 @@ impl Play {
         self.called(call, Some(tag), &options);
     }
 
+    /// Calls a tool and takes its task, follows a task, or leaves one.
+    fn task(&mut self, n: u8) {
+        let (now, options) = (self.now, options(n >> 2));
+        let call = match n & 3 {
+            0 => {
+                let params = Json::parse("{\"name\":\"t\"}").unwrap_or(Json::EMPTY_OBJECT);
+                let options = options.clone();
+                self.connection.with(now, |client| client.start_tool(now, params, options))
+            }
+            1 => {
+                let (id, options) = (format!("k{}", n >> 7), options.clone());
+                self.connection.with(now, |client| client.follow_task(now, id, options))
+            }
+            _ => {
+                let Some(call) = self.model.call(n >> 2) else { return };
+                let open = self.model.is_open(call);
+                let left = self.connection.with(now, |client| client.leave_task(now, call));
+                assert!(open || left == Err(UsageError::NotInFlight), "{left:?}");
+                return self.done(&left);
+            }
+        };
+        self.called(call, None, &options);
+    }
+
     fn called(
         &mut self,
         call: Result<mcp_proto::client::CallId, UsageError>,
@@ -282,6 +308,8 @@ impl Play {
         self.done(&call);
         match call {
             Ok(call) => self.model.called(self.now, call, tag, options),
+            // It does not follow tasks.
+            Err(UsageError::UndeclaredByClient { .. }) => {}
             Err(error) => assert_eq!(error == UsageError::Closed, self.model.is_closed()),
         }
     }
@@ -302,6 +330,10 @@ impl Play {
     }
 
     fn done<T: std::fmt::Debug>(&mut self, result: &Result<T, UsageError>) {
+        if result.is_err() {
+            let action = self.connection.poll_action();
+            assert!(action.is_none(), "a command that failed changes something: {action:?}");
+        }
         self.log.push(Entry::Done(format!("{result:?}")));
     }
 
@@ -389,6 +421,13 @@ impl Play {
         let (next, wants_read) = (self.connection.poll_timeout(), self.connection.wants_read());
         self.model.settled(self.now, next, wants_read);
         self.log.push(Entry::Rest(next, wants_read));
+        if next.is_none_or(|next| next > self.now) {
+            // Nothing is due, so nothing happens.
+            self.connection.handle_timeout(self.now);
+            let action = self.connection.poll_action();
+            assert!(action.is_none(), "before its time: {action:?}");
+            assert_eq!(self.connection.poll_timeout(), next, "a deadline changes");
+        }
     }
 
     /// Deadlines pass, the input ends, and nothing more may come.

@@ -31,8 +31,9 @@
 //! | `1B` | | the oldest input is never given |
 //! | `1C` | | the server is there, though nobody has asked for it |
 //! | `1D` | | what the server says next goes out with what it says after that |
+//! | `1E` | n | a call that takes a task, one that follows a task, or the end of following |
 
-use mcp_proto::client::{CallOptions, Config, Negotiation, Verdict};
+use mcp_proto::client::{CacheConfig, CacheLimits, CallOptions, Config, Negotiation, Verdict};
 use mcp_proto::types::{ClientCapabilities, Implementation};
 use mcp_proto::{Duration, Json, ProtocolVersion};
 
@@ -87,6 +88,8 @@ pub enum ClientOp {
     Tell(u8),
     /// The server asks the client.
     Ask(u8),
+    /// The application calls a tool and takes its task, follows a task, or leaves one.
+    Task(u8),
     /// Keeps the next text of the server back until the text after it.
     Hold,
 }
@@ -140,6 +143,7 @@ impl ClientScript {
                 0x1B => (ClientOp::Drop, 1),
                 0x1C => (ClientOp::Opened, 1),
                 0x1D => (ClientOp::Hold, 1),
+                0x1E => (ClientOp::Task(argument), 2),
                 _ => (ClientOp::Bytes(vec![*byte]), 1),
             };
             script.push(op);
@@ -178,6 +182,9 @@ fn config([negotiation, verdict, line, calls, offers, times]: [u8; 6]) -> Config
     limits.max_in_flight = if calls == 0 { 6 } else { usize::from(calls % 8) };
     limits.max_depth = if calls & 0x80 == 0 { 128 } else { 5 };
     limits.max_id_bytes = if calls & 0x40 == 0 { 64 } else { 4 };
+    config.cache = (calls & 0x08 != 0).then(|| CacheConfig::memory(CacheLimits::default()));
+    config.follow_tasks = calls & 0x10 != 0;
+    let limits = &mut config.limits;
     limits.max_input_rounds = 2;
     limits.max_pages = 3;
     limits.max_list_bytes = if calls & 0x20 == 0 { 1024 } else { 8 };

@@ -49,12 +49,12 @@ impl Hostile {
     }
 
     /// It is another server.
-    pub(super) fn start(&mut self) {
+    pub(in super::super) fn start(&mut self) {
         self.answered.extend(self.open.drain(..));
     }
 
     /// A response, and the request that it is to.
-    pub(super) fn answer(&mut self, which: u8, manner: u8) -> (String, Option<Read>) {
+    pub(in super::super) fn answer(&mut self, which: u8, manner: u8) -> (String, Option<Read>) {
         let (at, count) = (usize::from(which & 0x3F), self.open.len());
         let (read, first) = match which >> 6 {
             0 => (self.open.remove(at % count.max(1)), true),
@@ -111,6 +111,7 @@ impl Hostile {
             21 => ("notifications/elicitation/complete", String::new()),
             22 => ("notifications/x", "\"a\":[]".to_owned()),
             23 => ("notifications/initialized", String::new()),
+            24 => ("notifications/tasks", format!("{},{meta}", task("k1", (n >> 5) + 1))),
             _ => ("notifications/roots/list_changed", meta),
         };
         format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}}}}}")
@@ -207,7 +208,25 @@ fn answered(method: &str, params: &str, manner: u8) -> String {
     let result = |members: &str| format!("\"result\":{{{members}}}");
     let required = |members: &str| result(&format!("\"resultType\":\"input_required\",{members}"));
     let page = "\"tools\":[1],\"prompts\":[1],\"resources\":[],\"resourceTemplates\":[{}]";
+    let kind = manner >> 4;
     match manner & 0x0F {
+        13 if kind > 0 && method == "tools/call" => {
+            result(&format!("\"resultType\":\"task\",{}", task(&format!("k{}", kind % 2), kind)))
+        }
+        low if method == "tasks/get" && low < 12 => {
+            let id =
+                Object::read(params).and_then(|all| all.get("taskId").and_then(oracle::string));
+            let other = if kind == 11 { "other".to_owned() } else { id.unwrap_or_default() };
+            result(&format!("\"resultType\":\"complete\",{}", task(&other, low)))
+        }
+        0 if method.ends_with("/list") && kind == 1 => {
+            let hint = "\"ttlMs\":1000,\"cacheScope\":\"private\"";
+            result(&format!("\"resultType\":\"complete\",{page},{hint}"))
+        }
+        0 if method == "resources/read" && kind == 1 => {
+            let hint = "\"ttlMs\":1000,\"cacheScope\":\"public\"";
+            result(&format!("\"resultType\":\"complete\",\"contents\":[],{hint}"))
+        }
         0 if method.ends_with("/list") => {
             result(&format!("\"resultType\":\"complete\",{page},\"nextCursor\":\"c\""))
         }
@@ -231,4 +250,24 @@ fn answered(method: &str, params: &str, manner: u8) -> String {
         14 => result("\"resultType\":7"),
         _ => required(""),
     }
+}
+
+/// Members of a task.
+fn task(id: &str, state: u8) -> String {
+    let state = match state {
+        1 | 2 => "\"status\":\"completed\",\"result\":{\"content\":[]}".to_owned(),
+        3 => format!("\"status\":\"input_required\",\"inputRequests\":{{\"a\":{{{FORM}}}}}"),
+        4 => format!(
+            "\"status\":\"input_required\",\"inputRequests\":{{\"a\":{{{ROOTS}}},\"b\":{{{URL}}}}}"
+        ),
+        5 => "\"status\":\"failed\",\"error\":{\"code\":-1,\"message\":\"no\"}".to_owned(),
+        6 => "\"status\":\"cancelled\"".to_owned(),
+        7 => "\"status\":\"completed\"".to_owned(),
+        8 => "\"status\":\"input_required\"".to_owned(),
+        9 => "\"status\":\"working\",\"statusMessage\":\"m\"".to_owned(),
+        _ => "\"status\":\"working\"".to_owned(),
+    };
+    let time = "2026-01-01T00:00:00Z";
+    let times = format!("\"createdAt\":\"{time}\",\"lastUpdatedAt\":\"{time}\"");
+    format!("\"taskId\":\"{id}\",{state},{times},\"ttlMs\":5000,\"pollIntervalMs\":200")
 }

@@ -163,6 +163,7 @@ impl Play {
             | HttpOp::Roots(_)
             | HttpOp::Capabilities(_)
             | HttpOp::Field(_)
+            | HttpOp::Task(_)
             | HttpOp::Close => self.act(op),
         }
     }
@@ -243,6 +244,7 @@ impl Play {
                     assert!(self.client.set_field(now, name, value).is_err());
                 }
             }
+            HttpOp::Task(n) => self.task(*n),
             HttpOp::Close => self.client.with(now, |client| client.close(now)),
             HttpOp::Tick(_)
             | HttpOp::Deadline
@@ -283,8 +285,35 @@ impl Play {
         self.called(&call, &options);
     }
 
+    /// Calls a tool and takes its task, follows a task, or leaves one.
+    fn task(&mut self, n: u8) {
+        let (now, options) = (self.now, options(n >> 2));
+        let call = match n & 3 {
+            0 => {
+                let params = Json::parse("{\"name\":\"t\"}").unwrap_or(Json::EMPTY_OBJECT);
+                let options = options.clone();
+                self.client.with(now, |client| client.start_tool(now, params, options))
+            }
+            1 => {
+                let (id, options) = (format!("k{}", n >> 7), options.clone());
+                self.client.with(now, |client| client.follow_task(now, id, options))
+            }
+            _ => {
+                let Some((call, is_open)) = self.model.call(n >> 2) else { return };
+                let left = self.client.with(now, |client| client.leave_task(now, call));
+                assert!(is_open || left == Err(UsageError::NotInFlight), "{left:?}");
+                return self.log.push(format!("{left:?}"));
+            }
+        };
+        self.called(&call, &options);
+    }
+
     fn called(&mut self, call: &Result<CallId, UsageError>, options: &CallOptions) {
         self.log.push(format!("{call:?}"));
+        if call.is_err() {
+            let action = self.client.poll_action();
+            assert!(action.is_none(), "a command that failed changes something: {action:?}");
+        }
         if let Ok(call) = call {
             self.endless |= options.max_total == Duration::MAX;
             self.model.called(*call);
@@ -417,6 +446,11 @@ impl Play {
         let next = self.client.poll_timeout();
         self.model.settled(self.now, next);
         self.log.push(format!("{next:?}"));
+        // Nothing is due, so nothing happens.
+        self.client.handle_timeout(self.now);
+        let action = self.client.poll_action();
+        assert!(action.is_none(), "before its time: {action:?}");
+        assert_eq!(self.client.poll_timeout(), next, "a deadline changes");
     }
 
     /// Nothing comes any more but time: every call that does not want to wait for ever has its

@@ -31,10 +31,11 @@
 //! | `1A` | n | it supports something else |
 //! | `1B` | n | it sets a field |
 //! | `1C` | | it is done |
+//! | `1D` | n | it calls a tool and takes its task, follows a task, or leaves one |
 //!
 //! Anything else is nothing.
 
-use mcp_proto::client::{self, Negotiation, Transport, Verdict};
+use mcp_proto::client::{self, CacheConfig, CacheLimits, Negotiation, Transport, Verdict};
 use mcp_proto::http::Url;
 use mcp_proto::http::client::Config;
 use mcp_proto::types::Implementation;
@@ -71,6 +72,7 @@ pub enum HttpOp {
     Capabilities(u8),
     Field(u8),
     Close,
+    Task(u8),
 }
 
 /// A client's settings, and a conversation with it.
@@ -145,6 +147,7 @@ fn op(data: &[u8]) -> Option<(Option<HttpOp>, usize)> {
         0x1A => (Some(HttpOp::Capabilities(n)), 2),
         0x1B => (Some(HttpOp::Field(n)), 2),
         0x1C => (Some(HttpOp::Close), 1),
+        0x1D => (Some(HttpOp::Task(n)), 2),
         _ => (None, 1),
     })
 }
@@ -170,6 +173,9 @@ fn config([negotiation, verdict, calls, offers, times, _]: [u8; 6]) -> Option<Co
     limits.max_in_flight = if calls == 0 { 6 } else { usize::from(calls % 8) };
     limits.max_line_bytes = if calls & 0x80 == 0 { 4096 } else { 64 };
     limits.max_sse_event_bytes = if calls & 0x40 == 0 { 4096 } else { 64 };
+    client.cache = (calls & 0x08 != 0).then(|| CacheConfig::memory(CacheLimits::default()));
+    client.follow_tasks = calls & 0x10 != 0;
+    let limits = &mut client.limits;
     limits.max_input_rounds = 2;
     limits.max_pages = 3;
     limits.max_list_bytes = 1024;
