@@ -321,7 +321,7 @@ pub fn counting() -> Box<dyn FnMut() -> [u8; 16] + Send> {
 }
 
 /// The configuration of the bridge's client.
-fn forwarding(negotiation: Negotiation) -> client::Config {
+pub(crate) fn forwarding(negotiation: Negotiation) -> client::Config {
     let mut config = client::Config::new(Implementation::new("bridge", "1.0.0"))
         .negotiation(negotiation)
         .forwarding();
